@@ -19,6 +19,7 @@ from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.wording import worded
 from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
 from tfaudit.audit.model_pair import PairComparison
+from tfaudit.audit.ties import count_text
 from tfaudit.charts.style import distinct_names
 from tfaudit.report.exemplar_cards import Card
 from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
@@ -98,9 +99,9 @@ def _metrics(pair: PairComparison) -> None:
         f"p = {summary['change_p']:.2g} (McNemar's exact test)."
     )
     metrics = (
-        (NEWLY_WRONG, f"{summary['negative_flips']:,}", "Negative flips: images right before, wrong after"),
-        (NEWLY_CORRECT, f"{summary['positive_flips']:,}", "Positive flips: images wrong before, right after"),
-        (OTHER_WRONG, f"{summary['wrong_to_other_wrong']:,}", "Images wrong before, and differently wrong after"),
+        (NEWLY_WRONG, count_text(summary["negative_flips"]), "Negative flips: images right before, wrong after"),
+        (NEWLY_CORRECT, count_text(summary["positive_flips"]), "Positive flips: images wrong before, right after"),
+        (OTHER_WRONG, count_text(summary["wrong_to_other_wrong"]), "Images wrong before, and differently wrong after"),
         ("agreement", _percent(summary["agreement"]), "Images with the same prediction before and after"),
         ("BTC", _percent(summary["btc"]), "Backward trust compatibility: share of right images that stay right"),
         ("BEC", _percent(summary["bec"]), "Backward error compatibility: share of wrong images that stay wrong"),
@@ -118,7 +119,9 @@ def _retrained_twin(study_audit: StudyAudit) -> None:
     changed = study_audit.variant(BASELINE).changed
     if len(changed):
         share = changed.mean() / len(study_audit.counts(BASELINE).labels)
-        between = f", {changed.min():,} to {changed.max():,} between two" if len(changed) > 1 else ""
+        between = (
+            f", {count_text(changed.min())} to {count_text(changed.max())} between two" if len(changed) > 1 else ""
+        )
         st.caption(
             f"Training the baseline again changes {changed.mean():,.0f} predictions ({100 * share:.1f} %{between})."
         )

@@ -1,5 +1,6 @@
-"""Which variant to ship, [P] 4.2: the Pareto set, an accuracy floor, and the worth of fairness, accuracy and size."""
+"""Which variant to ship, [P] 4.2: what passes the gate, an accuracy floor, the worth of size, fairness and accuracy."""
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +13,13 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.choices import choose, choose_from, number_reader, only
 from tfaudit.app.controls import choose_option, variant_labels
-from tfaudit.app.display import link_to, show_chart, show_notes, show_table
+from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape
-from tfaudit.audit.operating_points import OperatingPoints, operating_points, pareto_shares
+from tfaudit.app.verdict import choose_limits
+from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL
+from tfaudit.audit.operating_points import GATE, OperatingPoints, operating_points, pareto_shares
+from tfaudit.audit.study_verdict import StudyVerdict
 
 WORTHS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Worths of a point that can be chosen, each about twice the one before."""
@@ -27,6 +31,7 @@ POINTS = (
     "time",
     "accuracy",
     "unfairness",
+    "gate",
     "pareto",
     "pareto_share",
     "behind",
@@ -49,23 +54,28 @@ def page(study_audit: StudyAudit) -> None:
         )
         return
     st.markdown(
-        "Set the lowest acceptable accuracy and what a point of each objective is worth to you: of the Pareto set, the "
-        "variant that is worth most is chosen."
+        "A variant that fails the gate or cannot be judged is never chosen. By default the choice is that of Overview, "
+        "the smallest variant that passes. Set the lowest acceptable accuracy and what a point of each objective is "
+        "worth to you: of the Pareto set, the variant that is worth most is chosen."
     )
+    verdict = study_audit.verdict(choose_limits())
     axis = choose_option("Cost", axes, "against") if len(axes) > 1 else only("against", axes[0])
     objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
     floor = _choose_floor(table)
     weights = _choose_weights(axis)
-    points = operating_points(table, objectives=objectives, floor=floor, weights=weights)
-    _show_choice(study_audit, points)
+    points = operating_points(table, objectives=objectives, floor=floor, weights=weights, outcomes=verdict.outcomes)
+    if axis == axes[0] and not weights["unfairness"] and not weights["accuracy"]:
+        points = _as_on_overview(points, verdict)
+    _show_choice(study_audit, points, verdict)
     frame = points.frame()
-    shares = _pareto_shares(study_audit.data.fingerprint, table, axis, floor)
+    judged_out = frame.loc[frame["gate"].isin([GATE[FAIL], GATE[CANNOT_JUDGE]]), "variant"]
+    shares = _pareto_shares(study_audit.data.fingerprint, table, axis, floor, tuple(judged_out))
     best = frame.loc[frame["pareto"], "value"].max()
     frame["pareto_share"] = frame["variant"].map(shares)
     frame["behind"] = 100 * (best - frame["value"])
     text = (
-        f"Unfairness and accuracy against {axis}, a point per variant; blue, the Pareto set; the diamond is chosen. A "
-        "click on a point opens its variant."
+        f"Unfairness and accuracy against {axis}, a point per variant; blue, the Pareto set; the diamond is chosen; "
+        "red fails the gate. A click on a point opens its variant."
     )
 
     def opened(row: Mapping[str, Any]) -> None:
@@ -78,10 +88,19 @@ def page(study_audit: StudyAudit) -> None:
     show_notes(points.notes)
 
 
+def _as_on_overview(points: OperatingPoints, verdict: StudyVerdict) -> OperatingPoints:
+    """Return the points with the variant chosen that Overview recommends, unless it is below the accuracy floor."""
+    frame = points.frame()
+    recommended = frame["above_floor"] & (frame["variant"] == verdict.best)
+    return dataclasses.replace(points, points=frame.assign(chosen=recommended)) if recommended.any() else points
+
+
 @st.cache_data(max_entries=20, show_spinner=False)
-def _pareto_shares(fingerprint: str, _table: pd.DataFrame, axis: str, floor: float | None) -> pd.Series:
+def _pareto_shares(
+    fingerprint: str, _table: pd.DataFrame, axis: str, floor: float | None, without: tuple[str, ...]
+) -> pd.Series:
     objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
-    return pareto_shares(_table, objectives=objectives, floor=floor)
+    return pareto_shares(_table[~_table["variant"].isin(without)], objectives=objectives, floor=floor)
 
 
 def _choose_floor(table: pd.DataFrame) -> float | None:
@@ -100,8 +119,8 @@ def _choose_weights(axis: str) -> dict[str, float]:
     """Return the worth of a percentage point of each objective."""
     defaults = {
         axis: ("a point more sparsity" if axis == "sparsity" else f"a percent less {axis}", 1.0),
-        "unfairness": ("a point less unfairness", 10.0),
-        "accuracy": ("a point more accuracy", 10.0),
+        "unfairness": ("a point less unfairness", 0.0),
+        "accuracy": ("a point more accuracy", 0.0),
     }
     weights = {}
     for place, (objective, (change, default)) in zip(st.columns(3), defaults.items(), strict=True):
@@ -113,10 +132,12 @@ def _choose_weights(axis: str) -> dict[str, float]:
     return weights
 
 
-def _show_choice(study_audit: StudyAudit, points: OperatingPoints) -> None:
+def _show_choice(study_audit: StudyAudit, points: OperatingPoints, verdict: StudyVerdict) -> None:
     rows = points.frame().set_index("variant")
-    if not rows["chosen"].any():
-        st.warning("No variant reaches the accuracy floor.")
+    if verdict.best is None:
+        show_alert(verdict.headline)
+    elif not rows["chosen"].any():
+        st.warning("No variant that passes the gate reaches the accuracy floor.")
     for variant in rows.index[rows["chosen"]]:
         left, right = st.columns([5, 1], vertical_alignment="center")
         left.success(escape(f"Chosen: {_describe(study_audit, rows, variant)}"), icon=":material/check_circle:")

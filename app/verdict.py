@@ -39,9 +39,8 @@ _TABLE = component("tfaudit.verdict", html='<div class="first"></div>', css=_STY
 
 def show_verdict(study_audit: StudyAudit) -> None:
     """Draw the verdict under the limits of the visitor."""
-    answer, settings = st.container(), st.container(horizontal=True, vertical_alignment="center")
-    with settings:
-        limits = _choose_limits()
+    answer = st.container()
+    limits = choose_limits()
     verdict = study_audit.verdict(limits)
     labels = {key: label for key, label in variant_labels(study_audit).items() if key != BASELINE}
     pages = {key: "classes" if key in study_audit.summary.impacts else "compare" for key in labels}
@@ -57,14 +56,19 @@ def show_verdict(study_audit: StudyAudit) -> None:
     with answer:
         data = {"content": str(content), "colours": page_colours()}
         _TABLE(data=data, key="verdict", on_variant_change=opened)
-    with settings:
-        words = limits.in_words()
-        st.caption(escape(f"{words[0].upper()}{words[1:]}."))
     show_notes(verdict.notes)
 
 
-def _choose_limits() -> Limits:
-    """Return the limits that the visitor chose; the URL parameters are named as the flags of `tfaudit gate`."""
+def choose_limits() -> Limits:
+    """Draw the limits of the gate and return those that the visitor chose, in the URL named as `tfaudit gate` does."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        limits = _limits()
+        words = limits.in_words()
+        st.caption(escape(f"{words[0].upper()}{words[1:]}."))
+    return limits
+
+
+def _limits() -> Limits:
     defaults = st.session_state.get("limits", DEFAULT_LIMITS)
     names = sorted(QUANTITIES, key=lambda name: getattr(defaults, name) is None)
     with st.popover("Limits", icon=":material/tune:"):

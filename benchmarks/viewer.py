@@ -44,7 +44,7 @@ def served(directory: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "tfaudit.cli", "view", str(directory), "--port", str(port)]
+    command = [sys.executable, "-m", "tfaudit", "view", str(directory), "--port", str(port)]
     quiet = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true"}
     with subprocess.Popen(command, env=quiet, stdout=subprocess.DEVNULL) as server:
         url = f"http://localhost:{port}"

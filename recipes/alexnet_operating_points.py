@@ -17,9 +17,10 @@ If fairness counts 100 times as much as sparsity, the best point is
     accuracy  sparsity
     >= 98 %     ~ 68 %    after five rounds (67.2 %)
 
-Where [P] is silent: it does not specify its AlexNet for images of 28 pixels; ours has 20,125,386 parameters
-(`tfaudit.models.alexnet`). The caption of figure 3a names rewinding, that of figure 4 no treatment; to include
-fine-tuned networks, add `treatment="finetune"`, as `paganini_grid` does.
+Where [P] is silent or cannot be followed: it resizes images to the input of its AlexNet (E), to a size that it does not
+name; ours takes 28 pixels, with smaller kernels and 20,125,386 parameters (`tfaudit.models.alexnet`). The caption of
+figure 3a names rewinding, that of figure 4 no treatment; to include fine-tuned networks, add `treatment="finetune"`, as
+`paganini_grid` does.
 """
 
 from tfaudit.recipes.paganini_grid import TRAINING

@@ -39,7 +39,7 @@ with ddof 1); slopes with 99 % intervals, < de-intensified, > intensified, ? nei
                        .87-1.05      1.02-1.23      1.14-1.56      1.67-2.04    -13.4-13.7
        p                                .0001           .0089         <.0001           1.00
 
-MP has the paper's verdict at every ratio. UP is not better than MP here (p = .20 at ratio 20, else 1.00): it
+MP's slope grows from ratio 10 on, as in table 3. UP is not better than MP here (p = .20 at ratio 20, else 1.00): it
 compensates for weight decay, which this LeNet5 is trained without. RP intensifies from ratio 4 on, and at ratio 50
 every network predicts a single class.
 

@@ -61,13 +61,13 @@ def test_a_smoke_run_ends_with_the_table_and_the_report_and_can_be_repeated(tfau
     done = tfaudit("run", "digits", "--smoke", "--population", "1", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert "[5/5]" in done.stdout
+    assert "[6/6]" in done.stdout
     assert "fixed-point int8" in done.stdout
     page = (tmp_path / "runs/digits-smoke/report.html").read_text()
     assert "fixed-point int8" in page
     again = tfaudit("run", "digits", "--smoke", "--population", "1", cwd=tmp_path)
     assert again.returncode == 0
-    assert "5 of 5 members exist already" in again.stdout
+    assert "6 of 6 members exist already" in again.stdout
     charts = tfaudit("report", tmp_path / "runs/digits-smoke", "--charts", tmp_path / "charts")
     assert charts.returncode == 0, charts.stderr
     assert {path.suffix for path in (tmp_path / "charts").iterdir()} == {".png", ".svg", ".pdf"}

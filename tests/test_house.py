@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"errors", "quiet", "lazy_names", "file_systems", "garbage", "notebook", "user_code"},
+    {"errors", "names", "quiet", "lazy_names", "file_systems", "garbage", "notebook", "user_code"},
     {"stats", "predictions", "charts"},
     {"audit", "datasets"},
     {"study"},

@@ -18,6 +18,7 @@ import numpy as np, tfaudit
 labels = np.arange(600) % 3
 before = tfaudit.Predictions.from_top1(labels, labels)
 after = tfaudit.Predictions.from_top1(labels, np.where(np.arange(600) < 90, 0, labels))
+del np, tfaudit  # the page imports what it uses
 """
 LOST = -100 * 60 / 600  # points of accuracy: two thirds of the first 90 images
 

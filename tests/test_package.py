@@ -110,7 +110,7 @@ def test_a_wheel_works_outside_the_checkout(tmp_path, wheel):
         "import dataclasses\nfrom tfaudit import Quantized\nfrom tfaudit.recipes.digits import study as digits\n"
         "study = dataclasses.replace(digits, population=1, limit=100, variants=(Quantized('int8'),)).smoke()\n"
     )
-    command = [sys.executable, "-m", "tfaudit.cli", "run", "tiny.py", "--out", "out", "--workers", "1"]
+    command = [sys.executable, "-m", "tfaudit", "run", "tiny.py", "--out", "out", "--workers", "1"]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "[2/2]" in done.stdout

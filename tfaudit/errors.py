@@ -33,6 +33,10 @@ class InputError(ValueError):
         return printable(text)
 
 
+class Notice(UserWarning):
+    """What the reader of a result should know; the command line prints it in one line, without its place."""
+
+
 EXTRAS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("tensorflow", "keras", "tf_keras", "tensorflow_model_optimization"), "keras"),

@@ -10,14 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError, listed, require
-from tfaudit.stats.modes import TIES, modal_labels
+from tfaudit.names import clean_names, clean_texts
+from tfaudit.stats.modes import TIES, modal_classes, modal_labels
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.stats.ranking import RankedClasses, rank_scores, scores_of_both, stated_kind
 from tfaudit.stats.ratios import ratio
+from tfaudit.stats.ties import BestClasses, Ties, settle_ties
 
 
 class Predictions:
     """Predictions of the K members of a population on N examples.
+
+    Where several classes share the best score exactly, as the 256 steps of an int8 output cause, the prediction counts
+    as each of them with equal probability, so that no figure depends on the order of the classes; `by_argmax` gives the
+    predictions that `argmax` makes of them.
 
     Args:
         labels: `(N,)` integers, the true class of each example; or one-hot `(N, C)`.
@@ -29,6 +35,8 @@ class Predictions:
         members: names of the K members, for instance their seeds; positions by default.
         parents: names of the baseline's members that the K members were made from, as quantized ones are; None where
             they were trained on their own. Comparisons with that baseline are then paired.
+        ties: the predictions whose best score several classes share; row k N + i is member k's of example i. No ties by
+            default, or those of `ranked` where it is what `tfaudit.predict` returns.
 
     Raises:
         InputError: shapes that do not match, classes out of range, a class twice in one ranking, or repeated ids.
@@ -37,6 +45,8 @@ class Predictions:
         >>> predictions = Predictions([0, 1, 1], [[[0], [1], [0]], [[0], [0], [0]]])
         >>> predictions.recall().tolist(), predictions.modal().tolist()
         ([[1.0, 0.5], [1.0, 0.0]], [0, 0, 0])
+        >>> Predictions.from_scores([0, 1, 2], [[5, 5, 1], [5, 5, 1], [5, 5, 1]]).correct()
+        array([[0.5, 0.5, 0. ]])
         >>> Predictions([0], RankedClasses(np.array([[1, 0]])))
         Predictions(1 members, 1 examples, 2 classes, top-2)
     """
@@ -51,12 +61,14 @@ class Predictions:
         example_ids: ArrayLike | None = None,
         members: Sequence[object] | None = None,
         parents: Sequence[object] | None = None,
+        ties: Ties | None = None,
     ) -> None:
         if isinstance(ranked, RankedClasses):
             ranked = [ranked]
         if isinstance(ranked, list) and ranked and all(isinstance(member, RankedClasses) for member in ranked):
             require(probabilities is None, "probabilities", type(probabilities).__name__, "none beside predictions")
-            ranked, probabilities = _stacked(ranked)
+            ranked, probabilities, ties = _stacked(ranked)
+        self.ties = Ties.none() if ties is None else ties
         self.labels = _classes(without_one_hot(np.asarray(labels)), "labels", 1)
         self.ranked = _classes(ranked, "ranked", 3)  # type: ignore[arg-type]
         count = len(self.labels)
@@ -64,15 +76,16 @@ class Predictions:
             raise InputError("ranked", f"{self.ranked.shape[1]} examples", f"{count}, one per label")
         if 0 in self.ranked.shape:
             raise InputError("ranked", f"shape {self.ranked.shape}", "at least one member, example and rank")
-        classes = int(max(self.labels.max(), self.ranked.max())) + 1
-        self.class_names = tuple(map(str, range(classes) if class_names is None else class_names))
+        classes = int(max(self.labels.max(), self.ranked.max(), self.ties.classes.max(initial=0))) + 1
+        self.class_names = clean_names(map(str, range(classes) if class_names is None else class_names), "class_names")
         if classes > len(self.class_names):
             raise InputError("class_names", f"{len(self.class_names)} names", f"{classes} or more")
         pairs = itertools.combinations(range(self.ranked.shape[2]), 2)
         if any((self.ranked[..., i] == self.ranked[..., j]).any() for i, j in pairs):
             raise InputError("ranked", "a class twice for one example", "different classes")
         self.probabilities = None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
-        self.example_ids = frozen(np.arange(count) if example_ids is None else np.asarray(example_ids))
+        ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
+        self.example_ids = frozen(clean_texts(ids, "example_ids"))
         if self.example_ids.shape != (count,):
             raise InputError("example_ids", f"shape {self.example_ids.shape}", f"({count},)")
         if example_ids is not None and len(np.unique(self.example_ids)) != count:
@@ -86,6 +99,7 @@ class Predictions:
         # Every comparison with a baseline needs these.
         self._correct: dict[int, np.ndarray] = {}
         self._modal: dict[str, np.ndarray] = {}
+        self._modal_classes: BestClasses | None = None
 
     @classmethod
     def from_scores(
@@ -117,7 +131,7 @@ class Predictions:
         ranked = rank_scores(blocks, k=k, probabilities=probabilities)
         names.setdefault("class_names", tuple(map(str, range(scores.shape[2]))))
         classes, ranked_probabilities = (frozen(np.asarray(array).reshape(*scores.shape[:2], -1)) for array in ranked)
-        return cls(labels, classes.astype(np.intp), ranked_probabilities, **names)
+        return cls(labels, classes.astype(np.intp), ranked_probabilities, ties=ranked.ties, **names)
 
     @classmethod
     def from_ranked(cls, labels: ArrayLike, ranked: Sequence[RankedClasses], **names) -> Predictions:
@@ -127,7 +141,8 @@ class Predictions:
             >>> Predictions.from_ranked([0, 1], [RankedClasses(np.array([[0, 1], [0, 1]]))]).accuracy(2)
             array([1.])
         """
-        return cls(labels, *_stacked(ranked), **names)
+        classes, probabilities, ties = _stacked(ranked)
+        return cls(labels, classes, probabilities, ties=ties, **names)
 
     @classmethod
     def from_top1(cls, labels: ArrayLike, classes: ArrayLike, **names) -> Predictions:
@@ -160,20 +175,51 @@ class Predictions:
 
     @property
     def top1(self) -> np.ndarray:
-        """`(K, N)` best classes."""
+        """`(K, N)` best classes; where several tie, the one of the lowest number, which `argmax` takes."""
         return self.ranked[:, :, 0]
+
+    def best(self, position: int) -> BestClasses:
+        """Return the best class of every example, or several that tie, of one member."""
+        return BestClasses(self.top1[position], self.ties.block(position, self.num_examples))
+
+    def all_best(self) -> BestClasses:
+        """Return the best classes of all members, row k N + i those of member k for example i."""
+        return BestClasses(self.top1.ravel(), self.ties)
+
+    def tied_classes(self) -> np.ndarray:
+        """Return how many classes share the best score, `(K, N)` integers; 1 where one class alone has it."""
+        return self.ties.counts(self.top1.size).reshape(self.top1.shape)
+
+    def by_argmax(self) -> Predictions:
+        """Return the predictions that `argmax` makes: of the classes that tie, the one of the lowest number."""
+        if not self.ties:
+            return self
+        return Predictions(
+            self.labels,
+            self.ranked,
+            self.probabilities,
+            class_names=self.class_names,
+            example_ids=self.example_ids,
+            members=self.members,
+            parents=self.parents,
+        )
 
     def member(self, position: int) -> RankedClasses:
         """Return the ranked classes of one member."""
-        return RankedClasses(self.ranked, self.probabilities).take(position)
+        probabilities = None if self.probabilities is None else self.probabilities[position]
+        return RankedClasses(self.ranked[position], probabilities, self.ties.block(position, self.num_examples))
 
     def correct(self, k: int = 1) -> np.ndarray:
-        """Return `(K, N)` booleans: whether the true label is among the k best classes, of which k must be stored."""
+        """Return `(K, N)` whether the true label is among the k best classes, of which k must be stored.
+
+        The numbers are 1 for yes and 0 for no; of m > k classes that tie for the first place, the true one among them,
+        k / m. Ties for lower places are settled by class number.
+        """
         require(1 <= k <= self.ranked.shape[2], "k", k, f"1 to {self.ranked.shape[2]}, the ranks that are stored")
         if k not in self._correct:
-            right = self.ranked[:, :, 0] == self.labels
-            for rank in range(1, k):
-                right |= self.ranked[:, :, rank] == self.labels
+            right = (self.ranked[:, :, :k] == self.labels[:, None]).any(2).astype(float)
+            if self.ties:
+                settle_ties(right.reshape(-1), self.ties, np.tile(self.labels, len(right)), k)
             self._correct[k] = frozen(right)
         return self._correct[k]
 
@@ -184,31 +230,53 @@ class Predictions:
     def recall(self) -> np.ndarray:
         """Return the `(K, C)` recalls, shares in [0, 1]; NaN for a class without examples."""
         support = np.bincount(self.labels, minlength=self.num_classes)
-        hits = np.stack([np.bincount(self.labels[row], minlength=self.num_classes) for row in self.correct()])
+        hits = np.stack([np.bincount(self.labels, row, self.num_classes) for row in self.correct()])
         return ratio(hits, support)
+
+    def predicted(self) -> np.ndarray:
+        """Return how often each member predicts each class, `(K, C)` numbers of examples."""
+        rows, classes, votes = self.all_best().votes()
+        cells = rows // self.num_examples * self.num_classes + classes
+        return np.bincount(cells, votes, self.num_members * self.num_classes).reshape(-1, self.num_classes)
 
     def modal(self, ties: str = "lowest") -> np.ndarray:
         """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.
 
-        Of the most frequent classes wins the one of the "lowest" or "highest" index, or by "confidence" the one of the
-        highest mean probability: see `tfaudit.stats.modal_labels`.
+        Ties between classes go to the "lowest" or "highest" index, or by "confidence" to the highest mean probability:
+        see `tfaudit.stats.modal_labels`. `modal_classes` leaves them open.
         """
         require(ties in TIES, "ties", ties, ", ".join(TIES))
         if ties == "confidence" and self.probabilities is None:
             raise InputError("ties", "'confidence' for predictions without probabilities", "lowest or highest")
         if ties not in self._modal:
-            self._modal[ties] = frozen(modal_labels(self.ranked, self.probabilities, ties=ties))
+            self._modal[ties] = frozen(self._modal_labels(ties))
         return self._modal[ties]
+
+    def _modal_labels(self, ties: str) -> np.ndarray:
+        if ties == "confidence":
+            return modal_labels(self.ranked, self.probabilities, ties=ties, tied=self.ties)
+        modes = self.modal_classes()
+        labels = modes.first.copy()  # the lowest of those that tie
+        if ties == "highest":
+            labels[modes.ties.rows] = modes.ties.classes  # ascending: the last one stays
+        return labels
+
+    def modal_classes(self) -> BestClasses:
+        """Return the class that most members predict, or several that are predicted equally often, of every example."""
+        if self._modal_classes is None:
+            self._modal_classes = modal_classes(self.top1, self.ties)
+        return self._modal_classes
 
     def __repr__(self) -> str:
         members, examples, ranks = self.ranked.shape
         return f"Predictions({members} members, {examples} examples, {self.num_classes} classes, top-{ranks})"
 
 
-def _stacked(ranked: Sequence[RankedClasses]) -> tuple[np.ndarray, np.ndarray | None]:
+def _stacked(ranked: Sequence[RankedClasses]) -> tuple[np.ndarray, np.ndarray | None, Ties]:
     classes, probabilities = zip(*ranked, strict=True)
+    ties = Ties.joined([member.ties for member in ranked], [len(rows) for rows in classes])
     unknown = any(array is None for array in probabilities)
-    return frozen(np.stack(classes)), None if unknown else frozen(np.stack(probabilities))
+    return frozen(np.stack(classes)), None if unknown else frozen(np.stack(probabilities)), ties
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
@@ -287,11 +355,28 @@ def member_pairs(
     return np.array(first), np.array(second)
 
 
+def compared_members(
+    baseline: Predictions, compressed: Predictions, paired: bool | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of the members that are compared: the pairs of `member_pairs`, else all with all.
+
+    Example:
+        >>> before, after = (Predictions.from_top1([0], [[0]] * members) for members in (1, 2))
+        >>> compared_members(before, after)
+        (array([0, 0]), array([0, 1]))
+    """
+    pairs = member_pairs(baseline, compressed, paired)
+    if pairs is None:
+        first, second = np.indices((baseline.num_members, compressed.num_members)).reshape(2, -1)
+        return first, second
+    return pairs
+
+
 class PairedAnswers(NamedTuple):
     """Right answers of two populations, member by member where members are pairs.
 
     Attributes:
-        before: `(K0, N)` booleans, whether a member of the baseline is right.
+        before: `(K0, N)` numbers in [0, 1], whether a member of the baseline is right.
         after: `(K1, N)` of the compressed population; K1 = K0 for pairs.
         pairs: number of pairs of members; 0 where the populations are compared as independent ones.
         notes: a caveat for the reader, or none.
@@ -346,7 +431,7 @@ def paired_answers(baseline: Predictions, compressed: Predictions, paired: bool 
         >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
         >>> after = Predictions.from_top1([0, 1], [[0, 1], [1, 1]], parents=[1, 0])
         >>> paired_answers(before, after).after.tolist(), paired_answers(before, after, paired=False).pairs
-        ([[True, True], [False, True]], 0)
+        ([[1.0, 1.0], [0.0, 1.0]], 0)
     """
     rows = paired_rows(baseline, compressed, paired)
     return PairedAnswers(baseline.correct()[rows.before], compressed.correct()[rows.after], rows.pairs, rows.notes)

@@ -1,4 +1,4 @@
-"""Context managers that silence TensorFlow, LiteRT and TensorFlow Datasets."""
+"""Context managers that silence TensorFlow, LiteRT and TensorFlow Datasets, and keep standard output for results."""
 
 import contextlib
 import io
@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from typing import TextIO
 
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -53,6 +54,28 @@ def _redirect_descriptors(target: int) -> dict[int, int]:
             originals[descriptor] = os.dup(descriptor)
             os.dup2(target, descriptor)
     return originals
+
+
+@contextlib.contextmanager
+def reserved_stdout() -> Iterator[TextIO]:
+    """Yield standard output for results alone: what anything else writes there goes to standard error.
+
+    So does what the user's code prints, and what C libraries and subprocesses write to descriptor 1.
+    """
+    stdout = sys.stdout
+    try:
+        stdout.flush()
+        is_descriptor = stdout.fileno() == 1
+    except (OSError, ValueError, AttributeError):  # a stream in memory, or none
+        is_descriptor = False
+    with contextlib.ExitStack() as stack:
+        if is_descriptor:
+            results = stack.enter_context(os.fdopen(os.dup(1), "w", encoding=stdout.encoding, errors=stdout.errors))
+            stack.callback(os.dup2, results.fileno(), 1)
+            stack.callback(stdout.flush)
+            os.dup2(2 if sys.stderr else os.open(os.devnull, os.O_WRONLY), 1)
+        stack.enter_context(redirect_stdout(sys.stderr))
+        yield results if is_descriptor else stdout
 
 
 def start_tensorflow() -> None:

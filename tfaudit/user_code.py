@@ -183,12 +183,12 @@ def check_call(
 
 
 def call(argument: str, reference: str, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
-    """Call a user's function; an exception becomes an `InputError` that names it and the line."""
+    """Call a user's function; an exception, or an exit, becomes an `InputError` that names it and the line."""
     try:
         return function(*values, **named)
     except InputError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise _failed(argument, f"{reference!r}, which failed", problem) from problem
 
 

@@ -69,7 +69,7 @@ class Server:
         self.process = None
 
     def start(self):
-        command = [sys.executable, "-m", "tfaudit.cli", "view", str(self.directory), "--port", str(self.port)]
+        command = [sys.executable, "-m", "tfaudit", "view", str(self.directory), "--port", str(self.port)]
         quiet = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true"}
         self.process = subprocess.Popen(
             command, env=quiet, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True

@@ -132,6 +132,23 @@ def test_downloads_hold_what_is_shown(viewer, visit):
     assert b"magnitude 90 %" in content
 
 
+def test_a_chart_that_kills_the_renderer_costs_a_download_and_not_the_server(
+    serve, digits, visit, tmp_path, monkeypatch
+):
+    (tmp_path / "vl_convert").mkdir()
+    (tmp_path / "vl_convert/__init__.py").write_text("import os\nvegalite_to_svg = lambda _: os.abort()")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    server = serve(digits)
+    page = visit(server.url)
+    for form in ("PNG", "SVG"):
+        page.get_by_test_id("stMain").get_by_role("button", name=form, exact=True).first.click()
+        expect(page.get_by_test_id("stDownloadButtonError")).to_be_visible()
+        expect(page.get_by_test_id("stDownloadButtonError")).to_be_hidden()  # after five seconds
+    assert server.process.poll() is None
+    menu(page, "Classes")  # goes on, for this visitor and for others
+    visit(server.url)
+
+
 @pytest.mark.parametrize("where", ["row", "keyboard"])
 def test_a_row_of_the_verdict_leads_to_its_classes(viewer, visit, where):
     page = visit(viewer.url)

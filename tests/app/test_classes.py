@@ -14,6 +14,7 @@ from tfaudit.app.classes import _parse_range
 from tfaudit.app.markdown import escape_name
 from tfaudit.audit.classes import class_impact, worst_class
 from tfaudit.audit.corruption.robustness import robustness
+from tfaudit.audit.image_changes import image_changes
 from tfaudit.audit.prediction_counts import count_predictions
 from tfaudit.errors import InputError
 
@@ -135,14 +136,13 @@ def test_one_class(open_page, small):
     assert dict(shown["after"]) == pytest.approx(
         dict.fromkeys(shown.index, 0) | dict(zip(after["class"], after["share"], strict=True))
     )
-    modes = [count_predictions(small.predictions(key)).mode() for key in ("dense", "magnitude-0.9")]
-    labels = small.predictions("dense").labels
-    wrong = ((modes[0] == labels) & (modes[1] != labels))[labels == 1].sum()
-    right = ((modes[0] != labels) & (modes[1] == labels))[labels == 1].sum()
-    assert f"{wrong} of its {(labels == 1).sum()} images are newly wrong by the majority" in said(app)
+    changes = image_changes(*(count_predictions(small.predictions(key)) for key in ("dense", "magnitude-0.9")))
+    kinds = changes["kind"][changes["label"] == 1]
+    wrong, right = ((kinds == kind).sum() for kind in ("newly wrong", "newly correct"))
+    assert f"{wrong} of its {len(kinds)} images are newly wrong by the majority" in said(app)
     assert f"{right} newly correct" in said(app)
     cards = [html for html in app.get("html") if "<figure" in html.proto.body]
-    assert len(cards) == min((modes[0] != modes[1])[labels == 1].sum(), 6)
+    assert len(cards) == min((kinds != "unchanged").sum(), 6)
 
 
 def test_a_class_that_is_not_there_is_named(open_page, small):

@@ -27,7 +27,7 @@ def test_single_models_are_compared_at_once(open_page, singles):
     app = open_page(singles.directory, "compare")
     assert not app.error
     told = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).summary()
-    assert metrics(app)["newly wrong"] == str(told["negative_flips"])
+    assert metrics(app)["newly wrong"] == f"{told['negative_flips']:g}"
     assert metrics(app)["BTC"] == f"{100 * told['btc']:.2f}\u00a0%"
     assert metrics(app)["top-1 after"] == f"{100 * told['accuracy_after']:.2f}\u00a0%"
     assert [box.key for box in app.selectbox] == ["class"]

@@ -209,7 +209,7 @@ def guarded(tmp_path_factory):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-P", "-m", "tfaudit.cli", "view", "study", "--port", str(port), "--address", "0.0.0.0"]
+    command = [sys.executable, "-P", "-m", "tfaudit", "view", "study", "--port", str(port), "--address", "0.0.0.0"]
     environment = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true", "TFAUDIT_PASSWORD": PASSWORD}
     server = subprocess.Popen(
         [*command, "--password"], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -1,14 +1,17 @@
-"""Page 6: the floor and the worths choose a point, and the URL holds them."""
+"""Page 6: gate, floor and worths choose a point, and the URL holds them."""
 
 import pandas as pd
 import pytest
 
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.gate.limits import Limits
 from tfaudit.audit.operating_points import operating_points
 from tfaudit.study.variants import Pruned
 
 LEVELS = tuple(Pruned(sparsity) for sparsity in (0.3, 0.5, 0.7, 0.9))
+PASSABLE = {"max_overall_drop": "10", "max_worst_class_drop": ""}
+"""Limits in the URL under which 50 and 70 % pass; the others cannot be judged. Under the default limits 30 % fails."""
 
 
 @pytest.fixture(scope="module")
@@ -22,20 +25,27 @@ def table_of(app):
 
 def expected(store, **options):
     objectives = {"size": "min", "unfairness": "min", "accuracy": "max"}
-    return operating_points(StudyAudit.read(store).trade_offs(), objectives=objectives, **options).frame()
+    study_audit = StudyAudit.read(store)
+    outcomes = study_audit.verdict(Limits(overall_drop_pp=10)).outcomes
+    return operating_points(study_audit.trade_offs(), objectives=objectives, outcomes=outcomes, **options).frame()
 
 
 @pytest.mark.slow
 def test_points_are_those_of_the_audit(open_page, store):
-    app = open_page(store.directory, "operating_points")
     weights = {"size": 1, "unfairness": 10, "accuracy": 10}
+    worths = {"worth-unfairness": "10", "worth-accuracy": "10"}
+    app = open_page(store.directory, "operating_points", **PASSABLE, **worths)
     found = expected(store, weights=weights)
     assert list(table_of(app)["chosen"]) == list(found["chosen"])
     assert list(table_of(app)["pareto"]) == list(found["pareto"])
+    assert list(table_of(app)["gate"].dropna()) == list(found["gate"].dropna())
     behind = found["value"][found["pareto"]].max() - found["value"]
     assert table_of(app)["behind"].to_numpy() == pytest.approx(100 * behind.to_numpy())
     assert "value" not in table_of(app)
-    assert table_of(app)["pareto_share"].between(0, 1).all()
+    passes = found["gate"].isin([None, "passes the gate"])
+    assert 0 < passes.sum() < len(passes)
+    assert table_of(app)["pareto_share"][passes].between(0, 1).all()
+    assert table_of(app)["pareto_share"][~passes].isna().all()
     title = found["title"][found["chosen"]].iloc[0]
     said = app.success[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
     assert said.replace("\xa0", " ").startswith(
@@ -55,9 +65,30 @@ def test_the_floor_shuts_out_and_the_url_remembers_it(open_page, store):
     pd.testing.assert_frame_equal(table_of(again), table_of(app))
 
 
+def test_by_default_the_choice_is_that_of_overview(open_page, store):
+    """And a variant that cannot be judged is not chosen for its size."""
+    verdict = StudyAudit.read(store).verdict(Limits(overall_drop_pp=10))
+    assert verdict.best == "magnitude-0.7"
+    for worth in ({}, {"worth": "100"}):
+        app = open_page(store.directory, "operating_points", **PASSABLE, **worth)
+        rows = table_of(app).set_index("title")
+        assert list(rows.index[rows["chosen"]]) == ["magnitude 70 %"]
+        assert rows["size"].idxmin() == "magnitude 90 %"
+        assert rows["gate"]["magnitude 90 %"] == "cannot be judged"
+
+
+def test_where_nothing_passes_nothing_is_chosen(open_page, store):
+    app = open_page(store.directory, "operating_points", worth="100")
+    rows = table_of(app).set_index("title")
+    assert not rows["chosen"].any()
+    assert not app.success
+    assert "No variant passes: 1 fails, 3 cannot be judged." in app.get("html")[0].proto.body
+    assert rows["gate"].dropna().tolist() == ["fails the gate"] + ["cannot be judged"] * 3
+
+
 @pytest.mark.slow
 def test_worths_move_the_choice(open_page, store):
-    app = open_page(store.directory, "operating_points")
+    app = open_page(store.directory, "operating_points", **PASSABLE)
     for only, best in (
         ("worth", lambda rows: rows["size"].idxmin()),
         ("worth-accuracy", lambda rows: rows["accuracy"].idxmax()),
@@ -66,7 +97,7 @@ def test_worths_move_the_choice(open_page, store):
             app.select_slider(key=key).set_value(1.0 if key == only else 0.0)
         app.run()
         rows = table_of(app)
-        assert rows["chosen"].idxmax() == best(rows)
+        assert rows["chosen"].idxmax() == best(rows[rows["gate"].isin([None, "passes the gate"])])
         assert rows["chosen"].sum() == 1
 
 
@@ -78,10 +109,10 @@ def test_sparsity_can_take_the_place_of_size(open_page, store):
 
 @pytest.mark.slow
 def test_a_floor_that_nothing_reaches(open_page, store):
-    app = open_page(store.directory, "operating_points")
+    app = open_page(store.directory, "operating_points", **PASSABLE, max_size_ratio="0.3")  # not of the most accurate
     app.slider(key="floor").set_value(app.slider(key="floor").max).run()
-    if not table_of(app)["above_floor"].any():
-        assert "No variant reaches" in app.warning[0].value
+    assert not table_of(app)["chosen"].any()
+    assert "No variant that passes the gate reaches" in app.warning[0].value
 
 
 def test_too_few_variants_for_a_trade_off(open_page, tmp_path):
@@ -97,6 +128,6 @@ def test_measured_time_is_an_axis_and_part_of_the_cost(open_page, tmp_path):
     store.save_table(
         "costs", pd.DataFrame({"variant": keys, "latency_1_ms": times, "latency_1_ratio": [t / 2 for t in times]})
     )
-    app = open_page(tmp_path, "operating_points", against="time")
+    app = open_page(tmp_path, "operating_points", against="time", **PASSABLE)
     assert list(table_of(app)["time"]) == [t / 2 for t in times]
     assert "ms" in app.success[0].value

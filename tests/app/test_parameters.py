@@ -23,7 +23,10 @@ PLACES = {
     "corruptions?corruptions=One image": {*IMAGE, "corruption", "class", "picture"},
     "distortion": {"distortion", "variants"},
     "distortion?distortion=Classes": IMAGE,
-    "operating_points": {"image", "floor", "worth", "worth-unfairness", "worth-accuracy", "against"},
+    "operating_points": {
+        *FLAGS.values(),
+        *("image", "floor", "worth", "worth-unfairness", "worth-accuracy", "against"),
+    },
     "levels": {"image", "across"},
     "groups": {*IMAGE, "by", "groups"},
     "groups?groups=Images": {"property"},

@@ -41,7 +41,7 @@ def brute_force(population):
             }
         )
     means = pd.DataFrame(out).mean()
-    top, right = population.probabilities[..., 0].astype(float), population.correct()
+    top, right = population.probabilities[..., 0].astype(float), population.correct() == 1
     return {**means, "confidence where right": top[right].mean(), "confidence where wrong": top[~right].mean()}
 
 

@@ -246,7 +246,7 @@ def test_frames_and_chart():
     ("after", "options", "message"),
     [
         (population(2, examples=100), {}, "compressed: got 100 examples, expected 200"),
-        (AFTER, {"ties": "first"}, "ties: got 'first', expected lowest, highest, confidence"),
+        (AFTER, {"ties": "first"}, "ties: got 'first', expected undecided, lowest, highest, confidence"),
         (AFTER, {"centering": "median"}, "centering: got 'median'"),
         (AFTER, {"alpha": 5}, "alpha: got 5"),
         (AFTER, {"permutations": 0}, "permutations: got 0, expected 1 or more"),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.builders.populations import population
+from tests.builders.populations import modal_sets, pies_of, population
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
@@ -16,18 +16,28 @@ BEFORE, AFTER = population(1), population(2, hurt=[3])
 
 def test_equals_scipy_mode():
     modes = [stats.mode(p.ranked[:, :, 0], axis=0).mode for p in (BEFORE, AFTER)]  # SciPy takes the lowest, too
-    found = exemplars(BEFORE, AFTER)
+    found = exemplars(BEFORE, AFTER, ties="lowest")
+    assert exemplars(BEFORE, AFTER).summary()["published"] == len(found.index)
     np.testing.assert_array_equal(found.index, np.flatnonzero(modes[0] != modes[1]))
     assert found.summary()["share"] == len(found.index) / 200
     right = [(mode == BEFORE.labels)[found.index].sum() for mode in modes]
     assert [found.summary()["baseline_mode_right"], found.summary()["compressed_mode_right"]] == right
 
 
+def test_equals_counting_every_example():
+    found, sets = exemplars(BEFORE, AFTER), [modal_sets(p) for p in (BEFORE, AFTER)]
+    np.testing.assert_array_equal(found.index, np.flatnonzero(pies_of(BEFORE, AFTER)))
+    chance = [1 - len(one & other) / max(len(one), len(other)) for one, other in zip(*sets, strict=True)]
+    np.testing.assert_allclose(found.probability, chance)
+    assert found.summary()["expected"] == pytest.approx(sum(chance))
+    assert found.summary()["undecided"] == sum(0 < share < 1 for share in chance) > 0
+
+
 def test_votes_equal_counting():
     for row in exemplars(BEFORE, AFTER).frame().to_dict("records"):
         for name, each in (("baseline", BEFORE), ("compressed", AFTER)):
             counts = np.bincount(each.ranked[:, row["index"], 0], minlength=5)
-            assert row[f"{name}_share"] == pytest.approx(counts[int(row[f"{name}_mode"])] / 6)
+            assert row[f"{name}_share"] == pytest.approx(counts.max() / 6)
             assert row[f"{name}_entropy"] == pytest.approx(stats.entropy(counts, base=2))
         assert row["decisiveness"] == pytest.approx(row["baseline_share"] * row["compressed_share"])
 
@@ -93,7 +103,9 @@ def test_true_labels_play_no_part():
 def test_ties():
     before = Predictions.from_top1([0, 0], [[0, 1], [1, 1]])  # image 0: 0 and 1 are tied
     after = Predictions.from_top1([0, 0], [[1, 1], [1, 1]])
-    lowest, highest = exemplars(before, after), exemplars(before, after, ties="highest")
+    undecided = exemplars(before, after)
+    assert (list(undecided.index), undecided.probability.tolist()) == ([], [0.5, 0.0])
+    lowest, highest = (exemplars(before, after, ties=rule) for rule in ("lowest", "highest"))
     assert (list(lowest.index), list(highest.index)) == ([0], [])
     assert (dict(lowest.tie_changes), dict(highest.tie_changes)) == ({"highest": 1}, {"lowest": 1})
 
@@ -102,7 +114,7 @@ def test_ties_by_confidence():
     scores = np.array([[[0.6, 0.4]], [[0.1, 0.9]]])  # a tie that class 1 wins by mean probability
     before = Predictions.from_scores([0], scores)
     after = Predictions.from_scores([0], scores[[1, 1]])
-    assert exemplars(before, after).tie_changes == {"highest": 1, "confidence": 1}
+    assert exemplars(before, after, ties="lowest").tie_changes == {"highest": 1, "confidence": 1}
     assert list(exemplars(before, after, ties="confidence").index) == []
     with pytest.raises(InputError, match="confidence"):
         exemplars(Predictions([0], before.ranked), after, ties="confidence")

@@ -110,7 +110,7 @@ def test_one_against_one_is_mcnemar():
     frame = found.frame()
     for row in frame.to_dict("records"):
         inside = row["group"] == SERIES
-        b, a = before.correct()[0, inside], after.correct()[0, inside]
+        b, a = before.correct()[0, inside] == 1, after.correct()[0, inside] == 1
         cells = [[(b & a).sum(), (b & ~a).sum()], [(~b & a).sum(), (~b & ~a).sum()]]
         assert row["change_p"] == pytest.approx(mcnemar(cells, exact=True).pvalue)
         # Tango's interval holds the differences that his score test does not reject: statsmodels has Newcombe's only.

@@ -21,7 +21,7 @@ def pair():
 def test_every_class_and_all_examples_against_statsmodels_and_pandas(pair):
     before, after = pair
     found = compare(before, after)
-    right = pd.DataFrame({"label": before.labels, "b": before.correct()[0], "a": after.correct()[0]})
+    right = pd.DataFrame({"label": before.labels, "b": before.correct()[0] == 1, "a": after.correct()[0] == 1})
     for (_, rows), row in zip(right.groupby("label"), found.frame().to_dict("records"), strict=True):
         table = pd.crosstab(rows["b"], rows["a"]).reindex(index=[False, True], columns=[False, True], fill_value=0)
         assert row["change_p"] == pytest.approx(mcnemar(table, exact=True).pvalue)
@@ -68,6 +68,7 @@ def test_flips_name_examples_classes_and_probabilities():
         "before": ["cat", "cat", "dog"],
         "after": ["dog", "dog", "cat"],
         "kind": ["lost", "won", "other wrong"],
+        "share": [1.0, 1.0, 1.0],
         "probability_before": [0.9, 0.8, 0.7],
     }
 
@@ -196,7 +197,7 @@ def test_what_chance_gives_is_the_count_under_the_discrete_null(pair):
     """Classes that flip few images cannot be significant: 5 classes at .05 would be 0.25 by the level alone."""
     rng = np.random.default_rng(4)
     found = compare(*pair)
-    changed = (found.lost + found.won)[:, None]
+    changed = (found.lost + found.won).astype(int)[:, None]
     lost = rng.binomial(changed, 0.5, (5, 20_000))
     p = np.array([[mcnemar([[0, n], [c - n, 0]], exact=True).pvalue for n in range(c + 1)] + [1.0] * (200 - c)
                   for c in changed[:, 0]])  # fmt: skip

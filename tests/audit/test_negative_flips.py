@@ -18,7 +18,7 @@ BEFORE, AFTER = population(1), population(2, hurt=[3])
 @pytest.mark.parametrize("paired", [False, True])
 def test_rates_are_means_over_pairs_of_models(paired):
     table = flip_rates(BEFORE, AFTER, paired=paired).frame()
-    before, after, labels = BEFORE.correct(), AFTER.correct(), BEFORE.labels
+    before, after, labels = BEFORE.correct() == 1, AFTER.correct() == 1, BEFORE.labels
     pairs = list(zip(before, after, strict=True)) if paired else [(a, b) for a in before for b in after]
     twins = [(a, b) for i, a in enumerate(before) for j, b in enumerate(before) if i != j]
     for row, inside in [(0, labels >= 0), *((c + 1, labels == c) for c in range(5))]:

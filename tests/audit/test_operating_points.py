@@ -43,6 +43,20 @@ def test_floor_then_set_then_value():
     assert operating_points(PAPER, floor=0.98, weights={"sparsity": 1, "unfairness": 0}).summary()["choice"] == "sparse"
 
 
+def test_what_the_gate_fails_or_cannot_judge_is_neither_optimal_nor_chosen():
+    outcomes = {"fair": "cannot judge", "sparse": "pass", "broken": "fail"}  # early is the baseline
+    found = operating_points(PAPER, weights={"sparsity": 1, "unfairness": 100}, outcomes=outcomes)
+    assert marked(found, "pareto") == {"sparse", "early"}
+    assert marked(found, "chosen") == {"early"}  # which is worth more than what passes
+    assert found.frame()["gate"].tolist()[:2] == ["cannot be judged", "passes the gate"]
+    assert found.frame()["gate"].isna().tolist() == [False, False, True, False]
+    sparse = operating_points(PAPER, weights={"sparsity": 1, "unfairness": 0}, outcomes=outcomes)
+    assert marked(sparse, "chosen") == {"sparse"}
+    nothing = operating_points(PAPER, weights={"sparsity": 1, "unfairness": 1}, outcomes={**outcomes, "sparse": "fail"})
+    assert nothing.summary()["choice"] is None
+    assert "gate" not in operating_points(PAPER).frame()
+
+
 def test_without_the_floor_the_broken_model_dominates_all():
     assert marked(operating_points(PAPER), "pareto") == {"broken"}
     assert marked(operating_points(PAPER, objectives=THREE), "pareto") == {"fair", "sparse", "early", "broken"}

@@ -21,7 +21,8 @@ BYTES |= {"dynamic_range": 27_000, "int8": 25_000}
 
 def make_page_study(directory):
     """Create the study: 3 members of each variant, 300 digits by 100 writers of two series, and its corruptions."""
-    store = Store.create(directory, dataclasses.replace(recipe, population=MEMBERS), {})
+    variants = tuple(variant for variant in recipe.variants if variant.key in BYTES)
+    store = Store.create(directory, dataclasses.replace(recipe, population=MEMBERS, variants=variants), {})
     data = digits("test")
     ranks = pd.Series(data.labels).groupby(data.labels).cumcount()
     chosen = np.lexsort((data.labels, ranks))[: EACH * data.num_classes]  # one of each class, then the next one of each

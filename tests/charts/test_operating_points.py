@@ -42,6 +42,13 @@ def test_marks_follow_the_frame():
     assert {"sparsity, %", "unfairness, points", "accuracy, %"} <= set(texts)
 
 
+def test_what_the_gate_says_is_a_mark_of_its_own():
+    found = operating_points(TABLE, floor=0.98, outcomes={"b": "fail", "c": "cannot judge", "d": "fail"})
+    points = next(iter(found.chart().to_dict()["datasets"].values()))
+    status = {point["variant"]: point["status"] for point in points}
+    assert status == {"a": "Pareto set", "b": "fails the gate", "c": "cannot be judged", "d": "fails the gate"}
+
+
 @pytest.mark.slow
 def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_choice():
     crowd = pd.DataFrame(

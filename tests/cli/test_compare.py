@@ -65,6 +65,20 @@ def run(place, tfaudit_in):
     return run
 
 
+@pytest.mark.slow
+def test_a_baseline_that_is_not_better_than_chance_is_named_in_the_first_line(run, place):
+    """A model beside itself keeps 100 % of its predictions, whatever they are worth."""
+    with np.load(place / "digits.npz") as data:
+        np.savez(place / "rolled.npz", images=data["images"], labels=np.roll(data["labels"], 1))
+    code, text, errors = run(data="rolled.npz", compressed=("dense.keras",))
+    assert (code, errors) == (0, "")
+    first = " ".join(text.partition("\n\n")[0].split())
+    assert first.startswith("The baseline is right on ")
+    assert "chance alone gives" in first
+    assert first.endswith("Nothing below tells what compression costs.")
+    assert "chance alone" not in run(compressed=("dense.keras",))[1]
+
+
 def answers(place, name):
     model = keras.saving.load_model(place / name, compile=False)
     with np.load(place / "digits.npz") as data:
@@ -110,7 +124,7 @@ def test_retrained_twins_tell_what_training_alone_changes(run, place):
     assert "--twin MODEL" in alone
     assert "--twin MODEL" not in with_twin
     changed = compare(answers(place, "dense.keras"), answers(place, "noisy.keras")).summary()["flips"]
-    assert f"Training the baseline again changes {changed} predictions." in with_twin
+    assert f"Training the baseline again changes {changed:g} predictions." in with_twin
     rows = [line.split() for line in with_twin.splitlines() if line.startswith(("twin ", "noisy"))]
     assert rows[0][2:9] == rows[1][1:8]  # the compressed model is the twin's flatbuffer
 

@@ -78,15 +78,20 @@ def test_the_gravest_comes_first_and_decides(run):
     assert [line.split()[0] for line in lines[:2]] == ["FAIL", "pass"]
 
 
+@pytest.mark.filterwarnings("default::tfaudit.errors.Notice")
 def test_the_worst_ten_classes_are_named_and_cannot_steer_the_terminal(run):
     names = ("--classes", "names.txt")
-    code, text, _ = run(*PREDICTIONS, "hurt.npy", *names, "--max-worst-class-drop", 0.5, "--junit", "names.xml")
+    code, text, errors = run(*PREDICTIONS, "hurt.npy", *names, "--max-worst-class-drop", 0.5, "--junit", "names.xml")
     assert code == 1
-    assert "\x1b" not in text
+    assert "\x1b" not in text + errors
+    assert errors.count("\n") == 1
+    assert errors.startswith(
+        "tfaudit: names.txt: characters that are no text are replaced: 'class \\x1b[31m0' as class ␛"
+    )
     rows = [line for line in text.splitlines() if line.startswith(("FAIL  class", "?  "))]
     assert len(rows) == 10
-    assert rows[0].split()[1:3] == ["class", "?[31m3"]
-    assert "class [31m3" in ET.parse("names.xml").find("testsuite/testcase/failure").get("message")
+    assert rows[0].split()[1:3] == ["class", "␛[31m3"]
+    assert "class ␛[31m3" in ET.parse("names.xml").find("testsuite/testcase/failure").get("message")
 
 
 def test_a_study_by_variant_equals_the_library(run, place):

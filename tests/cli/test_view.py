@@ -18,7 +18,7 @@ from tfaudit.store.store import open_store
 
 
 def view(*arguments, cwd=None):
-    command = [sys.executable, "-m", "tfaudit.cli", "view", *map(str, arguments)]
+    command = [sys.executable, "-m", "tfaudit", "view", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=60)
 
 

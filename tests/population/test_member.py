@@ -7,6 +7,8 @@ import pytest
 from tfaudit import Pruned, Study, Training, load_dataset
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
 from tfaudit.compress.pruning.sparsity import sparsity_at
+from tfaudit.datasets.pipeline import training_batches
+from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
 from tfaudit.models.registry import build_model
 from tfaudit.population.member import MemberMaker, check_pruning, gradual_trainer, prune_and_retrain
@@ -24,6 +26,11 @@ VARIANTS = (
     *CHAIN,
     Pruned(0.5, method="l1", treatment="finetune", granularity="channel"),
     Pruned(0.6, treatment="rewind", rewind_to=3),
+)
+RECALIBRATED = tuple(
+    Pruned(0.6, treatment=treatment, batch_norm=how)
+    for treatment in ("one_shot", "finetune", "rewind", "gradual")
+    for how in ("moving", "recalibrated")
 )
 
 
@@ -245,3 +252,47 @@ def test_settings_that_do_not_go_together(settings, message):
 def test_a_parent_comes_before_its_children():
     with pytest.raises(InputError, match="a parent before"):
         Study(name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), variants=CHAIN[::-1])
+
+
+@pytest.mark.slow
+def test_recalibrated_members_differ_in_their_statistics_alone(tmp_path):
+    """They are the averages over 20 full batches of the training part, in training mode, without a momentum."""
+    plan = {"epochs": 1, "batch_size": 32, "validation": 0.2}
+    study = Study(
+        name="s",
+        dataset="digits",
+        model="cifar_convnet",
+        training=Training(**plan),
+        retraining=Training(**plan, learning_rate=0.02),
+        variants=RECALIBRATED,
+        limit=150,
+        model_options={"filters": [4, 4]},
+    )
+    train, test = (load_dataset("digits", split).take(150) for split in ("train", "test"))
+    store = Store.create(tmp_path / "s", study, {})
+    store_examples(store, train, test)
+    maker = MemberMaker(store)
+    for variant in study.all_variants:
+        maker.prepare(variant.key)
+        maker.make(variant.key, 1)
+    for plain, recalibrated in zip(RECALIBRATED[::2], RECALIBRATED[1::2], strict=True):
+        one, other = (
+            keras.saving.load_model(store.directory / store.member_path(variant.key, 1, "model.keras"))
+            for variant in (plain, recalibrated)
+        )
+        names = {
+            variable.name
+            for variable, same in zip(one.variables, other.variables, strict=True)
+            if not np.array_equal(variable.numpy(), same.numpy())
+        }
+        assert names == {"moving_mean", "moving_variance"}
+        seed = study.member_seed(recalibrated.key, 1)
+        part, _ = split_validation(train, 0.2, study.member_seed("dense", 1) if recalibrated.parent else seed)
+        batches = training_batches(part, batch_size=32, seed=seed)
+        full = [images for images, _ in batches.take(30) if len(images) == 32][:20]
+        for i, images in enumerate(full, start=1):
+            for layer in (layer for layer in one.layers if isinstance(layer, keras.layers.BatchNormalization)):
+                layer.momentum = 1 - 1 / i
+            one(images, training=True)
+        for mine, expected in zip(other.get_weights(), one.get_weights(), strict=True):
+            np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-4)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
+from tests.builders.operators import operators
 from tfaudit import InputError, Pruned, Quantized, Study, Training
 from tfaudit.compress.remedies.excess_gap import ExcessGap
 from tfaudit.datasets.loading import load_dataset
@@ -80,6 +81,25 @@ def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
     assert files[0] != files[1]
     alone = made(tmp_path / "alone", one, (1,), ("dense", aware))
     assert outcome(alone, aware, 1) == outcome(store, aware, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("remedy", [(), "quantization_aware"], ids=["after training", "aware"])
+@pytest.mark.parametrize("kept", ["last", ("logits",)], ids=str)
+def test_the_last_layer_of_a_member_stays_in_float(tmp_path, kept, remedy):
+    one = dataclasses.replace(study(), variants=(Quantized("int8", keep_float=kept, remedy=remedy),))
+    [key] = [variant.key for variant in one.variants]
+    store = made(tmp_path / "s", one, (0,), ("dense", key))
+    found = operators((store.directory / store.member_path(key, 0, "model.tflite")).read_bytes())
+    types = {kind: [dtype.name for own, dtype, _ in found if own == kind] for kind in ("CONV_2D", "FULLY_CONNECTED")}
+    assert types["FULLY_CONNECTED"][-1] == "float32"
+    assert {*types["CONV_2D"], *types["FULLY_CONNECTED"][:-1]} == {"int8"}
+
+
+def test_a_layer_in_float_that_the_model_lacks_is_refused_before_conversion(tmp_path):
+    one = dataclasses.replace(study(), variants=(Quantized("int8", keep_float=("none",)),))
+    with pytest.raises(InputError, match="keep_float: got none, expected names of layers, such as"):
+        made(tmp_path / "s", one, (0,), ("int8-keep_float=none",))
 
 
 def grouped(split):

@@ -38,7 +38,7 @@ def tfaudit_run(folder, *arguments, python=(sys.executable,)):
         *python,
         "-P",
         "-m",
-        "tfaudit.cli",
+        "tfaudit",
         "run",
         "rich.py",
         "--out",

@@ -191,7 +191,7 @@ def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
         "import json\nfrom tfaudit import Study\n"
         + f"study = Study.from_json(json.loads({json.dumps(study.to_json())!r}))"
     )
-    command = [sys.executable, "-m", "tfaudit.cli", "run", str(tmp_path / "recipe.py"), "--out", str(directory)]
+    command = [sys.executable, "-m", "tfaudit", "run", str(tmp_path / "recipe.py"), "--out", str(directory)]
     command += ["--workers", "1"]
     process = subprocess.Popen(
         command,

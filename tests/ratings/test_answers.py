@@ -292,7 +292,7 @@ def test_many_begin_at_once(tmp_path, restless, attempt):
 
 
 def test_what_was_taken_survives_a_kill(answers, tmp_path):
-    study = begun(answers, n=100)
+    study = begun(answers, n=60)
     images = answers.sheet(study)["example"]
     said, writer = os.pipe()
     child = os.fork()
@@ -345,7 +345,7 @@ def test_a_file_that_is_no_database_is_left_alone(answers, tmp_path, content):
 
 
 def test_a_damaged_file_is_one_line(answers, tmp_path):
-    study = begun(answers, n=100)
+    study = begun(answers, n=60)
     place = tmp_path / "answers.sqlite"
     content = bytearray(place.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)

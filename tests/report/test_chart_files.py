@@ -7,8 +7,36 @@ import pytest
 from PIL import Image
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.errors import InputError
-from tfaudit.report.chart_files import save_charts
+from tfaudit.charts.renderer import draw
+from tfaudit.errors import InputError, Notice
+from tfaudit.report.chart_files import save_charts, study_charts
+from tfaudit.report.html import write_report
+
+
+@pytest.fixture
+def fatal_accuracy(monkeypatch):
+    """vl-convert aborts on the chart of the accuracies."""
+
+    def charts(audit):
+        charts = study_charts(audit)
+        return charts | {"accuracy": charts["accuracy"].properties(title="\a")}
+
+    monkeypatch.setattr("tfaudit.report.html.study_charts", charts)
+    monkeypatch.setattr("tfaudit.report.chart_files.study_charts", charts)
+
+
+@pytest.mark.slow
+def test_a_chart_that_kills_the_renderer_is_left_out_and_all_others_are_written(store, tmp_path, fatal_accuracy):
+    study_audit = StudyAudit.read(store)
+    page = write_report(study_audit, tmp_path / "report.html").read_text()
+    lost = '<p class="limits">This chart is left out: vl-convert, which draws the charts, crashed on this one.</p>'
+    assert page.count("This chart is left out") == page.count(f"<figure>{lost}</figure>") == 1
+    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="chart"') > 10
+    with pytest.warns(Notice, match="chart accuracy is left out: vl-convert, which draws the charts, crashed"):
+        files = save_charts(study_audit, tmp_path / "charts", ["svg"])
+    assert {"difficulty.svg", "class-impact-int8.svg"} <= {file.name for file in files}
+    assert "accuracy.svg" not in {file.name for file in files}
+    assert draw("vegalite_to_svg", {"mark": "bar", "data": {}})
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from tests.builders.populations import modal_sets, pies_of
 from tests.builders.studies import WRITERS, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.cli import app
@@ -26,9 +27,11 @@ def study_audit(store):
 
 
 def majority(predictions):
-    """The lowest of the most frequent classes of every image, and its share."""
+    """The names of the most frequent classes of every image, and their share."""
     counts = np.array([np.bincount(votes, minlength=len(predictions.class_names)) for votes in predictions.top1.T])
-    return counts.argmax(1), counts.max(1) / predictions.num_members
+    names = predictions.class_names
+    modes = [" or ".join(sorted(names[i] for i in modes)) for modes in modal_sets(predictions)]
+    return np.array(modes, object), counts.max(1) / predictions.num_members
 
 
 def test_every_image_whose_majority_prediction_changes_has_a_row(store, study_audit):
@@ -38,18 +41,15 @@ def test_every_image_whose_majority_prediction_changes_has_a_row(store, study_au
     for key, rows in table.groupby("variant"):
         predictions = store.predictions(key)
         after, after_shares = majority(predictions)
-        index = np.flatnonzero(before != after)
-        names = np.array(predictions.class_names)
+        index = np.flatnonzero(pies_of(store.predictions("dense"), predictions))
         assert rows["index"].tolist() == index.tolist()
-        assert rows["before"].tolist() == names[before[index]].tolist()
-        assert rows["after"].tolist() == names[after[index]].tolist()
+        assert rows["before"].tolist() == before[index].tolist()
+        assert rows["after"].tolist() == after[index].tolist()
         assert rows["before_share"].to_numpy() == pytest.approx(shares[index])
         assert rows["after_share"].to_numpy() == pytest.approx(after_shares[index])
-        truth = predictions.labels[index]
-        right = [
-            ("newly wrong" if b == t else "newly correct" if a == t else "other wrong")
-            for b, a, t in zip(before[index], after[index], truth, strict=True)
-        ]
+        sets = zip(modal_sets(store.predictions("dense")), modal_sets(predictions), predictions.labels, strict=True)
+        right = ["newly wrong" if t in b else "newly correct" if t in a else "other wrong" for b, a, t in sets]
+        right = [right[i] for i in index]
         assert rows["change"].tolist() == right
         for name in WRITERS:
             assert rows[f"group_{name}"].astype(str).tolist() == WRITERS[name].iloc[index].astype(str).tolist()
@@ -86,7 +86,7 @@ def test_fiftyone_gets_a_sample_an_image_with_all_predictions(store, study_audit
         assert sample["ground_truth"]["label"] == names[store.predictions("dense").labels[position]]
         for field, key in (("dense", "dense"), ("magnitude_0_9", "magnitude-0.9"), ("int8", "int8")):
             modes, shares = majority(store.predictions(key))
-            assert sample[field]["label"] == names[modes[position]]
+            assert sample[field]["label"] == modes[position]
             assert sample[field]["confidence"] == pytest.approx(shares[position])
             assert sample[field]["_cls"] == "Classification"
         assert sample["example"] == f"test-{position}"

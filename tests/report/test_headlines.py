@@ -24,6 +24,23 @@ def test_harm():
     assert line.classes == "Of 5 classes, 1 lost recall (3)."
 
 
+def test_collapsed_classes_come_first():
+    """Six that half of the members no longer find have no significant loss; they come before one that has."""
+    labels = np.arange(500) % 10
+    before = np.tile(labels, (6, 1))
+    after = before.copy()
+    after[:3, labels < 6] = 9
+    after[:, (labels == 7) & (np.arange(500) < 250)] = 8
+    line = said(Predictions.from_top1(labels, before), Predictions.from_top1(labels, after))
+    first, _, rest = line.classes.partition(" Of the others, ")
+    assert first == "7 of 10 classes collapsed (0, 1, 2, …)."
+    assert rest == ""
+    after[:, (labels == 7) & (np.arange(500) < 250)] = 7
+    after[:, (labels == 7) & (np.arange(500) < 100)] = 8
+    line = said(Predictions.from_top1(labels, before), Predictions.from_top1(labels, after))
+    assert line.classes == "6 of 10 classes collapsed (0, 1, 2, …). Of the others, 1 lost recall (7)."
+
+
 def test_nothing_changes():
     line = said(population(1), population(1))
     assert line.accuracy.startswith("Mean top-1 accuracy stays within 0.05 points")

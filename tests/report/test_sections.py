@@ -93,7 +93,7 @@ def test_single_models_are_compared_pair_by_pair(tmp_path):
     found = sections_of(store)
     rows = cells(found["model-pair"].tables[0])
     pair = compare(store.predictions("dense"), store.predictions("magnitude-0.9")).summary()
-    assert rows["newly wrong"][0] == str(pair["negative_flips"])
+    assert rows["newly wrong"][0] == f"{pair['negative_flips']:g}"
     assert rows["p"][0] == f"{pair['change_p']:.2g}"
     assert [figure.name for figure in found["model-pair"].figures] == ["pair-magnitude-0.9", "pair-int8"]
     assert [figure.name for figure in found["distortion"].figures] == ["accuracy-slope", "balances"]

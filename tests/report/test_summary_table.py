@@ -83,5 +83,5 @@ def test_a_study_of_imagenets_size_fits_80_columns():
 
 def test_html_table_is_accessible(store):
     table = html_table(StudyAudit.read(store).summary)
-    assert table.count('<th scope="col">') == 14
+    assert table.count('<th scope="col">') == 15
     assert table.count('<th scope="row">') == 3

@@ -49,14 +49,26 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
     monkeypatch.setitem(KINDS, "new", QuantizationKind("new", types=("float16",)))
     plan = candidates(lambda: copy_of(net), training=False)
     assert {candidate.key for candidate in plan if not candidate.is_choice} == set(KINDS)
-    assert {(one.kind, one.percentile, one.spared) for one in plan if one.is_choice} == {
-        *(("int8", percentile, 0) for percentile in PERCENTILES),
-        *(("int8", 99.999, count) for count in SPARED if count < 2),  # of two layers
+    assert {(one.kind, one.percentile, one.spared, one.last) for one in plan if one.is_choice} == {
+        ("int8", 100, 0, True),
+        *(("int8", percentile, 0, False) for percentile in PERCENTILES),
+        *(("int8", 99.999, count, False) for count in SPARED if count < 2),  # of two layers
     }
     quick = [candidate.estimate for candidate in plan[:-1]]
     assert quick == sorted(quick)
     assert plan[-1].kind == "int16x8"  # which takes .1 s an image
     assert all(candidate.pruned is None for candidate in plan)
+
+
+def test_the_last_layer_in_float_is_tried_after_plain_int8_and_before_other_choices(net):
+    plan = candidates(lambda: copy_of(net), training=True)
+    several = [one for one in plan if one.last]
+    assert [one.pruned.level if one.pruned else 0 for one in several] == [0, *sorted(LEVELS["channel"])]
+    for last in several:
+        same = [one for one in plan if one.control == last.control and one.is_choice and not one.aware]
+        assert same[0] == last
+        assert plan.index(last.control) < plan.index(last)
+    assert several[0].title == "int8, last layer in float"
 
 
 def test_candidates_that_need_training_come_after_the_others_those_that_lose_least_first(net):
@@ -118,6 +130,7 @@ def test_a_subclassed_model_loses_weights_only(net):
 
     plan = candidates(load, training=True)
     assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
+    assert not any(candidate.last for candidate in plan)
 
 
 @pytest.mark.parametrize("level", [0.25, 0.75])

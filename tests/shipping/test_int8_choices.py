@@ -58,7 +58,7 @@ def test_where_int8_fails_a_percentile_is_tried_and_chosen(search, int8_kinds, o
     assert (found.outcome, found.title) == ("pass", "int8, percentile 98")
     assert table.loc["int8", "outcome"] == "fail"
     assert table.loc["int8-percentile=99.999-float=1", "reason"] == "Not smaller than int8-percentile=98, which passes."
-    assert found.summary()["tried"] == 2
+    assert found.summary()["tried"] == 3
 
 
 @pytest.mark.slow
@@ -67,6 +67,7 @@ def test_where_int8_passes_nothing_else_is_tried(search, int8_kinds, tmp_path):
     table = found.frame().set_index("candidate")
     assert found.chosen == "int8"
     assert set(table.index[table["outcome"] == NOT_TRIED]) == {
+        "int8-float=last",
         "int8-percentile=98",
         "int8-percentile=99.999-float=1",
         "float32",
@@ -182,7 +183,7 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds,
     reasons = found.frame().set_index("candidate")["reason"]
     interrupted = reasons[reasons == f"The budget ended while it {doing}."].index.tolist()
     expected = {"was measured layer by layer": "int8-percentile=99.999-float=1"}
-    assert interrupted == [expected.get(doing, "int8-percentile=98")]
+    assert interrupted == [expected.get(doing, "int8-float=last")]
     assert not (out / f"candidates/{interrupted[0]}.json").exists()
     title = found.frame().set_index("candidate").loc[interrupted[0], "title"]
     assert found.stopped.startswith(f'The budget ended while "{title}" {doing}; ')
@@ -205,6 +206,15 @@ def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(maker, tra
     assert {8 * 512 if pruned is None else 8 * 256} <= {int(np.prod(weights.shape)) for weights in trained.weights}
 
 
+@pytest.mark.slow
+def test_the_last_layer_stays_in_float_as_quantize_says(maker, model):
+    images = some_of_every_class(maker._parts.calibration, 100, 0)
+    expected = quantize(load_keras(model), "int8", representative=images.held, keep_float="last")
+    content = maker.flatbuffer(Candidate("int8", last=True))
+    assert content == expected
+    assert content != maker.flatbuffer(Candidate("int8"))
+
+
 def verdict_of(lost):
     labels = np.repeat([0, 1], 500)
     found = labels.copy()
@@ -213,7 +223,7 @@ def verdict_of(lost):
     return gate(before, after, Limits(worst_class_drop_pp=5))
 
 
-CHOICES = ({"percentile": 99.99}, {"percentile": 99.999, "spared": 1}, {"aware": True})
+CHOICES = ({"last": True}, {"percentile": 99.99}, {"percentile": 99.999, "spared": 1}, {"aware": True})
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)

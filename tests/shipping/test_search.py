@@ -9,19 +9,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.builders.compressible import CLASSES, blobs, classifier
+from tests.builders.compressible import CLASSES, blobs, classifier, normalised
 from tests.builders.studies import make_study
 from tfaudit.audit.gate.gate import gate
 from tfaudit.audit.gate.limits import Limits
 from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples
+from tfaudit.datasets.pipeline import training_batches
+from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.shipping import candidate_models, search_folder
 from tfaudit.shipping import search as search_module
 from tfaudit.shipping.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.shipping.search import _Search
+from tfaudit.shipping.search_data import Parts
+from tfaudit.shipping.search_settings import SearchSettings
 from tfaudit.shipping.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.store.files import lock
 from tfaudit.study.remedies import REMEDIES
@@ -378,6 +382,33 @@ def test_a_remedied_model_is_pruned_and_shrunk_as_its_control(maker, training, n
     assert (predicted.classes[:, 0] == training.labels).mean() > 0.9
     assert maker.is_trained(pruned)
     assert maker._opened(pruned).get_layer("hidden").units == 128
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("remedy", [(), *REMEDIES])
+def test_a_trained_model_has_the_statistics_of_its_own_activations(training, tmp_path, remedy):
+    path, seed = tmp_path / "net.keras", 5
+    normalised().save(path)
+    preparation = Preparation(Pruned(0.5, treatment="finetune", remedy=remedy))
+    made = candidate_models.CandidateMaker(
+        path,
+        search_folder.SearchFolder(tmp_path / "out"),
+        Parts(training, training, training),
+        SearchSettings(training=Training(epochs=1, batch_size=150), seed=seed),
+        is_over=lambda: False,
+    )
+    model = made._opened(preparation)
+    found = model.get_weights()
+    part, seed = training, made._seed_of(preparation)
+    if remedy == "excess_gap":
+        part, _ = split_validation(training, candidate_models.REMEDY_SHARE, seed)
+    batches = training_batches(part, batch_size=150, seed=seed)  # 800 examples end with a short batch
+    [norm] = [layer for layer in model.layers if isinstance(layer, keras.layers.BatchNormalization)]
+    for i, inputs in enumerate([inputs for inputs, _ in batches.take(30) if len(inputs) == 150][:20], start=1):
+        norm.momentum = 1 - 1 / i
+        model(inputs, training=True)
+    for mine, expected in zip(found, model.get_weights(), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("content", [b"{}", b"[]", b"3", b'{"complete": true}', b"{", b""])

@@ -6,7 +6,7 @@ import pytest
 
 from tfaudit import InputError, Pruned, Quantized, Study, Training
 from tfaudit.study.remedies import REMEDIES, DistillationRemedy, ExcessGapRemedy, QuantizationAwareRemedy, remedies_of
-from tfaudit.study.variants import Variant
+from tfaudit.study.variants import VARIANTS, Variant
 
 FINETUNED = {"sparsity": 0.9, "treatment": "finetune"}
 
@@ -147,3 +147,34 @@ def test_int8_may_be_trained_for_first():
         Quantized("int8", remedy="magic")
     with pytest.raises(InputError, match="remedy: got 'quantization_aware', expected 'distillation' or"):
         Pruned(**FINETUNED, remedy="quantization_aware")
+
+
+def test_layers_of_int8_may_stay_in_float():
+    last, named = Quantized("int8", keep_float="last"), Quantized("int8", keep_float=["conv1", "last"])
+    aware = Quantized("int8", keep_float="last", remedy="quantization_aware")
+    one = study(Quantized("int8"), last, named, aware)
+    assert Study.from_json(json.loads(json.dumps(one.to_json()))) == one
+    assert {variant.key: variant.title for variant in one.variants} == {
+        "int8": "fixed-point int8",
+        "int8-keep_float=last": "fixed-point int8, last layer float",
+        "int8-keep_float=conv1+last": "fixed-point int8, conv1 float, last float",
+        "int8-remedy=quantization_aware-keep_float=last": "fixed-point int8, last layer float, quantization-aware",
+    }
+    assert aware.control == last
+    assert "keep_float" not in one.variants[0].to_json()  # earlier versions read it
+    assert VARIANTS["quantization"](kind="int8") == one.variants[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kind": "float16", "keep_float": "last"}, "keep_float: got 'last', expected () unless 'int8'"),
+        ({"kind": "int16x8", "keep_float": ("a",)}, "keep_float: got ('a',), expected () unless 'int8'"),
+        ({"kind": "int8", "keep_float": "a"}, "keep_float: got 'a', expected 'last' or a tuple of names of layers"),
+    ],
+    ids=["float16", "int16x8", "text"],
+)
+def test_other_words_and_kinds_keep_nothing_in_float(settings, message):
+    with pytest.raises(InputError) as caught:
+        Quantized(**settings)
+    assert str(caught.value) == message

@@ -39,6 +39,21 @@ def test_a_setting_that_earlier_versions_do_not_know_stands_in_json_only_where_i
     }
 
 
+def test_recalibrated_statistics_stand_in_key_and_title_and_change_no_seed():
+    plain, recalibrated = (Pruned(0.5, treatment="finetune", batch_norm=how) for how in ("moving", "recalibrated"))
+    study = a_study(variants=(plain, recalibrated))
+    assert "batch_norm" not in plain.to_json()
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+    assert study.titles == {
+        "dense": "dense",
+        "magnitude-0.5-treatment=finetune": "magnitude 50 %",
+        "magnitude-0.5-treatment=finetune-batch_norm=recalibrated": "magnitude 50 % recalibrated",
+    }
+    one, other = (study.member_seed(variant.key, 3) for variant in study.variants)
+    assert one == other == a_study(variants=(plain,)).member_seed(plain.key, 3)
+    assert a_study(variants=(recalibrated,)).shared_settings == "finetune recalibrated"
+
+
 def test_titles_are_computed_once_and_do_not_change_the_study():
     study = a_study()
     fresh = Study.from_json(study.to_json())
@@ -122,6 +137,7 @@ def test_steps_count_the_short_batch():
         (lambda: Training(epochs=1, keep="best"), "'best' only with validation > 0"),
         (lambda: Pruned(1.0), r"sparsity: got 1.0, expected a share in \(0, 1\)"),
         (lambda: Pruned(0.5, begin=0.8, end=0.2), "begin < end"),
+        (lambda: Pruned(0.5, batch_norm=True), "batch_norm: got True, expected 'moving' or 'recalibrated'"),
         (lambda: Pruned(0.5, count_biases=False), "count_biases: got False, expected True unless a ratio is given"),
         (lambda: Quantized("int4"), "kind: got 'int4', expected float32"),
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),

@@ -319,13 +319,10 @@ def _by(gaps: Sequence[Missing], field: str) -> dict[str, list[Missing]]:
 
 
 def _tied_votes(summary: Summary) -> list[str]:
+    undecided = {key: result.summary()["undecided"] for key, result in summary.exemplars.items()}
     titles = summary.table.set_index("variant")["title"]
-    changes = {titles[key]: max(result.tie_changes.values(), default=0) for key, result in summary.exemplars.items()}
-    images = [f"{count} of {title}" for title, count in changes.items() if count]
-    note = (
-        "Where votes tie, the lowest class is the majority prediction. Under another rule these images would become "
-        f"PIEs or cease to be PIEs: {listed(images)}."
-    )
+    images = [f"{count:,} of {titles[key]}" for key, count in undecided.items() if count]
+    note = f"Images that are ties between models count as undecided, not as PIEs: {listed(images)}."
     return [note] if images else []
 
 

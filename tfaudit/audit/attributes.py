@@ -13,6 +13,7 @@ from tfaudit.audit.group_codes import MISSING, group_codes
 from tfaudit.errors import InputError, require
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
+from tfaudit.stats.modes import UNDECIDED
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import Proportions, compare_proportions
 
@@ -74,7 +75,7 @@ class Attributes:
 
 
 def attributes(
-    baseline: Predictions, compressed: Predictions, table: pd.DataFrame, *, ties: str = "lowest", alpha: float = 0.05
+    baseline: Predictions, compressed: Predictions, table: pd.DataFrame, *, ties: str = UNDECIDED, alpha: float = 0.05
 ) -> Attributes:
     """Test for every attribute whether exemplars have it more or less often than other examples: [F] 3.2.
 
@@ -102,7 +103,7 @@ def attributes(
     if not isinstance(table, pd.DataFrame) or len(table) != count or not table.columns.size:
         form = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__
         raise InputError("table", form, f"a DataFrame with a row for each of the {count} examples")
-    pie = identified.baseline_mode != identified.compressed_mode
+    pie = np.isin(np.arange(count), identified.index)
     rows = []
     for position, name in enumerate(table.columns):
         codes, values, shown = _values(table.iloc[:, position], str(name))

@@ -195,7 +195,8 @@ class _Side:
         self.probabilities = population.probabilities[rows]
         self.right = population.correct()[rows]
         self.confidence = self.probabilities[..., 0].astype(float)
-        self.bin_of = np.stack([mass_bins(row, bins) for row in self.confidence])
+        # Probabilities are known to six digits: equal ones must share a bin however their sums were rounded.
+        self.bin_of = np.stack([mass_bins(row.round(6), bins) for row in self.confidence])
 
     def among(self, chosen: np.ndarray) -> np.ndarray:
         """Return the linear part of the mean confidence of the chosen predictions: `(K, N)` with that mean."""
@@ -218,7 +219,7 @@ MARGIN, ECE = "margin", "calibration error"
 _MEASURES: Mapping[str, Callable[[_Side], np.ndarray]] = {
     "confidence": lambda side: side.confidence,
     "confidence where right": lambda side: side.among(side.right),
-    "confidence where wrong": lambda side: side.among(~side.right),
+    "confidence where wrong": lambda side: side.among(1 - side.right),
     "overconfidence": lambda side: side.confidence - side.right,
     MARGIN: lambda side: side.probabilities[..., 0].astype(float) - side.probabilities[..., 1],
     ECE: lambda side: side.gaps(calibration_gaps),

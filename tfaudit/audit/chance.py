@@ -12,10 +12,10 @@ from tfaudit.audit.classes import CENTERINGS
 from tfaudit.errors import InputError, listed, require
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, member_pairs, require_same_examples
-from tfaudit.stats.modes import TIES, count_changed_modes
+from tfaudit.stats.modes import TIES, UNDECIDED, count_changed_modes
 from tfaudit.stats.permutation import CountNull, assign, count_significant
-from tfaudit.stats.ranking import RankedClasses
 from tfaudit.stats.ratios import ratio
+from tfaudit.stats.ties import Ties
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -115,7 +115,7 @@ def chance(
     paired: bool | None = None,
     alpha: float = 0.05,
     centering: str = "member",
-    ties: str = "lowest",
+    ties: str = UNDECIDED,
 ) -> Chance:
     """Test whether there are more PIEs, and more significant classes, than between two equal populations.
 
@@ -154,19 +154,20 @@ def chance(
     require_same_examples(baseline, compressed)
     require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    require(ties in TIES, "ties", ties, ", ".join(TIES))
+    require(ties in (UNDECIDED, *TIES), "ties", ties, ", ".join((UNDECIDED, *TIES)))
     populations = (baseline, compressed)
     pairs = member_pairs(baseline, compressed, paired)
     order = _order(*populations, pairs)
     first, second = baseline.num_members, compressed.num_members
     assignments = assign(first, second, permutations=permutations, seed=seed, paired=pairs is not None)
-    members = _all_members(populations, ties).take(order)
-    changed = count_changed_modes(assignments.first, members.classes, members.probabilities, ties=ties)
+    ranked, probabilities, tied = _all_members(populations, ties, order)
+    changed = count_changed_modes(assignments.first, ranked, probabilities, ties=ties, tied=tied)
     pies = assignments.null(changed)
     classes = None
     if min(first, second) > 1:
-        recall = np.concatenate([population.recall() for population in populations])
-        accuracy = np.concatenate([population.accuracy() for population in populations])
+        published = [population.by_argmax() for population in populations]
+        recall = np.concatenate([population.recall() for population in published])
+        accuracy = np.concatenate([population.accuracy() for population in published])
         # Under "population" a group's mean accuracy is subtracted: it depends on the assignment, and moves means only.
         centred = {"member": recall - accuracy[:, None], "ratio": ratio(recall, accuracy[:, None])}
         values = np.round(centred.get(centering, recall), 12)[order]
@@ -192,14 +193,18 @@ def _order(baseline: Predictions, compressed: Predictions, pairs: tuple[np.ndarr
     return np.concatenate([pairs[0], members[0] + pairs[1]])
 
 
-def _all_members(populations: tuple[Predictions, Predictions], ties: str) -> RankedClasses:
-    """Return the `(K1 + K2, N, k)` ranked classes of all members, as far as modes depend on them."""
+def _all_members(
+    populations: tuple[Predictions, Predictions], ties: str, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None, Ties]:
+    """Return `(K1 + K2, N, k)` ranked classes of all members as far as modes depend on them, probabilities and ties."""
+    members = [population.member(i) for population in populations for i in range(population.num_members)]
+    tied = Ties.joined([members[i].ties for i in order], [populations[0].num_examples] * len(order))
     if ties != "confidence":
-        return RankedClasses(np.concatenate([population.top1[..., None] for population in populations]))
-    probabilities = [population.probabilities for population in populations if population.probabilities is not None]
-    if len(probabilities) < 2:
+        return np.stack([members[i].classes[:, :1] for i in order]), None, tied
+    if any(member.probabilities is None for member in members):
         raise InputError("ties", "'confidence' for predictions without probabilities", "lowest or highest")
     depths = [population.ranked.shape[2] for population in populations]
     if depths[0] != depths[1]:
         raise InputError("ties", f"'confidence' for {depths[0]} and {depths[1]} ranks", "equally many ranks")
-    return RankedClasses(*map(np.concatenate, ([population.ranked for population in populations], probabilities)))
+    probabilities = np.stack([np.asarray(members[i].probabilities) for i in order])
+    return np.stack([members[i].classes for i in order]), probabilities, tied

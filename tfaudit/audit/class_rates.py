@@ -29,7 +29,7 @@ def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
         return predictions.recall()
     count, labels = predictions.num_classes, predictions.labels
     support = np.bincount(labels, minlength=count)
-    predicted = np.stack([np.bincount(row, minlength=count) for row in predictions.top1])
-    hits = np.stack([np.bincount(labels[row], minlength=count) for row in predictions.correct()])
+    predicted = predictions.predicted()
+    hits = np.stack([np.bincount(labels, row, count) for row in predictions.correct()])
     rates = ratio(hits, predicted) if metric == "precision" else ratio(2 * hits, predicted + support)
     return np.where(support > 0, np.nan_to_num(rates), np.nan)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from tfaudit.audit.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, listed, require
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, paired_answers, require_same_examples
@@ -49,12 +50,14 @@ class ClassImpact:
         collapsed: whether recall is halved in the mean, or near 0 in any member; see `collapsed_classes`.
         changes: change of recall, absolute and relative to that of all images, over images and members.
         pairs: number of pairs of members; 0 where the populations are independent.
-        published: Welch's test of the centred recall, [F] 2.2, which takes the test images as fixed.
+        published: Welch's test of the centred recall, [F] 2.2, which takes the test images as fixed and predictions as
+            `argmax` makes them.
         relative_recall: mean over members of recall after / before, [F] eq. 3; NaN where a recall before is 0.
         zero_denominators: number of members with a recall of 0 before.
         alpha: level of the tests; intervals are at level 1 - alpha.
         margin_pp: a change whose interval holds 0 and lies within this margin counts as none, percentage points.
         centering: what the published test subtracts from each recall, of `CENTERINGS`.
+        ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -72,6 +75,7 @@ class ClassImpact:
     alpha: float
     margin_pp: float
     centering: str
+    ties: TieReading
     notes: tuple[str, ...]
 
     _repr_html_ = html_of
@@ -121,6 +125,7 @@ class ClassImpact:
             "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
             **self.published_counts(),
             "zero_denominators": int(self.zero_denominators.sum()),
+            **self.ties.summary(),
         }
 
     def published_counts(self) -> dict[str, Any]:
@@ -202,9 +207,11 @@ def class_impact(
             raise InputError(name, "1 member", expected)
     answers = paired_answers(baseline, compressed, paired)
     before, after = baseline.recall(), compressed.recall()
-    test = welch(_centred(after, compressed, centering), _centred(before, baseline, centering), confidence=1 - alpha)
+    published = [_centred(population.by_argmax(), centering) for population in (compressed, baseline)]
+    test = welch(*published, confidence=1 - alpha)
     relative, zeros, notes = _relative_recall(baseline, before, compressed, after)
     examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
+    ties = tie_reading(baseline, compressed, paired)
     return ClassImpact(
         class_names=baseline.class_names,
         examples=examples,
@@ -222,7 +229,8 @@ def class_impact(
         alpha=alpha,
         margin_pp=margin_pp,
         centering=centering,
-        notes=(*empty_class_notes(baseline.class_names, examples), *notes, *answers.notes),
+        ties=ties,
+        notes=(*ties.sentences(), *empty_class_notes(baseline.class_names, examples), *notes, *answers.notes),
     )
 
 
@@ -351,17 +359,11 @@ def worst_class(frame: pd.DataFrame) -> int | None:
         1
     """
     known = frame[frame["change_pp"].notna()]
-    return None if known.empty else int(known.sort_values(["collapsed", "change_pp"], ascending=[False, True]).index[0])
-
-
-def class_in_words(name: str) -> str:
-    """Return the name of a class as it stands in a sentence: a number alone would read as a count.
-
-    Example:
-        >>> class_in_words("Coat"), class_in_words("9")
-        ('Coat', 'class 9')
-    """
-    return f"class {name}" if name[:1].isdigit() else name
+    if known.empty:
+        return None
+    keys = pd.DataFrame({"collapsed": ~known["collapsed"].astype(bool), "change_pp": known["change_pp"].round(9)})
+    names = known.get("class", known.index)  # equals in the order of their names, not numbers
+    return int(keys.assign(name=names).sort_values(["collapsed", "change_pp", "name"]).index[0])
 
 
 def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
@@ -396,8 +398,8 @@ def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
     return [f"{_classes(len(empty))} without test examples, not tested: {listed(empty)}."] if empty else []
 
 
-def _centred(recall: np.ndarray, population: Predictions, centering: str) -> np.ndarray:
-    accuracy = population.accuracy()[:, None]
+def _centred(population: Predictions, centering: str) -> np.ndarray:
+    recall, accuracy = population.recall(), population.accuracy()[:, None]
     if centering == "ratio":
         return np.round(ratio(recall, accuracy), 12)
     shift = {"member": accuracy, "population": accuracy.mean(), "none": 0.0}[centering]

@@ -249,7 +249,9 @@ def _table(
         accuracy = {f"accuracy_{side}": group_means(correct, codes, count).mean(0)}
         columns |= accuracy | {f"{side}_low": low, f"{side}_high": high}
     return pd.DataFrame(
-        columns | _questions(answers, codes, count, alpha, margin_pp) | _published(*right, codes, count, alpha)
+        columns
+        | _questions(answers, codes, count, alpha, margin_pp)
+        | _published(baseline.by_argmax().correct(), compressed.by_argmax().correct(), codes, count, alpha)
     )
 
 

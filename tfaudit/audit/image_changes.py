@@ -16,7 +16,8 @@ def image_changes(before: PredictionCounts, after: PredictionCounts) -> pd.DataF
     Columns: `label`, `before` and `after` (majority predictions) as positions of classes; `before_share` and
     `after_share`, the shares of the members that predict them; `lost_share`, the share of right members before minus
     that after; `decisiveness`, the probability that a member of each side predicts its majority; and `kind`:
-    unchanged, newly wrong, newly correct or other wrong, wrong before and wrong in another way after.
+    unchanged, newly wrong, newly correct or other wrong, wrong before and wrong in another way after. An image whose
+    majority predictions tie is changed only if none of those before is among those after.
 
     Args:
         before: of the baseline.
@@ -33,19 +34,21 @@ def image_changes(before: PredictionCounts, after: PredictionCounts) -> pd.DataF
         1       1      0         1.0  newly wrong
         2       0      0         0.0    unchanged
     """
-    labels, modes = before.labels, (before.mode(), after.mode())
+    labels, modes = before.labels, (before.modal_classes(), after.modal_classes())
     shares = before.share(), after.share()
-    changed = modes[0] != modes[1]
-    kinds = [changed & (modes[0] == labels), changed & (modes[1] == labels), changed]
+    changed = modes[0].agreement(modes[1]) == 0
+    right = [mode.among_best(labels) > 0 for mode in modes]
     return pd.DataFrame(
         {
             "label": labels,
-            "before": modes[0],
-            "after": modes[1],
+            "before": before.mode(),
+            "after": after.mode(),
             "before_share": shares[0],
             "after_share": shares[1],
             "lost_share": before.right_share() - after.right_share(),
             "decisiveness": shares[0] * shares[1],
-            "kind": np.select(kinds, [NEWLY_WRONG, NEWLY_CORRECT, OTHER_WRONG], UNCHANGED),
+            "kind": np.select(
+                [changed & right[0], changed & right[1], changed], [NEWLY_WRONG, NEWLY_CORRECT, OTHER_WRONG], UNCHANGED
+            ),
         }
     )

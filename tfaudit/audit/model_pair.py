@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,13 +23,14 @@ from tfaudit.audit.classes import (
     verdict_counts,
     worst_class,
 )
+from tfaudit.audit.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, require
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_predictions, require_same_examples
 from tfaudit.stats.contingency import (
-    cohen_kappa,
     exact_changes,
     flip_counts,
+    kappa_of,
     mcnemar,
     mcnemar_false_alarms,
     paired_interval,
@@ -53,7 +54,8 @@ class Overall:
         accuracy_before, accuracy_after: top-1 accuracy of the two models.
         low, high: ends of the interval of the difference, at level 1 - alpha.
         p, p_mid: p-value of McNemar's exact test, and its mid-p value.
-        lost, won: negative flips (right before, wrong after) and positive flips (wrong before, right after).
+        lost, won: negative flips (right before, wrong after) and positive flips (wrong before, right after); of a
+            prediction in which m classes tie, the part that random settlement loses or wins.
         other_wrong: wrong before, wrong after with another class.
         btc: backward trust compatibility: of the baseline's right predictions, the share that stays right.
         bec: backward error compatibility: of the baseline's wrong predictions, the share that stays wrong.
@@ -69,9 +71,9 @@ class Overall:
     high: float
     p: float
     p_mid: float
-    lost: int
-    won: int
-    other_wrong: int
+    lost: float
+    won: float
+    other_wrong: float
     btc: float
     bec: float
     agreement: float
@@ -87,7 +89,7 @@ class PairComparison:
         class_names, examples: the classes, and the number of test examples of each.
         recall_before, recall_after: recall of the two models; NaN for a class without examples.
         collapsed: whether recall is halved or near 0, as in `ClassImpact`.
-        lost, won: numbers of negative and of positive flips.
+        lost, won: numbers of negative and of positive flips; parts where classes tie.
         p, p_mid: p-values of McNemar's exact test, and its mid-p values; 1 where nothing was lost or won, NaN for a
             class without examples.
         low, high: ends of the interval of recall_after - recall_before, at level 1 - alpha; see `paired_interval`.
@@ -95,6 +97,7 @@ class PairComparison:
         p_holm, p_bh: p-values adjusted after Holm, and after Benjamini and Hochberg.
         overall: the same over all examples, and how far the two models agree.
         flips: one row per flipped example; see `flips_frame`.
+        ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
         alpha: level of the tests.
         margin_pp: a change whose interval lies within this margin counts as none, percentage points.
         notes: caveats for the reader, one sentence each.
@@ -116,6 +119,7 @@ class PairComparison:
     p_bh: np.ndarray
     overall: Overall
     flips: pd.DataFrame
+    ties: TieReading
     alpha: float
     margin_pp: float
     notes: tuple[str, ...]
@@ -158,8 +162,10 @@ class PairComparison:
     def flips_frame(self) -> pd.DataFrame:
         """Return one row per flipped example, in the order of the examples; the models predict different classes there.
 
-        Columns: `index`, `example` (id), `label`, `before`, `after` (class names), `kind` (lost, won, other wrong), and
-        where the predictions hold them `probability_before`, `probability_after`: each model's for its own prediction.
+        Columns: `index`, `example` (id), `label`, `before`, `after` (class names; several where they tie), `kind`
+        (lost, won, other wrong), `share` (the probability that random settlement of ties changes the prediction, 1
+        without a tie), and where the predictions hold them `probability_before`, `probability_after`: each model's for
+        its own prediction.
         """
         return self.flips.copy()
 
@@ -167,7 +173,8 @@ class PairComparison:
         """Return the overall figures, counts of classes by verdict after Holm's correction, and the worst class.
 
         `significant` counts the classes with p <= alpha, uncorrected; `expected_by_chance` is what McNemar's exact test
-        gives on average for as many changed images where nothing but chance changes them.
+        gives on average for as many changed images where nothing but chance changes them. Figures that begin with
+        `argmax_` are those of the deployed `argmax`; `tied_before`, `tied_after` and `tied_flips` count ties.
         """
         return dict(self._summary)
 
@@ -197,6 +204,7 @@ class PairComparison:
             "collapsed": int(self.collapsed.sum()),
             "worst_class": None if worst is None else self.class_names[worst],
             "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
+            **self.ties.summary(),
         }
 
     def chart(self) -> Drawing:
@@ -229,8 +237,8 @@ def compare(
         >>> after = Predictions.from_top1(labels, [0, 0] + [1] * 6 + [1, 1])
         >>> compare(before, after).frame("none")[["class", "change_pp", "lost", "won", "change_p", "verdict"]].round(3)
           class  change_pp  lost  won  change_p      verdict
-        0     0      -75.0     6    0     0.031  lost recall
-        1     1       50.0     0    1     1.000  cannot tell
+        0     0      -75.0   6.0  0.0     0.031  lost recall
+        1     1       50.0   0.0  1.0     1.000  cannot tell
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
@@ -245,7 +253,7 @@ def compare(
     examples = np.bincount(labels, minlength=classes)
     lost, won = flip_counts(before, after, labels, classes)
     low, high, p = exact_changes(lost, won, examples, confidence=1 - alpha)
-    recalls = baseline.recall(), compressed.recall()
+    recalls, ties = (baseline.recall(), compressed.recall()), tie_reading(baseline, compressed)
     return PairComparison(
         class_names=baseline.class_names,
         examples=examples,
@@ -261,20 +269,27 @@ def compare(
         changes=group_changes(before[None], after[None], labels, classes, paired=True),
         p_holm=adjust(p, "holm"),
         p_bh=adjust(p, "bh"),
-        overall=_overall(baseline, compressed, int(lost.sum()), int(won.sum()), alpha),
+        overall=_overall(baseline, compressed, alpha),
         flips=_flips(baseline, compressed),
+        ties=ties,
         alpha=alpha,
         margin_pp=margin_pp,
-        notes=(*empty_class_notes(baseline.class_names, examples), *_small_class_notes(examples, alpha)),
+        notes=(
+            *ties.sentences(),
+            *empty_class_notes(baseline.class_names, examples),
+            *_small_class_notes(examples, alpha),
+        ),
     )
 
 
-def _overall(baseline: Predictions, compressed: Predictions, lost: int, won: int, alpha: float) -> Overall:
+def _overall(baseline: Predictions, compressed: Predictions, alpha: float) -> Overall:
     before, after = baseline.correct()[0], compressed.correct()[0]
-    same = baseline.top1[0] == compressed.top1[0]
+    flips = Flips.between(baseline, compressed)
+    lost, won = float(flips.lost.sum()), float(flips.won.sum())
     top5 = baseline.ranked[0, :, :5], compressed.ranked[0, :, :5]
     deep = all(ranked.shape[1] == 5 for ranked in top5)
     low, high = paired_interval([lost], [won], [len(before)], confidence=1 - alpha)
+    predicted = [population.predicted()[0] / len(before) for population in (baseline, compressed)]
     return Overall(
         examples=len(before),
         accuracy_before=float(before.mean()),
@@ -285,25 +300,55 @@ def _overall(baseline: Predictions, compressed: Predictions, lost: int, won: int
         p_mid=float(mcnemar(lost, won, mid=True)),
         lost=lost,
         won=won,
-        other_wrong=int(np.sum(~before & ~after & ~same)),
-        btc=float(ratio((before & after).sum(), before.sum())),
-        bec=float(ratio((~before & ~after).sum(), (~before).sum())),
-        agreement=float(same.mean()),
+        other_wrong=float(flips.other_wrong.sum()),
+        btc=float(ratio(before.sum() - lost, before.sum())),
+        bec=float(ratio((1 - before).sum() - won, (1 - before).sum())),
+        agreement=float(1 - flips.changed.mean()),
         top5_overlap=float((top5[0][:, :, None] == top5[1][:, None]).any(2).mean()) if deep else float("nan"),
-        kappa=cohen_kappa(baseline.top1[0], compressed.top1[0]),
+        kappa=kappa_of(float(1 - flips.changed.mean()), *predicted),
     )
 
 
+class Flips(NamedTuple):
+    """What changes between one model and another, example by example: `(N,)` probabilities, 0 or 1 without ties.
+
+    A tie is settled alike in both models as far as it can be, so that a model does not differ from itself.
+
+    Attributes:
+        changed: that the predictions differ.
+        lost: right before, wrong after.
+        won: wrong before, right after.
+    """
+
+    changed: np.ndarray
+    lost: np.ndarray
+    won: np.ndarray
+
+    @classmethod
+    def between(cls, baseline: Predictions, compressed: Predictions) -> Flips:
+        """Return the flips between the first members of two populations."""
+        before, after = baseline.correct()[0], compressed.correct()[0]
+        changed = 1 - baseline.best(0).agreement(compressed.best(0))
+        return cls(changed, np.maximum(before - after, 0), np.maximum(after - before, 0))
+
+    @property
+    def other_wrong(self) -> np.ndarray:
+        """Wrong before, wrong after with another class."""
+        return self.changed - self.lost - self.won
+
+
 def _flips(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
-    before, after = baseline.top1[0], compressed.top1[0]
-    index = np.flatnonzero(before != after)
-    truth = baseline.labels[index]
-    names = np.array(baseline.class_names, object)
+    flips, names = Flips.between(baseline, compressed), baseline.class_names
+    index = np.flatnonzero(flips.changed)
+    kinds = np.stack([part[index] for part in (flips.lost, flips.won, flips.other_wrong)])
     columns = {
         "index": index,
         "example": baseline.example_ids[index],
-        **{"label": names[truth], "before": names[before[index]], "after": names[after[index]]},
-        "kind": KINDS[np.where(before[index] == truth, 0, np.where(after[index] == truth, 1, 2))],
+        "label": np.array(names, object)[baseline.labels[index]],
+        "before": baseline.best(0).names(names)[index],
+        "after": compressed.best(0).names(names)[index],
+        "kind": KINDS[kinds.round(12).argmax(0)],
+        "share": flips.changed[index],
     }
     for name, model in (("probability_before", baseline), ("probability_after", compressed)):
         if model.probabilities is not None:

@@ -14,7 +14,13 @@ from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, paired_answers, require_same_examples
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import Change, GroupChanges, excess_negative_flips, negative_flips
+from tfaudit.stats.two_way import (
+    Change,
+    GroupChanges,
+    excess_negative_flips,
+    flips_between_members,
+    negative_flips,
+)
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -165,6 +171,4 @@ def _columns(name: str, change: Change, alpha: float) -> dict[str, np.ndarray]:
 
 def _between_members(right: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
     """Return the mean rate of negative flips between two members of one population; NaN for a single member."""
-    members, share = len(right), right.mean(0)
-    scale = members / (members - 1) if members > 1 else np.nan
-    return ratio(np.bincount(groups, scale * share * (1 - share), count), np.bincount(groups, minlength=count))
+    return ratio(np.bincount(groups, flips_between_members(right), count), np.bincount(groups, minlength=count))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, PASS
 from tfaudit.errors import InputError, listed, require
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
@@ -25,6 +26,9 @@ UNFAIRNESS: dict[str, Callable[[np.ndarray], float]] = {
 
 OBJECTIVES = {"sparsity": "max", "unfairness": "min"}
 KEYS = ("variant", "dataset", "model")
+
+GATE = {PASS: "passes the gate", FAIL: "fails the gate", CANNOT_JUDGE: "cannot be judged"}
+"""What is said of a point, by the outcome of the gate."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,9 +55,10 @@ class OperatingPoints:
         """Return one row per point, in the order of the table.
 
         Columns: `variant` and, where the table has them, `dataset`, `model`, `title` and `technique`; each objective
-        and `accuracy` where known, means over seeds in the units of the table; `seeds`; and the booleans `above_floor`,
-        `pareto` (in the Pareto set of the points above the floor) and `chosen` (of the highest value in that set);
-        `value` is NaN without weights.
+        and `accuracy` where known, means over seeds in the units of the table; `seeds`; with outcomes of the gate
+        `gate`, one of `GATE`, NaN of a variant that was not judged; and the booleans `above_floor`, `pareto` (in the
+        Pareto set of the points above the floor that may ship) and `chosen` (of the highest value in that set); `value`
+        is NaN without weights.
         """
         return self.points.copy()
 
@@ -125,13 +130,15 @@ def operating_points(
     objectives: Mapping[str, str] = OBJECTIVES,
     floor: float | None = None,
     weights: Mapping[str, float] | None = None,
+    outcomes: Mapping[str, str] | None = None,
 ) -> OperatingPoints:
     """Find the points that are worth choosing, and choose one: [P] 4.2.
 
-    Rows of one variant (and data set and model) are averaged. Points below the accuracy floor are dropped. Of the
-    others the Pareto set stays: points that no other dominates. The value function `sum of weight * objective`,
-    objectives to be minimised counting negative, then chooses. Objectives are not scaled: a weight is the value of one
-    unit, and fairness valued 100 times as much as sparsity, as in [P], is `{"sparsity": 1, "unfairness": 100}`.
+    Rows of one variant (and data set and model) are averaged. Points below the accuracy floor are dropped, and so are
+    variants that a gate fails or cannot judge. Of the others the Pareto set stays: points that no other dominates. The
+    value function `sum of weight * objective`, objectives to be minimised counting negative, then chooses. Objectives
+    are not scaled: a weight is the value of one unit, and fairness valued 100 times as much as sparsity, as in [P], is
+    `{"sparsity": 1, "unfairness": 100}`.
 
     Args:
         table: one row per `variant` and seed, or per variant, as `trade_offs` returns: the objectives, `accuracy`
@@ -139,6 +146,8 @@ def operating_points(
         objectives: columns, with "max" if more is better, "min" if less is.
         floor: lowest acceptable mean accuracy, a share.
         weights: one weight >= 0 per objective; without them no point is chosen.
+        outcomes: of the gate, by variant ("pass", "fail", "cannot judge"); a variant without one, such as the baseline,
+            is not judged. If no variant passes, no point is chosen. By default there is no gate.
 
     Raises:
         InputError: missing columns, values that are not numbers, unknown directions, or weights of other objectives.
@@ -159,11 +168,17 @@ def operating_points(
     gains = signs * points[list(objectives)].to_numpy(np.float64)
     points["above_floor"] = True if floor is None else points["accuracy"] >= floor
     above = points["above_floor"].to_numpy(bool)
+    may_ship = np.full(len(points), True)
+    if outcomes is not None:
+        points["gate"] = points["variant"].map(outcomes).map(GATE)
+        may_ship = points["gate"].isin([np.nan, GATE[PASS]]).to_numpy(bool)
     points["pareto"] = False
-    points.loc[above, "pareto"] = pareto_set(gains[above])
+    points.loc[above & may_ship, "pareto"] = pareto_set(gains[above & may_ship])
     worth = np.array([np.nan if weights is None else weights[name] for name in objectives])
     points["value"] = np.round(gains @ worth, 12)
     points["chosen"] = points["pareto"] & (points["value"] == points.loc[points["pareto"], "value"].max())
+    if outcomes is not None and PASS not in outcomes.values():
+        points["chosen"] = False
     if not above.any():
         notes.append(f"No point reaches the accuracy floor of {floor:g}." if len(points) else "No point is complete.")
     if points["chosen"].sum() > 1:

@@ -1,4 +1,7 @@
-"""Counts of what the members of a population predict: small enough to cache, enough to show any example or class."""
+"""Counts of what the members of a population predict: small enough to cache, enough to show any example or class.
+
+A member whose best classes tie votes for each of them with an equal share.
+"""
 
 import dataclasses
 from functools import cached_property
@@ -10,6 +13,10 @@ import pandas as pd
 from tfaudit.errors import require
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, frozen
+from tfaudit.stats.ties import BestClasses, Ties
+
+LEAST_VOTE = 1e-3
+"""Difference of votes below which classes are predicted equally often: thirds of votes are rounded."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,8 +28,8 @@ class PredictionCounts:
         labels: `(N,)` true classes.
         recall, accuracy: `(K, C)` recalls, NaN for a class without examples, and `(K,)` accuracies.
         example: `(V,)` positions of examples, ascending.
-        answer: `(V,)` classes that a member predicts there, the most frequent first, the lower one of equals.
-        count: `(V,)` number of members that predict the class.
+        answer: `(V,)` classes that a member predicts there, the most frequent first, equals in the order of names.
+        count: `(V,)` number of members that predict the class; parts where classes tie.
         probability: `(V,)` mean probability that these members give their prediction; None where it is unknown.
     """
 
@@ -37,8 +44,16 @@ class PredictionCounts:
     probability: np.ndarray | None = None
 
     def mode(self) -> np.ndarray:
-        """Return the `(N,)` modal labels, the lowest of the most frequent classes."""
+        """Return the `(N,)` modal labels: of the most frequent classes the first in the order of their names."""
         return self.answer[self._first]
+
+    def modal_classes(self) -> BestClasses:
+        """Return the modal label of every example, or several that are predicted equally often."""
+        leads = self.count > self.count[self._first][self.example] - LEAST_VOTE
+        counted = np.bincount(self.example[leads], minlength=len(self.labels))
+        tied = leads & (counted[self.example] > 1)
+        order = np.lexsort((self.answer[tied], self.example[tied]))
+        return BestClasses(self.mode(), Ties(self.example[tied][order], self.answer[tied][order]))
 
     def share(self) -> np.ndarray:
         """Return the `(N,)` shares of votes for the modal label."""
@@ -76,7 +91,7 @@ class PredictionCounts:
         """
         require(0 <= label < len(self.class_names), "label", label, f"0 to {len(self.class_names) - 1}")
         rows = self.labels[self.example] == label
-        counts = np.bincount(self.answer[rows], self.count[rows], minlength=len(self.class_names)).astype(np.int64)
+        counts = np.bincount(self.answer[rows], self.count[rows], minlength=len(self.class_names))
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
         return self._table(order, counts[order], counts.sum())
 
@@ -95,8 +110,8 @@ class PredictionCounts:
             "examples": len(self.labels),
             "classes": len(self.class_names),
             "accuracy": float(self.accuracy.mean()),
-            "mode_accuracy": float((self.mode() == self.labels).mean()),
-            "unanimous": int((self.count == len(self.members)).sum()),
+            "mode_accuracy": float(self.modal_classes().among_best(self.labels).mean()),
+            "unanimous": int((self.count > len(self.members) - LEAST_VOTE).sum()),
         }
 
     @cached_property
@@ -118,20 +133,20 @@ def count_predictions(population: Predictions) -> PredictionCounts:
         ([0, 1, 0], [1.0, 0.67, 0.67])
         >>> counted.confusion(1)
            answer class  count  share
-        0       0     0      3    0.5
-        1       1     1      3    0.5
+        0       0     0    3.0    0.5
+        1       1     1    3.0    0.5
     """
-    members, classes = population.num_members, population.num_classes
-    cells = np.arange(population.num_examples) * classes + population.top1.astype(np.int64)
+    classes = population.num_classes
+    rows, best, votes = population.all_best().votes()
+    cell, place = np.unique(rows % population.num_examples * classes + best, return_inverse=True)
+    place = place.ravel()
+    count = np.bincount(place, votes)
     probability = None
-    if population.probabilities is None:
-        cell, count = np.unique(cells, return_counts=True)
-    else:
-        cell, place, count = np.unique(cells, return_inverse=True, return_counts=True)
-        probability = np.bincount(place.ravel(), population.probabilities[..., 0].ravel()) / count
+    if population.probabilities is not None:
+        probability = np.bincount(place, votes * population.probabilities[..., 0].ravel()[rows]) / count
     example, answer = np.divmod(cell, classes)
-    # One integer that sorts as example, most votes, lowest class: faster than sorting by three keys.
-    order = np.argsort((example * (members + 1) + members - count) * classes + answer, kind="stable")
+    name_rank = np.argsort(np.argsort(population.class_names, kind="stable"))
+    order = np.lexsort((name_rank[answer], -count.round(6), example))
     return PredictionCounts(
         members=tuple(map(str, population.members)),
         class_names=population.class_names,
@@ -140,6 +155,6 @@ def count_predictions(population: Predictions) -> PredictionCounts:
         accuracy=frozen(population.accuracy()),
         example=frozen(example[order].astype(np.int32)),
         answer=frozen(answer[order].astype(np.int32)),
-        count=frozen(count[order].astype(np.int32)),
+        count=frozen(count[order]),
         probability=None if probability is None else frozen(probability[order].astype(np.float32)),
     )

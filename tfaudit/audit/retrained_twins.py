@@ -10,7 +10,7 @@ import pandas as pd
 
 from tfaudit.errors import require
 from tfaudit.notebook import html_of
-from tfaudit.predictions import Predictions, member_pairs, require_same_examples
+from tfaudit.predictions import Predictions, compared_members, require_same_examples
 from tfaudit.stats.modes import count_changed_modes
 from tfaudit.stats.permutation import assign
 
@@ -27,7 +27,7 @@ class RetrainedTwins:
     Attributes:
         examples: N.
         first, second: names of the members of each pair.
-        changed: `(P,)` number of examples for which both predict different classes.
+        changed: `(P,)` number of examples for which both predict different classes; of ties their expectation.
         halves: `(H,)` number of modal labels that differ between two halves of the population, for H ways to halve it;
             empty for fewer than four members.
     """
@@ -52,8 +52,8 @@ class RetrainedTwins:
             "examples": self.examples,
             "pairs": len(self.changed),
             "changed": float(self.changed.mean()),
-            "changed_low": int(self.changed.min()),
-            "changed_high": int(self.changed.max()),
+            "changed_low": float(self.changed.min()),
+            "changed_high": float(self.changed.max()),
             "changed_share": float(self.changed.mean() / self.examples),
             "modes_of_halves": float(halves.mean()),
             "modes_of_halves_low": float(halves.min()),
@@ -84,16 +84,16 @@ def retrained_twins(baseline: Predictions, *, seed: int = 0) -> RetrainedTwins:
         >>> baseline = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0], [1, 1, 0]])
         >>> retrained_twins(baseline).frame()[["first", "second", "changed"]]
           first second  changed
-        0     0      1        1
-        1     0      2        2
-        2     1      2        1
+        0     0      1      1.0
+        1     0      2      2.0
+        2     1      2      1.0
     """
     members = baseline.num_members
     require(members >= 2, "baseline", members, "2 members or more, trained alike")
     halves = np.zeros(0, np.int64)
     if members >= 4:
         ways = assign(members // 2, members - members // 2, permutations=HALVES, seed=seed)
-        halves = count_changed_modes(ways.first, baseline.ranked)
+        halves = count_changed_modes(ways.first, baseline.ranked, tied=baseline.ties)
     first, second = np.triu_indices(members, 1)
     names = [str(member) for member in baseline.members]
     return RetrainedTwins(
@@ -108,7 +108,7 @@ def retrained_twins(baseline: Predictions, *, seed: int = 0) -> RetrainedTwins:
 def changed_predictions(
     baseline: Predictions, compressed: Predictions | None, paired: bool | None = None
 ) -> np.ndarray:
-    """Count the examples for which two models predict different classes, `(P,)` int64 over P pairs of models.
+    """Count the examples for which two models predict different classes, `(P,)` floats over P pairs of models.
 
     Args:
         baseline: the uncompressed population.
@@ -119,19 +119,15 @@ def changed_predictions(
     Example:
         >>> before, after = (Predictions.from_top1([0, 1], [[x, 1], [x, 1]]) for x in (0, 1))
         >>> changed_predictions(before, after), changed_predictions(before, None)
-        (array([1, 1, 1, 1]), array([0]))
+        (array([1., 1., 1., 1.]), array([0.]))
     """
     if compressed is None:
         first, second = np.triu_indices(baseline.num_members, 1)
         return _differences(baseline, baseline, first, second)
     require_same_examples(baseline, compressed)
-    pairs = member_pairs(baseline, compressed, paired)
-    if pairs is None:
-        every = np.indices((baseline.num_members, compressed.num_members)).reshape(2, -1)
-        pairs = every[0], every[1]
-    return _differences(baseline, compressed, *pairs)
+    return _differences(baseline, compressed, *compared_members(baseline, compressed, paired))
 
 
 def _differences(one: Predictions, other: Predictions, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    changes = (np.count_nonzero(one.top1[i] != other.top1[j]) for i, j in zip(first, second, strict=True))
-    return np.fromiter(changes, np.int64, len(first))
+    changes = ((1 - one.best(i).agreement(other.best(j))).sum() for i, j in zip(first, second, strict=True))
+    return np.fromiter(changes, float, len(first))

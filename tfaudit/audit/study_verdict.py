@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.classes import MARGIN_PP, class_in_words, worst_class
+from tfaudit.audit.classes import MARGIN_PP, worst_class
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check
 from tfaudit.audit.gate.gate import Verdict, judge
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.gate.measurements import Measurements
+from tfaudit.audit.ties import joined_notes
 from tfaudit.errors import listed
+from tfaudit.names import class_in_words
 from tfaudit.notebook import html_of
 from tfaudit.stats.multiplicity import adjust
 
@@ -66,6 +68,11 @@ class StudyVerdict:
     missing: tuple[str, ...] = ()
 
     _repr_html_ = html_of
+
+    @property
+    def outcomes(self) -> Mapping[str, str]:
+        """Return the outcome of every variant: "pass", "fail" or "cannot judge"."""
+        return dict(zip(self.table["variant"], self.table["outcome"], strict=True))
 
     def frame(self) -> pd.DataFrame:
         """Return one row per compressed variant, in the order of the study.
@@ -147,7 +154,7 @@ def study_verdict(
         verdicts=verdicts,
         lost=lost,
         alpha=alpha,
-        notes=tuple(dict.fromkeys(note for verdict in verdicts.values() for note in verdict.notes)),
+        notes=tuple(joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})),
     )
 
 

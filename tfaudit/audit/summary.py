@@ -14,6 +14,7 @@ from tfaudit.audit.chance import CANNOT_TELL, CONSISTENT, Chance, chance, count_
 from tfaudit.audit.classes import ClassImpact, class_impact
 from tfaudit.audit.exemplars import Exemplars, exemplars
 from tfaudit.audit.retrained_twins import changed_predictions
+from tfaudit.audit.ties import joined_notes
 from tfaudit.errors import listed, require
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
@@ -25,12 +26,15 @@ if TYPE_CHECKING:
 _COLUMNS = (
     {"variant": "str", "title": "str", "family": "str", "sparsity": "Float64", "members": "int64"}
     | {"bytes": "Float64", "gzipped_bytes": "Float64", "top1": "float64", "top5": "Float64", "top1_change": "Float64"}
+    | {"argmax_top1": "Float64", "tied": "Float64"}
     | {"significant": "Int64", "expected_by_chance": "Float64", "significant_p": "Float64"}
     | {"significant_holm": "Int64", "significant_bh": "Int64", "harmed": "Int64", "favoured": "Int64"}
     | {
         "changed_predictions": "Float64",
         "pies": "Int64",
         "pie_share": "Float64",
+        "pies_undecided": "Int64",
+        "published_pies": "Int64",
         "pies_by_chance": "Float64",
         "pies_p": "Float64",
     }
@@ -48,6 +52,7 @@ class VariantAudit:
     Attributes:
         members: names of the members.
         top1, top5: `(K,)` accuracies, shares; `top5` is None where fewer ranks are stored.
+        argmax_top1, tied: `(K,)` accuracies of the deployed `argmax`, and numbers of predictions in which classes tie.
         changed: `(P,)` predictions that differ between two models, over P pairs of members: each with the one that it
             is made from, else all with all; of the baseline, between two of its members, which is the noise floor.
         impact: effect on the classes; None for the baseline, and where either side has a single member.
@@ -59,6 +64,8 @@ class VariantAudit:
     members: tuple[object, ...]
     top1: np.ndarray
     top5: np.ndarray | None
+    argmax_top1: np.ndarray
+    tied: np.ndarray
     changed: np.ndarray
     impact: ClassImpact | None
     exemplars: Exemplars | None
@@ -74,9 +81,13 @@ class VariantAudit:
         """Return its figures in the table of a study: the columns of `Summary.frame` that predictions give."""
         row: dict[str, Any] = {"members": len(self.members), "top1": self.top1.mean()}
         row["top5"] = np.nan if self.top5 is None else self.top5.mean()
+        if self.tied.any():
+            row |= {"argmax_top1": self.argmax_top1.mean(), "tied": self.tied.mean()}
         row["changed_predictions"] = self.changed.mean() if len(self.changed) else np.nan
         if self.exemplars:
-            row |= {"pies": len(self.exemplars.index), "pie_share": self.exemplars.summary()["share"]}
+            counts = self.exemplars.summary()
+            row |= {"pies": counts["pies"], "pie_share": counts["share"]}
+            row |= {"pies_undecided": counts["undecided"], "published_pies": counts["published"]}
         if self.impact:
             published = self.impact.published_counts()
             row |= {name: published[name] for name in _TESTED}
@@ -119,11 +130,14 @@ class Summary:
 
         Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
         (of the model file, means over members), `top1`, `top5` (mean accuracies, shares), `top1_change` (share of the
-        baseline's, [F] table 3), `significant`, `expected_by_chance` (by permutation, else alpha times the classes
-        tested), `significant_p` (of their number, by permutation), `significant_holm`, `significant_bh`, `harmed`,
-        `favoured` (classes), `changed_predictions` (between two models, mean over pairs of members; the baseline's is
-        what training again changes), `pies`, `pie_share`, `pies_by_chance` and `pies_p` (by permutation). NA where a
-        figure does not exist: tests of the baseline or of single members, unknown sizes, no permutations.
+        baseline's, [F] table 3), `argmax_top1` (by the deployed `argmax`, which gives ties to the class of the lowest
+        number), `tied` (predictions in which classes tie, mean over members), `significant`, `expected_by_chance` (by
+        permutation, else alpha times the classes tested), `significant_p` (of their number, by permutation),
+        `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes, by the published test and `argmax`),
+        `changed_predictions` (between two models, mean over pairs of members; the baseline's is what training again
+        changes), `pies`, `pie_share`, `pies_undecided` (examples that ties between classes leave undecided),
+        `published_pies` (by [F]'s rule for ties), `pies_by_chance` and `pies_p` (by permutation). NA where a figure
+        does not exist: tests of the baseline or of single members, unknown sizes, no permutations, no ties.
         """
         return self.table.copy()
 
@@ -169,7 +183,7 @@ def summary(
         >>> summary({"dense": before, "int8": after}).frame()[["variant", "members", "top1", "pies"]].round(3)
           variant  members   top1  pies
         0   dense        2  0.833  <NA>
-        1    int8        2  0.667     2
+        1    int8        2  0.667     1
     """
     require(baseline in populations, "baseline", baseline, f"one of {', '.join(populations) or 'no populations'}")
     require(permutations >= 0, "permutations", permutations, "0 or more")
@@ -205,6 +219,8 @@ def audit_variant(
         members=population.members,
         top1=population.accuracy(),
         top5=population.accuracy(5) if population.ranked.shape[2] >= 5 else None,
+        argmax_top1=population.by_argmax().accuracy(),
+        tied=(population.tied_classes() > 1).sum(1),
         changed=changed_predictions(baseline, compressed, None if parentless else paired or None),
         impact=class_impact(baseline, compressed, paired or None, alpha=alpha) if compressed and several else None,
         exemplars=exemplars(baseline, compressed) if compressed else None,
@@ -226,7 +242,7 @@ def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | N
     impacts = {key: audit.impact for key, audit in audits.items() if audit.impact}
     pies = {key: audit.exemplars for key, audit in audits.items() if audit.exemplars}
     chances = {key: audit.chance for key, audit in audits.items() if audit.chance}
-    notes = list(dict.fromkeys(note for impact in impacts.values() for note in impact.notes))
+    notes = joined_notes({titles[key]: impact for key, impact in impacts.items()})
     if len(impacts) < len(pies):
         single = listed([row["title"] for row in rows if row["members"] == 1])
         untested = f"No tests of populations where one has a single member: {single}"

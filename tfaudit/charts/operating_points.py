@@ -7,15 +7,18 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.charts.point_labels import name_sides
-from tfaudit.charts.style import AMBER, BLUE, GREY, PLUM, WIDTH, Drawing, categories, tooltips
+from tfaudit.charts.style import AMBER, BLUE, GREY, LOSS, PLUM, WIDTH, Drawing, categories, tooltips
 
 CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "below the floor"
 LABELLED = 40
 """Points at most for which the Pareto set is named where there is room; of more only the chosen point is named."""
 
+FAILS, UNKNOWN = "fails the gate", "cannot be judged"  # as the frame's column `gate` says
 LOOKS = {CHOSEN: (AMBER, "diamond"), OPTIMAL: (BLUE, "circle"), DOMINATED: (GREY, "circle"), REJECTED: (GREY, "cross")}
+LOOKS |= {FAILS: (LOSS, "cross"), UNKNOWN: (PLUM, "square")}
 DRAWN = 2000  # points of the Pareto set at most, and as many others
 CURVED = 200  # points at most for which those of one technique are joined
+IN_A_LINE = 2  # entries of the legend: more do not fit a telephone
 PANEL, HEIGHT = WIDTH - 20, 200  # pixels of a panel
 
 UNITS = {"accuracy": "%", "sparsity": "%", "unfairness": "points"}
@@ -36,8 +39,10 @@ def operating_points_chart(frame: pd.DataFrame, objectives: Mapping[str, str], f
     """
     rows = frame.copy()
     rows["name"] = rows["title" if "title" in rows else "variant"].astype(str)
-    conditions = [rows["chosen"].astype(bool), rows["pareto"].astype(bool), ~rows["above_floor"].astype(bool)]
-    rows["status"] = np.select(conditions, [CHOSEN, OPTIMAL, REJECTED], DOMINATED)
+    gate = rows.get("gate", pd.Series(index=rows.index, dtype=object))
+    kinds = {CHOSEN: rows["chosen"], OPTIMAL: rows["pareto"], FAILS: gate == FAILS, UNKNOWN: gate == UNKNOWN}
+    kinds[REJECTED] = ~rows["above_floor"].astype(bool)
+    rows["status"] = np.select([is_one.astype(bool) for is_one in kinds.values()], list(kinds), DOMINATED)
     rows = pd.concat([_thinned(rows[~rows["pareto"]]), _thinned(rows[rows["pareto"]])])
     rows[[column for column in UNITS if column in rows]] *= 100
     x, *others = dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in rows else [])))
@@ -103,8 +108,8 @@ def _status(rows: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
     present = {status: look for status, look in LOOKS.items() if (rows["status"] == status).any()}
     shapes = alt.Scale(domain=[*present], range=[shape for _, shape in present.values()])
     return {
-        "color": categories("status", [*present], [colour for colour, _ in present.values()]),
-        "shape": alt.Shape("status:N", title=None, scale=shapes, legend=alt.Legend(orient="top")),
+        "color": categories("status", [*present], [colour for colour, _ in present.values()], columns=IN_A_LINE),
+        "shape": alt.Shape("status:N", title=None, scale=shapes, legend=alt.Legend(orient="top", columns=IN_A_LINE)),
     }
 
 

@@ -8,7 +8,7 @@ from tfaudit.charts.style import GREY, LOSS, WIDTH, Drawing, row_axis, tooltips
 NAMED = 30  # layers at most; those that matter most
 
 
-def sensitivity_chart(table: pd.DataFrame, plain: int, mode: str) -> Drawing:
+def sensitivity_chart(table: pd.DataFrame, plain: float, mode: str) -> Drawing:
     """Draw the negative flips of every layer, the one that matters most first; the dashes are those of plain int8.
 
     Args:

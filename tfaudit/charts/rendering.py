@@ -1,6 +1,6 @@
 """Charts as files and as inline SVG, without a browser and without a network.
 
-They are drawn by vl-convert, which the extra `charts` brings.
+They are drawn by vl-convert, which the extra `charts` brings, in a process of its own.
 """
 
 import importlib.util
@@ -13,6 +13,7 @@ from typing import Any
 import altair as alt
 
 from tfaudit.charts.panels import SPACING
+from tfaudit.charts.renderer import draw
 from tfaudit.charts.style import Drawing
 
 FORMS = ("png", "svg", "pdf")
@@ -49,19 +50,18 @@ def chart_bytes(chart: Drawing, form: str) -> bytes:
 
     Raises:
         ImportError: vl-convert is not installed.
+        DrawingError: this chart cannot be drawn.
     """
     return chart_files(chart, [form])[form]
 
 
 def chart_files(chart: Drawing, forms: Iterable[str] = FORMS) -> dict[str, bytes]:
     """Return a chart as the contents of files of several forms, as `chart_bytes` does; it is laid out once."""
-    import vl_convert
-
-    svg = vl_convert.vegalite_to_svg(_specification(chart, "#1d1f24", "white"))
+    svg = draw("vegalite_to_svg", _specification(chart, "#1d1f24", "white"))
     convert: dict[str, Callable[[], bytes]] = {
         "svg": svg.encode,
-        "png": lambda: vl_convert.svg_to_png(svg, scale=2),
-        "pdf": lambda: vl_convert.svg_to_pdf(svg),
+        "png": lambda: draw("svg_to_png", svg, scale=2),
+        "pdf": lambda: draw("svg_to_pdf", svg),
     }
     return {form: convert[form]() for form in forms}
 
@@ -102,11 +102,10 @@ def inline_svg(chart: Drawing, description: str, *, width: int | None = None) ->
 
     Raises:
         ImportError: vl-convert is not installed.
+        DrawingError: this chart cannot be drawn.
     """
-    import vl_convert
-
     shown = chart if width is None else widened(chart, width)
-    svg = _shortened(vl_convert.vegalite_to_svg(_specification(shown, "currentColor", "transparent")))
+    svg = _shortened(draw("vegalite_to_svg", _specification(shown, "currentColor", "transparent")))
     prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
     svg = re.sub(r'\bid="', f'id="{prefix}', svg).replace("url(#", f"url(#{prefix}")
     label = escape(description, quote=True)

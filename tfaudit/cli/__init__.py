@@ -1,10 +1,13 @@
 """The `tfaudit` command, one file per subcommand.
 
-Exit codes: 0 success, 1 some members failed or a gate is shut, 2 bad input or no decision, 130 interrupted.
+Exit codes: 0 success, 1 some members failed or a gate is shut, 2 bad input or no decision, 3 an unexpected error,
+130 interrupted.
 """
 
 import os
 import sys
+import warnings
+from typing import Any
 
 from tfaudit.cli import (
     audit,
@@ -23,8 +26,9 @@ from tfaudit.cli import (
     view,
 )
 from tfaudit.cli.console import app, err
-from tfaudit.errors import InputError, missing_extra
+from tfaudit.errors import InputError, Notice, missing_extra
 from tfaudit.garbage import collect_seldom
+from tfaudit.quiet import reserved_stdout
 from tfaudit.user_code import import_module
 
 __all__ = [
@@ -58,13 +62,27 @@ def _imported(words: list[str]) -> list[str]:
         module = module if equals else next(queue, "")
         if not module:
             raise InputError("--import", "nothing", "a module, such as my_layers, or a Python file")
-        import_module("--import", module)
+        with reserved_stdout():
+            import_module("--import", module)
     return rest + words[end:]
 
 
+def _show_notices_in_one_line() -> None:
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
+        if issubclass(category, Notice):
+            err.print(f"tfaudit: {message}", soft_wrap=True)
+        else:
+            usual(message, category, *place, **named)
+
+    warnings.showwarning = show
+
+
 def main() -> None:
-    """Run the command line. Bad input is one line and exit code 2, never a traceback."""
+    """Run the command line in this process. Bad input is one line and exit code 2, never a traceback."""
     collect_seldom()
+    _show_notices_in_one_line()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
         app(_imported(sys.argv[1:]))

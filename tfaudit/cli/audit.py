@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from tfaudit.cli.console import Alpha, IdColumn, Permutations, ScoresAre, StudyOut, app, option, out
+from tfaudit.cli.console import Alpha, Command, IdColumn, Permutations, ScoresAre, StudyOut, app, option, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError, require
+from tfaudit.names import clean_names
 
 MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # options that take all words up to the next option
 
@@ -52,7 +52,7 @@ def repeat_options(words: Sequence[str]) -> Iterator[str]:
         yield word
 
 
-class MultiwordCommand(TyperCommand):
+class MultiwordCommand(Command):
     """A command whose `MULTIWORD_OPTIONS` take several words."""
 
     def parse_args(self, context: Any, words: list[str]) -> list[str]:
@@ -171,7 +171,8 @@ def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
     for word in words:
         name = _name(word)
         variants.setdefault(name or "compressed", []).append(word.removeprefix(f"{name}=") if name else word)
-    return {name: files_of(patterns, "compressed") for name, patterns in variants.items()}
+    names = clean_names(variants, "compressed")
+    return {name: files_of(patterns, "compressed") for name, patterns in zip(names, variants.values(), strict=True)}
 
 
 def files_of(patterns: Sequence[str], option: str) -> list[Path]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tfaudit.cli.console import (
     Alpha,
     ClassNames,
@@ -21,7 +19,6 @@ from tfaudit.cli.console import (
     Split,
     StudyOut,
     app,
-    err,
     option,
     out,
 )
@@ -60,26 +57,26 @@ def compare(
     csv: Annotated[Path | None, option("Write the table of all classes here.")] = None,
 ) -> None:
     """Show what compressed models lose: overall, per class and per image."""
+    from tfaudit.audit.gate.checks import not_above_chance
+    from tfaudit.audit.gate.measurements import accuracy_by_chance
     from tfaudit.audit.model_pair import compare as compare_pair
     from tfaudit.cli.model_predictions import predict_models
     from tfaudit.report.pair_tables import pair_tables
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    try:
-        images: Any = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
-        images |= {"classes": classes, "batch_size": batch_size, "scores_are": scores_are, "output": output}
-        images |= {"baseline_preprocess": baseline_preprocess, "recursive": recursive}
-        images["skip_unreadable"] = skip_unreadable
-        images["thumbnails"] = directory is not None
-        models = predict_models(baseline, [*compressed, *(twin or [])], data, console=out, **images)
-    except KeyboardInterrupt:
-        err.print("tfaudit: interrupted")
-        raise typer.Exit(130) from None
+    images: Any = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
+    images |= {"classes": classes, "batch_size": batch_size, "scores_are": scores_are, "output": output}
+    images |= {"baseline_preprocess": baseline_preprocess, "recursive": recursive}
+    images |= {"skip_unreadable": skip_unreadable, "thumbnails": directory is not None}
+    models = predict_models(baseline, [*compressed, *(twin or [])], data, console=out, **images)
     models, twins = models.without(list(models.compressed)[len(compressed) :])
     pairs, twin_pairs = (
         {name: compare_pair(models.baseline, predictions, alpha=alpha) for name, predictions in group.items()}
         for group in (models.compressed, twins)
     )
+    accuracy, chance = float(models.baseline.accuracy()[0]), accuracy_by_chance(models.baseline, alpha)
+    if broken := not_above_chance(accuracy, chance):
+        out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red", highlight=False)
     unknown = "What training again would change is unknown: --twin MODEL, the baseline trained again, shows it."
     notes = [*models.notes, *([] if twins else [unknown])]
     out.print(pair_tables(pairs, alpha=alpha, sizes=models.bytes, notes=notes, twins=twin_pairs))

@@ -80,7 +80,7 @@ def compress(
     alpha: Alpha = 0.05,
     limit: Limit = None,
 ) -> None:
-    """Find the smallest file that passes a gate: exit code 0 it passes, 1 it fails, 2 cannot judge.
+    """Find the smallest file that passes a gate: exit code 0 pass, 1 fail, 2 cannot judge, 3 an unexpected error.
 
     Candidates are chosen on one part of the data and judged once on the other. Only a file that passes becomes
     DIR/model.tflite. The same command resumes an interrupted search.

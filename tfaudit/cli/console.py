@@ -9,9 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from typer.core import TyperCommand
 
 from tfaudit import __version__
-from tfaudit.errors import printable
+from tfaudit.errors import InputError, printable
+from tfaudit.quiet import reserved_stdout
 
 
 class PlainConsole(Console):
@@ -31,8 +33,47 @@ class PlainConsole(Console):
             lines = segment.text.split("\n")
             yield segment if segment.control else Segment("\n".join(map(printable, lines)), segment.style)
 
+    @contextlib.contextmanager
+    def alone_on_stdout(self) -> Iterator[None]:
+        """Print to standard output within the block, and let nothing else do so."""
+        usual = self._file
+        with reserved_stdout() as self._file:
+            try:
+                yield
+            finally:
+                self._file = usual
 
-app = typer.Typer(
+
+class UnexpectedError(RuntimeError):
+    """A command ended in a way that it does not provide for: a defect, or code of the user's that ends the process."""
+
+
+class Command(TyperCommand):
+    """A subcommand that alone writes to standard output and alone decides its exit code, whatever user code does."""
+
+    def invoke(self, context: Any) -> Any:
+        """Run the command; Typer would end with 1, a judged failure, where a pipe is broken or an input ends."""
+        try:
+            with out.alone_on_stdout():
+                return super().invoke(context)
+        except (typer.Exit, InputError, ModuleNotFoundError):
+            raise
+        except KeyboardInterrupt:
+            err.print("tfaudit: interrupted")
+            raise typer.Exit(130) from None
+        except BaseException as problem:
+            raise UnexpectedError(type(problem).__name__) from problem
+
+
+class Commands(typer.Typer):
+    """The application: its subcommands are `Command` by default."""
+
+    def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **options: Any) -> Any:
+        """Register a subcommand, as Typer does."""
+        return super().command(name, cls=cls or Command, **options)
+
+
+app = Commands(
     help="Compress Keras 3 models and audit, class by class and image by image, what they forget.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

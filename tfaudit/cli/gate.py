@@ -11,7 +11,7 @@ import typer
 
 from tfaudit.audit.gate.limits import FLAGS, QUANTITIES
 from tfaudit.cli.audit import MultiwordCommand
-from tfaudit.cli.console import add_to_step_summary, app, out
+from tfaudit.cli.console import add_to_step_summary, app, err, out
 from tfaudit.cli.gate_limits import flag_of, read_limits
 from tfaudit.errors import InputError, require
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tfaudit.audit.gate.gate import Verdict
 
 SOURCE, MODELS, FILES, LIMITS = "What to judge", "Models and --data", "Predictions and --labels", "Limits"
+FILES_TO_WRITE = "Files to write; - is standard output, and what people read goes to standard error"
+STDOUT = Path("-")
 
 
 def _option(panel: str, text: str, *names: str) -> Any:
@@ -71,12 +73,12 @@ def gate(
         int, _option(SOURCE, "Members of a study that may be missing; with more the gate cannot judge.")
     ] = 0,
     alpha: Annotated[float, _option(LIMITS, "Level of the tests; intervals are at 1 - alpha.")] = 0.05,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here: one test case per check.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the whole verdict as JSON here.")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the verdict as Markdown here.")] = None,
+    junit: Annotated[Path | None, _option(FILES_TO_WRITE, "JUnit XML: one test case per check.")] = None,
+    json: Annotated[Path | None, _option(FILES_TO_WRITE, "The whole verdict as JSON.")] = None,
+    markdown: Annotated[Path | None, _option(FILES_TO_WRITE, "The verdict as Markdown.")] = None,
     **flags: float | None,
 ) -> None:
-    """Check compressed models against limits: exit code 0 pass, 1 fail, 2 cannot judge.
+    """Check compressed models against limits: exit code 0 pass, 1 fail, 2 cannot judge, 3 an unexpected error.
 
     A loss passes where its whole interval lies below the limit, and fails where it lies above. Otherwise the gate says
     how many images or members would decide; in JUnit XML that is an error.
@@ -85,6 +87,9 @@ def gate(
     from tfaudit.cli.gate_sources import from_files, from_models, from_study
 
     require(allow_missing >= 0, "allow_missing", allow_missing, "0 or more")
+    files = {"junit": junit, "json": json, "markdown": markdown}
+    to_stdout = [name for name, path in files.items() if path == STDOUT]
+    require(len(to_stdout) < 2, ", ".join(to_stdout), str(STDOUT), "one format on standard output")
     limited = {name: flags[flag] for name, flag in FLAGS.items()} | {"min_baseline_accuracy": min_baseline_accuracy}
     limits = read_limits(config, {name: value for name, value in limited.items() if value is not None})
     sources = [name for name, source in (("DIRECTORY", directory), ("--data", data), ("--labels", labels)) if source]
@@ -99,9 +104,9 @@ def gate(
     elif not baseline or not compressed:
         raise InputError("baseline, compressed", "no files", "both options where there is no study")
     elif labels is not None:
-        files: dict[str, Any] = {"classes": classes, "id_name": id_column, "scores_are": scores_are}
-        files |= {"label_column": label_column, "prediction_column": prediction_column}
-        candidates = from_files(labels, baseline, compressed, paired=paired, **files)
+        tables: dict[str, Any] = {"classes": classes, "id_name": id_column, "scores_are": scores_are}
+        tables |= {"label_column": label_column, "prediction_column": prediction_column}
+        candidates = from_files(labels, baseline, compressed, paired=paired, **tables)
     else:
         images: dict[str, Any] = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess}
         images |= {"limit": limit, "classes": classes, "batch_size": batch_size, "scores_are": scores_are}
@@ -117,7 +122,7 @@ def gate(
         verdict = judge(pair.baseline, pair.compressed, limits, alpha=alpha, sizes=pair.sizes, paired=pair.paired)
         verdict = verdict.with_missing(pair.missing, allow_missing)
         verdicts[name] = dataclasses.replace(verdict, notes=(*pair.notes, *verdict.notes))
-    raise typer.Exit(_report(verdicts, {"junit": junit, "json": json, "markdown": markdown}))
+    raise typer.Exit(_report(verdicts, files))
 
 
 def _with_a_flag_per_limit() -> inspect.Signature:
@@ -139,21 +144,25 @@ app.command(cls=MultiwordCommand)(gate)
 def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
     """Print and write the verdicts, the gravest first; return the exit code."""
     from tfaudit.audit.gate.checks import OUTCOMES
+    from tfaudit.audit.ties import joined_notes
     from tfaudit.report.gate_files import json_verdicts, junit_verdicts
     from tfaudit.report.gate_tables import verdict_table
     from tfaudit.report.markdown import gate_markdown
     from tfaudit.store.files import write_whole
 
+    console = err if STDOUT in files.values() else out
     ordered = sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome))
     for name, verdict in ordered:
-        out.print(verdict_table(name, verdict))
-        out.print()
-    for note in dict.fromkeys(note for _, verdict in ordered for note in verdict.notes):
-        out.print(note)
+        console.print(verdict_table(name, verdict))
+        console.print()
+    for note in joined_notes(dict(ordered)):
+        console.print(note)
     as_markdown = gate_markdown(verdicts).encode()
     contents = {"junit": junit_verdicts, "json": json_verdicts, "markdown": lambda _: as_markdown}
     for option, path in files.items():
-        if path is not None:
+        if path == STDOUT:
+            out.file.write(contents[option](verdicts).decode())
+        elif path is not None:
             try:
                 write_whole(path, contents[option](verdicts))
             except OSError as problem:

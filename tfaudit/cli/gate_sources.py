@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
-from tfaudit.cli.console import err, out
+from tfaudit.cli.console import out
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.store.store import Store, open_store
@@ -89,11 +88,7 @@ def from_models(baseline: Sequence[str], compressed: Sequence[str], data: str, *
 
     if len(baseline) != 1:
         raise InputError("baseline", f"{len(baseline)} files", "one model")
-    try:
-        models = predict_models(Path(baseline[0]), [Path(word) for word in compressed], data, console=out, **options)
-    except KeyboardInterrupt:
-        err.print("tfaudit: interrupted")
-        raise typer.Exit(130) from None
+    models = predict_models(Path(baseline[0]), [Path(word) for word in compressed], data, console=out, **options)
     size = models.bytes["baseline"]
     return {
         name: Candidate(models.baseline, predictions, (size, models.bytes[name]), notes=models.notes)

@@ -19,6 +19,7 @@ from tfaudit.compress.model_files import image_shape, read_model, weight_bytes
 from tfaudit.compress.model_inputs import length_of
 from tfaudit.errors import InputError, require
 from tfaudit.models.pretrained import PREPROCESSING
+from tfaudit.names import clean_names
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import RankedClasses
 
@@ -111,7 +112,7 @@ def predict_models(
         _predictions(model, images, prepare, batch_size, console)
         for model, prepare in zip(models, prepared, strict=True)
     ]
-    names = _unique([path.stem for path in compressed])
+    names = _unique(clean_names([path.stem for path in compressed], "compressed"))
     drawn = thumbnails and len(images.image_shape) == 3
     pngs = [_png(image) for batch in images.batches(batch_size) for image in batch] if drawn else []
     sizes = {}

@@ -77,7 +77,7 @@ def report(
         write_whole(markdown, (model_card if card else study_markdown)(study_audit, limits).encode())
         out.print(markdown, soft_wrap=True)
     if charts:
-        for path in save_charts(study_audit, charts):
+        for path in save_charts(study_audit, charts, limits=limits):
             out.print(path, soft_wrap=True)
 
 

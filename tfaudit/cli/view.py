@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand
 
 from tfaudit.app.server import PASSWORD
 from tfaudit.cli.console import app, err, option, out
@@ -31,7 +32,7 @@ SHORTEST = 8  # characters of a password
 BUNDLED = "digits"  # recipe of the study that is shown by default; its images come with scikit-learn
 
 
-@app.command()
+@app.command(cls=TyperCommand)  # the server, which replaces this process, prints its address
 def view(
     directory: Annotated[
         Path | None,

@@ -5,6 +5,7 @@
   `TFMOT` selects weights as TF-MOT does. The methods are the functions of `tfaudit.compress.pruning.scores`.
 - Remedies: the callbacks `Distillation` (towards the dense model) and `ExcessGap` (a bound on what classes or groups
   lose beyond the average) train a compressed model so that it forgets less.
+- Statistics: `recalibrate_batch_norm` estimates those of BatchNormalization anew after a model was changed.
 - Shrinking: `shrink` removes channels that contribute nothing and returns a `Shrunk` model with the same outputs.
 - TensorFlow Lite: `quantize` converts a model to a flatbuffer; `predict` runs Keras models and flatbuffers.
   `quantization_aware` makes a copy of a model that is trained for int8; `quantization_sensitivity` measures what int8
@@ -28,6 +29,7 @@ lazy_names(
         "ExcessGap": "remedies.excess_gap",
         "sparsity": "pruning.sparsity",
         "sparsity_at": "pruning.sparsity",
+        "recalibrate_batch_norm": "batch_norm",
         "shrink": "shrinking.shrink",
         "Shrunk": "shrinking.shrink",
         "quantize": "litert.quantize",

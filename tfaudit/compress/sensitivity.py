@@ -130,7 +130,7 @@ def quantization_sensitivity(
     >>> x, y = np.eye(4, dtype="float32"), np.arange(4)
     >>> result = quantization_sensitivity(model, (x, y), representative=x)
     >>> result.frame()[["layer", "negative_flips", "avoided"]].values.tolist()
-    [['only', 0, 0]]
+    [['only', 0.0, 0.0]]
     """
     from tfaudit.compress.pruning.kernels import kernel_layers
 
@@ -250,7 +250,7 @@ def _avoided(plain: Predictions, after: Predictions, before: Predictions, mode: 
     if mode == "alone":
         return {"avoided": np.nan, "avoided_p": np.nan}
     was_right = before.correct()[0]
-    lost = [int((was_right & ~one.correct()[0]).sum()) for one in (plain, after)]
+    lost = [float(np.maximum(was_right - one.correct()[0], 0).sum()) for one in (plain, after)]
     return {"avoided": lost[0] - lost[1], "avoided_p": compare(plain, after).overall.p}
 
 

@@ -62,7 +62,8 @@ def crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Apply `random_crop`, resize to the original size and mirror half of the images: ImageNet's usual augmentation.
 
-    The crop is that of [F]'s released code: 8 % to 100 % of the area, sides at 3:4 to 4:3.
+    Area (8 % to 100 %) and sides (3:4 to 4:3) of the crop are those of [F]'s released code. That resizes by bicubic
+    interpolation, and takes the central square where its one try of a rectangle does not fit.
     """
     import tensorflow as tf
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError
+from tfaudit.names import clean_names, clean_texts
 from tfaudit.stats.one_hot import without_one_hot
 
 
@@ -71,7 +72,7 @@ class Examples:
         result = replace(self, x=x, y=y, groups=_groups(name, self.groups, len(y)), ids=_ids(name, self.ids, len(y)))
         object.__setattr__(result, "labels", _labels(name, y))
         if self.class_names is not None:
-            object.__setattr__(result, "class_names", tuple(map(str, self.class_names)))
+            object.__setattr__(result, "class_names", clean_names(map(str, self.class_names), name))
         return result
 
 
@@ -157,7 +158,8 @@ def _groups(name: str, groups: Any, examples: int) -> dict[str, np.ndarray]:
         if values.shape != (examples,):
             got = f"{values.shape} values in group {key!r} from {name}"
             raise InputError("dataset", got, f"{examples}, one per example")
-    return arrays
+    headings = clean_names(arrays, name)
+    return {key: clean_texts(values, name) for key, values in zip(headings, arrays.values(), strict=True)}
 
 
 def _ids(name: str, ids: Sequence[Any] | np.ndarray | None, examples: int) -> np.ndarray:
@@ -167,4 +169,4 @@ def _ids(name: str, ids: Sequence[Any] | np.ndarray | None, examples: int) -> np
     if texts.shape != (examples,) or len(set(texts.tolist())) < examples:
         got = f"{len(texts)} ids, {len(set(texts.ravel().tolist()))} of them different, from {name}"
         raise InputError("dataset", got, f"{examples} different ones, one per example")
-    return texts
+    return clean_texts(texts, name)

@@ -12,6 +12,7 @@ import numpy as np
 
 from tfaudit.datasets.catalogue import catalogue_entry
 from tfaudit.errors import InputError
+from tfaudit.names import clean_names
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -54,7 +55,7 @@ def choose_features(name: str, features: Any) -> ChosenFeatures:
     return ChosenFeatures(
         image=(image,),
         label=label,
-        class_names=entry.class_names or tuple(value_of(features, label).names),
+        class_names=entry.class_names or clean_names(value_of(features, label).names, name),
         identity=(ids[0] if ids else "tfds_id",),
         groups=_groups(features, label, entry.left_out),
     )

@@ -9,6 +9,7 @@ import numpy as np
 from tfaudit.datasets.image_files import SUFFIXES, open_image
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, listed, one_line, require
+from tfaudit.names import clean_name, clean_names
 
 STORED_AS_THEY_ARE = ("JPEG", "MPO", "PNG")
 GREY = {"1", "L", "LA"}
@@ -40,7 +41,8 @@ def image_folder_files(
     usable, notes = readable_files([path for paths in found.values() for path in paths], skip_unreadable, root)
     kept = set(usable)
     files = {split: [path for path in paths if path in kept] for split, paths in found.items()}
-    class_of = {path: path.relative_to(root).parts[has_splits] for path in usable}
+    folders = [path.relative_to(root).parts[has_splits] for path in usable]
+    class_of = dict(zip(usable, clean_names(folders, str(root)), strict=True))
     if not has_splits:
         files = _split(root, usable, [class_of[path] for path in usable])
     classes = sorted({class_of[path] for path in files["train"]})
@@ -158,4 +160,4 @@ def _examples(
         with open_image(path) as image:  # the name need not tell the format
             if image.format not in STORED_AS_THEY_ARE:
                 stored = np.asarray(image.convert("L" if channels == 1 else "RGB")).reshape(*image.size[::-1], channels)
-        yield name, {"id": name, "image": stored, "label": class_of[path]}
+        yield name, {"id": clean_name(name), "image": stored, "label": class_of[path]}

@@ -19,6 +19,7 @@ from tfaudit.datasets.image_folder import class_files, readable_files
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError, listed, require
+from tfaudit.names import clean_names, clean_texts
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.user_code import as_reference, call, check_call, import_reference, is_reference
 
@@ -39,6 +40,11 @@ class LabelledImages:
     # tuples of them, where an .npz or a function gives such
     batches: Callable[[int], Iterator[Any]]
     notes: tuple[str, ...] = ()  # what a reader needs to know, one sentence each
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "example_ids", clean_texts(self.example_ids, "example ids"))
+        if self.class_names is not None:
+            object.__setattr__(self, "class_names", clean_names(map(str, self.class_names), "class names"))
 
     def named(self, names: Sequence[str]) -> LabelledImages:
         """Return the images, their classes numbered as in `names`, which must differ and include all of the data's."""
@@ -215,7 +221,7 @@ def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) ->
     return LabelledImages(
         labels=labels[positions],
         example_ids=positions,
-        class_names=None if names is None else tuple(map(str, names)),
+        class_names=names if names is None else tuple(names),
         image_shape=shape if crop is None else (crop, crop, shape[2]),
         batches=lambda size: (centre_crop(images[i : i + size], crop) for i in range(0, len(images), size)),
     )
@@ -262,7 +268,7 @@ def _of_examples(
     return LabelledImages(
         labels=labels[positions],
         example_ids=positions if ids is None else ids[positions],
-        class_names=None if names is None else tuple(map(str, names)),
+        class_names=names if names is None else tuple(names),
         image_shape=(),
         batches=lambda size: (_rows(x, slice(start, start + size)) for start in range(0, len(positions), size)),
     )

@@ -94,6 +94,24 @@ def training_batches(
     return batches.enumerate().map(finish).apply(endless).with_options(pipeline_options()).prefetch(2)
 
 
+def full_batches(dataset: Dataset, batch_size: int, seed: int, *, augmentation: str = "none") -> tf.data.Dataset:
+    """Return the `training_batches` without the short ones at the ends of epochs, whose statistics mislead.
+
+    Batches have all examples where there are fewer than `batch_size`.
+
+    Example:
+        >>> from tfaudit.datasets.loading import load_dataset
+        >>> batches = full_batches(load_dataset("digits", "train").take(300), 128, seed=0)
+        >>> [len(labels) for _, labels in batches.take(4)]
+        [128, 128, 128, 128]
+    """
+    import tensorflow as tf
+
+    size = min(batch_size, dataset.num_examples)
+    batches = training_batches(dataset, batch_size=size, seed=seed, augmentation=augmentation)
+    return batches.filter(lambda _, labels: tf.shape(labels)[0] == size)
+
+
 def _epochs_in_memory(
     dataset: Dataset, batch_size: int, seed: tf.Tensor, targets: bool, columns: Sequence[str]
 ) -> tf.data.Dataset:

@@ -12,8 +12,8 @@ def alexnet(images: KerasTensor, *, small: bool = False, width: float = 1.0) -> 
     """Build five convolutions, three of them pooled, then two dense layers with dropout, for all or `small` images.
 
     61,100,840 parameters for 224x224x3 and 1,000 classes, as in torchvision. For small images the kernels are 3x3, the
-    first stride 2 and the pools 2x2, as in common CIFAR versions ([P] does not print its own): 23,272,266 parameters
-    for 32x32x3 and 10 classes.
+    first stride 2 and the pools 2x2, as in common CIFAR versions ([P] resizes the images instead): 23,272,266
+    parameters for 32x32x3 and 10 classes.
     """
     kernels = (3, 3, 3, 3, 3) if small else (11, 5, 3, 3, 3)
     strides = (2 if small else 4, 1, 1, 1, 1)

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from tfaudit.compress.batch_norm import recalibrate_batch_norm
 from tfaudit.compress.counts import counts
 from tfaudit.compress.litert.inference import predict_classifier
-from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.quantize import kept_layers, quantize
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
@@ -72,6 +73,8 @@ class MemberMaker:
             self._trainer(key)
         elif variant.remedies:
             self._aware_trainer(key)
+        elif variant.keep_float:
+            kept_layers(self._trainer("dense").model, variant.keep_float)
 
     def make(self, key: str, member: int) -> None:
         """Make and store a member, whose parent, if it has one, must be in the store.
@@ -86,17 +89,20 @@ class MemberMaker:
         if isinstance(variant, Quantized):
             seed, root_seed = study.member_seed(key, member), study.member_seed("dense", member)
             images, dense = self._train.head(REPRESENTATIVE_EXAMPLES), self._parent("dense", member)
+            kept = variant.keep_float
             if variant.remedies:
-                dense = quantization_aware(dense, **variant.remedies[0].settings())
+                dense, kept = _aware(dense, variant), ()
                 history = self._aware_trainer(key).train(dense, seed, split_seed=root_seed)
                 files[path("history.csv")] = history.to_csv(index=False).encode()
-            model = content = quantize(dense, variant.kind, representative=images)
+            model = content = quantize(dense, variant.kind, representative=images, keep_float=kept)
             files[path("model.tflite")] = content
             own_seed = seed if variant.remedies else root_seed
             facts: dict[str, Any] = {"seed": own_seed, **_counts(content), "sparsity": None}
         else:
             seed = study.member_seed(key, member)
             model, history = self._trained(key, member, seed)
+            if isinstance(variant, Pruned) and variant.batch_norm == "recalibrated":
+                recalibrate_batch_norm(model, self._full_batches(key, member))
             content = model_bytes(model)
             files[path("model.keras")] = content
             files[path("history.csv")] = history.to_csv(index=False).encode()
@@ -138,6 +144,14 @@ class MemberMaker:
         history = prune_and_retrain(variant, self._retrainer(), model, remedies=remedies, **settings)
         return model, history
 
+    def _full_batches(self, key: str, member: int) -> tf.data.Dataset:
+        """Return batches of what a member was trained on."""
+        study = self._store.study
+        seed = study.member_seed(key, member)
+        if study.variant(key).parent is None:
+            return self._trainer(key).full_batches(seed)
+        return self._retrainer().full_batches(seed, split_seed=study.member_seed("dense", member))
+
     def _new_trainer(self, key: str) -> AnyTrainer:
         study = self._store.study
         variant = study.variant(key)
@@ -151,17 +165,20 @@ class MemberMaker:
 
     def _new_aware_trainer(self, key: str) -> Trainer:
         study = self._store.study
-        [remedy] = cast(Quantized, study.variant(key)).remedies
+        variant = cast(Quantized, study.variant(key))
         training = study.retraining or study.planned_training
         if not isinstance(training, Training):
-            got = f"a training function with the remedy {remedy.name!r}"
+            got = f"a training function with the remedy {variant.remedies[0].name!r}"
             raise InputError("retraining", got, "a tfaudit.Training")
-        return Trainer(
-            study, training, self._train, rewrite=lambda model: quantization_aware(model, **remedy.settings())
-        )
+        return Trainer(study, training, self._train, rewrite=lambda model: _aware(model, variant))
 
     def _load(self, key: str, member: int) -> keras.Model:
         return load_member(self._store, key, member, self._train)
+
+
+def _aware(model: keras.Model, variant: Quantized) -> keras.Model:
+    """Return a copy of a model that trains for int8 as a variant says."""
+    return quantization_aware(model, keep_float=variant.keep_float, **variant.remedies[0].settings())
 
 
 def _counts(model: keras.Model | bytes) -> dict[str, float | None]:

@@ -13,7 +13,7 @@ from tfaudit.compress.pruning.masked_training import MaskingCallback
 from tfaudit.compress.pruning.pruning import OWN_LOOP
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples
-from tfaudit.datasets.pipeline import training_batches
+from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.errors import InputError
 from tfaudit.models.member_model import build_member, check_outputs, strip_compilation
 from tfaudit.population.training import StopAt, copy_variables
@@ -77,6 +77,10 @@ class OwnTraining:
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return endless training batches, for pruning scores that use gradients."""
         return training_batches(self._data, batch_size=GRADIENT_BATCH, seed=seed, targets=bool(self.model.compiled))
+
+    def full_batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
+        """Return endless training batches, none of them short."""
+        return full_batches(self._data, GRADIENT_BATCH, seed)
 
     def held_out(self, split_seed: int) -> Dataset:
         """Raise an `InputError`: only the function knows what it validates on."""

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tfaudit.compress.counts import counts
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.pipeline import training_batches
+from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, one_line
 from tfaudit.models.member_model import build_member, check_outputs, gives_probabilities, strip_compilation
@@ -158,6 +158,11 @@ class Trainer:
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return the endless training batches of a seed; see `train`."""
         return self._batches_of(self._split(seed if split_seed is None else split_seed)[0], seed)
+
+    def full_batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
+        """Return endless training batches of what the model takes, none of them short; see `train`."""
+        part = self._split(seed if split_seed is None else split_seed)[0]
+        return full_batches(part, self._training.batch_size, seed, augmentation=self._training.augmentation)
 
     def held_out(self, split_seed: int) -> Dataset:
         """Return the validation part of a split; a training without one raises an `InputError`."""

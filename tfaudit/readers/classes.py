@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError, listed
+from tfaudit.names import clean_names
 from tfaudit.readers.sources import Labels, PredictionSource
 
 
@@ -101,14 +102,13 @@ def read_class_names(path: Path) -> list[str]:
         text = path.read_text(encoding="utf-8-sig")
         is_json = path.suffix.lower() == ".json"
         names = json.loads(text) if is_json else [line.strip() for line in text.strip().splitlines()]
-        json.dumps(names, ensure_ascii=False).encode()  # half a character, which JSON can spell, is no text
     except OSError as problem:
         raise InputError(str(path), f"an unreadable file ({problem.strerror})", "a readable one") from None
     except (ValueError, RecursionError):
         raise InputError(str(path), "neither text nor JSON", "a class name per line, or a JSON list") from None
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names) or not names:
         raise InputError(str(path), "no list of class names", "a class name per line, or a JSON list")
-    return names
+    return list(clean_names(names, str(path)))
 
 
 def _checked(names: Sequence[str], where: str) -> tuple[str, ...]:

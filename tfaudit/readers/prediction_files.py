@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError, listed
+from tfaudit.names import clean_name
 from tfaudit.predictions import Predictions
 from tfaudit.readers.classes import class_indices, class_names, column_order
 from tfaudit.readers.sources import Labels, PredictionSource, id_column, open_table, read_labels, read_sources
@@ -139,7 +140,7 @@ def read_columns(
     table_ids = None if name is None else table.text(name)
     frame = table.frame()
     rows = _matching_rows(ids, table_ids, str(path), reference=reference, counts=(examples, len(frame)))
-    return frame.drop(columns=[] if name is None else name).iloc[rows].reset_index(drop=True)
+    return frame.drop(columns=[] if name is None else clean_name(name)).iloc[rows].reset_index(drop=True)
 
 
 def _population(
@@ -180,7 +181,7 @@ def _ranked(source: PredictionSource, names: tuple[str, ...], k: int, probabilit
         if problem.argument != "scores":  # the error names the file already
             raise
         raise InputError(source.where, problem.got, problem.expected) from None
-    return ranked._replace(probabilities=np.asarray(ranked.probabilities, np.float32))
+    return RankedClasses(ranked.classes, np.asarray(ranked.probabilities, np.float32), ranked.ties)
 
 
 def _members(source: PredictionSource) -> list[tuple[str | int | None, np.ndarray]]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError, listed
+from tfaudit.names import clean_names, clean_texts
 from tfaudit.readers.tables import TableFile
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.stats.ranking import scores_of_both
@@ -135,7 +136,7 @@ def _array_ids(arrays: ArrayFile) -> np.ndarray | None:
     ids = arrays.read(name)
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
         raise InputError(str(arrays.path), f"ids {ids.dtype} {ids.shape}", "ids (examples,), integers or text")
-    return ids.astype(str)
+    return clean_texts(ids.astype(str), str(arrays.path))
 
 
 def _only(arrays: ArrayFile) -> str | None:
@@ -172,7 +173,8 @@ def _table_source(
     def scores(order: Columns) -> Iterator[np.ndarray]:
         return table.numbers([columns[i] for i in order] if order is not None else columns)
 
-    return PredictionSource(path, rows, ids, members, columns=columns, width=len(columns), scores=scores)
+    names = clean_names(columns, path)
+    return PredictionSource(path, rows, ids, members, columns=names, width=len(names), scores=scores)
 
 
 def _fractions(texts: np.ndarray) -> np.ndarray | None:
@@ -262,4 +264,4 @@ def _classes(values: np.ndarray, where: str) -> np.ndarray:
         return values.astype(np.int64)
     if values.dtype.kind not in "iuU":
         raise InputError(where, f"classes of dtype {values.dtype}", "whole numbers or text")
-    return np.asarray(values)
+    return clean_texts(np.asarray(values), where)

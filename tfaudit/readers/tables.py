@@ -16,6 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError, one_line
+from tfaudit.names import clean_table, clean_texts
 
 _BLOCK_VALUES = 2**22
 _BLOCK_BYTES = 2**24
@@ -100,7 +101,7 @@ class TableFile:
         if 4 * longest * len(text) > _TEXT_BYTES:
             got = f"{len(text):,} cells of up to {longest} characters in column {column!r}"
             raise InputError(str(self.path), got, "shorter ones, or fewer")
-        return np.array(text, dtype=str)
+        return clean_texts(np.array(text, dtype=str), f"{self.path}, {column}")
 
     def numbers(self, columns: Sequence[str]) -> Iterator[np.ndarray]:
         """Yield blocks of numbers `(rows, columns)`; an empty cell is NaN, and text is refused."""
@@ -122,9 +123,10 @@ class TableFile:
         if self._parquet:
             stored = self._guarded(lambda: pq.read_table(self.path))
             self._guarded(lambda: stored.validate(full=True))
-            return self._guarded(lambda: stored.to_pandas(ignore_metadata=True))
+            return clean_table(self._guarded(lambda: stored.to_pandas(ignore_metadata=True)), str(self.path))
         options: dict[str, Any] = {"header": 0, "index_col": False, "skipinitialspace": True, "low_memory": False}
-        return self._guarded(lambda: pd.read_csv(self.path, names=list(self.columns), encoding="utf-8-sig", **options))
+        options |= {"names": list(self.columns), "encoding": "utf-8-sig"}
+        return clean_table(self._guarded(lambda: pd.read_csv(self.path, **options)), str(self.path))
 
     def _parquet_names(self) -> list[str]:
         metadata = pq.read_metadata(self.path)

@@ -1,16 +1,19 @@
 """The charts of a study as files."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.summary import Summary
 from tfaudit.charts.exemplars import difficulty_chart
+from tfaudit.charts.renderer import DrawingError
 from tfaudit.charts.rendering import FORMS, chart_files
 from tfaudit.charts.style import Drawing
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, Notice
 from tfaudit.report.sections.order import study_sections
 
 
@@ -24,24 +27,32 @@ def study_charts(audit: Summary) -> dict[str, Drawing]:
     return charts | {f"class-impact-{key}": impact.chart() for key, impact in audit.impacts.items()}
 
 
-def save_charts(study_audit: StudyAudit, folder: str | Path, formats: Sequence[str] = FORMS) -> list[Path]:
-    """Write every chart of a study in every format and return the files.
+def save_charts(
+    study_audit: StudyAudit, folder: str | Path, formats: Sequence[str] = FORMS, *, limits: Limits = DEFAULT_LIMITS
+) -> list[Path]:
+    """Write every chart of a study in every format and return the files; a `Notice` tells which cannot be drawn.
 
     Args:
         study_audit: of the study.
         folder: for the files; created if it does not exist.
         formats: any of "png", "svg", "pdf".
+        limits: of the gate, which operating points must pass.
 
     Raises:
         InputError: an unknown format, a folder that cannot be written, or damaged files in the study.
     """
     if isinstance(formats, str) or not set(formats) <= set(FORMS):
         raise InputError("formats", repr(formats), f"a sequence of {', '.join(FORMS)}")
-    figures = [figure for section in study_sections(study_audit) for figure in section.figures]
+    figures = [figure for section in study_sections(study_audit, limits) for figure in section.figures]
     charts = study_charts(study_audit.summary) | {figure.name: figure.chart for figure in figures}
     files = []
     for name, chart in charts.items():
-        for form, content in chart_files(chart, formats).items():
+        try:
+            contents = chart_files(chart, formats)
+        except DrawingError as problem:
+            warnings.warn(Notice(f"chart {name} is left out: {problem}"), stacklevel=2)
+            continue
+        for form, content in contents.items():
             file = Path(folder).absolute() / f"{name}.{form}"
             try:
                 study_audit.data.store.write(str(file), content)

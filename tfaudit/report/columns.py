@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.factors.design import term_title
+from tfaudit.audit.ties import count_text
 from tfaudit.datasets.corruptions.registry import corruption_title
 
 LEAST_P = 0.0001
@@ -87,6 +88,8 @@ class Column:
             return f"{value:,}".replace("-", "−")
         if isinstance(value, str) and self.words:
             return self.words(value)
+        if isinstance(value, float) and not self.form and self.scale == 1:
+            return count_text(value).replace("-", "−")
         if isinstance(value, str) or not self.form:
             return str(value)
         number: float = self.scale * value  # type: ignore[operator]
@@ -328,6 +331,9 @@ COLUMNS: Mapping[str, Column] = {
     "favoured": _count("of these better", help="Uncorrected: classes that lose less than the model as a whole"),
     "changed_predictions": _number("changed", ",.0f", "Predictions that differ between two models, mean over members"),
     "pies": _count("PIEs", help="Images whose prediction changes, of populations the majority prediction"),
+    "pies_undecided": _count("undecided", help="Images whose majority predictions tie, so that they may have changed"),
+    "tied": _number("ties", ",.0f", "Predictions in which classes share the best score exactly, mean over members"),
+    "argmax_top1": _share("top-1 by argmax", "Mean accuracy where ties go to the class of the lowest number", ".2f"),
     "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
     "pies_p": _p("p of PIEs", help="Probability of as many PIEs by chance; permutation test over members"),
     # Classes under compression: what they lost, and whether that is more than the average.
@@ -534,6 +540,7 @@ COLUMNS: Mapping[str, Column] = {
     # Operating points.
     "unfairness": Column("unfairness", ".1f", "pp", 100, "Largest minus smallest recall of a class, mean over members"),
     "gzipped kB": Column("gzipped", ",.3g", "kB", help="Gzipped model file, mean over members"),
+    "gate": _text("gate", "Under the limits: passes, fails, or the data cannot judge; the baseline is not judged"),
     "above_floor": _text("above the floor", "Whether the accuracy reaches the floor"),
     "pareto": _text("Pareto set", "No other variant is as good in every objective and better in one"),
     "pareto_share": _share(

@@ -48,10 +48,11 @@ def exemplar_table(study_audit: StudyAudit, variants: Sequence[str] = ()) -> pd.
         raise InputError("variant", repr(unknown[0]), ", ".join(known))
     tables = []
     for key in variants or known:
-        table = study_audit.exemplars(key).frame().rename(columns=_RENAMED)
+        exemplars = study_audit.exemplars(key)
+        table = exemplars.frame().rename(columns=_RENAMED)
         change = pd.Series(OTHER_WRONG, index=table.index, dtype=object)
-        change[table["before"] == table["label"]] = NEWLY_WRONG
-        change[table["after"] == table["label"]] = NEWLY_CORRECT
+        for mode, kind in ((exemplars.baseline_mode, NEWLY_WRONG), (exemplars.compressed_mode, NEWLY_CORRECT)):
+            change[mode.among_best(exemplars.labels)[exemplars.index] > 0] = kind
         table.insert(list(table).index("after") + 1, "change", change)
         table.insert(0, "variant", key)
         tables.append(table)
@@ -133,11 +134,9 @@ def _previews(study_audit: StudyAudit, positions: Iterable[int]) -> dict[int, by
 
 def _votes(study_audit: StudyAudit, key: str, positions: Sequence[int]) -> list[tuple[str, float]]:
     """Return the majority prediction and its share of the votes of every position."""
-    population = study_audit.data.populations[key]
-    modes, top1 = population.modal("lowest")[positions], population.top1[:, positions]
-    return [
-        (population.class_names[mode], float(share)) for mode, share in zip(modes, (top1 == modes).mean(0), strict=True)
-    ]
+    counts = study_audit.counts(key)
+    names, shares = counts.modal_classes().names(counts.class_names), counts.share()
+    return [(names[position], float(shares[position])) for position in positions]
 
 
 def _classification(label: str, confidence: float | None = None) -> dict[str, Any]:

@@ -89,14 +89,16 @@ def _classes(audit: Summary, key: str) -> str:
         return ""
     impact = audit.impacts[key]
     frame = impact.frame()
-    parts = []
-    for verdict in (LOST, GAINED):
-        names = frame[frame["verdict"] == verdict].sort_values("change_pp", ascending=verdict == LOST)["class"]
-        if len(names):
-            parts.append(f"{len(names)} {verdict} ({', '.join(names[:3])}{', …' * (len(names) > 3)})")
+    collapsed = frame[frame["collapsed"]].sort_values("change_pp")["class"]
+    if len(collapsed):
+        first = f"{len(collapsed)} of {len(frame):,} classes collapsed ({_named(collapsed)})."
+        others = _moved(frame[~frame["collapsed"]])
+        return f"{first} Of the others, {others}." if others else first
+    if moved := _moved(frame):
+        return f"Of {len(frame):,} classes, {moved}."
     worst = worst_class(frame)
-    if parts or worst is None:
-        return f"Of {len(frame):,} classes, {' and '.join(parts)}." if parts else ""
+    if worst is None:
+        return ""
     row: Any = frame.loc[worst]
     if (frame["verdict"] == NO_CHANGE).all():
         return f"The recall of none of {len(frame):,} classes changes by {impact.margin_pp:g} points or more."
@@ -106,10 +108,25 @@ def _classes(audit: Summary, key: str) -> str:
     )
 
 
+def _moved(frame: pd.DataFrame) -> str:
+    """Return the classes that lost or gained recall, as the end of a sentence; may be empty."""
+    parts = []
+    for verdict in (LOST, GAINED):
+        names = frame[frame["verdict"] == verdict].sort_values("change_pp", ascending=verdict == LOST)["class"]
+        if len(names):
+            parts.append(f"{len(names)} {verdict} ({_named(names)})")
+    return " and ".join(parts)
+
+
+def _named(names: pd.Series) -> str:
+    return ", ".join(names[:3]) + ", …" * (len(names) > 3)
+
+
 def _images(exemplars: Exemplars, chance: Chance | None) -> str:
     counts = exemplars.summary()
     if not counts["pies"]:
-        return "No image changes its majority prediction."
+        undecided = f"; {counts['undecided']:,} are ties between models" if counts["undecided"] else ""
+        return f"No image changes its majority prediction{undecided}."
     subject = "1 image changes its" if counts["pies"] == 1 else f"{counts['pies']:,} images change their"
     changes = f"{subject} majority prediction ({100 * counts['share']:.1f}\u00a0%)"
     return f"{changes}." if chance is None else f"{changes}{against_chance(chance.pies, chance.alpha)}"

@@ -17,6 +17,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.classes import GAINED, LOST
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.summary import Summary
+from tfaudit.charts.renderer import DrawingError
 from tfaudit.charts.rendering import can_draw, inline_svg
 from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.datasets.corruptions.registry import corruption_title
@@ -94,7 +95,7 @@ def write_report(study_audit: StudyAudit, out: str | Path | None = None, *, limi
 def _page(study_audit: StudyAudit, limits: Limits) -> str:
     store, split, audit = study_audit.data.store, study_audit.data.split, study_audit.summary
     examples = store.examples(split, images=False, groups=False)
-    sections, charts = drawable_sections(study_sections(study_audit)), study_charts(audit)
+    sections, charts = drawable_sections(study_sections(study_audit, limits)), study_charts(audit)
     drawable = can_draw()
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     several = bool(audit.table["members"].max() > 1)
@@ -152,7 +153,10 @@ def _width(name: str) -> int:
 
 
 def _drawn(chart: Drawing, description: str, width: int) -> Markup:
-    return Markup(inline_svg(chart, description, width=width))
+    try:
+        return Markup(inline_svg(chart, description, width=width))
+    except DrawingError as problem:
+        return Markup('<p class="limits">This chart is left out: {}.</p>').format(problem)
 
 
 def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:

@@ -10,6 +10,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.gate.checks import OUTCOMES, PASS
 from tfaudit.audit.gate.gate import Verdict
 from tfaudit.audit.gate.limits import Limits
+from tfaudit.audit.ties import joined_notes
 from tfaudit.errors import printable
 from tfaudit.report.outcomes import MARKS
 
@@ -34,7 +35,7 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
         parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
         parts += [""] * (verdict.outcome != PASS)
         parts += _worst_classes(verdict)
-    notes = dict.fromkeys(note for verdict in verdicts.values() for note in verdict.notes)
+    notes = joined_notes(verdicts)
     return "\n".join([*parts, *(f"> {_text(note)}" for note in notes)]).rstrip("\n") + "\n"
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 
 from tfaudit.audit.classes import GAINED, LOST
 from tfaudit.audit.model_pair import PairComparison
+from tfaudit.audit.ties import count_text
 from tfaudit.report.columns import p_text
 
 NAMED = 5  # classes named in a sentence
@@ -24,9 +25,11 @@ def predictions_sentence(pair: PairComparison) -> str:
     summary = pair.summary()
     if not summary["flips"]:
         return "No prediction changes."
-    subject = "1 prediction changes" if summary["flips"] == 1 else f"{summary['flips']:,} predictions change"
-    lost, won, other = (summary[name] for name in ("negative_flips", "positive_flips", "wrong_to_other_wrong"))
-    kinds = f"{lost:,} from right to wrong, {won:,} from wrong to right, {other:,} from wrong to another wrong"
+    subject = "1 prediction changes" if summary["flips"] == 1 else f"{count_text(summary['flips'])} predictions change"
+    lost, won, other = (
+        count_text(summary[name]) for name in ("negative_flips", "positive_flips", "wrong_to_other_wrong")
+    )
+    kinds = f"{lost} from right to wrong, {won} from wrong to right, {other} from wrong to another wrong"
     return f"{subject} ({100 * (1 - summary['agreement']):.1f}\u00a0%): {kinds}."
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tfaudit.audit.model_pair import PairComparison
+from tfaudit.audit.ties import count_text, joined_notes
 from tfaudit.report.columns import Column, P, column
 from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
@@ -60,7 +61,7 @@ def pair_tables(
         rows = _changed_most(pair)
         if len(rows):
             parts += [Text(), _class_table(rows)]
-    all_notes = dict.fromkeys((*notes, *(note for pair in pairs.values() for note in pair.notes)))
+    all_notes = dict.fromkeys((*notes, *joined_notes(pairs)))
     if all_notes:
         parts.append(Text("\n" + "\n".join(all_notes)))
     return Group(*parts)
@@ -69,7 +70,7 @@ def pair_tables(
 def _noise_floor(twins: Mapping[str, PairComparison]) -> str:
     """Return how many predictions training again changes."""
     changed = [twin.summary()["flips"] for twin in twins.values()]
-    between = f" ({min(changed):,} to {max(changed):,})" if len(changed) > 1 else ""
+    between = f" ({count_text(min(changed))} to {count_text(max(changed))})" if len(changed) > 1 else ""
     return f"Training the baseline again changes {sum(changed) / len(changed):,.0f} predictions{between}."
 
 

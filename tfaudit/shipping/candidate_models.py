@@ -14,6 +14,7 @@ import keras
 import numpy as np
 import pandas as pd
 
+from tfaudit.compress.batch_norm import recalibrate_batch_norm
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, quantize
 from tfaudit.compress.model_comparison import RANKS
@@ -33,6 +34,7 @@ from tfaudit.shipping.search_data import Parts, some_of_every_class
 from tfaudit.shipping.search_folder import SearchFolder
 from tfaudit.shipping.search_settings import SearchSettings
 from tfaudit.stats.ranking import RankedClasses
+from tfaudit.study.quantization import LAST
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 
@@ -81,7 +83,7 @@ class CandidateMaker:
         model = self._opened(candidate.preparation)
         settings: dict[str, Any] = {"representative": self._representative, "output": self._settings.output}
         settings |= {"sparse": candidate.sparse, "percentile": candidate.percentile}
-        settings["keep_float"] = self.layers_in_float(candidate)
+        settings["keep_float"] = LAST if candidate.last else self.layers_in_float(candidate)
         return quantize(model, candidate.kind, **settings, check=self._check("was quantized"))
 
     def layers_in_float(self, candidate: Candidate) -> tuple[str, ...]:
@@ -198,6 +200,7 @@ class CandidateMaker:
             trainer.train(model, seed)
         if end.reached:
             raise OutOfTimeError("was trained")
+        recalibrate_batch_norm(model, trainer.full_batches(seed))
 
     def _study(self, training: Training) -> Study:
         assert self._parts.train is not None

@@ -11,12 +11,13 @@ import keras
 import numpy as np
 import pandas as pd
 
+from tfaudit.compress.last_layers import last_layers
 from tfaudit.compress.pruning.channels import AXES
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.errors import InputError
-from tfaudit.study.quantization import KINDS
+from tfaudit.study.quantization import KINDS, LAST
 from tfaudit.study.remedies import REMEDIES, in_words
 from tfaudit.study.variants import Pruned
 
@@ -78,6 +79,7 @@ class Candidate:
         sparse: whether pruned kernels are stored without their zeros.
         percentile: at which ranges end, as in `quantize`.
         spared: number of layers in float, those that cost int8 most.
+        last: whether the last layer stays in float.
         aware: whether the model is trained for int8 first.
         estimate: bytes that the file is expected to have; one that is expected to be larger than one that passes is not
             tried.
@@ -88,6 +90,7 @@ class Candidate:
     sparse: bool = False
     percentile: float = 100.0
     spared: int = 0
+    last: bool = False
     aware: bool = False
     estimate: float = dataclasses.field(default=np.nan, compare=False)
 
@@ -98,11 +101,11 @@ class Candidate:
         Example:
             >>> Candidate("int8").key, Candidate("float16", Pruned(0.9, treatment="finetune"), sparse=True).key
             ('int8', 'weight-0.9-float16-sparse')
-            >>> Candidate("int8", percentile=99.99).key, Candidate("int8", spared=2).key
-            ('int8-percentile=99.99', 'int8-float=2')
+            >>> [Candidate("int8", **choice).key for choice in ({"percentile": 99.99}, {"spared": 2}, {"last": True})]
+            ['int8-percentile=99.99', 'int8-float=2', 'int8-float=last']
         """
         percentile = f"percentile={self.percentile:g}" if self.percentile < 100 else ""
-        spared = f"float={self.spared}" if self.spared else ""
+        spared = f"float={LAST if self.last else self.spared}" if self.last or self.spared else ""
         parts = (self.preparation.key, self.kind, "sparse" * self.sparse, percentile, spared)
         return "-".join(filter(None, parts))
 
@@ -115,8 +118,12 @@ class Candidate:
             'int8, 50 % fewer channels'
             >>> Candidate("int8", percentile=99.99).title, Candidate("int8", spared=2).title
             ('int8, percentile 99.99', 'int8, 2 layers in float')
+            >>> Candidate("int8", last=True).title
+            'int8, last layer in float'
         """
         parts = [f"{self.kind} without zeros" if self.sparse else self.kind]
+        if self.last:
+            parts.append("last layer in float")
         if self.spared:
             parts.append(f"{self.spared} layer{'s' * (self.spared > 1)} in float")
         elif self.percentile < 100:
@@ -136,13 +143,13 @@ class Candidate:
     @property
     def is_choice(self) -> bool:
         """Whether it is another int8 file of a model whose plain int8 file is a candidate too."""
-        return self.percentile < 100 or self.spared > 0 or self.aware
+        return self.percentile < 100 or self.spared > 0 or self.last or self.aware
 
     @property
     def control(self) -> Candidate | None:
         """The same candidate without remedies and choices, which is tried first; None if it has none."""
         pruned = None if self.pruned is None else self.pruned.control
-        plain = dataclasses.replace(self, pruned=pruned, percentile=100.0, spared=0, aware=False)
+        plain = dataclasses.replace(self, pruned=pruned, percentile=100.0, spared=0, last=False, aware=False)
         return None if plain == self else plain
 
 
@@ -168,8 +175,9 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
     something, and knows when to stop: what is pruned more than a model that fails fails too.
 
     What is pruned is fine-tuned plainly, and with every remedy of `tfaudit.study.remedies.REMEDIES`. The model as it
-    is, and what has lost channels, also has int8 files whose ranges end at percentiles, and one after training for
-    int8; the model as it is also some with layers in float.
+    is, and what has lost channels, also has an int8 file whose last layer is in float, so that scores do not tie, some
+    whose ranges end at percentiles, and one after training for int8; the model as it is also some with other layers in
+    float.
 
     Channels are removed from the layers that can lose them one by one, as `removable_layers` finds by trial. Sparse
     kernels make a file smaller only if they are stored without their zeros, which LiteRT runs for kernels of floats.
@@ -181,16 +189,24 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
     model = load()
     size, layers = float(model.count_params()), len(kernel_layers(model))
     plain = [Candidate(kind, estimate=size * bytes_per_weight(kind)) for kind in KINDS]
-    plain += [choice for one in plain for choice in _choices(one, layers)]
+    plain += [choice for one in plain for choice in _choices(one, layers, last=layers > 1 and _has_last_layers(model))]
     trained = _trained(load(), size) if training else ()
     return (*sorted(plain, key=_gentlest), *sorted(trained, key=_gentlest))
 
 
-def _choices(control: Candidate, layers: int = 0) -> list[Candidate]:
+def _has_last_layers(model: keras.Model) -> bool:
+    try:
+        return bool(last_layers(model))
+    except InputError:  # a subclassed model
+        return False
+
+
+def _choices(control: Candidate, layers: int = 0, *, last: bool) -> list[Candidate]:
     """Return the int8 candidates beside plain int8 that need no training; none for other kinds."""
     if control.kind != INT8:
         return []
-    made = [dataclasses.replace(control, percentile=percentile) for percentile in PERCENTILES]
+    made = [dataclasses.replace(control, last=True)] if last else []
+    made += [dataclasses.replace(control, percentile=percentile) for percentile in PERCENTILES]
     spared = [count for count in SPARED if count < layers]
     return made + [
         dataclasses.replace(
@@ -210,7 +226,7 @@ def _trained(model: keras.Model, size: float) -> list[Candidate]:
             made += [Candidate(kind, pruned, estimate=left * bytes_per_weight(kind)) for kind in KINDS]
         if plain:
             int8 = dataclasses.replace(plain, pruned=control, estimate=left * bytes_per_weight(INT8))
-            made += [*_choices(int8), dataclasses.replace(int8, aware=True)]
+            made += [*_choices(int8, last=True), dataclasses.replace(int8, aware=True)]
     for level in LEVELS["weight"]:
         weights = with_remedies(Pruned(level, METHODS["weight"], treatment="finetune"))
         for pruned, kind in itertools.product(weights, KINDS):

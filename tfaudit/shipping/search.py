@@ -77,10 +77,10 @@ def compress_to_limits(
     """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it once on examples held out.
 
     Candidates are all kinds of quantization, of the model as it is and, with training data, of the model after channels
-    or weights are pruned and it is fine-tuned. Where int8 does not pass by little, its ranges also end at percentiles,
-    the layers that cost it most stay in float, and with training data the model is trained for it. Candidates that need
-    no training are tried first, from small to large; then those that do, as far as they may be smaller than what passes
-    already: from what is pruned least, until it fails.
+    or weights are pruned and it is fine-tuned. Where int8 does not pass by little, its last layer stays in float, its
+    ranges also end at percentiles, the layers that cost it most stay in float, and with training data the model is
+    trained for it. Candidates that need no training are tried first, from small to large; then those that do, as far as
+    they may be smaller than what passes already: from what is pruned least, until it fails.
 
     The data are split at random, stratified by class. The smallest candidate that passes on the one part is chosen.
     Whatever is chosen for passing tends to look better than it is, so the verdict is that of the gate on the other
@@ -94,7 +94,7 @@ def compress_to_limits(
         limits: of the gate.
         train: training data, in the same forms; without them nothing is pruned, and int8 is calibrated with images of
             the selection part, whose labels it does not see.
-        training: how pruned models are fine-tuned.
+        training: how pruned models are fine-tuned; then `recalibrate_batch_norm` estimates their statistics anew.
         out: directory for the file, the report and all candidates; an interrupted search resumes there. None keeps no
             files.
         budget: seconds after which the search ends with the best so far; None for no end. What is being trained,

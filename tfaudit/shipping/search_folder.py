@@ -29,7 +29,7 @@ from tfaudit.store.files import remove_unfinished, write_whole
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.parquet import DAMAGED, prediction_bytes, read_sealed_predictions
 
-FORMAT = 1  # of the directory; it increases when an older version could not go on with it
+FORMAT = 2  # of the directory; it increases when an older version could not go on with it
 
 
 @dataclasses.dataclass(frozen=True)

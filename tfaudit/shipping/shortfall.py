@@ -8,13 +8,13 @@ from collections.abc import Mapping
 import pandas as pd
 from scipy import special
 
-from tfaudit.audit.classes import class_in_words
 from tfaudit.audit.gate.checks import PASS
 from tfaudit.audit.gate.gate import Verdict
 from tfaudit.audit.gate.limits import quantity_of
 from tfaudit.audit.gate.measurements import Measurements
 from tfaudit.audit.planning import POWER, pilot_spread
 from tfaudit.errors import InputError
+from tfaudit.names import class_in_words
 
 SIZES = ("size_bytes", "size_ratio")
 """Limits on the file, which more data do not change."""

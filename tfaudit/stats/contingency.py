@@ -1,7 +1,10 @@
 """Paired right-or-wrong answers, many tables at once: McNemar's test, Tango's interval, Cohen's kappa.
 
-Counts that are not integers >= 0 of one shape, more changes than pairs, and a level outside (0, 1) raise `InputError`.
+Counts may be fractions: of a prediction in which two classes tie, half is lost. Counts that are not numbers >= 0 of one
+shape, more changes than pairs, and a level outside (0, 1) raise `InputError`.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,22 +22,33 @@ def mcnemar(lost: ArrayLike, won: ArrayLike, *, mid: bool = False) -> np.ndarray
     value counts outcomes as likely as the observed one half, and comes close to the level (Fagerland, Lydersen and
     Laake 2013, BMC Medical Research Methodology 13:91).
 
+    Between whole counts the binomial distribution is that of the incomplete beta function. A sum of fractions varies
+    less than one of as many whole changes, so the test stays conservative.
+
     Args:
-        lost: integers >= 0 of any shape, pairs that were right and became wrong.
+        lost: numbers >= 0 of any shape, pairs that were right and became wrong.
         won: the same shape, pairs that were wrong and became right.
         mid: whether to compute the mid-p value.
 
     Example:
-        >>> mcnemar([8, 0, 5], [1, 0, 5]), mcnemar([8], [1], mid=True)
-        (array([0.0390625, 1.       , 1.       ]), array([0.02148437]))
+        >>> mcnemar([8, 0, 5], [1, 0, 5]), mcnemar([8, 7.5], [1, 1.5], mid=True).round(3)
+        (array([0.0390625, 1.       , 1.       ]), array([0.021, 0.052]))
     """
-    down, up = counts(lost=lost, won=won)
+    down, up = amounts(lost=lost, won=won)
     fewer, changed = np.minimum(down, up), down + up
-    p = np.minimum(1.0, 2 * stats.binom.cdf(fewer, changed, 0.5))
+    below = _at_most(fewer, changed)
+    p = np.minimum(1.0, 2 * below)
     if not mid:
         return p
-    as_likely = stats.binom.pmf(fewer, changed, 0.5) * np.where(down == up, 0.5, 1.0)
+    as_likely = (below - _at_most(fewer - 1, changed)) * np.where(down == up, 0.5, 1.0)
     return np.where(changed > 0, p - as_likely, 1.0)
+
+
+def _at_most(count: np.ndarray, changed: np.ndarray) -> np.ndarray:
+    """Return the probability of at most so many heads among as many tosses, of which at most half are asked for."""
+    possible, certain = count > -1, changed == 0
+    shapes = np.where(certain, 1.0, changed - count), np.where(possible, count + 1, 1.0)
+    return np.where(certain, 1.0, np.where(possible, special.betainc(*shapes, 0.5), 0.0))
 
 
 def mcnemar_false_alarms(changed: ArrayLike, alpha: float) -> np.ndarray:
@@ -44,7 +58,7 @@ def mcnemar_false_alarms(changed: ArrayLike, alpha: float) -> np.ndarray:
     their number times alpha.
 
     Args:
-        changed: integers >= 0 of any shape, pairs that were lost or won.
+        changed: numbers >= 0 of any shape, pairs that were lost or won; fractions are rounded down.
         alpha: level of the tests, in (0, 1).
 
     Example:
@@ -52,7 +66,7 @@ def mcnemar_false_alarms(changed: ArrayLike, alpha: float) -> np.ndarray:
         array([0.       , 0.       , 0.03125  , 0.0352002])
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    (n,) = counts(changed=changed)
+    n = np.floor(amounts(changed=changed)[0])
     # The quantile is the smallest count whose tail reaches alpha / 2: those below it may, or it too where it is exact.
     most = stats.binom.ppf(alpha / 2, n, 0.5)
     most = np.where(2 * stats.binom.cdf(most, n, 0.5) <= alpha, most, most - 1)
@@ -71,7 +85,7 @@ def paired_interval(
     contradicts that p-value.
 
     Args:
-        lost: `(C,)` integers >= 0, pairs that were right and became wrong.
+        lost: `(C,)` numbers >= 0, pairs that were right and became wrong.
         won: `(C,)` pairs that were wrong and became right.
         pairs: `(C,)` number of all pairs, n; 0 gives NaN.
         confidence: level of the interval, in (0, 1).
@@ -85,8 +99,8 @@ def paired_interval(
         (array([-0.027, -0.278,  0.   ]), array([0.39 , 0.278, 0.517]))
     """
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
-    down, up, n = counts(lost=lost, won=won, pairs=pairs)
-    if (down + up > n).any():
+    down, up, n = amounts(lost=lost, won=won, pairs=pairs)
+    if (down + up > n + 1e-9).any():
         raise InputError("pairs", "fewer pairs than changes", "at least lost + won")
     low, high = _ends(ratio(down, n), ratio(up, n), _margin(n, confidence))
     possible = mcnemar(down, up) > 1 - confidence
@@ -99,7 +113,7 @@ def paired_difference_rejected(
     """Tell whether `paired_interval` leaves a difference out, `(C,)` booleans, by one score test instead of a search.
 
     Args:
-        lost: `(C,)` integers >= 0, pairs that were right and became wrong.
+        lost: `(C,)` numbers >= 0, pairs that were right and became wrong.
         won: `(C,)` pairs that were wrong and became right.
         pairs: `(C,)` number of all pairs; 0 leaves nothing out.
         difference: a share or `(C,)` shares, to be compared with `(won - lost) / pairs`.
@@ -110,27 +124,29 @@ def paired_difference_rejected(
         array([False,  True])
     """
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
-    down, up, n = counts(lost=lost, won=won, pairs=pairs)
+    down, up, n = amounts(lost=lost, won=won, pairs=pairs)
     shares, difference = (ratio(down, n), ratio(up, n)), np.asarray(difference, float)
+    observed = shares[1] - shares[0]
     rejected = (n > 0) & ~_accepted(*shares, _margin(n, confidence), difference)
-    towards_0 = rejected & (np.abs(difference - (shares[1] - shares[0]) / 2) <= np.abs(shares[1] - shares[0]) / 2)
+    towards_0 = rejected & (difference * observed >= 0) & (np.abs(difference) <= np.abs(observed))
     return rejected & ~(towards_0 & (mcnemar(down, up) > 1 - confidence)) if towards_0.any() else rejected
 
 
 def flip_counts(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Count the answers of every group that were lost and that were won, `(G,)` integers each.
+    """Count the answers of every group that were lost and that were won, `(G,)` floats each.
 
     Args:
-        before: `(N,)` booleans, whether the first model is right.
+        before: `(N,)` numbers in [0, 1], whether the first model is right.
         after: `(N,)` of the second.
         groups: `(N,)` integers, the group of each image from 0 to G - 1.
         count: G.
 
     Example:
-        >>> flip_counts(np.array([True, True, False]), np.array([True, False, True]), np.array([0, 1, 1]), 2)
-        (array([0, 1]), array([0, 1]))
+        >>> flip_counts(np.array([1, 1, 0]), np.array([1, 0, 0.5]), np.array([0, 1, 1]), 2)
+        (array([0., 1.]), array([0. , 0.5]))
     """
-    lost, won = (np.bincount(groups[flip], minlength=count) for flip in (before & ~after, ~before & after))
+    change = after * 1.0 - before
+    lost, won = (np.bincount(groups, np.maximum(flips, 0), count) for flips in (-change, change))
     return lost, won
 
 
@@ -184,36 +200,75 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:
         >>> cohen_kappa([0, 0, 1, 1], [0, 0, 1, 0])
         0.5
     """
-    one, other = counts(first=first, second=second)
-    require(one.ndim == 1 and len(one) > 0, "first", one.shape, "the shape (examples,) with one example or more")
-    classes = int(max(one.max(), other.max())) + 1
-    shares = (np.bincount(rater, minlength=classes) / len(rater) for rater in (one, other))
-    expected = float(np.dot(*shares))
-    return float((np.mean(one == other) - expected) / (1 - expected)) if expected < 1 else float("nan")
+    one, other = _raters(first, second)
+    return kappa_of(float(np.mean(one == other)), *_shares(one, other))
+
+
+def kappa_of(agreement: float, first: np.ndarray, second: np.ndarray) -> float:
+    """Compute Cohen's kappa from the observed agreement and the shares of the classes of both raters, `(C,)` each.
+
+    Example:
+        >>> kappa_of(0.75, np.array([0.5, 0.5]), np.array([0.75, 0.25]))
+        0.5
+    """
+    expected = float(first @ second)
+    return (agreement - expected) / (1 - expected) if expected < 1 else float("nan")
 
 
 def chance_agreement(first: ArrayLike, second: ArrayLike) -> tuple[float, float]:
     """Compute how often two raters agree by chance, and the standard error of their agreement if it is chance alone.
+
+    The arguments are those of `cohen_kappa`; see `chance_agreement_of`.
+
+    Example:
+        >>> chance_agreement([0, 0, 1, 1], [0, 1, 0, 1])
+        (0.5, 0.25)
+    """
+    one, other = _raters(first, second)
+    return chance_agreement_of(*_shares(one, other), len(one))
+
+
+def chance_agreement_of(first: np.ndarray, second: np.ndarray, examples: int) -> tuple[float, float]:
+    """Compute `chance_agreement` from the shares of the classes of both raters.
 
     With shares p and q of the classes, the expected agreement is `e = sum_c p_c q_c` and the variance
     `(e + e^2 - sum_c p_c q_c (p_c + q_c)) / N` (Fleiss, Cohen and Everitt 1969, their null variance of kappa times
     `(1 - e)^2`).
 
     Args:
-        first: `(N,)` integers >= 0, one rater's class of each example.
-        second: `(N,)` the other rater's.
+        first: `(C,)` shares of the classes that one rater gives.
+        second: `(C,)` the other rater's.
+        examples: N.
 
     Example:
-        >>> chance_agreement([0, 0, 1, 1], [0, 1, 0, 1])
+        >>> chance_agreement_of(np.array([0.5, 0.5]), np.array([0.5, 0.5]), 4)
         (0.5, 0.25)
     """
-    one, other = counts(first=first, second=second)
-    require(one.ndim == 1 and len(one) > 0, "first", one.shape, "the shape (examples,) with one example or more")
-    classes = int(max(one.max(), other.max())) + 1
-    p, q = (np.bincount(rater, minlength=classes) / len(rater) for rater in (one, other))
-    expected = float(p @ q)
-    variance = (expected + expected**2 - float(p * q @ (p + q))) / len(one)
+    expected = float(first @ second)
+    variance = (expected + expected**2 - float(first * second @ (first + second))) / examples
     return expected, float(np.sqrt(max(variance, 0.0)))
+
+
+def _raters(first: ArrayLike, second: ArrayLike) -> list[np.ndarray]:
+    raters = counts(first=first, second=second)
+    shape = raters[0].shape
+    require(len(shape) == 1 and shape[0] > 0, "first", shape, "the shape (examples,) with one example or more")
+    return raters
+
+
+def _shares(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    classes = int(max(one.max(), other.max())) + 1
+    return np.bincount(one, minlength=classes) / len(one), np.bincount(other, minlength=classes) / len(other)
+
+
+def amounts(**named: ArrayLike) -> list[np.ndarray]:
+    """Return the arguments as float arrays, or raise `InputError` unless they are numbers >= 0 of one shape.
+
+    Example:
+        >>> amounts(lost=[1, 2.5])
+        [array([1. , 2.5])]
+    """
+    return [array.astype(float) for array in _of_one_shape(named, "iuf", "numbers >= 0")]
 
 
 def counts(**named: ArrayLike) -> list[np.ndarray]:
@@ -223,10 +278,14 @@ def counts(**named: ArrayLike) -> list[np.ndarray]:
         >>> counts(lost=[1, 2], won=[3, 4])
         [array([1, 2]), array([3, 4])]
     """
+    return [array.astype(np.int64) for array in _of_one_shape(named, "iu", "integers >= 0")]
+
+
+def _of_one_shape(named: Mapping[str, ArrayLike], kinds: str, expected: str) -> list[np.ndarray]:
     arrays = [np.asarray(values) for values in named.values()]
     for name, array in zip(named, arrays, strict=True):
-        if array.size and (array.dtype.kind not in "iu" or array.min() < 0):
-            raise InputError(name, f"{array.dtype} from {array.min()}", "integers >= 0")
+        if array.size and (array.dtype.kind not in kinds or not array.min() >= 0):
+            raise InputError(name, f"{array.dtype} from {array.min()}", expected)
         if array.shape != arrays[0].shape:
             raise InputError(name, f"shape {array.shape}", f"that of {next(iter(named))}, {arrays[0].shape}")
-    return [array.astype(np.int64) for array in arrays]
+    return arrays

@@ -1,21 +1,106 @@
-"""Modal labels: the class that most members of a group predict, and how often two groups disagree on it."""
+"""Modal labels: the class that most members of a group predict, and how often two groups disagree on it.
+
+A member whose best classes tie votes for each of them with an equal share.
+"""
 
 from collections.abc import Iterator
 
 import numpy as np
 
+from tfaudit.stats.ties import BestClasses, Ties
+
 TIES = ("lowest", "highest", "confidence")
 """Which of the most frequent classes is the mode: of lowest or highest index, or of the highest mean probability."""
 
+UNDECIDED = "undecided"
+"""Rule by which all of the most frequent classes are modal labels: two groups differ where they have none in common."""
+
 COUNTS_AT_ONCE = 2**20
-"""(groups, examples) cells of a block: its arrays fit the processor's cache."""
+"""(classes, groups, examples) cells of a block: its arrays fit the processor's cache."""
 
 GRAIN, TOLERANCE = 2.0**-40, 2.0**-20
 """Probabilities are summed as multiples of the grain, so exactly in any order. Means that differ by at most the
 tolerance, 1e-6, are equal: probabilities stored as float32 have no more than seven digits."""
 
+VOTE = 720_720
+"""Parts of a vote, so that sums of shares are exact in any order: 1/m of it is whole for every m up to 16."""
 
-def modal_labels(ranked: np.ndarray, probabilities: np.ndarray | None = None, *, ties: str = "lowest") -> np.ndarray:
+
+class _Votes:
+    """Votes of n members on N examples, in parts of `VOTE`.
+
+    `first` is `(n, N)` best classes; `tied` the predictions that tie, row k N + i being member k's of example i.
+    """
+
+    def __init__(self, first: np.ndarray, tied: Ties | None) -> None:
+        self.first = first
+        tied = Ties.none() if tied is None else tied
+        member, example = np.divmod(tied.rows, first.shape[1])
+        order = np.lexsort((member, example))
+        self._member, self._example, self._class = member[order], example[order], tied.classes[order]
+        self._parts = (VOTE // tied.sizes)[order]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def contested(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the examples that members predict in several ways, ascending, and all votes of these.
+
+        The votes are three arrays: position of the example among those, class, and number of parts.
+        """
+        several = (self.first != self.first[0]).any(0)
+        several[self._example] = True
+        examples = np.flatnonzero(several)
+        alone = np.ones((len(self), len(examples)), bool)
+        tied_position = np.searchsorted(examples, self._example)
+        alone[self._member, tied_position] = False
+        position = np.broadcast_to(np.arange(len(examples)), alone.shape)[alone]
+        classes = self.first[:, examples][alone]
+        return (
+            examples,
+            np.concatenate([position, tied_position]),
+            np.concatenate([classes.astype(np.int64), self._class]),
+            np.concatenate([np.full(len(position), VOTE), self._parts]),
+        )
+
+    def of(self, choice: np.ndarray, examples: np.ndarray) -> np.ndarray:
+        """Return the `(n, E)` parts of the members' votes for one class of each of some examples, ascending."""
+        votes = np.where(self.first[:, examples] == choice, float(VOTE), 0.0)
+        block = slice(*np.searchsorted(self._example, [examples[0], examples[-1] + 1])) if len(self._example) else ()
+        if block:
+            inside = np.isin(self._example[block], examples)
+            member, classes, parts = (array[block][inside] for array in (self._member, self._class, self._parts))
+            position = np.searchsorted(examples, self._example[block][inside])
+            votes[member, position] = 0.0
+            chosen = classes == choice[position]
+            votes[member[chosen], position[chosen]] = parts[chosen]
+        return votes
+
+
+def modal_classes(first: np.ndarray, tied: Ties | None = None) -> BestClasses:
+    """Return the class that most members predict, or several that are predicted equally often, of N examples.
+
+    Args:
+        first: `(n, N)` integers, the members' best classes.
+        tied: the predictions whose best score several classes share, row k N + i being member k's of example i.
+
+    Example:
+        >>> modal_classes(np.array([[4, 1], [9, 1]])).ties.classes
+        array([4, 9])
+    """
+    votes, modes, ties = _Votes(first, tied), first[0].copy(), Ties.none()
+    for examples, candidates in _contested(votes, len(votes)):
+        modes[examples] = candidates[:, 0]
+        if candidates.shape[1] > 1:
+            new = Ties(np.repeat(examples, candidates.shape[1]), candidates.ravel())
+            ties = Ties(np.concatenate([ties.rows, new.rows]), np.concatenate([ties.classes, new.classes]))
+    order = np.argsort(ties.rows, kind="stable")
+    return BestClasses(modes, Ties(ties.rows[order], ties.classes[order]))
+
+
+def modal_labels(
+    ranked: np.ndarray, probabilities: np.ndarray | None = None, *, ties: str = "lowest", tied: Ties | None = None
+) -> np.ndarray:
     """Return the class that most members predict, `(N,)`, of the type of `ranked`.
 
     Args:
@@ -23,23 +108,29 @@ def modal_labels(ranked: np.ndarray, probabilities: np.ndarray | None = None, *,
         probabilities: `(n, N, k)` floats in [0, 1], for ties="confidence".
         ties: of `TIES`. By "confidence" the class of the highest mean probability is the mode, the lowest of those
             whose means are equal to six digits; a class outside a member's stored ranks counts 0 for that member.
+        tied: as in `modal_classes`.
 
     Example:
         >>> ranked = np.array([[[4, 9]], [[9, 4]]])
         >>> modal_labels(ranked), modal_labels(ranked, np.array([[[0.7, 0.2]], [[0.8, 0.1]]]), ties="confidence")
         (array([4]), array([9]))
     """
+    votes, modes = _Votes(ranked[:, :, 0], tied), ranked[0, :, 0].copy()
     everyone = np.ones((1, len(ranked)), bool)
-    modes = ranked[0, :, 0].copy()
-    for examples, candidates in _contested(ranked[:, :, 0], len(ranked)):
+    for examples, candidates in _contested(votes, len(ranked)):
         modes[examples] = candidates[:, 0]
-        for block, choices, winner in _winners(everyone, ranked, probabilities, examples, candidates, ties):
-            modes[block] = choices[np.arange(len(block)), winner[0, 0]]
+        for block, choices, leads in _leaders(everyone, votes, ranked, probabilities, examples, candidates, ties):
+            modes[block] = choices[np.arange(len(block)), leads[:, 0, 0].argmax(0)]
     return modes
 
 
 def count_changed_modes(
-    first: np.ndarray, ranked: np.ndarray, probabilities: np.ndarray | None = None, *, ties: str = "lowest"
+    first: np.ndarray,
+    ranked: np.ndarray,
+    probabilities: np.ndarray | None = None,
+    *,
+    ties: str = UNDECIDED,
+    tied: Ties | None = None,
 ) -> np.ndarray:
     """Count the examples whose modal label differs between the first group and the other members, `(P,)` int64.
 
@@ -49,44 +140,49 @@ def count_changed_modes(
         first: `(P, n)` booleans, true for members of the first group, of the same size >= 1 in all rows.
         ranked: as in `modal_labels`.
         probabilities: as in `modal_labels`.
-        ties: as in `modal_labels`.
+        ties: as in `modal_labels`, or "undecided": examples count on which the groups have no modal label in common.
+        tied: as in `modal_labels`.
 
     Example:
         >>> count_changed_modes(np.array([[True, True, False]]), np.array([[[3], [7]], [[3], [7]], [[3], [8]]]))
         array([1])
     """
-    smallest = int(min(first[0].sum(), (~first[0]).sum()))
+    votes, smallest = _Votes(ranked[:, :, 0], tied), int(min(first[0].sum(), (~first[0]).sum()))
     changed = np.zeros(len(first), np.int64)
-    for examples, candidates in _contested(ranked[:, :, 0], smallest):
-        for _, _, winner in _winners(first, ranked, probabilities, examples, candidates, ties):
-            changed += (winner[0] != winner[1]).sum(1)
+    for examples, candidates in _contested(votes, smallest):
+        for _, _, leads in _leaders(first, votes, ranked, probabilities, examples, candidates, ties):
+            changed += (~(leads[:, 0] & leads[:, 1]).any(0)).sum(1)
     return changed
 
 
-def _winners(
+def _leaders(
     first: np.ndarray,
+    votes: _Votes,
     ranked: np.ndarray,
     probabilities: np.ndarray | None,
     examples: np.ndarray,
     candidates: np.ndarray,
     ties: str,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield blocks of examples `(E,)`, their candidates `(E, m)`, and which of them wins in both groups, `(2, P, E)`.
+    """Yield blocks of examples `(E,)`, their candidates `(E, m)`, and which of these lead each group, `(m, 2, P, E)`.
 
-    Votes are counted by matrix products of groups with top-1 classes. A single candidate needs no count.
+    Votes are counted by matrix products of groups with votes. A single candidate needs no count.
     """
-    likely = probabilities if ties == "confidence" else None
-    rivals = candidates.shape[1]
-    step = max(1, COUNTS_AT_ONCE // (len(first) * (rivals if likely is not None else 1)))
+    groups, rivals = np.stack([first, ~first]).astype(float), candidates.shape[1]
+    step = max(1, COUNTS_AT_ONCE // (2 * len(first) * rivals))
     for part in (slice(start, start + step) for start in range(0, len(examples) * (rivals > 1), step)):
         block, choices = examples[part], candidates[part]
-        if likely is not None:
-            yield block, choices, _by_confidence(first, ranked[:, block], choices, likely[:, block])
-        else:
-            yield block, choices, _by_index(first, ranked[:, block, 0], choices, highest=ties == "highest")
+        counts = np.stack([groups @ votes.of(choice, block) for choice in choices.T])
+        leads = counts == counts.max(0)
+        if ties == "confidence" and probabilities is not None:
+            leads = _most_confident(groups, leads, ranked[:, block], choices, probabilities[:, block])
+        if ties != UNDECIDED:
+            order = slice(None, None, -1 if ties == "highest" else 1)
+            leads[order] &= np.cumsum(leads[order], axis=0) == 1  # the first in this order
+        yield block, choices, leads
 
 
-def _contested(top1: np.ndarray, smallest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield for each m the positions `(E,)` of examples with m classes that can win, and those `(E, m)`, ascending.
 
     Examples that all members predict alike are left out.
@@ -95,46 +191,37 @@ def _contested(top1: np.ndarray, smallest: int) -> Iterator[tuple[np.ndarray, np
     any class more than v votes: if the sum over classes of min(votes, v) is at least K. Of all members as one group,
     K = n, only the most frequent classes can.
     """
-    split = np.flatnonzero((top1 != top1[0]).any(0))
-    span = int(top1.max()) + 1
-    pairs, votes = np.unique(np.arange(len(split)) * span + top1[:, split], return_counts=True)
+    split, position, classes, parts = votes.contested()
+    span = int(classes.max(initial=0)) + 1
+    cells = position * span + classes
+    if (parts == VOTE).all():  # counting alone is faster than adding up
+        pairs, count = np.unique(cells, return_counts=True)
+        count = count * VOTE
+    else:
+        pairs, place = np.unique(cells, return_inverse=True)
+        count = np.bincount(place.ravel(), parts, len(pairs)).astype(np.int64)
     example = pairs // span
-    order = np.lexsort((votes, example))
-    example, votes, pairs = example[order], votes[order], pairs[order]
+    order = np.lexsort((count, example))
+    example, count, pairs = example[order], count[order], pairs[order]
     bounds = np.searchsorted(example, np.arange(len(split) + 1))
-    fewer = np.cumsum(votes) - np.r_[0, np.cumsum(votes)][bounds[example]]  # votes up to here, within the example
-    fills = fewer + votes * (bounds[example + 1] - 1 - np.arange(len(votes)))
-    pairs = np.sort(pairs[fills >= smallest])
+    fewer = np.cumsum(count) - np.r_[0, np.cumsum(count)][bounds[example]]  # votes up to here, within the example
+    fills = fewer + count * (bounds[example + 1] - 1 - np.arange(len(count)))
+    total = np.bincount(example, count, len(split))
+    rounded_off = len(votes) * VOTE - total[example]  # parts of votes that more than 16 classes share
+    pairs = np.sort(pairs[fills >= smallest * VOTE - rounded_off])
     example, choice = np.divmod(pairs, span)
     rivals = np.bincount(example, minlength=len(split))
     for m in np.unique(rivals):
         yield split[rivals == m], choice[rivals[example] == m].reshape(-1, m)
 
 
-def _by_index(first: np.ndarray, top1: np.ndarray, candidates: np.ndarray, *, highest: bool) -> np.ndarray:
-    """Return the winners of both groups; ascending candidates settle ties."""
-    group = first.astype(np.float32)
-    winner = np.zeros((2, len(group), len(candidates)), np.int8)
-    best = np.full(winner.shape, -1, group.dtype)
-    for j, choice in enumerate(candidates.T):
-        voted = (top1 == choice).astype(group.dtype)
-        votes = group @ voted
-        for now, leader, top in zip((votes, voted.sum(0) - votes), winner, best, strict=True):
-            wins = now >= top if highest else now > top
-            np.copyto(leader, j, where=wins)
-            np.copyto(top, now, where=wins)
-    return winner
-
-
-def _by_confidence(first: np.ndarray, ranked: np.ndarray, candidates: np.ndarray, likely: np.ndarray) -> np.ndarray:
-    """Return the winners of both groups; probabilities settle ties, then ascending candidates."""
-    groups = np.stack([first, ~first]).astype(np.float64)
-    sizes = groups.sum(2)[..., None]
-    votes, mass = [], []
+def _most_confident(
+    groups: np.ndarray, leads: np.ndarray, ranked: np.ndarray, candidates: np.ndarray, likely: np.ndarray
+) -> np.ndarray:
+    """Return which of the leading candidates have the highest mean probability in each group."""
+    mass = []
     for choice in candidates.T:
-        votes.append(groups @ (ranked[:, :, 0] == choice).astype(np.float64))
         own = np.where(ranked == choice[:, None], likely, 0).sum(-1, dtype=np.float64)  # a class has one rank at most
         mass.append(groups @ (np.round(own / GRAIN) * GRAIN))
-    leads = np.stack(votes) == np.max(votes, axis=0)
     tied = np.where(leads, mass, -1.0)
-    return (tied >= tied.max(0) - TOLERANCE * sizes).argmax(0)
+    return tied >= tied.max(0) - TOLERANCE * groups.sum(2)[..., None]

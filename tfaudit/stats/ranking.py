@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfaudit.errors import InputError, require
+from tfaudit.stats.ties import Ties
 
 TOLERANCE = 0.001
 """How far the probabilities of an example may sum to more or less than 1, in float16 too."""
@@ -16,15 +17,36 @@ SCORE_KINDS = {"auto": None, "probabilities": True, "logits": False}
 """What scores may be said to be, and whether they are probabilities: None is decided by their values."""
 
 
-class RankedClasses(NamedTuple):
-    """The best classes of N examples, best first: `(N, k)` integers, and probabilities in [0, 1], None if unknown."""
+class _ClassesAndProbabilities(NamedTuple):
+    """What callers unpack of `RankedClasses`."""
 
     classes: np.ndarray
-    probabilities: np.ndarray | None = None
+    probabilities: np.ndarray | None
 
-    def take(self, rows: np.ndarray | int) -> RankedClasses:
-        """Return the given rows, in the given order."""
-        return RankedClasses(self.classes[rows], None if self.probabilities is None else self.probabilities[rows])
+
+class RankedClasses(_ClassesAndProbabilities):
+    """The best classes of N examples, best first: `(N, k)` integers, and probabilities in [0, 1], None if unknown.
+
+    A pair, so that `classes, probabilities = tfaudit.predict(...)` works, with an attribute beside it.
+
+    Attributes:
+        ties: the examples whose best score several classes share; `classes` has the lower one of equals first.
+    """
+
+    ties: Ties
+
+    def __new__(
+        cls, classes: np.ndarray, probabilities: np.ndarray | None = None, ties: Ties | None = None
+    ) -> RankedClasses:
+        """Join the parts; no ties by default."""
+        ranked = super().__new__(cls, classes, probabilities)
+        ranked.ties = Ties.none() if ties is None else ties
+        return ranked
+
+    def take(self, rows: np.ndarray) -> RankedClasses:
+        """Return the given examples, in the given order."""
+        probabilities = None if self.probabilities is None else self.probabilities[rows]
+        return RankedClasses(self.classes[rows], probabilities, self.ties.take(rows, len(self.classes)))
 
 
 def stated_kind(scores_are: str) -> bool | None:
@@ -69,7 +91,8 @@ def rank_scores(
             equal where all of them are 0. All classes by default.
 
     Returns:
-        Classes in the smallest integer type, and probabilities in the type of the scores, float32 or wider.
+        Classes in the smallest integer type, probabilities in the type of the scores, float32 or wider, and the
+        examples whose largest score several classes share exactly, before any softmax.
 
     Raises:
         InputError: no examples, a score that is not finite, an unknown class, probabilities outside [0, 1], or scores
@@ -80,7 +103,7 @@ def rank_scores(
         >>> ranked.classes.tolist(), ranked.probabilities.tolist()
         ([[1, 0], [2, 0]], [[0.5, 0.25], [1.0, 0.0]])
     """
-    ranked, best, exponentials, sums = [], [], [], []
+    ranked, best, ties, exponentials, sums = [], [], [], [], []
     rows, in_range, least, most = 0, True, np.inf, -np.inf
     for block in blocks:
         scores = np.array(block, np.result_type(block, np.float32))
@@ -104,6 +127,8 @@ def rank_scores(
         if probabilities is not True:
             with np.errstate(over="ignore", under="ignore"):  # a difference beyond the largest float becomes exp(-inf)
                 exponentials.append(np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True))
+        tied = Ties.of_scores(scores)
+        ties.append(tied if classes is None else Ties(tied.rows, classes[tied.classes]))
         positions, values = _best(scores, min(k, scores.shape[1]))
         ranked.append(positions if classes is None else classes[positions])
         best.append(values)
@@ -121,7 +146,8 @@ def rank_scores(
     else:
         total = np.concatenate(sums)
         top = np.where(total > 0, top.clip(0, 1), 1 / len(classes)) / np.where(total > 0, total, 1)
-    return RankedClasses(np.concatenate(ranked), top.astype(best[0].dtype, copy=False))
+    tied = Ties.joined(ties, [len(part) for part in ranked])
+    return RankedClasses(np.concatenate(ranked), top.astype(best[0].dtype, copy=False), tied)
 
 
 def _best(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -261,11 +261,11 @@ def negative_flips(
 ) -> GroupChanges:
     """Compute the rate of negative flips of each group: images that were right before and are wrong after.
 
-    Of pairs it is the mean over the pairs, else over all pairs of a member before and one after, whose variance is that
-    of the linear part over images and members [C].
+    It is the mean over the pairs, else over all pairs of a member before and one after, whose variance is that of the
+    linear part over images and members [C]. Within a pair, ties are settled alike: only what is lost counts.
 
     Args:
-        before: `(K0, N)` booleans, whether member k of the baseline is right on image i.
+        before: `(K0, N)` numbers in [0, 1], whether member k of the baseline is right on image i.
         after: `(K1, N)` the same of the compressed population; K1 = K0 where paired.
         groups: `(N,)` integers, the group of each image from 0 to G - 1.
         count: G.
@@ -280,10 +280,10 @@ def negative_flips(
         array([0.25])
     """
     if paired or len(before) == len(after) == 1:
-        flips = before & ~after
+        flips = np.maximum(before * 1.0 - after, 0)
         return group_changes(np.zeros_like(flips), flips, groups, count, paired=True)
     right, wrong = before.mean(0), 1 - after.mean(0)
-    return _products(right * wrong, [before * wrong, right * ~after], groups, count)
+    return _products(right * wrong, [before * wrong, right * (1.0 - after)], groups, count)
 
 
 def excess_negative_flips(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> Change:
@@ -297,11 +297,27 @@ def excess_negative_flips(before: np.ndarray, after: np.ndarray, groups: np.ndar
         >>> excess_negative_flips(before, before, np.zeros(2, int), 1).value
         array([-0.25])
     """
-    members = len(before)
-    right, wrong, scale = before.mean(0), 1 - after.mean(0), members / (members - 1)
-    images = right * wrong - scale * right * (1 - right)
-    sides = [before * (wrong - scale * (1 - 2 * right)), right * ~after]
+    right, wrong, scale = before.mean(0), 1 - after.mean(0), len(before) / (len(before) - 1)
+    images = right * wrong - flips_between_members(before)
+    alone = before * (1.0 - before) / (len(before) - 1)  # what a member in a tie would lose to itself
+    sides = [before * (wrong - scale * (1 - 2 * right)) + alone, right * (1.0 - after)]
     return _products(images, sides, groups, count).absolute
+
+
+def flips_between_members(right: np.ndarray) -> np.ndarray:
+    """Return the mean rate of negative flips between two different members of a population, `(N,)`; NaN for one.
+
+    Args:
+        right: `(K, N)` numbers in [0, 1], whether member k is right on image i.
+
+    Example:
+        >>> flips_between_members(np.array([[1, 1, 0.5], [0, 1, 0.5]]))
+        array([0.5 , 0.  , 0.25])
+    """
+    members, share = len(right), right.mean(0)
+    if members == 1:
+        return np.full(right.shape[1], np.nan)
+    return (members * share * (1 - share) - (right * (1.0 - right)).mean(0)) / (members - 1)
 
 
 def _products(images: np.ndarray, sides: Sequence[np.ndarray], groups: np.ndarray, count: int) -> GroupChanges:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from tfaudit.errors import InputError, require
+from tfaudit.names import clean_name, clean_names, clean_table
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.store.files import lock
 from tfaudit.store.parquet import example_bytes, prediction_bytes
@@ -68,6 +69,9 @@ def import_predictions(
         (('dense', 'int-8-67873ea1'), array([1. , 0.5]))
     """
     require(len(compressed) > 0, "compressed", dict(compressed), "at least one variant")
+    compressed = dict(zip(clean_names(compressed, "compressed"), compressed.values(), strict=True))
+    paired, groups = set(map(clean_name, paired)), None if groups is None else clean_table(groups, "groups")
+    facts = None if facts is None else facts.rename(index=clean_name)
     if unknown := set(paired) - set(compressed):
         raise InputError("paired", repr(min(unknown)), f"names of variants: {', '.join(compressed)}")
     variants = {ImportedPredictions(key, key in paired): population for key, population in compressed.items()}

@@ -16,7 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError
+from tfaudit.names import clean_names, clean_table
 from tfaudit.stats.ranking import RankedClasses
+from tfaudit.stats.ties import Ties
 
 DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)  # exceptions that reading a damaged file raises
 
@@ -30,7 +32,8 @@ def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = N
     """Encode one member's predictions.
 
     Args:
-        ranked: the predictions; classes are stored in the smallest integer type, probabilities as float32.
+        ranked: the predictions; classes are stored in the smallest integer type, probabilities as float32, and where
+            classes tie for the first place a list of them, which is empty for the other examples.
         origin: JSON values that identify the model; stored with a checksum, for `read_sealed_predictions`.
 
     Example:
@@ -42,6 +45,9 @@ def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = N
         arrays["probability"] = ranked.probabilities.astype(np.float32)
     k = ranked.classes.shape[1]
     lists = {name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k) for name, array in arrays.items()}
+    if ranked.ties:
+        ends = np.searchsorted(ranked.ties.rows, np.arange(len(ranked.classes) + 1))
+        lists["tied"] = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(ranked.ties.classes, pa.int32()))
     notes = None
     if origin is not None:
         text = json.dumps(dict(origin))
@@ -126,7 +132,10 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     frame = table.to_pandas()
     if images and "images_sha256" in notes and _image_seal(frame["image"]) != notes["images_sha256"]:
         raise OSError("images do not match their checksum")
-    frame.attrs = {"class_names": json.loads(notes["class_names"]), "groups": group_names, "split": notes.get("split")}
+    frame = clean_table(frame, "examples")
+    names = {"class_names": clean_names(json.loads(notes["class_names"]), "class_names")}
+    names["groups"] = clean_names(group_names, "groups")
+    frame.attrs = {name: list(values) for name, values in names.items()} | {"split": notes.get("split")}
     return frame
 
 
@@ -242,7 +251,15 @@ def _read_whole(content: bytes) -> pa.Table:
 
 def _ranked_classes(table: pa.Table) -> RankedClasses:
     probabilities = _matrix(table["probability"]) if "probability" in table.column_names else None
-    return RankedClasses(_matrix(table["ranked"]), probabilities)
+    return RankedClasses(_matrix(table["ranked"]), probabilities, _ties(table))
+
+
+def _ties(table: pa.Table) -> Ties:
+    if "tied" not in table.column_names:
+        return Ties.none()
+    lists = table["tied"].combine_chunks()
+    sizes = lists.value_lengths().to_numpy()
+    return Ties(np.repeat(np.arange(len(sizes)), sizes), lists.flatten().to_numpy().astype(np.int64))
 
 
 def _digest(ranked: RankedClasses, origin: str) -> str:
@@ -251,6 +268,8 @@ def _digest(ranked: RankedClasses, origin: str) -> str:
     digest.update(ranked.classes.astype("<i4").tobytes())
     if ranked.probabilities is not None:
         digest.update(ranked.probabilities.astype("<f4").tobytes())
+    for array in (ranked.ties.rows, ranked.ties.classes):
+        digest.update(array.astype("<i8").tobytes())
     return digest.hexdigest()
 
 

@@ -3,7 +3,7 @@
 ```
 DIR/study.json                                                the study as run, the versions of the libraries, machines
 DIR/members/VARIANT/MEMBER/{model.keras|model.tflite, history.csv, member.json}
-DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists)
+DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists), tied
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG, or a text in UTF-8), groups
 DIR/examples/classes.parquet                                  class, and facts about its training data
 DIR/costs.parquet                                             cost of each variant on this machine

@@ -2,6 +2,9 @@
 
 import dataclasses
 
+LAST = "last"
+"""Word for the last layers of a model, where layers that stay in float are named."""
+
 
 @dataclasses.dataclass(frozen=True)
 class QuantizationKind:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tfaudit.datasets.corruptions.registry import SEVERITIES
 from tfaudit.errors import InputError, require
+from tfaudit.names import clean_names
 from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.remedies import told_apart_by
 from tfaudit.study.training import Training
@@ -115,6 +116,7 @@ class Study:
         for i, variant in enumerate(self.variants, start=1):
             require(variant.parent in (None, *keys[:i]), "variants", variant.parent, f"a parent before {variant.key!r}")
         require(len(distinct) == len(keys), "variants", keys, "variants that differ; dense is always included")
+        object.__setattr__(self, "name", clean_names([self.name], "study")[0])
         for name in ("population", "top_k", "limit", "corrupted_members"):
             value = getattr(self, name)
             require(value is None or value >= 1, name, value, "1 or more")
@@ -247,8 +249,11 @@ class Study:
 
         Members of different variants have different seeds, since Welch's test compares independent samples ([F] 2.4
         trains each level from its own random initialisations). The seed depends on the variant's key alone, so adding
-        a variant changes no other.
+        a variant changes no other. One with recalibrated statistics has the seeds of the same without: its members are
+        trained alike.
         """
+        if isinstance(variant := self._by_key.get(key), Pruned):
+            key = dataclasses.replace(variant, batch_norm="moving").key
         return zlib.crc32(f"{self.seed}/{key}/{member}".encode()) >> 1
 
     def difference(self, other: Study) -> str | None:

@@ -6,18 +6,18 @@ import zlib
 from typing import Any, ClassVar, Self
 
 from tfaudit.errors import require
-from tfaudit.study.quantization import KINDS
+from tfaudit.study.quantization import KINDS, LAST
 from tfaudit.study.remedies import QUANTIZATION_REMEDIES, in_words, remedies_of
 
 TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
 
 TITLE_SETTINGS = (
     *("granularity", "treatment", "scope", "axis", "begin", "end", "frequency"),
-    *("layers", "spare", "gradient", "decay", "count_biases", "remedy"),
+    *("layers", "spare", "gradient", "decay", "count_biases", "batch_norm", "remedy"),
 )
 """Settings of pruning that a title names, in this order; a study omits those that all its variants share."""
 
-LATER = {"remedy", "count_biases"}
+LATER = {"remedy", "count_biases", "batch_norm", "keep_float"}
 """Settings that versions before their first one do not know."""
 
 OF_REMEDY = "remedy."
@@ -127,6 +127,8 @@ class Pruned(Remedied):
         remedy: what is done while a "finetune" or "rewind" is trained against the losses of pruning: "distillation",
             "excess_gap", or these with settings, `tfaudit.study.DistillationRemedy` and `ExcessGapRemedy`, or several
             of them. The same variant without a remedy is its control.
+        batch_norm: statistics of BatchNormalization of a finished member: "moving" averages as training leaves them, or
+            "recalibrated", estimated anew from training inputs (`tfaudit.recalibrate_batch_norm`).
     """
 
     sparsity: float | None = None
@@ -147,6 +149,7 @@ class Pruned(Remedied):
     decay: float | None = None
     remedy: Any = ()
     count_biases: bool = True
+    batch_norm: str = "moving"
     family: ClassVar[str] = "pruning"
 
     def __post_init__(self) -> None:
@@ -171,6 +174,8 @@ class Pruned(Remedied):
         require(self.axis in (-2, -1), "axis", self.axis, "-2 or -1")
         require(self.gradient in ("loss", "data"), "gradient", self.gradient, "'loss' or 'data'")
         require(self.decay is None or self.decay >= 0, "decay", self.decay, "0 or more")
+        known = self.batch_norm in ("moving", "recalibrated")
+        require(known, "batch_norm", self.batch_norm, "'moving' or 'recalibrated'")
         object.__setattr__(self, "remedy", remedies_of(self.remedy))
         trained = self.treatment in ("finetune", "rewind")
         require(trained or not self.remedy, "remedy", _text(self.remedy), "none unless 'finetune' or 'rewind'")
@@ -211,7 +216,8 @@ class Pruned(Remedied):
         def words(name: str, value: object) -> str:
             if name == "count_biases":
                 return "biases uncounted"
-            return _text(value).replace("_", "-") if name in ("treatment", "granularity") else f"{name}={_text(value)}"
+            plain = name in ("treatment", "granularity", "batch_norm")
+            return _text(value).replace("_", "-") if plain else f"{name}={_text(value)}"
 
         named = [name for name in settings if name != "remedy" and not name.startswith(OF_REMEDY)]
         return [words(name, value) for name, value in self._changed(named).items()]
@@ -235,16 +241,24 @@ class Quantized(Remedied):
         kind: a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8".
         remedy: for "int8", "quantization_aware" or `tfaudit.study.QuantizationAwareRemedy`: a copy of the dense member
             is trained for int8 first, with the study's `retraining`, `training` by default.
+        keep_float: for "int8", "last" or names of layers, such as `("logits",)`, that stay in float, as in `quantize`.
+            "last" is the last layer, whose scores of 256 steps often tie.
     """
 
     kind: str
     remedy: Any = ()
+    keep_float: str | tuple[str, ...] = ()
     family: ClassVar[str] = "quantization"
 
     def __post_init__(self) -> None:
         require(self.kind in KINDS, "kind", self.kind, ", ".join(KINDS))
         object.__setattr__(self, "remedy", remedies_of(self.remedy, QUANTIZATION_REMEDIES))
         require(self.kind == "int8" or not self.remedy, "remedy", _text(self.remedy), "none unless 'int8'")
+        if self.keep_float != LAST:
+            named = not isinstance(self.keep_float, str)
+            require(named, "keep_float", self.keep_float, f"{LAST!r} or a tuple of names of layers")
+            object.__setattr__(self, "keep_float", tuple(self.keep_float))
+        require(self.kind == "int8" or not self.keep_float, "keep_float", self.keep_float, "() unless 'int8'")
 
     @property
     def parent(self) -> str:
@@ -253,13 +267,15 @@ class Quantized(Remedied):
 
     @property
     def key(self) -> str:
-        """The kind, and the remedy if there is one."""
-        return self.kind + (f"-remedy={_text(self.remedy)}" if self.remedy else "")
+        """The kind, and settings off their defaults, such as `int8-keep_float=last`."""
+        settings = {"remedy": self.remedy, "keep_float": self.keep_float}
+        return self.kind + "".join(f"-{name}={_text(value)}" for name, value in settings.items() if value)
 
     @property
     def title(self) -> str:
-        """The kind as [F] table 2 names it, and the remedy."""
-        return ", ".join((KINDS[self.kind].title, *(remedy.title for remedy in self.remedies)))
+        """The kind as [F] table 2 names it, what stays in float, and the remedy."""
+        kept = ["last layer float"] if self.keep_float == LAST else [f"{name} float" for name in self.keep_float]
+        return ", ".join((KINDS[self.kind].title, *kept, *(remedy.title for remedy in self.remedies)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -184,8 +184,8 @@ def test_the_sample_is_balanced_blind_and_shuffled():
     names = np.array(BEFORE.class_names)
     rows = sample.sheet["example"]
     assert list(sample.sheet["label_1"]) == list(names[BEFORE.labels[rows]])
-    assert list(sample.sheet["label_2"]) == list(names[BEFORE.modal()[rows]])
-    assert list(sample.sheet["label_3"]) == list(names[AFTER.modal()[rows]])
+    assert list(sample.sheet["label_2"]) == list(BEFORE.modal_classes().names(names)[rows])
+    assert list(sample.sheet["label_3"]) == list(AFTER.modal_classes().names(names)[rows])
 
 
 def test_the_seed_gives_the_sample():

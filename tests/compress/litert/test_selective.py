@@ -61,7 +61,7 @@ def debugged(model, tmp_path_factory):
     """The public debugger of a model whose second convolution is marked."""
     folder = tmp_path_factory.mktemp("exported")
     with captured_output():
-        with marked([model.get_layer("conv2d_1")]):
+        with marked([[model.get_layer("conv2d_1")]]):
             model.export(folder, verbose=False)
         converter = tf.lite.TFLiteConverter.from_saved_model(str(folder))
         converter.optimizations = [tf.lite.Optimize.DEFAULT]

@@ -60,11 +60,43 @@ def by_layer(model):
     return {layer.name: layer.get_weights() for layer in inner if layer.get_weights()}
 
 
-def fit(model, optimizer, api, callback, **compiling):
+def fit(model, optimizer, api, *callbacks, images=None):
     loss = api.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(optimizer, loss, jit_compile=False, **compiling)
-    history = model.fit(IMAGES, LABELS, batch_size=BATCH, epochs=EPOCHS, shuffle=False, verbose=0, callbacks=[callback])
-    return np.array(history.history["loss"])
+    model.compile(optimizer, loss, jit_compile=False)
+    x, y, test = IMAGES[:images], LABELS[:images], (IMAGES[-BATCH:], LABELS[-BATCH:])
+    settings = {"batch_size": BATCH, "epochs": EPOCHS, "shuffle": False, "verbose": 0, "validation_data": test}
+    history = model.fit(x, y, callbacks=[*callbacks], **settings).history
+    return np.array([history["loss"], history["val_loss"]])
+
+
+def wrapped(tfmot, model, schedule, start):
+    """TF-MOT's model with these weights at the start."""
+    model = tfmot.prune_low_magnitude(model, pruning_schedule=schedule)
+    for layer in model.layers:
+        inner = getattr(layer, "layer", layer)
+        if inner.name in start:
+            inner.set_weights(start[inner.name])
+    return model
+
+
+def masks_of(model):
+    """{layer: mask} of TF-MOT's model."""
+    return {
+        layer.layer.name: mask.numpy().astype(bool)
+        for layer in model.layers
+        if hasattr(layer, "pruning_vars")
+        for _, mask, _ in layer.pruning_vars
+    }
+
+
+def our_masks(pruning):
+    return {name.split("/")[-2]: mask for name, mask in pruning.masks().items()}
+
+
+def after_epochs(api, state):
+    """A callback, and the list to which it adds a state after every epoch."""
+    states = []
+    return api.callbacks.LambdaCallback(on_epoch_end=lambda *_: states.append(state())), states
 
 
 @pytest.mark.slow
@@ -85,11 +117,7 @@ def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled)
     our_losses = fit(ours, optimizer, keras, pruning)
 
     theirs, optimizer = net(tf_keras)
-    theirs = tfmot.prune_low_magnitude(theirs, pruning_schedule=schedule)
-    for layer in theirs.layers:
-        inner = getattr(layer, "layer", layer)
-        if inner.name in start:
-            inner.set_weights(start[inner.name])
+    theirs = wrapped(tfmot, theirs, schedule, start)
     their_losses = fit(theirs, optimizer, tf_keras, tfmot.UpdatePruningStep())
 
     np.testing.assert_allclose(our_losses, their_losses, rtol=0, atol=1e-6)
@@ -97,16 +125,49 @@ def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled)
     for name, weights in by_layer(ours).items():
         for got, want in zip(weights, expected[name], strict=True):
             np.testing.assert_allclose(got, want, rtol=0, atol=1e-5)
-    wanted = {
-        layer.layer.name: mask.numpy().astype(bool)
-        for layer in theirs.layers
-        if hasattr(layer, "pruning_vars")
-        for _, mask, _ in layer.pruning_vars
-    }
-    got = {name.split("/")[-2]: mask for name, mask in pruning.masks().items()}
+    wanted, got = masks_of(theirs), our_masks(pruning)
     assert got.keys() == wanted.keys()
     assert all((got[name] == wanted[name]).all() for name in wanted)
     assert all(not mask.all() for mask in got.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("steps", "begin", "frequency", "rate"),
+    [(4, 1, 4, 0.3), (4, 5, 4, 0.3), (4, 1, 2, 0.3), (5, 6, 5, 0.1), (3, 2, 1, 0.3), (1, 1, 1, 0.1)],
+    ids=str,
+)
+@pytest.mark.parametrize("share", [0.7, None], ids=["constant", "rising"])
+def test_masks_of_an_epochs_first_step_equal_those_of_tfmot(tf_keras, steps, begin, frequency, rate, share):
+    """TF-MOT masks the weights at the end of an epoch, after validation, and ranks them then."""
+    last = begin + frequency * ((steps * EPOCHS - begin) // frequency)
+    rising = share is None and last > begin
+    schedule = (
+        schedules.polynomial(0.1, 0.8, begin=begin, end=last, frequency=frequency)
+        if rising
+        else schedules.constant(share or 0.5, begin=begin, frequency=frequency)
+    )
+    tfmot, images = schedules._tfmot(), steps * BATCH
+    keras.utils.set_random_seed(1)
+    ours, _ = convnet(keras)
+    theirs, _ = convnet(tf_keras)
+    theirs = wrapped(tfmot, theirs, schedule, by_layer(ours))
+
+    pruning = Pruning(schedule)
+    note, found = after_epochs(keras, lambda: (our_masks(pruning), by_layer(ours)))
+    our_losses = fit(ours, keras.optimizers.SGD(rate), keras, pruning, note, images=images)
+    note, expected = after_epochs(tf_keras, lambda: (masks_of(theirs), by_layer(theirs)))
+    update = tfmot.UpdatePruningStep()
+    their_losses = fit(theirs, tf_keras.optimizers.SGD(rate), tf_keras, update, note, images=images)
+
+    np.testing.assert_allclose(our_losses, their_losses, rtol=0, atol=1e-5)
+    assert len(found) == len(expected) == EPOCHS
+    for (masks, weights), (wanted, same) in zip(found, expected, strict=True):
+        assert all((masks[name] == wanted[name]).all() for name in wanted)
+        for name in same:
+            for got, want in zip(weights[name], same[name], strict=True):
+                np.testing.assert_allclose(got, want, rtol=0, atol=1e-5)
+    assert not all(mask.all() for mask in found[-1][0].values())
 
 
 def test_a_tf_keras_model_is_sent_to_tfmot(tf_keras):

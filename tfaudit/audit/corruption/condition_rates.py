@@ -17,6 +17,36 @@ CorruptionLevel: TypeAlias = tuple[str, int]
 
 
 @dataclasses.dataclass(frozen=True)
+class PackedShares:
+    """Numbers in [0, 1] of M members on N images, nearly all 0 or 1, in little memory.
+
+    Attributes:
+        bits: `(M, N / 8)` which numbers are 1, eight images a byte.
+        member, image, share: `(T,)` the numbers between 0 and 1, those of predictions that tie.
+    """
+
+    bits: np.ndarray
+    member: np.ndarray
+    image: np.ndarray
+    share: np.ndarray
+
+    @classmethod
+    def of(cls, shares: np.ndarray) -> PackedShares:
+        """Pack `(M, N)` numbers."""
+        member, image = np.nonzero((shares > 0) & (shares < 1))
+        return cls(np.packbits(shares == 1, axis=1), member, image, shares[member, image])
+
+    def members(self, rows: np.ndarray, images: int) -> np.ndarray:
+        """Return the `(m, N)` numbers of some members, each asked for once."""
+        shares = np.unpackbits(self.bits[rows], axis=1, count=images).astype(float)
+        place = np.full(len(self.bits), -1)
+        place[rows] = np.arange(len(rows))
+        wanted = place[self.member] >= 0
+        shares[place[self.member[wanted]], self.image[wanted]] = self.share[wanted]
+        return shares
+
+
+@dataclasses.dataclass(frozen=True)
 class PopulationRates:
     """Rates of one population: M members in S + 1 columns, the conditions and last the clean images.
 
@@ -25,7 +55,7 @@ class PopulationRates:
         parents: name of the baseline's member that each was made from; the names of the members where unknown.
         accuracy: by k, the `(M, S + 1)` top-k accuracies; NaN if not evaluated.
         recall: `(M, S + 1, C)` recalls; NaN if not evaluated.
-        packed: by k and column, the correct predictions of its members, eight images a byte.
+        packed: by k and column, the correct predictions of its members.
         rows: by column, `(M,)` rows of the members in `packed`; -1 if not evaluated.
     """
 
@@ -33,7 +63,7 @@ class PopulationRates:
     parents: tuple[object, ...]
     accuracy: Mapping[int, np.ndarray]
     recall: np.ndarray
-    packed: Mapping[tuple[int, int], np.ndarray]
+    packed: Mapping[tuple[int, int], PackedShares]
     rows: Mapping[int, np.ndarray]
 
     @property
@@ -42,9 +72,8 @@ class PopulationRates:
         return np.isfinite(self.accuracy[1])
 
     def correct(self, k: int, column: int, members: np.ndarray, images: int) -> np.ndarray:
-        """Return `(m, N)` booleans: which predictions of these members, by position, are right in a column."""
-        bits = self.packed[k, column][self.rows[column][members]]
-        return np.unpackbits(bits, axis=1, count=images).view(bool)
+        """Return `(m, N)` numbers in [0, 1]: which predictions of these members, by position, are right in a column."""
+        return self.packed[k, column].members(self.rows[column][members], images)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,8 +148,8 @@ class ConditionRates:
     def shares(self, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what every complete member gets right of every image, summed over the columns with their weights.
 
-        The three arrays are `(m0, N)` of the baseline, `(m1, N)` of the compressed population (booleans for a single
-        column of weight 1) and `(N,)`, the image set of each image: all sets stand side by side.
+        The three arrays are `(m0, N)` of the baseline, `(m1, N)` of the compressed population and `(N,)`, the image set
+        of each image: all sets stand side by side.
         """
         columns = np.flatnonzero(weights)
         sets = self.image_sets(columns)
@@ -238,7 +267,7 @@ class _Rates(NamedTuple):
     parents: Sequence[object] | None
     accuracy: Mapping[int, np.ndarray]
     recall: np.ndarray
-    packed: Mapping[int, np.ndarray]
+    packed: Mapping[int, PackedShares]
 
 
 def _rates(population: Predictions) -> _Rates:
@@ -248,7 +277,7 @@ def _rates(population: Predictions) -> _Rates:
         population.parents,
         {k: population.accuracy(k) for k in ranks},
         population.recall(),
-        {k: np.packbits(population.correct(k), axis=1) for k in ranks},
+        {k: PackedShares.of(population.correct(k)) for k in ranks},
     )
 
 

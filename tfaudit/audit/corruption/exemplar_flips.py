@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from tfaudit.audit.exemplars import changed_modes
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import compare_proportions
@@ -27,7 +28,7 @@ def flip_counts(
         >>> flip_counts((before, after), (before, Predictions.from_top1([0, 1, 1], [0, 0, 0])))
         {'examples': 3, 'flips': 2, 'pies': 1, 'pie_flips': 1}
     """
-    pie, flip = (before.modal() != after.modal() for before, after in (clean, corrupted))
+    pie, flip = (changed_modes(before, after) for before, after in (clean, corrupted))
     counts = (len(pie), flip.sum(), pie.sum(), (pie & flip).sum())
     return dict(zip(_COUNTS, map(int, counts), strict=True))
 
@@ -43,9 +44,9 @@ def lost_first(clean: tuple[Predictions, Predictions], corrupted: tuple[Predicti
         array([False,  True])
     """
     before, after, corrupted_before, corrupted_after = (
-        population.modal() == population.labels for population in (*clean, *corrupted)
+        population.modal_classes().among_best(population.labels) for population in (*clean, *corrupted)
     )
-    return before & after & corrupted_before & ~corrupted_after
+    return (before == 1) & (after == 1) & (corrupted_before == 1) & (corrupted_after == 0)
 
 
 def flip_table(counts: Sequence[dict[str, object]], alpha: float) -> pd.DataFrame:

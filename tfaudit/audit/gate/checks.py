@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.classes import class_in_words
 from tfaudit.audit.gate.limits import QUANTITIES, Limits
 from tfaudit.audit.gate.measurements import Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed
+from tfaudit.names import class_in_words
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import Design
 
@@ -73,14 +73,13 @@ class Checks:
         """Return a check that cannot be judged if the baseline knows too little to compare with; else None."""
         accuracy, chance = float(self.measurements.overall.before[0]), self.measurements.chance
         least = self.limits.min_baseline_accuracy
-        if accuracy <= chance.high:  # not for NaN
-            of_chance = f"chance alone gives {100 * chance.value:.2f} % and up to {100 * chance.high:.2f} %"
-            limit, against = chance.high, f"{of_chance}: is it the order of the classes, or the preprocessing?"
+        if reason := not_above_chance(accuracy, chance):
+            limit = chance.high
         elif least is not None and accuracy < least:
-            limit, against = least, f"{100 * least:g} % or more are required."
+            limit, required = least, f"{100 * least:g} % or more are required."
+            reason = f"{_right_on(accuracy)}; {required}"
         else:
             return None
-        reason = f"The baseline is right on {100 * accuracy:.2f} % of the images; {against}"
         return unusable("baseline_accuracy", accuracy, limit, reason, f"{reason} Nothing is judged against it.")
 
     def overall_drop_pp(self, limit: float) -> Check:
@@ -92,7 +91,8 @@ class Checks:
         """Check the loss of the worst class: the largest among the classes of the gravest outcome."""
         losses, outcomes = self.measurements.classes, _outcomes(self.measurements.classes, limit)
         gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
-        order = np.lexsort((-losses.loss, gravity))  # NaN, a class without images, comes last among its equals
+        # NaN, a class without images, comes last among its equals; the rest in the order of the names.
+        order = np.lexsort((np.array(losses.names), -losses.loss.round(9), gravity))
         row, outcome = int(order[0]), str(outcomes[order[0]])
         name = losses.names[row]
         recall = f"recall of {class_in_words(name)}"
@@ -229,6 +229,22 @@ class Checks:
         if self.sizes is None or min(self.sizes) <= 0:
             raise InputError("sizes", repr(self.sizes), f"the bytes of both models' files, because {name} is limited")
         return self.sizes
+
+
+def not_above_chance(accuracy: float, chance: Estimate) -> str:
+    """Return that a baseline of this accuracy may be right by chance alone; empty if it is not.
+
+    >>> not_above_chance(0.12, Estimate(0.1, 0.1, 0.15))[:62]
+    'The baseline is right on 12.00 % of the images; chance alone g'
+    """
+    if not accuracy <= chance.high:  # NaN where chance is unknown
+        return ""
+    of_chance = f"chance alone gives {100 * chance.value:.2f} % and up to {100 * chance.high:.2f} %"
+    return f"{_right_on(accuracy)}; {of_chance}: is it the order of the classes, or the preprocessing?"
+
+
+def _right_on(accuracy: float) -> str:
+    return f"The baseline is right on {100 * accuracy:.2f} % of the images"
 
 
 def _about(count: int) -> int:

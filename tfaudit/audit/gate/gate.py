@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -12,6 +12,7 @@ import pandas as pd
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks, unusable
 from tfaudit.audit.gate.limits import Limits, quantity_of
 from tfaudit.audit.gate.measurements import Measurements, measure
+from tfaudit.audit.ties import TieReading
 from tfaudit.errors import listed
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
@@ -27,7 +28,8 @@ class Verdict:
     """Verdict of a gate on one compressed model or population.
 
     It holds one check per limit that is set; `classes` as in `Checks.class_frame`; `alpha`, the level of the tests; the
-    number of test `examples`; `members` of the baseline and of the compressed population; and `notes` for the reader.
+    number of test `examples`; `members` of the baseline and of the compressed population; `ties`, what the deployed
+    `argmax` makes of predictions in which classes tie; and `notes` for the reader.
     """
 
     checks: tuple[Check, ...]
@@ -35,6 +37,7 @@ class Verdict:
     alpha: float
     examples: int
     members: tuple[int, int]
+    ties: TieReading
     notes: tuple[str, ...]
 
     @property
@@ -101,6 +104,7 @@ class Verdict:
             "alpha": self.alpha,
             "examples": self.examples,
             "members": list(self.members),
+            "ties": _plain(self.ties.summary()),
             "checks": _records(self.frame()),
             "classes": _records(self.classes),
             "notes": list(self.notes),
@@ -180,16 +184,24 @@ def judge(measurements: Measurements, limits: Limits, sizes: tuple[float, float]
         InputError: a limit of size without sizes.
     """
     checks = Checks(measurements, limits, sizes)
-    if broken := checks.broken_baseline():
-        nothing = checks.class_frame().head(0)
-        count = int(measurements.overall.examples[0])
-        return Verdict((broken,), nothing, measurements.alpha, count, measurements.members, measurements.notes)
-    images, classes = int(measurements.overall.examples[0]), checks.class_frame()
-    return Verdict(checks.all(), classes, measurements.alpha, images, measurements.members, measurements.notes)
+    broken, classes = checks.broken_baseline(), checks.class_frame()
+    return Verdict(
+        checks=(broken,) if broken else checks.all(),
+        classes=classes.head(0) if broken else classes,
+        alpha=measurements.alpha,
+        examples=int(measurements.overall.examples[0]),
+        members=measurements.members,
+        ties=measurements.ties,
+        notes=measurements.notes,
+    )
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {str(name): None if isinstance(cell, float) and not math.isfinite(cell) else cell for name, cell in row.items()}
-        for row in frame.to_dict("records")
-    ]
+    return [_plain(row) for row in frame.to_dict("records")]
+
+
+def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return values for JSON: None instead of NaN."""
+    return {
+        str(name): None if isinstance(cell, float) and not math.isfinite(cell) else cell for name, cell in row.items()
+    }

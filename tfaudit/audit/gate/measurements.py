@@ -10,17 +10,17 @@ from scipy import special
 
 from tfaudit.audit.classes import NEAR_ZERO, collapsed_classes, empty_class_notes
 from tfaudit.audit.distortion.recall_distortion import distortion
-from tfaudit.audit.epoch_metrics import intensification
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.audit.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
-from tfaudit.stats.contingency import chance_agreement, paired_difference_rejected, paired_interval
+from tfaudit.stats.contingency import chance_agreement_of, paired_difference_rejected, paired_interval
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
 from tfaudit.stats.ratios import normalised_balance, ratio
-from tfaudit.stats.two_way import group_changes, negative_flips
+from tfaudit.stats.two_way import flips_between_members, group_changes, negative_flips
 
 RESAMPLES = 1000
 """Bootstrap samples of the slope of a pair."""
@@ -88,6 +88,7 @@ class Measurements:
         flips: share of the predictions that change; for populations of modal labels (PIEs).
         negative_flips: share that turn from right to wrong; for populations the mean over pairs of members.
         intensification: slope of recall distortion, [R] 5.
+        ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -102,6 +103,7 @@ class Measurements:
     flips: Estimate
     negative_flips: Estimate
     intensification: Estimate
+    ties: TieReading
     notes: tuple[str, ...]
 
     @property
@@ -141,7 +143,7 @@ class Measurements:
 
 def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float) -> Design | None:
     """Return the images at which Tango's interval, with the shares lost and won of now, excludes the limit."""
-    images, lost, won = (int(counts[row]) for counts in (losses.examples, losses.lost, losses.won))
+    images, lost, won = int(losses.examples[row]), losses.lost[row], losses.won[row]
     above = losses.loss[row] > limit
 
     def enough(factor: float) -> bool:
@@ -208,7 +210,7 @@ def _measure_pair(baseline: Predictions, compressed: Predictions, alpha: float, 
         members=(1, 1),
         pairs=1,
         alpha=alpha,
-        chance=_chance(baseline, alpha),
+        chance=accuracy_by_chance(baseline, alpha),
         overall=_pair_losses(("all images",), baseline.accuracy(), counts, estimate, alpha),
         classes=_pair_losses(pair.class_names, pair.recall_before, *of_classes, alpha),
         collapsed=pair.collapsed,
@@ -216,6 +218,7 @@ def _measure_pair(baseline: Predictions, compressed: Predictions, alpha: float, 
         flips=_share(whole.lost + whole.won + whole.other_wrong, whole.examples, alpha),
         negative_flips=_share(whole.lost, whole.examples, alpha),
         intensification=_pair_slope(baseline, compressed, pair, alpha, seed),
+        ties=pair.ties,
         notes=pair.notes,
     )
 
@@ -250,16 +253,18 @@ def _pair_losses(
     )
 
 
-def _chance(baseline: Predictions, alpha: float) -> Estimate:
+def accuracy_by_chance(baseline: Predictions, alpha: float) -> Estimate:
     """Return the mean accuracy of the members by chance, and one-sided the most that chance explains."""
     if (baseline.labels == baseline.labels[0]).all():
         return Estimate()
-    expected, error = np.mean([chance_agreement(baseline.labels, member) for member in baseline.top1], axis=0)
+    count, shares = baseline.num_examples, np.bincount(baseline.labels, minlength=baseline.num_classes)
+    of_members = [chance_agreement_of(shares / count, member / count, count) for member in baseline.predicted()]
+    expected, error = np.mean(of_members, axis=0)
     # The mean over members has at most the mean standard error.
     return Estimate(float(expected), float(expected), float(expected + special.ndtri(1 - alpha) * error))
 
 
-def _share(count: int, total: int, alpha: float) -> Estimate:
+def _share(count: float, total: int, alpha: float) -> Estimate:
     """Return a share with the exact interval of Clopper and Pearson (1934)."""
     low = special.betaincinv(count, total - count + 1, alpha / 2) if count else 0.0
     high = special.betaincinv(count + 1, total - count, 1 - alpha / 2) if count < total else 1.0
@@ -270,7 +275,8 @@ def _pair_slope(
     baseline: Predictions, compressed: Predictions, pair: PairComparison, alpha: float, seed: int
 ) -> Estimate:
     """Return intensification with the percentile interval of a seeded bootstrap of each class's images."""
-    value = intensification(baseline.labels, compressed.top1[0], baseline.top1[0])
+    recalls, accuracies = zip(*((side.recall()[0], side.accuracy()[0]) for side in (baseline, compressed)), strict=True)
+    value = float(slope(*map(normalised_balance, recalls, accuracies)))
     slopes = _resampled_slopes(pair, seed) if np.isfinite(value) else np.array([np.nan])
     if not np.isfinite(slopes).all():
         return Estimate(value)
@@ -284,10 +290,10 @@ def _resampled_slopes(pair: PairComparison, seed: int) -> np.ndarray:
     The images of a class are of four kinds: right in both models, lost, won, wrong in both. One lost and one won image
     are spread over all classes: without them a pair that does not differ would show no uncertainty.
     """
-    examples, lost, won, recall = (
-        values[pair.examples > 0] for values in (pair.examples, pair.lost, pair.won, pair.recall_before)
-    )
-    both = np.rint(recall * examples).astype(int) - lost
+    order = np.argsort(pair.class_names)  # so that the draws do not depend on how classes are numbered
+    order = order[pair.examples[order] > 0]
+    examples, lost, won, recall = (values[order] for values in (pair.examples, pair.lost, pair.won, pair.recall_before))
+    both = (recall * examples).round(9) - lost
     kinds = np.stack([both, lost, won, examples - both - lost - won], -1).astype(float)
     kinds[:, 1:3] += (examples / examples.sum())[:, None]
     kinds /= kinds.sum(1, keepdims=True)
@@ -303,20 +309,21 @@ def _measure_populations(
     answers, labels, names = paired_answers(baseline, compressed, paired), baseline.labels, baseline.class_names
     classes = _losses(answers, labels, names, alpha)
     recalls, count = (baseline.recall(), compressed.recall()), baseline.num_examples
-    changed = exemplars(baseline, compressed)
+    changed, ties = exemplars(baseline, compressed), tie_reading(baseline, compressed, paired)
     return Measurements(
         members=(baseline.num_members, compressed.num_members),
         pairs=answers.pairs,
         alpha=alpha,
-        chance=_chance(baseline, alpha),
+        chance=accuracy_by_chance(baseline, alpha),
         overall=_losses(answers, np.zeros_like(labels), ("all images",), alpha),
         classes=classes,
         collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
-        flips=Estimate(len(changed.index) / count),
+        flips=Estimate(float(changed.probability.sum()) / count),
         negative_flips=_flip_rate(answers, alpha),
         intensification=_mean_slope(baseline, compressed, bool(answers.pairs), alpha),
-        notes=(*answers.notes, *empty_class_notes(names, classes.examples)),
+        ties=ties,
+        notes=(*ties.sentences(), *answers.notes, *empty_class_notes(names, classes.examples)),
     )
 
 
@@ -350,9 +357,8 @@ def _flip_rate(answers: PairedAnswers, alpha: float) -> Estimate:
     everywhere, paired = np.zeros(answers.before.shape[1], int), bool(answers.pairs)
     rate = negative_flips(answers.before, answers.after, everywhere, 1, paired=paired).absolute
     (low,), (high,) = (np.clip(end, 0, 1) for end in rate.interval(1 - alpha))
-    own = negative_flips(answers.before, answers.before, everywhere, 1, paired=False).absolute.value[0]
-    members = len(answers.before)
-    chance = f"Two baseline models differ so on {100 * own * members / (members - 1):.2f} %."
+    own = flips_between_members(answers.before).mean()
+    chance = f"Two baseline models differ so on {100 * own:.2f} %."
     return Estimate(float(rate.value[0]), float(low), float(high), "" if paired else chance)
 
 

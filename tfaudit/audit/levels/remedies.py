@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.audit.exemplars import changed_modes
 from tfaudit.audit.group_codes import group_codes
 from tfaudit.errors import require
 from tfaudit.notebook import html_of
@@ -104,7 +105,7 @@ def remedies(
         1  worst-class recall    0.500   0.750
         2  largest excess gap    0.125   0.125
         3      negative flips    0.375   0.125
-        4                PIEs    0.500   0.250
+        4                PIEs    0.250   0.000
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     notes = ["Intervals of worst-class recall and of the largest excess gap are over members, for these images."]
@@ -152,9 +153,8 @@ def _rows(
     require(bool(common), "members", f"none in common for {title!r}", "members of the same dense models")
     dense, control, remedied = (_chosen(population, common) for population in (dense, control, remedied))
     before, *sides = (population.correct() for population in (dense, control, remedied))
-    lost = [before & ~right for right in sides]
-    modal = dense.modal()
-    moved = [(population.modal() != modal)[None] for population in (control, remedied)]
+    lost = [np.maximum(before - right, 0) for right in sides]
+    moved = [changed_modes(dense, population)[None] for population in (control, remedied)]
     over_images = {"accuracy": sides, "negative flips": lost, "PIEs": moved}
     over_members = {"worst-class recall": [_recalls(right, dense.labels).min(1) for right in sides]}
     for name, codes in {LARGEST_GAP: dense.labels, **grouping}.items():
@@ -180,9 +180,9 @@ def _rows(
 
 
 def _chosen(population: Predictions, members: list[Any]) -> Predictions:
-    """Return the predictions of some members, the best class of each image."""
-    positions = [population.members.index(member) for member in members]
-    return Predictions.from_top1(population.labels, population.top1[positions], class_names=population.class_names)
+    """Return the predictions of some members."""
+    ranked = [population.member(population.members.index(member)) for member in members]
+    return Predictions.from_ranked(population.labels, ranked, class_names=population.class_names)
 
 
 def _recalls(right: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -58,8 +58,12 @@ def survey_sample(exemplars: Exemplars, n: int, *, seed: int) -> SurveySample:
     rng = np.random.default_rng(seed)
     drawn = np.concatenate([rng.choice(kind, n // 2, replace=False) for kind in (pies, others)])
     order = rng.permutation(drawn)
-    names = np.array(exemplars.class_names, object)
-    labels = (exemplars.labels, exemplars.baseline_mode, exemplars.compressed_mode)
-    sheet = {"example": order} | {f"label_{i}": names[classes[order]] for i, classes in enumerate(labels, start=1)}
+    names = exemplars.class_names
+    sheet = {
+        "example": order,
+        "label_1": np.array(names, object)[exemplars.labels][order],
+        "label_2": exemplars.baseline_mode.names(names)[order],
+        "label_3": exemplars.compressed_mode.names(names)[order],
+    }
     key = {"example": order, "is_pie": np.isin(order, pies)}
     return SurveySample(pd.DataFrame(sheet), pd.DataFrame(key))

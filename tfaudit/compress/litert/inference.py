@@ -159,7 +159,7 @@ def _ranked(
             probabilities = bool(first.min() >= 0 and first.max() <= 1)
     blocks = (_two_classes(scores, probabilities) for scores in itertools.chain([first], blocks))
     ranked = rank_scores(blocks, k=k, probabilities=probabilities, classes=allowed)
-    return ranked._replace(classes=ranked.classes.astype(np.int32))
+    return RankedClasses(ranked.classes.astype(np.int32), ranked.probabilities, ranked.ties)
 
 
 def _scores(forward: Any, images: Any, batch_size: int, *, check_range: bool = True) -> Iterator[np.ndarray]:

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.keras_model import KerasForward, chosen_output, output_names
+from tfaudit.compress.last_layers import last_layers
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.selective import Calibrated, marked
 from tfaudit.compress.model_files import load_keras
@@ -23,7 +24,7 @@ from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed, one_line, require
 from tfaudit.garbage import passed_over
 from tfaudit.quiet import captured_output
-from tfaudit.study.quantization import KINDS
+from tfaudit.study.quantization import KINDS, LAST
 
 CALIBRATION_IMAGES = 100
 CHECK_IMAGES = 4
@@ -86,7 +87,9 @@ def quantize(
             come from the first `calibration_examples`. The check uses the first four; by default, seeded noise in
             [0, 1) (for an integer input 0 to 255, or the tokens that an Embedding has; 64 pixels for an open side).
         keep_float: for "int8", names of layers that stay in float, weights and results; see
-            `quantization_sensitivity`. An operator that TensorFlow Lite fuses with one of theirs does too.
+            `quantization_sensitivity`. An operator that TensorFlow Lite fuses with one of theirs does too. The word
+            "last" is the last layers with a kernel and what comes after them, so that scores are no longer rounded to
+            256 steps, of which the best ones often tie; a layer of that name is `["last"]`.
         calibration_examples: number of representative images that ranges come from.
         percentile: for "int8", p in (50, 100]: the ranges end at the percentiles 100 - p and p of the values instead of
             the lowest and the highest one. Values beyond are clipped.
@@ -120,7 +123,7 @@ def quantize(
     require(isinstance(sparse, bool), "sparse", sparse, "True or False")
     require(calibration_examples >= 1, "calibration_examples", calibration_examples, "1 or more")
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
-    kept = _kept_layers(forward.model, keep_float)
+    kept = kept_layers(forward.model, keep_float, output)
     if (kept or percentile < 100) and (aware or kind != "int8"):
         got = "a quantization-aware model" if aware else f"kind {kind!r}"
         expected = "quantization_aware(model, keep_float=...)" if aware else "kind 'int8'"
@@ -166,7 +169,7 @@ def calibrated(
     with tempfile.TemporaryDirectory() as exported, _float32_compute(model):
         try:
             with captured_output():
-                with marked(layers):
+                with marked([[layer] for layer in layers]):
                     converter = _converter(conversion, exported, forward.batch)
                 content = _convert(conversion, converter, "int8", forward.batch, calibrate_only=True)
         except Exception as error:
@@ -181,13 +184,24 @@ def _forward(model: Any, output: str | None) -> KerasForward:
     return KerasForward(model, output if output is not None or len(names) < 2 else names[0])
 
 
-def _kept_layers(model: keras.Model, names: Iterable[str] | str) -> list[keras.layers.Layer]:
+def kept_layers(model: keras.Model, names: Iterable[str] | str, output: str | None = None) -> dict[str, list[Any]]:
+    """Return the layers that stay in float, by name; the last ones together, by that word.
+
+    Raises:
+        InputError: the model has no such layer.
+
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="logits")])
+    >>> [list(kept_layers(model, names)) for names in ("last", ["logits"])]
+    [['last'], ['logits']]
+    """
+    if names == LAST:
+        return {LAST: last_layers(model, output)}
     wanted = [names] if isinstance(names, str) else list(dict.fromkeys(names))
     layers = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
     unknown = [name for name in wanted if name not in layers]
     if unknown:
         raise InputError("keep_float", listed(unknown), f"names of layers, such as {listed(list(layers), 5)}")
-    return [layers[name] for name in wanted]
+    return {name: [layers[name]] for name in wanted}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,7 +219,7 @@ def _converted(
     conversion: _Conversion,
     kind: str,
     sparse: bool,
-    kept: Sequence[keras.layers.Layer],
+    kept: Mapping[str, Sequence[Any]],
     percentile: float,
     batch: int | None,
 ) -> bytes:
@@ -214,7 +228,7 @@ def _converted(
     with tempfile.TemporaryDirectory() as exported:
         try:
             with captured_output() as captured:
-                with marked(kept), exporting():
+                with marked(list(kept.values())), exporting():
                     converter = _converter(conversion, exported, batch)
                 plain = b"" if conversion.aware else _convert(conversion, converter, "float32", batch)
                 if selective:
@@ -236,16 +250,16 @@ def _converted(
 
 
 def _selective(
-    conversion: _Conversion, converter: Any, kept: Sequence[keras.layers.Layer], percentile: float, batch: int | None
+    conversion: _Conversion, converter: Any, kept: Iterable[str], percentile: float, batch: int | None
 ) -> bytes:
     calibrated = Calibrated(_convert(conversion, converter, "int8", batch, calibrate_only=True))
     if percentile < 100:
         calibrated.clip(percentile, _feeds(conversion, batch))
     spared = []
-    for number, layer in enumerate(kept):
+    for number, name in enumerate(kept):
         operators = calibrated.operators_of(number)
         if not operators:
-            raise InputError("keep_float", f"{layer.name!r}, which has no operator of its own", "another layer")
+            raise InputError("keep_float", f"{name!r}, which has no operator of its own", "another layer")
         spared.extend(operators)
     return calibrated.quantized(spared)
 

@@ -16,14 +16,15 @@ BINS = 2048
 
 
 @contextlib.contextmanager
-def marked(layers: Sequence[keras.layers.Layer]) -> Iterator[None]:
-    """Trace layers inside name scopes of their own, by which `Calibrated` finds their operators."""
-    for number, layer in enumerate(layers):
+def marked(groups: Sequence[Sequence[keras.layers.Layer]]) -> Iterator[None]:
+    """Trace each group of layers inside a name scope of its own, by which `Calibrated` finds its operators."""
+    numbered = [(number, layer) for number, group in enumerate(groups) for layer in group]
+    for number, layer in numbered:
         layer.call = _in_scope(layer.call, _scope(number))
     try:
         yield
     finally:
-        for layer in layers:
+        for _, layer in numbered:
             del layer.call
 
 
@@ -44,26 +45,27 @@ class Calibrated:
 
     Attributes:
         operators: name of the result of every operator that computes, which is the operator's name for the converter,
-            with the names of its operands.
+            with the names of its operands that are no integers, as axes and shapes are.
     """
 
     def __init__(self, content: bytes) -> None:
         self._content = bytearray(content)
         graph = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0)).subgraphs[0]
         names = [tensor.name.decode() for tensor in graph.tensors]
+        floats = {index for index, tensor in enumerate(graph.tensors) if tensor.type == schema.TensorType.FLOAT32}
         self.operators: Mapping[str, tuple[str, ...]] = {
-            names[operator.outputs[0]]: tuple(names[index] for index in operator.inputs if index >= 0)
+            names[operator.outputs[0]]: tuple(names[index] for index in operator.inputs if index in floats)
             for operator in graph.operators
         }
 
     def operators_of(self, number: int) -> list[str]:
-        """Return the operators of a layer by its number in `marked`: of those fused with others the fused one."""
+        """Return the operators of a group by its number in `marked`: of those fused with others the fused one."""
         scope, own = _scope(number), set[str]()
         for name, operands in self.operators.items():
             weights = any(scope in operand for operand in operands if operand not in self.operators)
-            # Results of the model have other names: one without weights, as a softmax, counts to the layer before.
-            last = name.startswith("StatefulPartitionedCall") and all(operand in own for operand in operands)
-            if scope in name or weights or last:
+            # Results of the model have other names: one without weights, as a softmax, counts to the group before.
+            last = name.startswith("StatefulPartitionedCall") and own.issuperset(operands)
+            if scope in name or weights or (last and operands):
                 own.add(name)
         return sorted(own)
 

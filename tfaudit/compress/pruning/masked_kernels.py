@@ -10,6 +10,9 @@ At that moment the optimizer still counts finished steps: after step t its count
 the next forward pass. So the schedule is asked for that count + 2. TF-MOT computes the same masks from the same
 weights, at the beginning of that pass.
 
+The masks of an epoch's first step are computed between the epochs, from masked weights: TF-MOT masks them at the end of
+every epoch, after validation under the old masks.
+
 Scores that are averaged over examples are those of the masked network: gradients and feature maps are computed at the
 new values under the current masks. The score of a weight uses its new value without the mask, as for magnitude, so a
 pruned weight may come back.
@@ -73,17 +76,31 @@ class MaskedKernels:
             self._draws = {name: tf.Variable(numbers, trainable=False) for name, numbers in draws.items()}
             self._updated = tf.Variable(0, dtype=tf.int64, trainable=False)
             self._beyond = tf.Variable(-1, dtype=tf.int64, trainable=False)
+        self._update_now: Callable[[Any], Any] | None = None
 
     def fits(self, kernels: Kernels, schedule: Schedule) -> bool:
         """Return whether a train function traced with these masks serves these kernels and this schedule."""
         return list(map(id, kernels.values())) == list(map(id, self.kernels.values())) and schedule is self.schedule
 
     def reset(self, masks: Mapping[str, np.ndarray], *, beyond: int) -> None:
-        """Start a run with these masks; `beyond` is the step after its last one, or -1 if unknown."""
+        """Start a run with these masks; `beyond` is the step after its first epoch, or -1 if unknown."""
         for name, mask in masks.items():
             self._masks[name].assign(mask)
         self._updated.assign(0)
         self._beyond.assign(beyond)
+
+    def begin_epoch(self, steps: int | None) -> None:
+        """Update the masks for the first step of a later epoch of so many steps (None: unknown) if an update is due."""
+        done, first = int(self._done.numpy()), int(self._beyond.numpy())
+        self._beyond.assign(done + steps + 1 if steps else -1)
+        if self.updated() < first <= done + 1:
+            self.detach()  # the constraints that the kernels had are met already
+            if self._update_now is None:  # a concrete function: TensorFlow warns of retracing after a few runs
+                specification = tf.TensorSpec((), tf.int64)
+                self._update_now = tf.function(self.update, autograph=False).get_concrete_function(specification)
+            self._update_now(tf.constant(first, tf.int64))
+            self.attach()
+            self.apply()
 
     def attach(self) -> None:
         """Make the masks constraints of the kernels; raise an `InputError` if another callback masks one of them."""

@@ -36,8 +36,10 @@ class Pruning(MaskingCallback):
     It adds no layers to the model, and nothing has to be stripped afterwards: a checkpoint is an ordinary `.keras` file
     whose kernels have zeros. Masks, losses and weights equal those of TF-MOT's `prune_low_magnitude` for the kernels
     that both prune: by default TF-MOT prunes tables of embeddings too, but no depthwise kernels, as `tfmot=TFMOT()`
-    does here. It works with `steps_per_execution`, `jit_compile`, mixed precision, a custom `train_step` that applies
-    gradients with `model.optimizer`, and distribution strategies.
+    does here. (An exception are updates on the first step of a later epoch with data of unknown length: TF-MOT masks
+    weights again at the end of an epoch, which cannot be foreseen then.) It works with `steps_per_execution`,
+    `jit_compile`, mixed precision, a custom `train_step` that applies gradients with `model.optimizer`, and
+    distribution strategies.
 
     It adds to the logs of an epoch, for the callbacks that come after it, `sparsity`, the share of kernel weights that
     the masks prune, and `sparsity_reached`, the share that is 0, what LoRA adds included. Warnings say where the model
@@ -119,6 +121,8 @@ class Pruning(MaskingCallback):
         """Put the masks on; the epoch at which this fit begins is unknown before."""
         self._note_kept_epochs()
         if self._train_function is not None and self._train_function.active:
+            assert self._masked is not None
+            self._masked.begin_epoch((self.params or {}).get("steps"))
             return
         if self.model.built:
             self._start(epoch)
@@ -191,7 +195,8 @@ class Pruning(MaskingCallback):
         self._planned, self._ends = steps or 0, done + (steps or 0)
         start = {name: _nonzero(kernel) if done else np.ones(kernel.shape, bool) for name, kernel in kernels.items()}
         pruned = 1 - sum(mask.sum() for mask in start.values()) / sum(mask.size for mask in start.values())
-        schedule, beyond = self._schedule_of(done, steps, float(pruned)), done + steps + 1 if steps else -1
+        schedule = self._schedule_of(done, steps, float(pruned))
+        beyond = done + params["steps"] + 1 if params["steps"] else -1
         self._attach(kernels, schedule, start, method=self._method, data=self._data, first=done + 1, beyond=beyond)
 
     def _schedule_of(self, done: int, steps: int | None, pruned: float) -> Schedule:

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 
 from tfaudit.compress.keras_model import require_keras_model
+from tfaudit.compress.last_layers import last_layers
 from tfaudit.compress.quantization_aware.fake_quantization import FakeQuantization
 from tfaudit.compress.quantization_aware.layers import (
     WEIGHTED,
@@ -19,6 +20,7 @@ from tfaudit.compress.quantization_aware.layers import (
 )
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware
 from tfaudit.errors import InputError, listed, require
+from tfaudit.study.quantization import LAST
 
 L = keras.layers
 
@@ -69,7 +71,8 @@ def quantization_aware(
 
     Args:
         model: a built functional or sequential Keras 3 model in float32, which does not change.
-        keep_float: names of layers that stay in float, those of other kinds among them.
+        keep_float: names of layers that stay in float, those of other kinds among them; the word "last" as in
+            `quantize`.
         momentum: weight of the past in the ranges of the activations, in [0, 1).
 
     Raises:
@@ -84,21 +87,27 @@ def quantization_aware(
     b'TFL3'
     """
     model = require_keras_model(model)
-    spared = {keep_float} if isinstance(keep_float, str) else set(keep_float)
     require(0 <= momentum < 1, "momentum", momentum, "a share in [0, 1)")
+    spared = _spared(model, keep_float)
     _check(model, spared)
     return _rewritten(model, spared, momentum)
+
+
+def _spared(model: keras.Model, keep_float: Iterable[str] | str) -> set[str]:
+    """Return the names of the layers that stay in float."""
+    if keep_float == LAST:
+        return {layer.name for layer in last_layers(model)}
+    spared = {keep_float} if isinstance(keep_float, str) else set(keep_float)
+    if missing := sorted(spared - {layer.name for layer in model._flatten_layers(include_self=False)}):
+        raise InputError("keep_float", listed(missing), "names of layers of the model")
+    return spared
 
 
 def _check(model: keras.Model, spared: set[str]) -> None:
     """Raise an `InputError` unless all layers can be rounded or are to stay in float."""
     if is_quantization_aware(model):
         raise InputError("model", f"{model.name!r}, which is quantization-aware already", "a model of float layers")
-    layers = model._flatten_layers(include_self=False)
-    missing = sorted(spared - {layer.name for layer in layers})
-    if missing:
-        raise InputError("keep_float", listed(missing), "names of layers of the model")
-    for layer in layers:
+    for layer in model._flatten_layers(include_self=False):
         if layer.compute_dtype in ("float16", "bfloat16"):
             got = f"layer {layer.name!r}, which computes in {layer.compute_dtype}"
             raise InputError("model", got, "a model in float32: build one and set_weights")

@@ -1,9 +1,11 @@
 """The sections of a report after its main table, in order."""
 
+import functools
 from collections.abc import Callable, Mapping
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.report.sections.across import across_sections
 from tfaudit.report.sections.attributes import attributes_section
 from tfaudit.report.sections.audit import audit_section
@@ -40,16 +42,19 @@ Each returns its section, or None where the study has no data for it.
 """
 
 
-def study_sections(study_audit: StudyAudit) -> tuple[Section, ...]:
+def study_sections(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS) -> tuple[Section, ...]:
     """Return all sections that the data allow.
 
-    Those of `SECTIONS` come first, then those of audits with a question, then those of all variants side by side.
+    Those of `SECTIONS` come first, then those of audits with a question, then those of all variants side by side. The
+    limits are those of the gate, which operating points must pass.
 
     Raises:
         InputError: damaged files, or groups or answers that do not fit the study.
     """
     others = [name for name, audit in AUDITS.items() if audit.question and name not in SECTIONS]
-    sections: list[Section | None] = [make(study_audit) for make in SECTIONS.values()]
+    makers = dict(SECTIONS)
+    makers["operating_points"] = functools.partial(operating_points_section, limits=limits)
+    sections: list[Section | None] = [make(study_audit) for make in makers.values()]
     sections += [audit_section(study_audit, name) for name in others]
     sections += across_sections(study_audit)
     return tuple(section for section in sections if section is not None)

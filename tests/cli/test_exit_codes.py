@@ -1,0 +1,164 @@
+"""How the process ends, and what it writes to standard output, whatever the user's code does."""
+
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from tfaudit import quantize
+
+JUDGE = ("--baseline", "net.tflite", "--compressed", "net.tflite", "--data", "own.py:load", "--json", "-")
+LIMITS = {"pass": ("--max-overall-drop", "50"), "fail": ("--max-size-bytes", "10")}
+VERDICTS = {"pass": 0, "fail": 1}
+LOAD = "import atexit, ctypes, os, signal, subprocess, sys, threading, time, warnings\nimport numpy as np\n"
+LOAD += "def load(split):\n    {body}\n    return np.eye(3, dtype='float32')[np.arange(90) % 3], np.arange(90) % 3\n"
+LAYER = """
+import keras, os, sys
+@keras.saving.register_keras_serializable("mine")
+class Own(keras.layers.Layer):
+    def call(self, x):
+        if os.environ.get("NOW"):
+            {body}
+        return x
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, warm_python):
+    """A model that is always right, for `tfaudit gate` to judge; its data is a function of the user's own."""
+    place = tmp_path_factory.mktemp("ends")
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(3, use_bias=False)])
+    model.layers[0].set_weights([10 * np.eye(3)])
+    (place / "net.tflite").write_bytes(quantize(model, "float32"))
+    (place / "layers.py").write_text(LAYER.format(body="pass"))
+    save = "import keras, layers; keras.Sequential([keras.Input((3,)), layers.Own(), keras.layers.Dense(3)])"
+    subprocess.run([*warm_python, "-c", f"{save}.save('own.keras')"], cwd=place, check=True, capture_output=True)
+    (place / "data.py").write_text(LOAD.format(body="pass"))
+    return place
+
+
+@pytest.fixture
+def gate(place, warm_python):
+    """`gate(body, verdict)` judges data whose function begins with a statement, in a process of its own."""
+
+    def run(body, verdict="pass", *, python=(), redirected=""):
+        (place / "own.py").write_text(LOAD.format(body=body))
+        command = [*(python or warm_python), "-m", "tfaudit", "gate", *JUDGE, *LIMITS[verdict]]
+        if redirected:
+            command = ["sh", "-c", f'exec "$@" {redirected}', "sh", *command]
+        return subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, timeout=120)
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body", ["sys.exit(0)", "os._exit(0)", "raise SystemExit", "1 / 0"])
+def test_a_data_function_that_ends_the_process_is_one_line_and_no_pass(gate, body):
+    done = gate(body)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("tfaudit: data: got '")
+    assert "line 4 of own.py" in done.stderr
+
+
+@pytest.mark.slow
+def test_an_interrupt_of_the_data_function_is_neither_a_pass_nor_a_fail(gate):
+    done = gate("raise KeyboardInterrupt")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "tfaudit: interrupted\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_what_the_data_function_prints_is_not_among_the_results(gate, verdict):
+    prints = {
+        "python": "print('python')",
+        "stream": "sys.__stdout__.write('stream')",
+        "descriptor": "os.write(1, b'descriptor')",
+        "subprocess": "subprocess.run(['echo', 'subprocess'])",
+        "library": "ctypes.CDLL(None).puts(b'library')",
+        "thread": "t = threading.Thread(target=print, args=['thread']); t.start(); t.join()",
+        "at exit": "atexit.register(print, 'at exit')",
+    }
+    done = gate("; ".join(prints.values()), verdict)
+    assert done.returncode == VERDICTS[verdict]
+    assert json.loads(done.stdout)["verdicts"]["net"]["exit_code"] == VERDICTS[verdict]
+    for name in prints:
+        assert name in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("verdict", "body"),
+    [
+        ("fail", "threading.Thread(target=time.sleep, args=[300]).start()"),
+        ("fail", "threading.Thread(target=os._exit, args=[0]).start()"),
+        ("pass", "threading.Thread(target=os._exit, args=[1]).start()"),
+        ("pass", "threading.Thread(target=lambda: 1 / 0).start()"),
+        ("fail", "atexit.register(os._exit, 0)"),
+        ("fail", "os.fork() or os._exit(0)"),
+        ("pass", "os.fork() or sys.exit(1)"),
+    ],
+)
+def test_the_exit_code_is_that_of_the_verdict_alone(gate, verdict, body):
+    done = gate(body, verdict)
+    assert done.returncode == VERDICTS[verdict], done.stderr
+    assert json.loads(done.stdout)["verdicts"]["net"]["outcome"] == verdict
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "cause"),
+    [("sys.exit(0)", "SystemExit: 0"), ("os._exit(1)", "SystemExit: 1")],
+)
+@pytest.mark.parametrize("command", ["gate", "compare"])
+def test_a_layer_that_ends_the_process_is_an_unexpected_error(place, warm_python, body, cause, command):
+    (place / "layers.py").write_text(LAYER.format(body=body))
+    sources = ("--baseline", "own.keras", "--compressed", "own.keras", "--data", "data.py:load")
+    words = [*warm_python, "-m", "tfaudit", command, *sources, "--import", "layers.py"]
+    done = subprocess.run(
+        words, cwd=place, capture_output=True, text=True, check=False, env={"NOW": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    *trace, last = done.stderr.splitlines()
+    assert "Traceback (most recent call last):" in trace
+    assert 'layers.py", line 7' in done.stderr
+    assert last.startswith(f"tfaudit: unexpected error, {cause}")
+    assert "nothing was judged; the traceback is above" in last
+
+
+@pytest.mark.slow
+def test_results_that_cannot_be_written_are_no_judgement(gate):
+    done = gate("pass", "fail", redirected=">/dev/full")
+    assert done.returncode == 3
+    assert "unexpected error, OSError" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_closed_standard_output_changes_no_verdict(gate):
+    assert gate("pass", "fail", python=[sys.executable], redirected=">&-").returncode == 1
+
+
+@pytest.mark.slow
+def test_warnings_as_errors_end_in_a_verdict_or_in_an_unexpected_error(gate):
+    done = gate("warnings.warn('mine')", python=(sys.executable, "-W", "error"))
+    assert done.returncode in (2, 3), done.stderr
+    assert done.stderr.splitlines()[-1].startswith("tfaudit: ")
+    assert done.stdout == ""
+
+
+def test_a_library_that_cannot_be_imported_is_no_fail(tmp_path):
+    (tmp_path / "typer.py").write_text("raise ImportError('broken')")
+    command = [sys.executable, "-m", "tfaudit", "gate", "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1].startswith("tfaudit: unexpected error, ImportError: broken; exit code 3")
+
+
+def test_help_and_version_go_to_standard_output():
+    for words in (["--help"], ["gate", "--help"], ["--version"]):
+        done = subprocess.run([sys.executable, "-m", "tfaudit", *words], capture_output=True, text=True, check=True)
+        assert done.stdout
+        assert done.stderr == ""

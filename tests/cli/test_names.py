@@ -1,0 +1,72 @@
+"""Names with control characters on the command line: told in one line, then an audit, a report and charts."""
+
+import subprocess
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from tfaudit import quantize
+from tfaudit.store.store import open_store
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def tfaudit(tmp_path, warm_python):
+    def run(*words):
+        command = [*warm_python, "-m", "tfaudit", *map(str, words)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert all(line.startswith("tfaudit: ") for line in done.stderr.splitlines()), done.stderr
+        return done.stdout, done.stderr
+
+    return run
+
+
+def test_an_audit_of_files_a_report_and_every_chart(tfaudit, tmp_path):
+    labels, random = np.arange(300) % 3, np.random.default_rng(0)
+    ids = [f"image\x02{i}" for i in range(300)]
+    names = np.array(["cat\a", "dog", "cow\x01"])
+    pd.DataFrame({"id": ids, "label": names[labels]}).to_csv(tmp_path / "labels.csv", index=False)
+    for file, share in (("before", 0.05), ("after", 0.3)):
+        top1 = np.where(random.random(300) < share, (labels + 1) % 3, labels)
+        pd.DataFrame({"id": ids, "prediction": names[top1]}).to_csv(tmp_path / f"{file}.csv", index=False)
+    groups = pd.DataFrame({"id": ids, "wri\x1bter": np.array(["x\b", "y"])[np.arange(300) % 2]})
+    groups.to_csv(tmp_path / "groups.csv", index=False)
+    sources = ["--labels", "labels.csv", "--baseline", "before.csv", "--compressed", "int8\a=after.csv"]
+    out, errors = tfaudit("audit", *sources, "--groups", "groups.csv", "--out", "st\audy", "--permutations", "0")
+    assert "\a" not in out + errors
+    for name in ("'cat\\x07' as cat␇", "'int8\\x07' as int8␇", "'wri\\x1bter' as wri␛ter", "'st\\x07udy' as st␇udy"):
+        assert errors.count(name) >= 1
+    assert "'image\\x020' as image␂0" in errors
+    page = (tmp_path / "st\audy/report.html").read_text()
+    for name in ("cat␇", "int8␇", "wri␛ter", "x␈", "st␇udy"):
+        assert name in page
+    assert "left out" not in page
+    assert open_store(tmp_path / "st\audy").examples()["example"][0] == "image␂0"
+    _, errors = tfaudit("report", "st\audy", "--charts", "charts")
+    assert errors == ""
+    assert len(list((tmp_path / "charts").glob("*.png"))) > 5
+
+
+def test_a_comparison_of_models_on_a_folder_of_images(tfaudit, tmp_path):
+    random = np.random.default_rng(0)
+    for name in ("cat\a", "dog"):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for i in range(12):
+            Image.fromarray(random.integers(0, 256, (4, 4, 3), np.uint8)).save(
+                tmp_path / "images" / name / f"{i}\x02.png"
+            )
+    model = keras.Sequential([keras.Input((4, 4, 3)), keras.layers.Flatten(), keras.layers.Dense(2)])
+    for name in ("net", "sm\aall"):
+        (tmp_path / f"{name}.tflite").write_bytes(quantize(model, "float32"))
+    models = ["--baseline", "net.tflite", "--compressed", "sm\aall.tflite", "--data", "images"]
+    _, errors = tfaudit("compare", *models, "--out", "out")
+    assert "class names: characters that are no text are replaced: 'cat\\x07' as cat␇" in errors
+    assert "compressed: characters that are no text are replaced: 'sm\\x07all' as sm␇all" in errors
+    page = (tmp_path / "out/report.html").read_text()
+    assert "sm␇all" in page
+    assert "left out" not in page

@@ -1,0 +1,292 @@
+"""Statistics of BatchNormalization estimated anew: against NumPy layer by layer, and against torch's formula."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfaudit import InputError, load_dataset, recalibrate_batch_norm
+from tfaudit.population.fused_batch_norm import fuse_batch_norm
+
+L = keras.layers
+EPSILON = 1e-3
+
+
+def batches_of(shape, count=20, seed=0):
+    draws = np.random.default_rng(seed)
+    return [draws.normal(1 + i / 10, 2, shape).astype("float32") for i in range(count)]
+
+
+def spoiled(model, value=7.0):
+    """The model with other statistics than those of any data."""
+    for layer in norms(model):
+        layer.moving_mean.assign(np.full(layer.moving_mean.shape, value))
+        layer.moving_variance.assign(np.full(layer.moving_variance.shape, value))
+    return model
+
+
+def norms(model):
+    return [layer for layer in model._flatten_layers() if isinstance(layer, L.BatchNormalization)]
+
+
+def statistics(model):
+    return [value for layer in norms(model) for value in (layer.moving_mean.numpy(), layer.moving_variance.numpy())]
+
+
+def convolutional(dropout=0.0, **settings):
+    keras.utils.set_random_seed(0)
+    images = keras.Input((6, 5, 2))
+    x = L.Conv2D(4, 3, name="conv1")(images)
+    x = L.ReLU()(L.BatchNormalization(name="bn1", **settings)(x))
+    x = L.Dropout(dropout, seed=1)(x)
+    x = L.BatchNormalization(name="bn2", **settings)(L.Conv2D(3, 2, name="conv2")(x))
+    return keras.Model(images, L.Dense(2)(L.Flatten()(x)), name="net")
+
+
+def test_statistics_are_those_of_numpy_layer_by_layer():
+    keras.utils.set_random_seed(0)
+    first, norm1, second, norm2 = L.Dense(4), L.BatchNormalization(), L.Dense(3), L.BatchNormalization(center=False)
+    model = keras.Sequential([keras.Input((5,)), first, norm1, L.ReLU(), second, norm2])
+    for weight in model.trainable_weights:
+        weight.assign(np.random.default_rng(len(weight.path)).normal(0.3, 1, weight.shape))
+    data = batches_of((9, 5))
+    found = [[], [], [], []]
+    for x in data:
+        x = x.astype(float) @ first.kernel.numpy() + first.bias.numpy()
+        found[0].append(x.mean(0))
+        found[1].append(x.var(0))
+        x = (x - x.mean(0)) / np.sqrt(x.var(0) + EPSILON) * norm1.gamma.numpy() + norm1.beta.numpy()
+        x = np.maximum(x, 0) @ second.kernel.numpy() + second.bias.numpy()
+        found[2].append(x.mean(0))
+        found[3].append(x.var(0))
+    assert recalibrate_batch_norm(spoiled(model), data) == (norm1.path, norm2.path)
+    for mine, each in zip(statistics(model), found, strict=True):
+        np.testing.assert_allclose(mine, np.mean(each, axis=0), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_statistics_are_those_of_torch_without_a_momentum(fused):
+    """PyTorch's `momentum=None` averages cumulatively: batch i counts 1 / i, what came before the rest."""
+    model, reference = convolutional(dropout=0.5), convolutional(dropout=0.5)
+    data = batches_of((8, 6, 5, 2))
+    for i, images in enumerate(data, start=1):
+        for layer in norms(reference):
+            layer.momentum = 1 - 1 / i
+        reference(images, training=True)
+    if fused:
+        fuse_batch_norm(model)
+    recalibrate_batch_norm(spoiled(model), data)
+    for mine, expected in zip(statistics(model), statistics(reference), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
+
+
+@settings(max_examples=10)
+@given(
+    batches=st.integers(1, 6),
+    momentum=st.sampled_from([0.0, 0.9, 0.999]),
+    stale=st.sampled_from([-3.0, 1e9, np.inf, np.nan]),
+)
+def test_neither_momentum_nor_the_statistics_of_before_have_a_part_in_it(batches, momentum, stale):
+    layer = L.BatchNormalization(momentum=momentum)
+    model = spoiled(keras.Sequential([keras.Input((3,)), layer]), stale)
+    data = batches_of((7, 3), batches)
+    recalibrate_batch_norm(model, data, batches=batches)
+    mean, variance = statistics(model)
+    np.testing.assert_allclose(mean, np.mean([x.mean(0) for x in data], axis=0), rtol=1e-5)
+    np.testing.assert_allclose(variance, np.mean([x.var(0) for x in data], axis=0), rtol=1e-5)
+    assert layer.momentum == momentum
+
+
+def restless():
+    """A model whose layers have states that training mode changes."""
+    keras.utils.set_random_seed(0)
+    images = keras.Input((6, 6, 1))
+    x = L.GaussianNoise(0.1)(L.RandomFlip(seed=2)(images))
+    x = L.SpectralNormalization(L.Conv2D(3, 3))(x)
+    x = L.Dropout(0.3)(L.BatchNormalization()(x))
+    return keras.Model(images, L.Dense(2)(L.Flatten()(x)))
+
+
+def test_nothing_but_the_statistics_changes():
+    model = restless()
+    moving = {variable.path for layer in norms(model) for variable in (layer.moving_mean, layer.moving_variance)}
+    before = [variable.numpy() for variable in model.variables]
+    assert len(before) > len(model.weights)  # random states
+    attributes = [set(vars(layer)) for layer in norms(model)]
+    recalibrate_batch_norm(model, batches_of((4, 6, 6, 1)))
+    found = statistics(model)
+    recalibrate_batch_norm(model, batches_of((4, 6, 6, 1)))
+    for again, first in zip(statistics(model), found, strict=True):
+        np.testing.assert_array_equal(again, first)
+    changed = [v.path for v, old in zip(model.variables, before, strict=True) if not np.array_equal(v.numpy(), old)]
+    assert set(changed) == moving
+    assert [set(vars(layer)) for layer in norms(model)] == attributes
+
+
+def test_a_model_is_whole_again_where_the_data_fail():
+    model = convolutional()
+    fuse_batch_norm(model)
+    before, calls = model.get_weights(), [layer.call for layer in norms(model)]
+
+    def failing():
+        yield from batches_of((4, 6, 5, 2), 3)
+        raise OSError("gone")
+
+    for data, error in ((failing(), OSError), (batches_of((4, 6, 5, 2), 3), InputError)):
+        with pytest.raises(error):
+            recalibrate_batch_norm(model, data)
+        for mine, expected in zip(model.get_weights(), before, strict=True):
+            np.testing.assert_array_equal(mine, expected)
+        assert [layer.call for layer in norms(model)] == calls
+        assert {layer.momentum for layer in norms(model)} == {0.99}
+
+
+def test_a_compiled_model_trains_on_as_before():
+    one, other = convolutional(), convolutional()
+    images, labels = batches_of((16, 6, 5, 2), 1)[0], np.arange(16) % 2
+    for model in (one, other):
+        model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        model.fit(images, labels, batch_size=8, shuffle=False, verbose=0)
+    recalibrate_batch_norm(one, images)
+    for layer, same in zip(norms(one), norms(other), strict=True):
+        layer.moving_mean.assign(same.moving_mean)
+        layer.moving_variance.assign(same.moving_variance)
+    for model in (one, other):
+        model.fit(images, labels, batch_size=8, shuffle=False, verbose=0)
+    for mine, expected in zip(one.variables, other.variables, strict=True):
+        np.testing.assert_array_equal(mine.numpy(), expected.numpy())
+
+
+class InInference(L.Wrapper):
+    """Calls a layer in inference mode, also while it is trained."""
+
+    def call(self, inputs):
+        return self.layer(inputs, training=False)
+
+
+def test_frozen_layers_and_those_in_inference_mode_keep_theirs():
+    inner = keras.Sequential([keras.Input((3,)), L.BatchNormalization(name="inner")], name="base")
+    outer = L.BatchNormalization(name="outer")
+    model = spoiled(keras.Sequential([keras.Input((3,)), InInference(inner), outer], name="net"))
+    assert recalibrate_batch_norm(model, batches_of((4, 3))) == (outer.path,)
+    np.testing.assert_array_equal(inner.layers[0].moving_mean, np.full(3, 7.0))
+    outer.trainable = False
+    before = outer.get_weights()
+    assert recalibrate_batch_norm(model, batches_of((4, 3), seed=1)) == ()
+    np.testing.assert_array_equal(outer.get_weights(), before)
+    nested = spoiled(keras.Sequential([keras.Input((3,)), inner], name="net"))
+    assert recalibrate_batch_norm(nested, batches_of((4, 3))) == (inner.layers[0].path,)
+    assert np.abs(inner.layers[0].moving_mean.numpy()).max() < 7
+
+
+def test_a_model_without_batch_norm_stays_as_it_is():
+    model = keras.Sequential([keras.Input((3,)), L.Dropout(0.5), L.Dense(2)])
+    before = [variable.numpy() for variable in model.variables]
+    assert recalibrate_batch_norm(model, batches_of((4, 3), 1)) == ()
+    for variable, value in zip(model.variables, before, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), value)
+
+
+def test_a_layer_that_is_called_twice_averages_over_both():
+    shared, a, b = L.BatchNormalization(), keras.Input((2,), name="a"), keras.Input((2,), name="b")
+    model = keras.Model([a, b], L.Add()([shared(a), shared(b)]))
+    left, right = batches_of((6, 2), seed=1), batches_of((6, 2), seed=2)
+    recalibrate_batch_norm(model, [((x, y), 0) for x, y in zip(left, right, strict=True)])
+    mean, variance = statistics(model)
+    np.testing.assert_allclose(mean, np.mean([x.mean(0) for x in left + right], axis=0), rtol=1e-5)
+    np.testing.assert_allclose(variance, np.mean([x.var(0) for x in left + right], axis=0), rtol=1e-5)
+
+
+def two_inputs():
+    keras.utils.set_random_seed(0)
+    a, b = keras.Input((2,), name="a"), keras.Input((1,), name="b")
+    return keras.Model({"a": a, "b": b}, L.Dense(1)(L.BatchNormalization()(L.Concatenate()([a, b]))))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda a, b, y: {"a": a, "b": b},
+        lambda a, b, y: ({"a": a, "b": b}, y),
+        lambda a, b, y: tf.data.Dataset.from_tensor_slices(({"a": a, "b": b}, y)).shuffle(40, seed=1).batch(8).repeat(),
+        lambda a, b, y: tf.data.Dataset.from_tensor_slices({"a": a, "b": b}).shuffle(40, seed=1).batch(8).repeat(),
+    ],
+)
+def test_several_inputs_in_every_form(form, rng):
+    a, b, y = rng.normal(2, 3, (40, 2)), rng.normal(size=(40, 1)).astype("float32"), np.arange(40)
+    model = two_inputs()
+    recalibrate_batch_norm(model, form(a, b, y), batch_size=8)
+    mean, _ = statistics(model)  # 20 batches of 8 are every example four times
+    np.testing.assert_allclose(mean, np.concatenate([a, b], axis=1).mean(0), rtol=1e-4)
+
+
+def test_inputs_without_names(rng):
+    first, second = keras.Input((2,)), keras.Input((2,))
+    model = keras.Model([first, second], L.BatchNormalization()(L.Subtract()([first, second])))
+    a, b = rng.normal(size=(2, 40, 2)).astype("float32")
+    found = []
+    for data in ((a, b), ((a, b), np.arange(40))):
+        recalibrate_batch_norm(spoiled(model), data, batch_size=8)
+        found.append(statistics(model))
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(found[0][0], (a - b).mean(0), atol=1e-5)
+
+
+def test_sorted_examples_are_drawn_at_random_by_a_seed():
+    x = np.sort(np.random.default_rng(0).normal(5, 4, (500, 1)).astype("float32"), axis=0)
+    model = keras.Sequential([keras.Input((1,)), L.BatchNormalization()])
+    recalibrate_batch_norm(model, (x, np.zeros(500)), batch_size=50)
+    mean, variance = statistics(model)  # every example four times
+    np.testing.assert_allclose(mean, x.mean(0), rtol=1e-4)
+    assert 0.9 < variance / x.var() < 1  # of batches of 50, whose expectation is 49 / 50 of it
+    for seed, same in ((0, True), (1, False)):
+        recalibrate_batch_norm(spoiled(model), x, batch_size=50, seed=seed)
+        assert np.array_equal(statistics(model)[1], variance) == same
+
+
+def test_a_data_set_of_tfaudit_is_shuffled():
+    data = load_dataset("digits", "train").take(200)
+    model = keras.Sequential([keras.Input((8, 8, 1)), L.BatchNormalization()])
+    recalibrate_batch_norm(model, data, batch_size=50)
+    np.testing.assert_allclose(statistics(model)[0], [data.pixels.mean()], rtol=1e-4)
+
+
+@pytest.mark.parametrize("settings", [{"dtype": "mixed_float16"}, {"dtype": "bfloat16"}, {"synchronized": True}])
+def test_other_precisions_and_synchronized_layers(settings):
+    plain, other = convolutional(), convolutional(**settings)
+    data = batches_of((8, 6, 5, 2))
+    for model in (plain, other):
+        recalibrate_batch_norm(spoiled(model), data)
+    for mine, expected in zip(statistics(other), statistics(plain), strict=True):
+        np.testing.assert_allclose(np.float32(mine), expected, rtol=2e-2, atol=2e-2)
+    assert [value.dtype for value in statistics(other)] == [variable_type(settings)] * 4
+
+
+def variable_type(settings):
+    return tf.bfloat16.as_numpy_dtype if settings.get("dtype") == "bfloat16" else np.float32
+
+
+@pytest.mark.parametrize(
+    ("data", "settings", "message"),
+    [
+        (batches_of((4, 3), 19), {}, "data: got 19 batches, expected 20 or more, or another number of batches"),
+        (np.zeros((0, 3)), {}, "data: got no examples, expected one example or more"),
+        (np.zeros((4, 3)), {"batches": 0}, "batches: got 0, expected 1 or more"),
+        (np.zeros((4, 3)), {"batch_size": 0}, "batch_size: got 0, expected 1 or more"),
+        (3, {}, "data: got int, expected an array, a data set or an iterable of batches"),
+    ],
+)
+def test_what_is_refused(data, settings, message):
+    model = keras.Sequential([keras.Input((3,)), L.BatchNormalization()])
+    with pytest.raises(InputError) as caught:
+        recalibrate_batch_norm(model, data, **settings)
+    assert str(caught.value) == message
+
+
+def test_it_takes_built_keras_models_only():
+    with pytest.raises(InputError, match=r"model: got 'sequential.*', which has no variables yet"):
+        recalibrate_batch_norm(keras.Sequential([L.BatchNormalization()]), np.zeros((4, 3)))
+    with pytest.raises(InputError, match="model: got str, expected"):
+        recalibrate_batch_norm("net.keras", np.zeros((4, 3)))

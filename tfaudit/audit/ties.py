@@ -1,0 +1,170 @@
+"""What `argmax` makes of predictions in which several classes share the best score, beside their expectation."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from tfaudit.names import class_in_words
+from tfaudit.predictions import Predictions, compared_members
+
+ADVISED = 0.1
+"""Share of the changed predictions above which ties are worth removing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TieReading:
+    """The predictions that tie, and the figures of the deployed `argmax`, which takes the class of the lowest number.
+
+    Numbers of predictions are means over the members, or over the pairs of a member before and one after.
+
+    Attributes:
+        class_names: names of the C classes.
+        examples: N.
+        tied_before, tied_after: predictions in which classes tie.
+        flips: predictions that change, ties at their expectation.
+        tied_flips: the part of them in which classes tie before or after.
+        argmax_flips, argmax_tied_flips: the same by `argmax`.
+        accuracy_before, accuracy_after: top-1 accuracies of `argmax`, shares.
+        argmax_change_pp: `(C,)` changes of recall by `argmax`, percentage points; NaN for a class without examples.
+        change_pp: `(C,)` the same with ties at their expectation.
+    """
+
+    class_names: tuple[str, ...]
+    examples: int
+    tied_before: float
+    tied_after: float
+    flips: float
+    tied_flips: float
+    argmax_flips: float
+    argmax_tied_flips: float
+    accuracy_before: float
+    accuracy_after: float
+    argmax_change_pp: np.ndarray
+    change_pp: np.ndarray
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, and the class that loses most by `argmax`."""
+        known = np.isfinite(self.argmax_change_pp).any()
+        worst = int(np.nanargmin(self.argmax_change_pp)) if known else 0
+        return {
+            "tied_before": self.tied_before,
+            "tied_after": self.tied_after,
+            "tied_flips": self.tied_flips,
+            "argmax_flips": self.argmax_flips,
+            "argmax_tied_flips": self.argmax_tied_flips,
+            "argmax_accuracy_before": self.accuracy_before,
+            "argmax_accuracy_after": self.accuracy_after,
+            "argmax_worst_class": self.class_names[worst] if known else None,
+            "argmax_worst_change_pp": float(self.argmax_change_pp[worst]),
+        }
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what a reader must know: nothing without ties, advice where they are many of the changes."""
+        if not self.tied_before + self.tied_after:
+            return ()
+        counts = f"{count_text(self.tied_after)} of {self.examples:,} predictions after compression"
+        before = f" ({count_text(self.tied_before)} before)"
+        shift = np.abs(self.argmax_change_pp - self.change_pp)
+        most = int(np.nanargmax(shift))
+        change = 100 * (self.accuracy_after - self.accuracy_before)
+        sentences = [
+            f"In {counts}{before} several classes share the best score exactly. Such a tie counts as its expectation "
+            "when it is settled at random. The deployed argmax takes the class of the lowest number; then accuracy "
+            f"changes by {change:+.2f} points and recall of {class_in_words(self.class_names[most])} by "
+            f"{self.argmax_change_pp[most]:+.2f} instead of {self.change_pp[most]:+.2f}."
+        ]
+        if self.tied_flips > ADVISED * self.flips:
+            sentences.append(
+                f"Ties are {100 * self.tied_flips / self.flips:.0f} % of the {count_text(self.flips)} changed "
+                "predictions. An int8 file whose last layer stays in float hardly has any: "
+                '`tfaudit.quantize(model, "int8", keep_float="last", ...)`.'
+            )
+        return tuple(sentences)
+
+
+class WithTies(Protocol):
+    """A result with notes, some of which are sentences on its ties."""
+
+    @property
+    def ties(self) -> TieReading:
+        """The ties."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Caveats for the reader."""
+
+
+def joined_notes(results: Mapping[str, WithTies]) -> list[str]:
+    """Return the notes of several results, by title, each once; those on ties say whose they are if there are several.
+
+    Example:
+        >>> joined_notes({})
+        []
+    """
+    notes = []
+    for title, result in results.items():
+        own = result.ties.sentences() if len(results) > 1 else ()
+        notes += [f"{title}: {note}" if note in own else note for note in result.notes]
+    return list(dict.fromkeys(notes))
+
+
+def tie_reading(baseline: Predictions, compressed: Predictions, paired: bool | None = None) -> TieReading:
+    """Count the predictions that tie, and read all predictions as `argmax` does.
+
+    Args:
+        baseline: the uncompressed model or population.
+        compressed: the compressed one, on the same examples.
+        paired: as in `member_pairs`; flips are counted between the members of a pair, else between all.
+
+    Example:
+        >>> before = Predictions.from_scores([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+        >>> after = Predictions.from_scores([0, 1], [[0.9, 0.1], [0.5, 0.5]])
+        >>> reading = tie_reading(before, after)
+        >>> reading.tied_after, reading.tied_flips, reading.argmax_change_pp, reading.change_pp
+        (1.0, 0.5, array([   0., -100.]), array([  0., -50.]))
+    """
+    settled = baseline.by_argmax(), compressed.by_argmax()
+    tied = [population.tied_classes() > 1 for population in (baseline, compressed)]
+    flips = _flips(baseline, compressed, tied, paired)
+    return TieReading(
+        class_names=baseline.class_names,
+        examples=baseline.num_examples,
+        tied_before=float(tied[0].sum(1).mean()),
+        tied_after=float(tied[1].sum(1).mean()),
+        flips=flips[0],
+        tied_flips=flips[1],
+        argmax_flips=flips[2],
+        argmax_tied_flips=flips[3],
+        accuracy_before=float(settled[0].accuracy().mean()),
+        accuracy_after=float(settled[1].accuracy().mean()),
+        argmax_change_pp=100 * (settled[1].recall().mean(0) - settled[0].recall().mean(0)),
+        change_pp=100 * (compressed.recall().mean(0) - baseline.recall().mean(0)),
+    )
+
+
+def _flips(baseline: Predictions, compressed: Predictions, tied: list[np.ndarray], paired: bool | None) -> list[float]:
+    """Return the mean numbers of changed predictions, and of those in which classes tie; and both by `argmax`."""
+    pairs = list(zip(*compared_members(baseline, compressed, paired), strict=True))
+    if not baseline.ties and not compressed.ties:  # then both readings are one, and counting is faster
+        differ = float(np.mean([np.count_nonzero(baseline.top1[i] != compressed.top1[j]) for i, j in pairs]))
+        return [differ, 0.0, differ, 0.0]
+    counts: list[tuple[float, ...]] = []
+    for i, j in pairs:
+        changed, either = 1 - baseline.best(i).agreement(compressed.best(j)), tied[0][i] | tied[1][j]
+        by_argmax = baseline.top1[i] != compressed.top1[j]
+        counts.append(tuple(float(part.sum()) for part in (changed, changed[either], by_argmax, by_argmax[either])))
+    return [float(mean) for mean in np.mean(counts, axis=0)]
+
+
+def count_text(count: float) -> str:
+    """Return a number of predictions that may be a mean or an expectation: with a decimal where it is not whole.
+
+    Example:
+        >>> count_text(12.0), count_text(1234.56)
+        ('12', '1,234.6')
+    """
+    return f"{count:,.1f}".removesuffix(".0")

@@ -1,6 +1,0 @@
-"""`python -m tfaudit.cli`."""
-
-from tfaudit.cli import main
-
-if __name__ == "__main__":
-    main()

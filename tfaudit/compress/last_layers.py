@@ -1,0 +1,73 @@
+"""The last layers of a model: those with a kernel that its output is computed from, and what comes after them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import keras
+
+from tfaudit.compress.keras_model import chosen_output, output_names
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.errors import InputError
+from tfaudit.study.quantization import LAST
+
+
+def last_layers(model: keras.Model, output: str | None = None) -> list[Any]:
+    """Return the last layers with a kernel, or a table of embeddings, and the layers between them and the output.
+
+    A nested model stands for its layers. Another layer of layers, such as `MultiHeadAttention`, counts as one.
+
+    Args:
+        model: a built functional or sequential model.
+        output: name of the only output that counts; None for all.
+
+    Returns:
+        Layers and functions of `keras.ops`, from the output back; no inputs.
+
+    Raises:
+        InputError: a subclassed model, or one without kernels.
+
+    >>> layers = [keras.layers.Dense(3), keras.layers.Dense(2, name="logits"), keras.layers.Softmax(name="softmax")]
+    >>> [layer.name for layer in last_layers(keras.Sequential([keras.Input((4,)), *layers]))]
+    ['softmax', 'logits']
+    """
+    kernels = {id(kernel) for kernel in find_kernels(model, embeddings=True).values()}
+    if not kernels:
+        raise _without(f"{model.name!r}, which has no layer with a kernel")
+    _require_graph(model)
+    outputs = getattr(model, "_outputs_struct", model.outputs)
+    found: dict[int, Any] = {}
+    _follow(model.outputs if output is None else [chosen_output(model, outputs, output)], kernels, found)
+    return list(found.values())
+
+
+def _follow(tensors: Iterable[Any], kernels: set[int], found: dict[int, Any]) -> set[int]:
+    """Add what tensors are computed from, back to the first kernels, by id; return the ids of the inputs reached."""
+    inputs, seen, ahead = set[int](), set[int](), list(tensors)
+    while ahead:
+        tensor = ahead.pop()
+        if id(tensor) in seen:
+            continue
+        seen.add(id(tensor))
+        operation, node, index = tensor._keras_history
+        sources = operation._inbound_nodes[node].input_tensors
+        if isinstance(operation, keras.layers.InputLayer):
+            inputs.add(id(tensor))
+        elif isinstance(operation, keras.Model):
+            _require_graph(operation)
+            reached = _follow([operation.outputs[index]], kernels, found)
+            pairs = zip(operation.inputs, sources, strict=True)
+            ahead += [source for inner, source in pairs if id(inner) in reached]
+        else:
+            found[id(operation)] = operation
+            if not kernels & {id(weight) for weight in getattr(operation, "weights", ())}:
+                ahead += sources
+    return inputs
+
+
+def _require_graph(model: keras.Model) -> None:
+    if not output_names(model):
+        raise _without(f"{model.name!r}, a subclassed model")
+
+
+def _without(model: str) -> InputError:
+    return InputError("keep_float", f"{LAST!r} for {model}", "names of layers")

@@ -1,0 +1,172 @@
+"""Exact ties for the first place: predictions whose best score several classes share, as the 256 steps of int8 cause.
+
+A tie counts as its expectation when it is settled at random: each of the m classes is the prediction with probability
+1/m. Settled by class number, as `argmax` does, the same classes would win in every member, so that no number of images
+or members would show it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Ties:
+    """The classes of the predictions that tie, T in all. Predictions are rows of a table; most are in no tie.
+
+    Attributes:
+        rows: `(T,)` integers, the row of each class, ascending.
+        classes: `(T,)` integers, the classes of a row ascending; two or more in each row.
+    """
+
+    rows: np.ndarray
+    classes: np.ndarray
+
+    @classmethod
+    def none(cls) -> Ties:
+        """Return no ties."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+    @classmethod
+    def of_scores(cls, scores: np.ndarray) -> Ties:
+        """Return the ties of scores `(N, C)`: the rows in which more than one class has exactly the largest score.
+
+        Example:
+            >>> Ties.of_scores(np.array([[1, 3, 3], [2, 1, 0]])).classes
+            array([1, 2])
+        """
+        best = scores == scores.max(1, keepdims=True)
+        rows, classes = np.nonzero(best & (best.sum(1, keepdims=True) > 1))
+        return cls(rows, classes)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ties], rows: Sequence[int]) -> Ties:
+        """Return the ties of tables that stand one below the other, of so many rows each."""
+        starts = np.cumsum([0, *rows])
+        shifted = [part.rows + start for part, start in zip(parts, starts, strict=False)]
+        return cls(np.concatenate(shifted), np.concatenate([part.classes for part in parts]))
+
+    def __bool__(self) -> bool:
+        return len(self.rows) > 0
+
+    @functools.cached_property
+    def sizes(self) -> np.ndarray:
+        """Return the number of classes in the tie of each entry, `(T,)` integers."""
+        _, place, sizes = np.unique(self.rows, return_inverse=True, return_counts=True)
+        return sizes[place]
+
+    def counts(self, rows: int) -> np.ndarray:
+        """Return how many classes share the first place in each of so many rows, `(R,)` integers; 1 without a tie."""
+        return np.maximum(np.bincount(self.rows, minlength=rows), 1)
+
+    def block(self, number: int, rows: int) -> Ties:
+        """Return the ties of one of the tables of so many rows that `joined` put one below the other."""
+        part = slice(*np.searchsorted(self.rows, [number * rows, (number + 1) * rows]))
+        return Ties(self.rows[part] - number * rows, self.classes[part])
+
+    def take(self, rows: np.ndarray, total: int) -> Ties:
+        """Return the ties of some of `total` rows, in the given order."""
+        starts = np.searchsorted(self.rows, np.arange(total + 1))
+        lengths = np.diff(starts)[rows]
+        new = np.repeat(np.arange(len(lengths)), lengths)
+        within = np.arange(len(new)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return Ties(new, self.classes[np.repeat(starts[:-1][rows], lengths) + within])
+
+
+@dataclasses.dataclass(frozen=True)
+class BestClasses:
+    """The best class of each of R predictions, or several that tie.
+
+    Attributes:
+        first: `(R,)` integers, the best class, the one of the lowest number in a tie.
+        ties: all classes of the predictions that tie.
+    """
+
+    first: np.ndarray
+    ties: Ties
+
+    def among_best(self, classes: np.ndarray, k: int = 1) -> np.ndarray:
+        """Return the probability that `classes` `(R,)` are the predictions, `(R,)` in [0, 1].
+
+        With k > 1, that a class of a tie of more than k is among the k best; other rows are right for k = 1 only.
+
+        Example:
+            >>> best = BestClasses(np.array([1, 0]), Ties(np.array([0, 0]), np.array([1, 2])))
+            >>> best.among_best(np.array([2, 0]))
+            array([0.5, 1. ])
+        """
+        shares = (self.first == classes).astype(float)
+        settle_ties(shares, self.ties, classes, k)
+        return shares
+
+    def votes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the row, the class and the vote of every best class: 1, or 1/m for each of m that tie."""
+        alone = np.ones(len(self.first), bool)
+        alone[self.ties.rows] = False
+        rows = np.flatnonzero(alone)
+        return (
+            np.concatenate([rows, self.ties.rows]),
+            np.concatenate([self.first[rows], self.ties.classes]),
+            np.concatenate([np.ones(len(rows)), 1 / self.ties.sizes]),
+        )
+
+    def agreement(self, other: BestClasses) -> np.ndarray:
+        """Return the probability that both predictions of a row are the same class, `(R,)` in [0, 1].
+
+        Of m and n classes that tie, c of them in both, it is c / max(m, n): a tie is settled alike on both sides as far
+        as it can be, so that predictions that tie in the same way do not differ.
+
+        Example:
+            >>> tie = BestClasses(np.array([1]), Ties(np.array([0, 0]), np.array([1, 2])))
+            >>> tie.agreement(BestClasses(np.array([2]), Ties.none()))
+            array([0.5])
+            >>> tie.agreement(tie)
+            array([1.])
+        """
+        same = (self.first == other.first).astype(float)
+        tied = np.union1d(self.ties.rows, other.ties.rows)
+        if not len(tied):
+            return same
+        span = 1 + int(max(self.first.max(), other.first.max(), *self.ties.classes, *other.ties.classes))
+        (own_keys, own_votes), (other_keys, other_votes) = (side._votes_in(tied, span) for side in (self, other))
+        keys, own, others = np.intersect1d(own_keys, other_keys, assume_unique=True, return_indices=True)
+        same[tied] = np.bincount(keys // span, np.minimum(own_votes[own], other_votes[others]), len(tied))
+        return same
+
+    def names(self, class_names: Sequence[str]) -> np.ndarray:
+        """Return the names of the predictions, `(R,)` texts: of classes that tie all names, in alphabetical order.
+
+        Example:
+            >>> BestClasses(np.array([0]), Ties(np.array([0, 0]), np.array([0, 1]))).names(["dog", "cat"])[0]
+            'cat or dog'
+        """
+        texts = np.array(class_names, object)[self.first]
+        starts = np.flatnonzero(np.diff(self.ties.rows, prepend=-1))
+        for row, classes in zip(self.ties.rows[starts], np.split(self.ties.classes, starts[1:]), strict=False):
+            texts[row] = " or ".join(sorted(class_names[i] for i in classes))
+        return texts
+
+    def _votes_in(self, rows: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the votes of some rows, ascending, and their keys: position of the row times `span` plus class."""
+        every, classes, votes = self.votes()
+        inside = np.isin(every, rows)
+        return np.searchsorted(rows, every[inside]) * span + classes[inside], votes[inside]
+
+
+def settle_ties(shares: np.ndarray, ties: Ties, classes: np.ndarray, k: int = 1) -> None:
+    """Set, in place, the shares `(R,)` of predictions in ties of more than k to the chance of being among the k best.
+
+    Args:
+        shares: `(R,)` floats.
+        ties: of the same rows.
+        classes: `(R,)` integers, the classes whose chance is asked for.
+        k: number of places.
+    """
+    wide = ties.sizes > k
+    shares[ties.rows[wide]] = 0.0
+    hit = wide & (ties.classes == classes[ties.rows])
+    shares[ties.rows[hit]] = k / ties.sizes[hit]
