@@ -1,6 +1,7 @@
 """How the process ends, and what it writes to standard output, whatever the user's code does."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -26,6 +27,12 @@ class Own(keras.layers.Layer):
 """
 
 
+def write_module(file, text):
+    """Write a module; compiled code of one of the same length, written in the same second, would be taken for its own."""
+    shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
+    file.write_text(text)
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory, warm_python):
     """A model that is always right, for `tfaudit gate` to judge; its data is a function of the user's own."""
@@ -45,7 +52,7 @@ def gate(place, warm_python):
     """`gate(body, verdict)` judges data whose function begins with a statement, in a process of its own."""
 
     def run(body, verdict="pass", *, python=(), redirected=""):
-        (place / "own.py").write_text(LOAD.format(body=body))
+        write_module(place / "own.py", LOAD.format(body=body))
         command = [*(python or warm_python), "-m", "tfaudit", "gate", *JUDGE, *LIMITS[verdict]]
         if redirected:
             command = ["sh", "-c", f'exec "$@" {redirected}', "sh", *command]
@@ -115,12 +122,11 @@ def test_the_exit_code_is_that_of_the_verdict_alone(gate, verdict, body):
 )
 @pytest.mark.parametrize("command", ["gate", "compare"])
 def test_a_layer_that_ends_the_process_is_an_unexpected_error(place, warm_python, body, cause, command):
-    (place / "layers.py").write_text(LAYER.format(body=body))
+    write_module(place / "layers.py", LAYER.format(body=body))
     sources = ("--baseline", "own.keras", "--compressed", "own.keras", "--data", "data.py:load")
     words = [*warm_python, "-m", "tfaudit", command, *sources, "--import", "layers.py"]
-    done = subprocess.run(
-        words, cwd=place, capture_output=True, text=True, check=False, env={"NOW": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    )
+    environment = {"NOW": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout) == (3, "")
     *trace, last = done.stderr.splitlines()
     assert "Traceback (most recent call last):" in trace
