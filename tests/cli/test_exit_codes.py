@@ -28,7 +28,7 @@ class Own(keras.layers.Layer):
 
 
 def write_module(file, text):
-    """Write a module; compiled code of one of the same length, written in the same second, would be taken for its own."""
+    """Write a module, and drop compiled code of one as long that was written in the same second."""
     shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
     file.write_text(text)
 
