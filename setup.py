@@ -11,7 +11,7 @@ setup(
     package_dir={"tfaudit.app": "app", "tfaudit.recipes": "recipes"},
     package_data={
         "tfaudit": ["py.typed"],
-        "tfaudit.report": ["*.html", "*.css", "*.j2", "*.js"],
+        "tfaudit.outlets": ["*.html", "*.css", "*.j2", "*.js"],
         "tfaudit.cli": ["examples/*.zip"],
         "tfaudit.app": ["*.svg", "*.html", "*.js"],
     },

@@ -13,7 +13,7 @@ from tfaudit.app.display import fields_of, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import FIELDS, on_points, on_rows, show_images
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.wording import worded
-from tfaudit.audit.image_changes import NEWLY_WRONG
+from tfaudit.audits.flips.image_changes import NEWLY_WRONG
 
 KINDS = {"negative_flips": NEWLY_WRONG, "calibration": NEWLY_WRONG}
 """Images that a click shows, by audit; by default all whose prediction changes."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from tfaudit.app.markdown import escape
-from tfaudit.audit.gate.limits import FLAGS
+from tfaudit.audits.gate.limits import FLAGS
 from tfaudit.errors import InputError, listed
 
 T = TypeVar("T")

@@ -15,9 +15,9 @@ from tfaudit.app.exemplars import draw_cards
 from tfaudit.app.image_panel import set_neighbours
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.wording import worded
-from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
-from tfaudit.charts.classes import named_classes, ranked_classes
-from tfaudit.charts.predictions import class_recall_chart, confusion_chart
+from tfaudit.audits.classes.chart import named_classes, ranked_classes
+from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
+from tfaudit.audits.prediction_counts.chart import class_recall_chart, confusion_chart
 from tfaudit.datasets.corruptions.registry import corruption_title
 
 WRONG_PREDICTIONS, CARDS = 8, 6  # wrong predictions in the chart, and exemplars, at most

@@ -21,9 +21,9 @@ from tfaudit.app.controls import (
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.app.wording import worded
-from tfaudit.audit.classes import CENTERINGS, ClassImpact, worst_class
-from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
-from tfaudit.charts.classes import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
+from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
+from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, worst_class
+from tfaudit.audits.classes.selection_chart import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.errors import InputError, listed
 
 CORRECTION_LABELS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "uncorrected"}

@@ -17,12 +17,12 @@ from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.wording import worded
-from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
-from tfaudit.audit.model_pair import PairComparison
-from tfaudit.audit.ties import count_text
+from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
+from tfaudit.audits.model_pair.model_pair import PairComparison
+from tfaudit.audits.ties import count_text
 from tfaudit.charts.style import distinct_names
-from tfaudit.report.exemplar_cards import Card
-from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
+from tfaudit.outlets.exemplar_cards import Card
+from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
 PAGE_SIZE = 10  # images on one page of the gallery
 METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window

@@ -15,10 +15,10 @@ from tfaudit.app.controls import choose_class, choose_variant
 from tfaudit.app.display import page_colours
 from tfaudit.app.exemplar_cards import short_id
 from tfaudit.app.markdown import escape, escape_name
-from tfaudit.audit.corruption.robustness import Robustness
-from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
+from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
+from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.registry import corruption_title
-from tfaudit.report.html import PAGES
+from tfaudit.outlets.html import PAGES
 from tfaudit.study.conditions import Condition
 
 OFFERED = 500  # images in the list, those that are lost most first
@@ -68,7 +68,7 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     cached = functools.partial(_counts, study_audit, data.fingerprint)
     strip = study_audit.image_strip(position, (corruption,), (BASELINE, key), counts=cached)
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
-    style = (files("tfaudit.report") / "strip.css").read_text() + STYLE + f".strip {{ {page_colours()} }}"
+    style = (files("tfaudit.outlets") / "strip.css").read_text() + STYLE + f".strip {{ {page_colours()} }}"
     before, after = (study_audit.counts(name).mode()[position] == labels[position] for name in (BASELINE, key))
     loss = _loss(before, after, int(counts[position]))
     caption = f"Class {classes[labels[position]]}, {loss}. Majority predictions stand below the images. {strip.caption}"

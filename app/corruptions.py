@@ -23,11 +23,11 @@ from tfaudit.app.controls import (
 from tfaudit.app.corrupted_image import show_corrupted_image
 from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
-from tfaudit.audit.corruption.robustness import Robustness
-from tfaudit.charts.class_corruptions import class_corruption_chart, distinct_class_names, largest_change
-from tfaudit.charts.corruptions import relative_change_chart, severity_chart
+from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
+from tfaudit.audits.robustness.class_chart import class_corruption_chart, distinct_class_names, largest_change
+from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.registry import corruption_title
-from tfaudit.report.sections.robustness import robustness_levels, robustness_notes
+from tfaudit.outlets.sections.robustness import robustness_levels, robustness_notes
 
 MOST_CLASSES = 40  # classes in the heat map: those that change most, or those that were searched for
 FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most

@@ -19,8 +19,8 @@ from tfaudit.app.wording import worded
 from tfaudit.charts.panels import is_grid
 from tfaudit.charts.rendering import FIT, chart_bytes, widened
 from tfaudit.charts.style import Drawing, css_variables
-from tfaudit.report.columns import FIRST, LEAST_P, Column, column, first_columns, in_round_unit
-from tfaudit.report.csv_files import csv_bytes
+from tfaudit.outlets.columns import FIRST, LEAST_P, Column, column, first_columns, in_round_unit
+from tfaudit.outlets.csv_files import csv_bytes
 
 POINT = "point"  # name of the parameter that holds what was clicked in a chart
 LETTERS = 90  # of a line of the title of a downloaded chart
@@ -241,7 +241,7 @@ def show_table(
         frame: the rows.
         name: of the file, and of the table on its page.
         columns: names of the columns to show, in order; by default all. Names that the frame lacks are left out.
-        table: name of the table in the catalogue of columns (`tfaudit.report.columns`).
+        table: name of the table in the catalogue of columns (`tfaudit.outlets.columns`).
         settings: `st.column_config` of the columns that the catalogue cannot describe.
         entries: how columns are shown whose names depend on the data.
         clicks: what a click on a cell does, of `controls.on_selection`; its selection has the position of the row.

@@ -15,13 +15,13 @@ from tfaudit.app.controls import choose_variant, choose_variants, draw_tabs, on_
 from tfaudit.app.display import POINT, go_to_later, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape, escape_name, unique_labels
-from tfaudit.audit.distortion.recall_distortion import Distortion
-from tfaudit.audit.distortion.slope_tables import level_table
-from tfaudit.audit.distortion.slopes import pooled_frame, slope_frame, slope_intervals
-from tfaudit.charts.distortion import balance_chart
+from tfaudit.audits.distortion.chart import balance_chart
+from tfaudit.audits.distortion.recall_distortion import Distortion
+from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
+from tfaudit.audits.distortion.slope_tables import level_table
+from tfaudit.audits.distortion.slopes import pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.sampling import MOST_POINTS
-from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
-from tfaudit.report.sections.distortion import (
+from tfaudit.outlets.sections.distortion import (
     BY,
     CORRECTED,
     distortion_notes,

@@ -12,7 +12,7 @@ from tfaudit.app.display import POINT, go_to_later
 from tfaudit.app.exemplars import ALL, CHANGED, UNCHANGED
 from tfaudit.app.markdown import unique_labels
 from tfaudit.app.quantities import range_text
-from tfaudit.audit.intersections import CLASS
+from tfaudit.audits.intersections.intersections import CLASS
 from tfaudit.charts.style import distinct_names
 
 RANGE = ("range_low", "range_high")

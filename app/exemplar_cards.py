@@ -10,7 +10,7 @@ from tfaudit.analysis.stored_images import Preview
 from tfaudit.app.choices import put
 from tfaudit.app.markdown import escape_name
 from tfaudit.charts.style import GAIN, LOSS
-from tfaudit.report.exemplar_cards import Card
+from tfaudit.outlets.exemplar_cards import Card
 
 STYLE = """<style>
 .st-key-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); }

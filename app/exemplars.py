@@ -20,12 +20,12 @@ from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.app.quantities import image_range
 from tfaudit.app.wording import worded
-from tfaudit.audit.exemplars import Exemplars
-from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG, UNCHANGED, image_changes
-from tfaudit.charts.exemplars import difficulty_bars, pie_count_chart
+from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
+from tfaudit.audits.exemplars.exemplars import Exemplars
+from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG, UNCHANGED, image_changes
 from tfaudit.errors import InputError
+from tfaudit.outlets.exemplar_cards import cards
 from tfaudit.ratings.answers import open_answers
-from tfaudit.report.exemplar_cards import cards
 
 PAGE_SIZE = 24  # images on one page of the gallery
 

@@ -18,7 +18,7 @@ from tfaudit.app.image_panel import open_image
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.quantities import quantity_of_property
 from tfaudit.app.wording import worded
-from tfaudit.charts.groups import groups_chart, individuals_chart, largest_losses_first
+from tfaudit.audits.groups.chart import groups_chart, individuals_chart, largest_losses_first
 
 ACCURACIES = ("examples", "accuracy_before", "accuracy_after", "change_pp")
 LOSS = ("change_low_pp", "change_high_pp", "change_p", "change_p_holm", "change_p_bh", "verdict")

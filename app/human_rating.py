@@ -15,8 +15,8 @@ from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.rating_form import rate
 from tfaudit.app.wording import worded
-from tfaudit.audit.survey.sample import SurveySample, survey_sample
-from tfaudit.audit.survey.survey import survey
+from tfaudit.audits.survey.sample import SurveySample, survey_sample
+from tfaudit.audits.survey.survey import survey
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import Answers, open_answers
 from tfaudit.ratings.names import folded_name, rater_name

@@ -15,7 +15,7 @@ from tfaudit.app.display import go_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import STYLE, preview_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.wording import worded
-from tfaudit.charts.predictions import votes_chart
+from tfaudit.audits.prediction_counts.chart import votes_chart
 
 VOTES = ("title", "name", "votes", "share", "probability")
 

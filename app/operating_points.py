@@ -17,9 +17,9 @@ from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, sho
 from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape
 from tfaudit.app.verdict import choose_limits
-from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL
-from tfaudit.audit.operating_points import GATE, OperatingPoints, operating_points, pareto_shares
-from tfaudit.audit.study_verdict import StudyVerdict
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL
+from tfaudit.audits.operating_points.operating_points import GATE, OperatingPoints, operating_points, pareto_shares
+from tfaudit.audits.verdict.study_verdict import StudyVerdict
 
 WORTHS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Worths of a point that can be chosen, each about twice the one before."""

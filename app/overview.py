@@ -12,7 +12,7 @@ from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.verdict import show_verdict
 from tfaudit.app.wording import worded
 from tfaudit.charts.costs import size_chart
-from tfaudit.report.headlines import headlines
+from tfaudit.outlets.headlines import headlines
 
 CLASSES = ("significant", "expected_by_chance", "significant_holm")
 MODELS = ("harmed", "favoured", "significant_bh", "pies_p", "top5", "members", "sparsity", "bytes", "gzipped_bytes")

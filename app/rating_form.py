@@ -16,7 +16,7 @@ from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.wording import worded
-from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
+from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import Answers, ImageAnswers
 

@@ -13,9 +13,9 @@ from tfaudit.app.choices import choose, links, number_reader
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import go_to_later, page_colours, show_notes
 from tfaudit.app.markdown import escape
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.errors import InputError
-from tfaudit.report.verdict_table import verdict_html
+from tfaudit.outlets.verdict_table import verdict_html
 
 # A row is a link, so that it opens in a new tab and by keyboard; a plain click stays in this session.
 _CLICKS = """
@@ -33,7 +33,7 @@ export default function({ parentElement, data, setTriggerValue }) {
 }
 """
 
-_STYLE = (files("tfaudit.report") / "verdict.css").read_text()
+_STYLE = (files("tfaudit.outlets") / "verdict.css").read_text()
 _TABLE = component("tfaudit.verdict", html='<div class="first"></div>', css=_STYLE, js=_CLICKS)
 
 

@@ -20,7 +20,7 @@ from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.study_choice import SharedAudit, open_study
 from tfaudit.app.wording import set_noun, worded
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.errors import InputError, one_line
 
 READ_ONLY = "read-only"

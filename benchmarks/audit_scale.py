@@ -35,9 +35,9 @@ from scipy import stats
 from simulated_study import VARIANTS, World, make_store
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.chance import chance
-from tfaudit.audit.classes import class_impact
-from tfaudit.audit.exemplars import exemplars
+from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.predictions import Predictions
 from tfaudit.store.store import open_store
 from tfaudit.study.variants import Dense

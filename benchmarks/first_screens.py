@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from tests.builders.simulated_studies import CLASSES, RECALLS, TRUTHS, Truth, expected_changes, simulate
-from tfaudit.audit.classes import class_impact
-from tfaudit.audit.gate.checks import FAIL
-from tfaudit.audit.gate.measurements import measure
-from tfaudit.audit.study_verdict import StudyVerdict, study_verdict
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.gate.checks import FAIL
+from tfaudit.audits.gate.measurements import measure
+from tfaudit.audits.verdict.study_verdict import StudyVerdict, study_verdict
 
 NULLS = {"independent": TRUTHS["nothing changes"], "paired": TRUTHS["nothing changes, pairs"]}
 HURT = "Coat"

@@ -41,7 +41,7 @@ import numpy as np
 from resnet50_photographs import photographs
 
 import tfaudit
-from tfaudit.audit.model_pair import PairComparison
+from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.compress.litert.quantize import calibrated
 from tfaudit.compress.litert.selective import Calibrated
 from tfaudit.compress.pruning.kernels import kernel_layers

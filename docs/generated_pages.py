@@ -16,10 +16,10 @@ import tfaudit.cli
 from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.cli.console import app
-from tfaudit.report import columns
-from tfaudit.report.columns import Column
+from tfaudit.outlets import columns
+from tfaudit.outlets.columns import Column
 
-_SPACES = ("audit", "stats", "compress", "datasets", "study", "store")
+_SPACES = ("audits", "stats", "compress", "datasets", "study", "store")
 NAMESPACES = ("tfaudit", *(f"tfaudit.{space}" for space in _SPACES))
 """Packages whose public names the reference lists."""
 

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from tests.builders.int8_scores import NAMES, ORDERS, numbered, without_argmax, write_study
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.gate.gate import gate
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS
-from tfaudit.audit.model_pair import compare
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS
+from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.cli import app
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import tfaudit
-from tfaudit.audit.gate.checks import OUTCOMES
-from tfaudit.report.references import SOURCES
+from tfaudit.audits.gate.checks import OUTCOMES
+from tfaudit.outlets.references import SOURCES
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -74,8 +74,16 @@ def test_every_verdict_is_explained():
     words = set(OUTCOMES)
     constants = "LOST GAINED NO_CHANGE CANNOT_TELL AS_AVERAGE WORSE BETTER CONSISTENT WIDER NARROWER MORE FEWER LESS "
     constants += "NEWLY_WRONG NEWLY_CORRECT OTHER_WRONG"
-    for name in ["classes", "groups", "chance", "intersections", "negative_flips", "calibration", "image_changes"]:
-        audit = importlib.import_module(f"tfaudit.audit.{name}")
+    for name in (
+        "classes.classes",
+        "groups.groups",
+        "chance.chance",
+        "intersections.intersections",
+        "flips.negative_flips",
+        "calibration.calibration",
+        "flips.image_changes",
+    ):
+        audit = importlib.import_module(f"tfaudit.audits.{name}")
         words |= {value for constant, value in vars(audit).items() if constant in constants.split()}
     assert len(words) > 20
     assert not {word for word in words if word not in page}

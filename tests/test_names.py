@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfaudit.audit.classes import class_impact
+from tfaudit.audits.classes.classes import class_impact
 from tfaudit.charts.rendering import chart_bytes
 from tfaudit.datasets.examples import Examples
 from tfaudit.errors import InputError, Notice

@@ -7,11 +7,11 @@ import pkgutil
 
 import tfaudit
 from tests.builders.populations import population
-from tfaudit.audit.classes import class_impact
+from tfaudit.audits.classes.classes import class_impact
 
 
 def test_every_result_has_a_table_for_notebooks():
-    rooms = ("tfaudit.audit.", "tfaudit.compress.", "tfaudit.analysis.")
+    rooms = ("tfaudit.audits.", "tfaudit.compress.", "tfaudit.analysis.")
     modules = [m.name for m in pkgutil.walk_packages(tfaudit.__path__, "tfaudit.") if m.name.startswith(rooms)]
     kinds = {
         kind

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfaudit.audit.model_pair import compare
+from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.predictions import Predictions
 
 PAGE = (Path(__file__).parents[1] / "docs/outlets.md").read_text()

@@ -33,7 +33,7 @@ def test_the_command_line_starts_without_heavy_libraries():
     assert not done.stdout.split()
 
 
-NAMESPACES = ("", ".audit", ".compress", ".datasets", ".stats", ".store", ".study")
+NAMESPACES = ("", ".audits", ".compress", ".datasets", ".stats", ".store", ".study")
 
 
 @pytest.mark.parametrize("space", NAMESPACES)

@@ -1,6 +1,6 @@
 """Compress Keras 3 models, and audit what the compressed model forgot and whom that hurts.
 
-The names below are the core. More are in `tfaudit.audit`, `tfaudit.stats`, `tfaudit.compress`, `tfaudit.datasets`,
+The names below are the core. More are in `tfaudit.audits`, `tfaudit.stats`, `tfaudit.compress`, `tfaudit.datasets`,
 `tfaudit.study` and `tfaudit.store`. All are imported when they are first used: `import tfaudit` imports no TensorFlow.
 """
 
@@ -34,17 +34,17 @@ lazy_names(
         # audits of predictions
         "Predictions": "predictions",
         "read_predictions": "readers.prediction_files",
-        "class_impact": "audit.classes",
-        "exemplars": "audit.exemplars",
-        "chance": "audit.chance",
-        "compare": "audit.model_pair",
-        "distortion": "audit.distortion.recall_distortion",
-        "robustness": "audit.corruption.robustness",
-        "groups": "audit.groups",
-        "operating_points": "audit.operating_points",
-        "survey": "audit.survey.survey",
-        "gate": "audit.gate.gate",
-        "Limits": "audit.gate.limits",
+        "class_impact": "audits.classes.classes",
+        "exemplars": "audits.exemplars.exemplars",
+        "chance": "audits.chance.chance",
+        "compare": "audits.model_pair.model_pair",
+        "distortion": "audits.distortion.recall_distortion",
+        "robustness": "audits.robustness.robustness",
+        "groups": "audits.groups.groups",
+        "operating_points": "audits.operating_points.operating_points",
+        "survey": "audits.survey.survey",
+        "gate": "audits.gate.gate",
+        "Limits": "audits.gate.limits",
         # data
         "corrupt": "datasets.corruptions.corrupt",
         "load_dataset": "datasets.loading",

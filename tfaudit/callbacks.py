@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.epoch_metrics import class_recall, epoch_metrics, label_metrics, label_recall
+from tfaudit.audits.classes.epoch_metrics import class_recall, epoch_metrics, label_metrics, label_recall
 from tfaudit.compress.keras_model import require_instance
 from tfaudit.compress.litert.inference import decisions
 from tfaudit.compress.model_inputs import arrays_of, length_of

@@ -11,17 +11,17 @@ from tfaudit.errors import missing_extra
 def lazy_names(package: str, homes: Mapping[str, str]) -> None:
     """Give a package public names without importing the modules that define them.
 
-    A public name wins over a submodule of the same name: `tfaudit.audit.exemplars` is the function, whether or not
-    `from tfaudit.audit.exemplars import Exemplars` has loaded the module before. (Python binds a loaded submodule in
-    its package, which is why a module-level `__getattr__` alone does not do.)
+    A public name wins over a package or module of the same name: `tfaudit.audits.exemplars` is the function, whether or
+    not `from tfaudit.audits.exemplars.exemplars import Exemplars` has loaded the package before. (Python binds a loaded
+    module in its package, which is why a module-level `__getattr__` alone does not do.)
 
     Args:
         package: its `__name__`; call this in its `__init__.py`.
         homes: for each public name the module that defines it, relative to the package.
 
     Example:
-        >>> import tfaudit.audit.exemplars
-        >>> callable(tfaudit.audit.exemplars)
+        >>> import tfaudit.audits.exemplars.exemplars
+        >>> callable(tfaudit.audits.exemplars)
         True
     """
 

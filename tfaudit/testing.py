@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from tfaudit.audit.gate.checks import CANNOT_JUDGE, PASS
-from tfaudit.audit.gate.gate import gate
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, PASS
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.outlets.gate_tables import verdict_table
 from tfaudit.predictions import Predictions
-from tfaudit.report.gate_tables import verdict_table
 
 WIDTH = 100  # characters of a line of the message
 

@@ -6,9 +6,9 @@ Before anything is trained: how wide will the 95 % interval of a class's change 
 are expected to flip, and compressed models are made from the baseline's.
 """
 
-import tfaudit.audit
+import tfaudit.audits
 
-spread = tfaudit.audit.guessed_spread(flips=0.03, paired=True)
-plan = tfaudit.audit.plan(spread, half_width_pp=3)
+spread = tfaudit.audits.guessed_spread(flips=0.03, paired=True)
+plan = tfaudit.audits.plan(spread, half_width_pp=3)
 plan_chart = plan.chart()
 plan

@@ -5,9 +5,9 @@ import pytest
 
 from tests.builders.simulated_studies import CLASSES, TRUTHS, simulate, simulated_store
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.classes import class_impact
-from tfaudit.audit.gate.measurements import measure
-from tfaudit.audit.study_verdict import study_verdict
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.gate.measurements import measure
+from tfaudit.audits.verdict.study_verdict import study_verdict
 
 SEEDS = range(4)
 HARM = "more than chance explains"

@@ -19,42 +19,42 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from hypothesis.extra import pandas as pdst
 
-import tfaudit.audit
+import tfaudit.audits
 from tests.builders.equality import require_equal
 from tests.builders.factor_tables import SPARSE, TABLE
 from tests.builders.populations import population
 from tfaudit.analysis.serialization import _MISFITS, _table, _table_bytes, pack, unpack
-from tfaudit.audit.attributes import attributes
-from tfaudit.audit.calibration import calibration
-from tfaudit.audit.chance import chance
-from tfaudit.audit.classes import class_impact
-from tfaudit.audit.corruption.robustness import robustness
-from tfaudit.audit.distortion.recall_distortion import distortion
-from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.factors.regression import factors, factors_glm
-from tfaudit.audit.gate.gate import gate
-from tfaudit.audit.gate.limits import Limits
-from tfaudit.audit.gate.measurements import measure
-from tfaudit.audit.groups import groups
-from tfaudit.audit.intersections import intersections
-from tfaudit.audit.levels.accuracies import accuracies
-from tfaudit.audit.levels.claims import claims
-from tfaudit.audit.levels.class_counts import class_counts
-from tfaudit.audit.levels.class_recalls import class_recalls
-from tfaudit.audit.levels.difficulty import difficulty_levels
-from tfaudit.audit.levels.remedies import remedies
-from tfaudit.audit.model_pair import compare
-from tfaudit.audit.negative_flips import flip_rates
-from tfaudit.audit.operating_points import operating_points, trade_offs
-from tfaudit.audit.planning import guessed_spread, plan
-from tfaudit.audit.prediction_counts import count_predictions
-from tfaudit.audit.retrained_twins import retrained_twins
-from tfaudit.audit.study_verdict import study_verdict
-from tfaudit.audit.summary import audit_variant, summary
-from tfaudit.audit.survey.questions import QUESTIONS
-from tfaudit.audit.survey.sample import survey_sample
-from tfaudit.audit.survey.survey import survey
-from tfaudit.audit.trends import trends
+from tfaudit.audits.accuracies.accuracies import accuracies
+from tfaudit.audits.attributes.attributes import attributes
+from tfaudit.audits.calibration.calibration import calibration
+from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.claims.claims import claims
+from tfaudit.audits.class_counts.class_counts import class_counts
+from tfaudit.audits.class_recalls.class_recalls import class_recalls
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.difficulty.difficulty import difficulty_levels
+from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.factors.regression import factors, factors_glm
+from tfaudit.audits.flips.negative_flips import flip_rates
+from tfaudit.audits.flips.retrained_twins import retrained_twins
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.gate.measurements import measure
+from tfaudit.audits.groups.groups import groups
+from tfaudit.audits.intersections.intersections import intersections
+from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.audits.operating_points.operating_points import operating_points, trade_offs
+from tfaudit.audits.planning.planning import guessed_spread, plan
+from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
+from tfaudit.audits.remedies.remedies import remedies
+from tfaudit.audits.robustness.robustness import robustness
+from tfaudit.audits.summary.summary import audit_variant, summary
+from tfaudit.audits.survey.questions import QUESTIONS
+from tfaudit.audits.survey.sample import survey_sample
+from tfaudit.audits.survey.survey import survey
+from tfaudit.audits.trends.trends import trends
+from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.errors import InputError
 
 BEFORE, AFTER = population(0), population(1, hurt=[3])
@@ -150,7 +150,9 @@ def test_every_result_comes_back_as_it_was(name):
 
 
 def test_no_result_is_left_out():
-    modules = (importlib.import_module(m.name) for m in pkgutil.walk_packages(tfaudit.audit.__path__, "tfaudit.audit."))
+    modules = (
+        importlib.import_module(m.name) for m in pkgutil.walk_packages(tfaudit.audits.__path__, "tfaudit.audits.")
+    )
     results = {
         thing
         for module in modules

@@ -14,16 +14,16 @@ from tests.builders.studies import WRITERS, make_study
 from tfaudit.analysis.fingerprints import Fingerprints
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
-from tfaudit.audit.chance import chance
-from tfaudit.audit.classes import CENTERINGS, class_impact
-from tfaudit.audit.distortion.recall_distortion import distortion
-from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.groups import groups
-from tfaudit.audit.model_pair import compare
-from tfaudit.audit.prediction_counts import count_predictions
+from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.classes.classes import CENTERINGS, class_impact
+from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.groups.groups import groups
+from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.errors import InputError
-from tfaudit.report.sections.order import study_sections
-from tfaudit.report.sections.robustness import robustness_section
+from tfaudit.outlets.sections.order import study_sections
+from tfaudit.outlets.sections.robustness import robustness_section
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.store import Store, open_store
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.builders.pages import settled
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.gate.limits import Limits
-from tfaudit.audit.operating_points import operating_points
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow

@@ -12,10 +12,10 @@ from tests.builders.studies import NAMES as NAMES_OF_SMALL
 from tests.builders.studies import make_study
 from tfaudit.app.classes import _parse_range
 from tfaudit.app.markdown import escape_name
-from tfaudit.audit.classes import class_impact, worst_class
-from tfaudit.audit.corruption.robustness import robustness
-from tfaudit.audit.image_changes import image_changes
-from tfaudit.audit.prediction_counts import count_predictions
+from tfaudit.audits.classes.classes import class_impact, worst_class
+from tfaudit.audits.flips.image_changes import image_changes
+from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
+from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.errors import InputError
 
 HARMED = {"variant": "magnitude 90 %"}

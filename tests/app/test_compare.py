@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders.studies import NAMES, make_study
 from tfaudit.app.viewer import PAGES
-from tfaudit.audit.model_pair import compare
+from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.store.store import Store
 
 

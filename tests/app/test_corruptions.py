@@ -6,7 +6,7 @@ import pytest
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.studies import NAMES, make_study
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.prediction_counts import count_predictions
+from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 
 
 @pytest.fixture(scope="module")

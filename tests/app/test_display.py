@@ -13,7 +13,7 @@ pytest.importorskip("streamlit")
 from tfaudit.analysis.across_variants import ACROSS  # noqa: E402
 from tfaudit.analysis.audits import AUDITS  # noqa: E402
 from tfaudit.app.display import Specified  # noqa: E402
-from tfaudit.report.columns import first_columns  # noqa: E402
+from tfaudit.outlets.columns import first_columns  # noqa: E402
 
 
 def draw_shapes():

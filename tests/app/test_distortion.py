@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.studies import make_study
-from tfaudit.audit.distortion.recall_distortion import distortion
+from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.study.variants import Pruned
 
 RATIOS = tuple(

@@ -291,7 +291,7 @@ def test_read_only_writes_nothing_and_lets_nobody_rate(app_test, tmp_path):
 
 def begin(directory):
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.audit.survey.sample import survey_sample
+    from tfaudit.audits.survey.sample import survey_sample
 
     data = StudyAudit.read(open_store(directory, read_only=True))
     ids = data.data.store.examples("test", images=False)["example"].tolist()

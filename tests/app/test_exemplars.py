@@ -9,11 +9,11 @@ from tests.builders.studies import NAMES, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.quantities import range_text
-from tfaudit.audit.chance import chance
-from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.prediction_counts import count_predictions
-from tfaudit.audit.survey.questions import QUESTIONS
-from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
+from tfaudit.audits.survey.questions import QUESTIONS
+from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.ratings.answers import open_answers
 from tfaudit.store.store import Store, open_store
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from tests.builders.studies import WRITERS, make_study
-from tfaudit.audit.attributes import attributes
-from tfaudit.audit.groups import groups
+from tfaudit.audits.attributes.attributes import attributes
+from tfaudit.audits.groups.groups import groups
 
 
 @pytest.fixture(scope="module")

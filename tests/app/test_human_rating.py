@@ -8,8 +8,8 @@ import pytest
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.rating_form import ASKED
-from tfaudit.audit.survey.questions import CATEGORIES
-from tfaudit.audit.survey.survey import survey
+from tfaudit.audits.survey.questions import CATEGORIES
+from tfaudit.audits.survey.survey import survey
 from tfaudit.ratings.answers import open_answers
 from tfaudit.store.store import open_store
 

@@ -5,8 +5,8 @@ import pytest
 
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.gate.limits import Limits
-from tfaudit.audit.operating_points import operating_points
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.study.variants import Pruned
 
 LEVELS = tuple(Pruned(sparsity) for sparsity in (0.3, 0.5, 0.7, 0.9))

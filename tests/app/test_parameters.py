@@ -7,8 +7,8 @@ from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.studies import WRITERS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.choices import PARAMETERS
-from tfaudit.audit.gate.limits import FLAGS
-from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.audits.gate.limits import FLAGS
+from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.ratings.answers import open_answers
 
 IMAGE = {"variant", "image"}

@@ -21,7 +21,7 @@ from tfaudit.app import viewer
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.viewer import PAGES
 from tfaudit.app.wording import worded
-from tfaudit.audit.distortion.recall_distortion import distortion
+from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned

@@ -1,7 +1,7 @@
 """Sections of a report by key, and cells of their tables by heading."""
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.report.sections.order import study_sections
+from tfaudit.outlets.sections.order import study_sections
 
 
 def sections_of(store, **options):

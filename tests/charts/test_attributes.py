@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from tests.builders.populations import population
-from tfaudit.audit.attributes import attributes
-from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.survey.questions import QUESTIONS
-from tfaudit.audit.survey.sample import survey_sample
-from tfaudit.audit.survey.survey import survey
+from tfaudit.audits.attributes.attributes import attributes
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.survey.questions import QUESTIONS
+from tfaudit.audits.survey.sample import survey_sample
+from tfaudit.audits.survey.survey import survey
 from tfaudit.charts.rendering import inline_svg
 
 BEFORE, AFTER = population(1, examples=400), population(2, examples=400, hurt=[3])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.builders.populations import population
-from tfaudit.audit.chance import chance
-from tfaudit.charts.chance import BINS, chance_chart
+from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.chance.chart import BINS, chance_chart
 from tfaudit.charts.rendering import inline_svg
 
 FOUND = chance(population(1), population(2, hurt=[3]), permutations=400)

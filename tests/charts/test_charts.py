@@ -14,10 +14,10 @@ from vl_convert import svg_to_png
 from tests.builders.colour_vision import VISIONS, colour_difference, contrast
 from tests.builders.drawings import texts
 from tests.builders.populations import population
-from tfaudit.audit.classes import class_impact
-from tfaudit.audit.exemplars import exemplars
-from tfaudit.charts.accuracy import accuracy_chart
-from tfaudit.charts.classes import class_impact_chart
+from tfaudit.audits.classes.chart import class_impact_chart
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.summary.chart import accuracy_chart
 from tfaudit.charts.rendering import chart_bytes, inline_svg, require_drawing
 from tfaudit.charts.style import BETTER, GAIN, LOSS, SLATE, WORSE
 from tfaudit.errors import missing_extra

@@ -9,9 +9,9 @@ import pytest
 
 from tests.builders.drawings import texts
 from tests.builders.populations import population
-from tfaudit.audit.corruption.robustness import robustness
-from tfaudit.charts.class_corruptions import class_corruption_chart
-from tfaudit.charts.corruptions import relative_change_chart, severity_chart
+from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
+from tfaudit.audits.robustness.class_chart import class_corruption_chart
+from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.predictions import Predictions
 

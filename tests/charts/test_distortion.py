@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from tests.builders.populations import population
-from tfaudit.audit.distortion.recall_distortion import distortion
-from tfaudit.audit.distortion.slope_tables import level_table
-from tfaudit.audit.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
-from tfaudit.charts.distortion import balance_chart
+from tfaudit.audits.distortion.chart import balance_chart
+from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
+from tfaudit.audits.distortion.slope_tables import level_table
+from tfaudit.audits.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.rendering import inline_svg
-from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.predictions import Predictions
 
 BY = ("method", "level")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tfaudit.audit.factors.regression import factors, factors_glm
+from tfaudit.audits.factors.regression import factors, factors_glm
 from tfaudit.charts.rendering import inline_svg
 
 

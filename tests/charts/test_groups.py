@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from tests.builders.populations import population
-from tfaudit.audit.groups import groups, individual_fits
-from tfaudit.audit.trends import trends
-from tfaudit.charts.groups import individuals_chart, largest_losses_first
+from tfaudit.audits.groups.chart import individuals_chart, largest_losses_first
+from tfaudit.audits.groups.groups import groups, individual_fits
+from tfaudit.audits.trends.trends import trends
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.charts.style import GAIN, LOSS
 

@@ -7,7 +7,7 @@ import pytest
 import vl_convert
 
 from tests.builders.populations import population
-from tfaudit.audit.model_pair import compare
+from tfaudit.audits.model_pair.model_pair import compare
 
 
 def pair(**options):

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 from tests.builders.populations import population
-from tfaudit.audit.classes import class_impact
-from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.prediction_counts import count_predictions
-from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
-from tfaudit.charts.classes import ranked_classes
-from tfaudit.charts.exemplars import difficulty_bars, pie_count_chart
-from tfaudit.charts.predictions import OTHERS, class_recall_chart, confusion_chart, votes_chart
+from tfaudit.audits.classes.chart import ranked_classes
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.classes.selection_chart import CLASS, RANGE, class_choice_chart, range_choice_chart
+from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.prediction_counts.chart import OTHERS, class_recall_chart, confusion_chart, votes_chart
+from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.charts.style import AMBER, GAIN, GREEN, GREY, PLUM, SLATE
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tfaudit.audit.operating_points import operating_points
-from tfaudit.charts.operating_points import operating_points_chart
+from tfaudit.audits.operating_points.chart import operating_points_chart
+from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.charts.rendering import inline_svg
 
 TABLE = pd.DataFrame(

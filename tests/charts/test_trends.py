@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from tfaudit.charts.trends import tilt_chart
+from tfaudit.audits.trends.chart import tilt_chart
 from tfaudit.stats import tilt
 
 

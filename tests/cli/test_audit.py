@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from tests.builders.populations import population
 from tests.builders.studies import make_study
 from tfaudit import InputError, open_store
-from tfaudit.audit.summary import summary
+from tfaudit.audits.summary.summary import summary
 from tfaudit.cli.audit import files_of, repeat_options, variants_of
 from tfaudit.cli.console import app
 

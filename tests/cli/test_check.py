@@ -11,8 +11,8 @@ import pytest
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.populations import population
 from tests.builders.studies import make_study
-from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.cli import main
 from tfaudit.cli.console import out
 from tfaudit.ratings.answers import open_answers

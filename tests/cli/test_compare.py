@@ -10,7 +10,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from tfaudit import open_store, quantize
-from tfaudit.audit.model_pair import compare
+from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.cli.console import out
 from tfaudit.cli.model_predictions import predict_models
 from tfaudit.predictions import Predictions

@@ -29,8 +29,8 @@ def test_what_looks_like_markup_or_controls_a_terminal_is_text(name):
 def test_a_report_and_its_charts_can_be_written_to_paths_that_look_like_markup(tmp_path, monkeypatch, capsys):
     make_study(tmp_path / "study")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tfaudit.report.chart_files.chart_files", lambda chart, forms: dict.fromkeys(forms, b"<svg/>"))
-    monkeypatch.setattr("tfaudit.report.html.inline_svg", lambda chart, description, **size: "<svg></svg>")
+    monkeypatch.setattr("tfaudit.outlets.chart_files.chart_files", lambda chart, forms: dict.fromkeys(forms, b"<svg/>"))
+    monkeypatch.setattr("tfaudit.outlets.html.inline_svg", lambda chart, description, **size: "<svg></svg>")
     monkeypatch.setattr("sys.argv", ["tfaudit", "report", "study", "--charts", "x[/y]", "--out", "[red].html"])
     with pytest.raises(SystemExit) as left:
         main()

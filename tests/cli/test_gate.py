@@ -12,8 +12,8 @@ from PIL import Image
 
 from tests.builders.studies import make_study
 from tfaudit import quantize
-from tfaudit.audit.gate.gate import gate
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.predictions import Predictions
 from tfaudit.store.store import open_store
 

@@ -25,8 +25,8 @@ import pyarrow.parquet as pq
 from tests.builders.replayed_studies import STUDY, replayed_study
 from tests.builders.trials import Ending, command, ending, limit_memory
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.survey.questions import QUESTIONS
-from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.audits.survey.questions import QUESTIONS
+from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.ratings.answers import open_answers
 from tfaudit.store.external import import_predictions
 from tfaudit.store.store import open_store

@@ -34,8 +34,8 @@ from tfaudit.datasets.idx import read_idx
 from tfaudit.datasets.image_files import open_image
 from tfaudit.datasets.image_folder import image_folder_files
 from tfaudit.datasets.labelled_images import labelled_images
+from tfaudit.outlets import html
 from tfaudit.readers.prediction_files import read_predictions
-from tfaudit.report import html
 
 ROWS, CLASSES = 12, 3
 NAMES = ("cat", "dog", "owl")

@@ -19,10 +19,10 @@ import pandas as pd
 import pytest
 
 from tests.builders.populations import population
-from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
-from tfaudit.audit.survey.sample import survey_sample
-from tfaudit.audit.survey.survey import survey
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
+from tfaudit.audits.survey.sample import survey_sample
+from tfaudit.audits.survey.survey import survey
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import Answers, open_answers
 from tfaudit.ratings.database import AnswerFile

@@ -5,10 +5,10 @@ from unittest import mock
 import pytest
 
 from tests.builders.compressible import CLASSES, blobs, classifier
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.datasets.examples import Examples
-from tfaudit.report.html import write_report
+from tfaudit.outlets.html import write_report
 from tfaudit.shipping import candidate_models, candidates, search_report
 from tfaudit.shipping import search as search_module
 from tfaudit.shipping.candidate_models import weights_seal

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.builders.compressible import CLASSES, with_outlier
-from tfaudit.audit.gate.gate import gate
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_files import load_keras

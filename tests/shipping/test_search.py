@@ -11,8 +11,8 @@ import pytest
 
 from tests.builders.compressible import CLASSES, blobs, classifier, normalised
 from tests.builders.studies import make_study
-from tfaudit.audit.gate.gate import gate
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from tfaudit.audit.gate.gate import gate, judge
-from tfaudit.audit.gate.limits import Limits
-from tfaudit.audit.gate.measurements import measure
+from tfaudit.audits.gate.gate import gate, judge
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.gate.measurements import measure
 from tfaudit.predictions import Predictions
 from tfaudit.shipping.shortfall import shortfall
 

@@ -10,7 +10,7 @@ import pytest
 from tests.builders.populations import population
 from tfaudit import InputError, Predictions, Study, Training, open_store
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.report.html import write_report
+from tfaudit.outlets.html import write_report
 from tfaudit.store.external import import_predictions
 from tfaudit.store.files import lock
 from tfaudit.store.store import Missing, Store

@@ -8,17 +8,17 @@ import pandas as pd
 
 from tfaudit.analysis.audits import factor_table, factors_of, pruned_keys
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.distortion.recall_distortion import Distortion
-from tfaudit.audit.distortion.slope_tables import accuracy_table, p_table, variance_table
-from tfaudit.audit.distortion.slope_tests import slope_tests
-from tfaudit.audit.distortion.slopes import slope_frame, slope_means
+from tfaudit.audits.distortion.recall_distortion import Distortion
+from tfaudit.audits.distortion.slope_tables import accuracy_table, p_table, variance_table
+from tfaudit.audits.distortion.slope_tests import slope_tests
+from tfaudit.audits.distortion.slopes import slope_frame, slope_means
 from tfaudit.errors import InputError
 from tfaudit.notebook import html_of
 from tfaudit.study.study import Study
 from tfaudit.study.variants import Pruned
 
 if TYPE_CHECKING:
-    from tfaudit.audit.factors.regression import Factors
+    from tfaudit.audits.factors.regression import Factors
 
 FACTORS = ("study", "dataset", "model", "method", "level")
 

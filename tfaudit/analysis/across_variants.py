@@ -11,12 +11,12 @@ import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.audit.levels.accuracies import Accuracies, accuracies
-from tfaudit.audit.levels.claims import Claims, claims
-from tfaudit.audit.levels.class_counts import ClassCounts, class_counts
-from tfaudit.audit.levels.class_recalls import ClassRecalls, class_recalls
-from tfaudit.audit.levels.difficulty import DifficultyLevels, difficulty_levels
-from tfaudit.audit.levels.remedies import Remedies, remedies
+from tfaudit.audits.accuracies.accuracies import Accuracies, accuracies
+from tfaudit.audits.claims.claims import Claims, claims
+from tfaudit.audits.class_counts.class_counts import ClassCounts, class_counts
+from tfaudit.audits.class_recalls.class_recalls import ClassRecalls, class_recalls
+from tfaudit.audits.difficulty.difficulty import DifficultyLevels, difficulty_levels
+from tfaudit.audits.remedies.remedies import Remedies, remedies
 from tfaudit.errors import listed
 from tfaudit.study.remedies import CLASS
 from tfaudit.study.variants import Pruned, Quantized, Remedied

@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from tfaudit.analysis.study_data import BASELINE, StudyData
-from tfaudit.audit.attributes import Attributes, attributes
-from tfaudit.audit.calibration import Calibration, calibration
-from tfaudit.audit.classes import CENTERINGS, ClassImpact, class_impact
-from tfaudit.audit.corruption.robustness import Robustness, robustness
-from tfaudit.audit.distortion.recall_distortion import Distortion, distortion
-from tfaudit.audit.factors.class_table import class_table
-from tfaudit.audit.gate.measurements import Measurements, measure
-from tfaudit.audit.groups import Groups, groups
-from tfaudit.audit.intersections import Intersections, intersections
-from tfaudit.audit.model_pair import PairComparison, compare
-from tfaudit.audit.negative_flips import NegativeFlips, flip_rates
-from tfaudit.audit.operating_points import trade_offs
-from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
-from tfaudit.audit.summary import VariantAudit, audit_variant
-from tfaudit.audit.trends import Trends, trends
+from tfaudit.audits.attributes.attributes import Attributes, attributes
+from tfaudit.audits.calibration.calibration import Calibration, calibration
+from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, class_impact
+from tfaudit.audits.distortion.recall_distortion import Distortion, distortion
+from tfaudit.audits.factors.class_table import class_table
+from tfaudit.audits.flips.negative_flips import NegativeFlips, flip_rates
+from tfaudit.audits.gate.measurements import Measurements, measure
+from tfaudit.audits.groups.groups import Groups, groups
+from tfaudit.audits.intersections.intersections import Intersections, intersections
+from tfaudit.audits.model_pair.model_pair import PairComparison, compare
+from tfaudit.audits.operating_points.operating_points import trade_offs
+from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
+from tfaudit.audits.robustness.robustness import Robustness, robustness
+from tfaudit.audits.summary.summary import VariantAudit, audit_variant
+from tfaudit.audits.trends.trends import Trends, trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.two_way import LEAST_IMAGES
 from tfaudit.study.variants import Pruned
 
 if TYPE_CHECKING:
-    from tfaudit.audit.factors.regression import Factors
+    from tfaudit.audits.factors.regression import Factors
 
 
 def _populations(data: StudyData, key: str) -> bool:
@@ -300,7 +300,7 @@ def factors_of(table: pd.DataFrame, alpha: float) -> "tuple[Factors, ...]":
 
     With few classes the quartiles are left out.
     """
-    from tfaudit.audit.factors.regression import factors, factors_glm  # loads statsmodels, which takes half a second
+    from tfaudit.audits.factors.regression import factors, factors_glm  # loads statsmodels, which takes half a second
 
     for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
         with contextlib.suppress(InputError):  # collinear covariates, too few rows, separation

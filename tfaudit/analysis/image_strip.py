@@ -8,8 +8,8 @@ import numpy as np
 
 from tfaudit.analysis.stored_images import data_uri, pixels_of, png_of
 from tfaudit.analysis.study_data import BASELINE, StudyData
-from tfaudit.audit.corruption.robustness import Robustness
-from tfaudit.audit.prediction_counts import PredictionCounts
+from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts
+from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.study.conditions import Condition
 

@@ -14,26 +14,26 @@ from tfaudit.analysis.audits import AUDITS, factor_table, factors_of, pruned_key
 from tfaudit.analysis.cache import cached, digest
 from tfaudit.analysis.image_strip import ImageStrip, image_strip, most_lost_image
 from tfaudit.analysis.study_data import BASELINE, StudyData
-from tfaudit.audit.attributes import Attributes
-from tfaudit.audit.chance import Chance
-from tfaudit.audit.classes import CENTERINGS, ClassImpact
-from tfaudit.audit.corruption.robustness import Robustness
-from tfaudit.audit.distortion.recall_distortion import Distortion
-from tfaudit.audit.exemplars import Exemplars
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
-from tfaudit.audit.gate.measurements import Measurements
-from tfaudit.audit.groups import Groups
-from tfaudit.audit.model_pair import PairComparison, compare
-from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
-from tfaudit.audit.study_verdict import StudyVerdict, study_verdict
-from tfaudit.audit.summary import Summary, VariantAudit, summarise
-from tfaudit.audit.trends import Trends
+from tfaudit.audits.attributes.attributes import Attributes
+from tfaudit.audits.chance.chance import Chance
+from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact
+from tfaudit.audits.distortion.recall_distortion import Distortion
+from tfaudit.audits.exemplars.exemplars import Exemplars
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.measurements import Measurements
+from tfaudit.audits.groups.groups import Groups
+from tfaudit.audits.model_pair.model_pair import PairComparison, compare
+from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
+from tfaudit.audits.robustness.robustness import Robustness
+from tfaudit.audits.summary.summary import Summary, VariantAudit, summarise
+from tfaudit.audits.trends.trends import Trends
+from tfaudit.audits.verdict.study_verdict import StudyVerdict, study_verdict
 from tfaudit.errors import InputError, listed, require
 from tfaudit.store.store import Missing, Store
 from tfaudit.study.conditions import Condition
 
 if TYPE_CHECKING:
-    from tfaudit.audit.factors.regression import Factors
+    from tfaudit.audits.factors.regression import Factors
 
 FACTS = ("sparsity", "bytes", "gzipped_bytes")
 """Facts of a member's record whose means the table of the study shows."""
@@ -199,7 +199,7 @@ class StudyAudit:
         """Return the regressions of class accuracy, [P]; () with fewer than three sparsities or too few classes."""
         if not (keys := pruned_keys(self.data)):
             return ()
-        from tfaudit.audit.factors.regression import Factors  # loads statsmodels
+        from tfaudit.audits.factors.regression import Factors  # loads statsmodels
 
         inputs, kind = [self.data.fingerprints.classes, self.data.alpha], tuple[Factors, ...]
 

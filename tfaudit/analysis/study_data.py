@@ -13,7 +13,7 @@ import pandas as pd
 from tfaudit.analysis.cache import digest
 from tfaudit.analysis.fingerprints import Fingerprints
 from tfaudit.analysis.stored_images import can_be_measured, image_properties, preview_of
-from tfaudit.audit.attributes import MANY
+from tfaudit.audits.attributes.attributes import MANY
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.store import parquet

@@ -97,15 +97,15 @@ def audit(
     import pandas as pd
 
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.audit.gate.measurements import measure
-    from tfaudit.audit.model_pair import compare
-    from tfaudit.audit.study_verdict import study_verdict
-    from tfaudit.audit.summary import summary
+    from tfaudit.audits.gate.measurements import measure
+    from tfaudit.audits.model_pair.model_pair import compare
+    from tfaudit.audits.summary.summary import summary
+    from tfaudit.audits.verdict.study_verdict import study_verdict
     from tfaudit.cli.report import show, show_tables
+    from tfaudit.outlets.gate_tables import first_screen
+    from tfaudit.outlets.pair_tables import pair_tables
+    from tfaudit.outlets.summary_table import terminal_table
     from tfaudit.readers.prediction_files import read_groups, read_populations
-    from tfaudit.report.gate_tables import first_screen
-    from tfaudit.report.pair_tables import pair_tables
-    from tfaudit.report.summary_table import terminal_table
     from tfaudit.store.external import import_predictions
     from tfaudit.store.store import open_store
 

@@ -25,7 +25,7 @@ from tfaudit.cli.console import (
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
-    from tfaudit.audit.model_pair import PairComparison
+    from tfaudit.audits.model_pair.model_pair import PairComparison
     from tfaudit.cli.model_predictions import ModelPredictions
 
 
@@ -57,11 +57,11 @@ def compare(
     csv: Annotated[Path | None, option("Write the table of all classes here.")] = None,
 ) -> None:
     """Show what compressed models lose: overall, per class and per image."""
-    from tfaudit.audit.gate.checks import not_above_chance
-    from tfaudit.audit.gate.measurements import accuracy_by_chance
-    from tfaudit.audit.model_pair import compare as compare_pair
+    from tfaudit.audits.gate.checks import not_above_chance
+    from tfaudit.audits.gate.measurements import accuracy_by_chance
+    from tfaudit.audits.model_pair.model_pair import compare as compare_pair
     from tfaudit.cli.model_predictions import predict_models
-    from tfaudit.report.pair_tables import pair_tables
+    from tfaudit.outlets.pair_tables import pair_tables
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     images: Any = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
@@ -89,7 +89,7 @@ def compare(
 def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
     import pandas as pd
 
-    from tfaudit.report.csv_files import csv_bytes
+    from tfaudit.outlets.csv_files import csv_bytes
     from tfaudit.store.files import write_whole
 
     table = pd.concat([pair.frame().assign(model=name) for name, pair in pairs.items()])

@@ -155,7 +155,7 @@ def _read(
 
 
 def _show(found: SmallestFile, *, trained: bool) -> None:
-    from tfaudit.report.gate_tables import verdict_table
+    from tfaudit.outlets.gate_tables import verdict_table
 
     directory, (selection, held_out) = found.directory, found.examples
     out.print(f"\nCandidates on the {selection:,} examples of the selection part, the smallest first:\n")
@@ -182,7 +182,7 @@ def _show(found: SmallestFile, *, trained: bool) -> None:
 
 
 def _table(found: SmallestFile) -> Table:
-    from tfaudit.report.gate_tables import outcome_mark
+    from tfaudit.outlets.gate_tables import outcome_mark
     from tfaudit.shipping.smallest_file import NOT_TRIED
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left")

@@ -20,7 +20,7 @@ def export(
 ) -> None:
     """Write the images whose prediction changes (PIEs), with predictions, votes and groups, for other tools."""
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.report.exports import fiftyone_files, table_files, write_files
+    from tfaudit.outlets.exports import fiftyone_files, table_files, write_files
     from tfaudit.store.store import open_store
 
     chosen = [form for form, wanted in (("csv", csv), ("parquet", parquet), ("fiftyone", fiftyone)) if wanted]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.audit.gate.limits import FLAGS, QUANTITIES
+from tfaudit.audits.gate.limits import FLAGS, QUANTITIES
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import add_to_step_summary, app, err, out
 from tfaudit.cli.gate_limits import flag_of, read_limits
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
-    from tfaudit.audit.gate.gate import Verdict
+    from tfaudit.audits.gate.gate import Verdict
 
 SOURCE, MODELS, FILES, LIMITS = "What to judge", "Models and --data", "Predictions and --labels", "Limits"
 FILES_TO_WRITE = "Files to write; - is standard output, and what people read goes to standard error"
@@ -83,7 +83,7 @@ def gate(
     A loss passes where its whole interval lies below the limit, and fails where it lies above. Otherwise the gate says
     how many images or members would decide; in JUnit XML that is an error.
     """
-    from tfaudit.audit.gate.gate import gate as judge
+    from tfaudit.audits.gate.gate import gate as judge
     from tfaudit.cli.gate_sources import from_files, from_models, from_study
 
     require(allow_missing >= 0, "allow_missing", allow_missing, "0 or more")
@@ -143,11 +143,11 @@ app.command(cls=MultiwordCommand)(gate)
 
 def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
     """Print and write the verdicts, the gravest first; return the exit code."""
-    from tfaudit.audit.gate.checks import OUTCOMES
-    from tfaudit.audit.ties import joined_notes
-    from tfaudit.report.gate_files import json_verdicts, junit_verdicts
-    from tfaudit.report.gate_tables import verdict_table
-    from tfaudit.report.markdown import gate_markdown
+    from tfaudit.audits.gate.checks import OUTCOMES
+    from tfaudit.audits.ties import joined_notes
+    from tfaudit.outlets.gate_files import json_verdicts, junit_verdicts
+    from tfaudit.outlets.gate_tables import verdict_table
+    from tfaudit.outlets.markdown import gate_markdown
     from tfaudit.store.files import write_whole
 
     console = err if STDOUT in files.values() else out

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.cli.console import option
 from tfaudit.errors import InputError, one_line
 

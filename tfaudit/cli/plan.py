@@ -13,7 +13,7 @@ from tfaudit.cli.console import Alpha, app, option, out
 from tfaudit.errors import require
 
 if TYPE_CHECKING:
-    from tfaudit.audit.planning import Plan
+    from tfaudit.audits.planning.planning import Plan
 
 GUESSES = "Guesses where there is no pilot"
 
@@ -46,8 +46,8 @@ def plan(
     alpha: Alpha = 0.05,
 ) -> None:
     """Plan a study: how precisely its members and images will tell the change of a class."""
-    from tfaudit.audit.planning import IMAGES, MEMBERS, guessed_spread, pilot_spread
-    from tfaudit.audit.planning import plan as plan_study
+    from tfaudit.audits.planning.planning import IMAGES, MEMBERS, guessed_spread, pilot_spread
+    from tfaudit.audits.planning.planning import plan as plan_study
 
     shown = members or MEMBERS
     if pilot is None:

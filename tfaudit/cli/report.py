@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.cli.console import Alpha, IdColumn, Permutations, app, err, option, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError
@@ -55,9 +55,9 @@ def report(
     (directory,) = directories
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.charts.rendering import require_drawing
+    from tfaudit.outlets.chart_files import save_charts
     from tfaudit.readers.prediction_files import read_columns
     from tfaudit.readers.sources import open_table
-    from tfaudit.report.chart_files import save_charts
     from tfaudit.store.store import open_store
 
     if charts:
@@ -71,7 +71,7 @@ def report(
     study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations, groups=added, answers=ratings)
     show(study_audit, limits, path=out_file)
     if markdown:
-        from tfaudit.report.markdown import model_card, study_markdown
+        from tfaudit.outlets.markdown import model_card, study_markdown
         from tfaudit.store.files import write_whole
 
         write_whole(markdown, (model_card if card else study_markdown)(study_audit, limits).encode())
@@ -87,7 +87,7 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
 
     from tfaudit.analysis.across_studies import across_studies
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.report.studies import studies_sections, write_studies
+    from tfaudit.outlets.studies import studies_sections, write_studies
     from tfaudit.store.store import open_store
 
     audits = [StudyAudit.read(open_store(directory), alpha=alpha, permutations=0) for directory in directories]
@@ -109,7 +109,7 @@ def show(
     study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS, *, table: bool = True, path: Path | None = None
 ) -> None:
     """Prepare the audits, print the verdict and the table if `table`, and write the report, to `path` or the study."""
-    from tfaudit.report.html import write_report
+    from tfaudit.outlets.html import write_report
 
     with err.status("Auditing") as status:
         study_audit.prepare(lambda share, message: status.update(message))
@@ -120,8 +120,8 @@ def show(
 
 def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
     """Print the verdict on a study and its table."""
-    from tfaudit.report.gate_tables import first_screen
-    from tfaudit.report.summary_table import terminal_table
+    from tfaudit.outlets.gate_tables import first_screen
+    from tfaudit.outlets.summary_table import terminal_table
 
     if study_audit.data.compressed_keys:
         out.print(first_screen(study_audit.verdict(limits)))
@@ -134,7 +134,7 @@ def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
 
 def _show_pairs(study_audit: StudyAudit) -> None:
     """Print the table of `tfaudit compare`: single models have no tests between populations."""
-    from tfaudit.report.pair_tables import pair_tables
+    from tfaudit.outlets.pair_tables import pair_tables
 
     summary, titles = study_audit.summary, study_audit.data.titles
     pairs = {titles[key]: study_audit.model_pair(key) for key in study_audit.data.compressed_keys}

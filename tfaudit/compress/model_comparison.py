@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfaudit.audit.classes import MARGIN_PP
-from tfaudit.audit.gate.gate import Verdict, gate
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
-from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.audits.classes.classes import MARGIN_PP
+from tfaudit.audits.gate.gate import Verdict, gate
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.compress.input_range import SEVERAL
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.model_files import weight_bytes

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import rich.progress
 
-from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.errors import InputError, listed, require

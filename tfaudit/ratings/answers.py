@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from tfaudit.audit.survey.image_labels import image_labels
-from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
+from tfaudit.audits.survey.image_labels import image_labels
+from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError, require
 from tfaudit.ratings.checksums import participant_damage, seal_participant, seal_study, study_damage
 from tfaudit.ratings.database import AnswerFile
 from tfaudit.ratings.names import folded_name, rater_name
 
 if TYPE_CHECKING:
-    from tfaudit.audit.survey.sample import SurveySample
+    from tfaudit.audits.survey.sample import SurveySample
 
 _KEYS = tuple(question.key for question in QUESTIONS)
 _LABELS = ["label_1", "label_2", "label_3"]

@@ -14,11 +14,11 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.gate.checks import FAIL, PASS
-from tfaudit.audit.gate.gate import Verdict, gate, judge
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
-from tfaudit.audit.gate.measurements import Measurements, measure
-from tfaudit.audit.study_verdict import study_verdict
+from tfaudit.audits.gate.checks import FAIL, PASS
+from tfaudit.audits.gate.gate import Verdict, gate, judge
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.measurements import Measurements, measure
+from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.gate.checks import PASS
+from tfaudit.audits.gate.checks import PASS
+from tfaudit.outlets.csv_files import csv_bytes
+from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
 from tfaudit.predictions import Predictions
-from tfaudit.report.csv_files import csv_bytes
-from tfaudit.report.html import write_report
 from tfaudit.shipping.search_data import Parts
 from tfaudit.shipping.search_folder import SearchFolder
 from tfaudit.shipping.search_settings import SearchSettings

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from typing import Any
 
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.errors import require
 from tfaudit.study.training import Training
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import pandas as pd
 from scipy import special
 
-from tfaudit.audit.gate.checks import PASS
-from tfaudit.audit.gate.gate import Verdict
-from tfaudit.audit.gate.limits import quantity_of
-from tfaudit.audit.gate.measurements import Measurements
-from tfaudit.audit.planning import POWER, pilot_spread
+from tfaudit.audits.gate.checks import PASS
+from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.gate.limits import quantity_of
+from tfaudit.audits.gate.measurements import Measurements
+from tfaudit.audits.planning.planning import POWER, pilot_spread
 from tfaudit.errors import InputError
 from tfaudit.names import class_in_words
 

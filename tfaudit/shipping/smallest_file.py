@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tfaudit.audit.gate.checks import PASS
-from tfaudit.audit.gate.gate import Verdict
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audits.gate.checks import PASS
+from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.notebook import html_of
-from tfaudit.report.gate_files import json_verdicts
+from tfaudit.outlets.gate_files import json_verdicts
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -106,7 +106,7 @@ class SmallestFile:
 
     def chart(self) -> Drawing:
         """Draw the size of every candidate that was tried against the change of its worst class."""
-        from tfaudit.charts.candidates import candidates_chart
+        from tfaudit.audits.gate.candidates_chart import candidates_chart
 
         return candidates_chart(self.table, self.limits.worst_class_drop_pp)
 

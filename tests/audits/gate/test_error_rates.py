@@ -1,0 +1,98 @@
+"""Both errors of the gate on simulated studies of a known true loss: new images and new members in every study."""
+
+import os
+
+import numpy as np
+import pytest
+
+from tfaudit.audits.gate import measurements
+from tfaudit.audits.gate.gate import judge
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.gate.measurements import measure
+from tfaudit.predictions import Predictions
+
+STUDIES = int(os.environ.get("TFAUDIT_TRIALS", "200"))
+"""More make the tests sharper: TFAUDIT_TRIALS=1000 takes some minutes."""
+
+
+def studies_of(members):
+    """A third of the studies for single models, whose intervals are found by a search."""
+    return STUDIES if members > 1 else STUDIES // 3
+
+
+def most(share, members):
+    """A share of the studies and its noise, which chance exceeds in 1 of 100 tests."""
+    return share + 2.4 * np.sqrt(share * (1 - share) / studies_of(members))
+
+
+def study(rng, members, images, *, paired, loss, classes=1):
+    """Heterogeneous images, members of different skill; the truth loses exactly `loss`, a share, in every class.
+
+    A compressed member keeps nine of ten answers of its parent where paired. Single models are all of one skill: what
+    the gate says of them holds for these models, and not for others that are trained alike.
+    """
+    labels = np.arange(images * classes) % classes
+    difficulty = rng.beta(3.2, 0.8, len(labels))  # mean .8
+
+    def right(skill):
+        return rng.random((members, len(labels))) < difficulty * skill
+
+    skills = [rng.uniform(0.95, 1, (members, 1)) if members > 1 else 0.975 for _ in range(2)]
+    before = right(skills[0])
+    after = np.where(rng.random(before.shape) < 0.9, before, right(skills[0])) if paired else right(skills[1])
+    after = after & (rng.random(before.shape) >= loss / (0.8 * 0.975))
+    sides = (np.where(side, labels, classes) for side in (before, after))
+    return [Predictions.from_top1(labels, side, class_names=range(classes + 1)) for side in sides]
+
+
+def rates(members, images, limits, *, paired, loss, classes=1, studies=None):
+    """The shares of studies that pass and that fail."""
+    rng = np.random.default_rng(11)
+    outcomes = []
+    for _ in range(studies or studies_of(members)):
+        measured = measure(*study(rng, members, images, paired=paired, loss=loss, classes=classes), paired=paired)
+        outcomes.append(judge(measured, limits).outcome)
+    return np.mean(np.array(outcomes) == "pass"), np.mean(np.array(outcomes) == "fail")
+
+
+@pytest.fixture(autouse=True)
+def without_bootstrap(monkeypatch):
+    """The slope is not judged here; its bootstrap takes most of the time."""
+    monkeypatch.setattr(measurements, "RESAMPLES", 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize(("members", "images"), [(1, 400), (2, 400), (5, 400), (5, 60)])
+def test_at_a_loss_of_exactly_the_limit_neither_error_exceeds_its_level(members, images, paired):
+    passed, failed = rates(members, images, Limits(overall_drop_pp=4), paired=paired, loss=0.04)
+    assert passed <= most(0.025, members)
+    assert failed <= most(0.025, members)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("members", "paired"), [(1, True), (5, True), (5, False)])
+def test_a_loss_just_below_the_limit_seldom_fails(members, paired):
+    """A true .9 against a limit of 1 failed 35 % of the studies where any certain loss with a value above it did."""
+    _, failed = rates(members, 2000, Limits(overall_drop_pp=1), paired=paired, loss=0.009)
+    assert failed <= most(0.025, members)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("members", [1, 5])
+def test_the_limit_of_the_worst_class_holds_for_all_classes_at_once(members):
+    """Ten classes at the limit: any failure is an error, and so is a pass of all of them."""
+    limits = Limits(worst_class_drop_pp=4)
+    passed, failed = rates(members, 200, limits, paired=True, loss=0.04, classes=10)
+    assert passed == 0
+    assert failed <= most(0.05, members)
+
+
+@pytest.mark.slow
+def test_more_images_and_members_decide():
+    """Power: where the truth is far from the limit, both verdicts are found, and more often with more data."""
+    limits = Limits(overall_drop_pp=4)
+    for loss, decided in ((0.0, 0), (0.10, 1)):
+        found = [rates(*size, limits, paired=True, loss=loss, studies=60)[decided] for size in ((2, 100), (5, 1000))]
+        assert found[0] < found[1]
+        assert found[1] > 0.9

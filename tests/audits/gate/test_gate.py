@@ -1,0 +1,415 @@
+"""The gate: its rule, its calibration, what it says where it cannot tell, one pair and populations."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from typer.main import get_command
+
+from tests.builders.populations import population
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.classes.epoch_metrics import intensification
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.gate.gate import Verdict, gate
+from tfaudit.audits.gate.limits import QUANTITIES, Limits
+from tfaudit.audits.gate.measurements import measure
+from tfaudit.cli import app
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+from tfaudit.stats.contingency import paired_interval
+from tfaudit.stats.two_way import group_changes
+
+EVERY = Limits(
+    overall_drop_pp=1,
+    worst_class_drop_pp=3,
+    harmed_share=0.1,
+    flips=0.05,
+    negative_flips=0.03,
+    intensification=1.2,
+    size_bytes=1000,
+    size_ratio=0.5,
+)
+
+
+def pair(*classes, names=None):
+    """One model and one compressed model; each class is (examples, lost, won), half of the others right in both."""
+    labels, before, after = [], [], []
+    other = len(classes)
+    for c, (examples, lost, won) in enumerate(classes):
+        both = (examples - lost - won + 1) // 2
+        right_before = np.arange(examples) < lost + both
+        right_after = (np.arange(examples) >= lost) & (np.arange(examples) < lost + both + won)
+        labels += [c] * examples
+        before += list(np.where(right_before, c, other))
+        after += list(np.where(right_after, c, other))
+    names = names or [*(f"class {c}" for c in range(other)), "none of them"]
+    return tuple(Predictions.from_top1(labels, answers, class_names=names) for answers in (before, after))
+
+
+def only(verdict, name):
+    (check,) = (check for check in verdict.checks if check.name == name)
+    return check
+
+
+def trained(rng, labels, accuracy, members=1):
+    right = rng.random((members, len(labels))) < accuracy
+    return Predictions.from_top1(labels, np.where(right, labels, labels.max() + 1))
+
+
+@pytest.mark.parametrize(
+    ("counts", "limit", "outcome"),
+    [
+        ((1000, 60, 10), 2, "fail"),  # 5 points, at least 3.4
+        ((1000, 40, 10), 2, "cannot judge"),  # 3 points, but perhaps 1.6
+        ((1000, 40, 10), 5, "pass"),  # at most 4.5
+        ((10_000, 10, 10), 0.5, "pass"),
+        ((100, 1, 1), 2, "cannot judge"),
+        ((5, 0, 0), 2, "cannot judge"),
+        ((5, 5, 0), 50, "cannot judge"),  # all lost, and yet few
+        ((40, 40, 0), 50, "fail"),
+    ],
+)
+def test_the_rule_for_drops(counts, limit, outcome):
+    examples, lost, won = counts
+    check = only(gate(*pair(counts), Limits(overall_drop_pp=limit)), "overall_drop_pp")
+    assert check.outcome == outcome
+    assert check.value == pytest.approx(100 * (lost - won) / examples)
+    low, high = paired_interval([lost], [won], [examples])
+    assert (check.low, check.high) == pytest.approx((-100 * high[0], -100 * low[0]))
+    assert (outcome == "fail") == (check.low > limit)
+    assert (outcome == "pass") == (check.high < limit)
+
+
+@pytest.mark.parametrize(("counts", "limit"), [((100, 1, 1), 2), ((100, 12, 2), 5), ((400, 0, 0), 0.5)])
+def test_the_images_that_would_decide_do(counts, limit):
+    check = only(gate(*pair(counts), Limits(overall_drop_pp=limit)), "overall_drop_pp")
+    assert check.outcome == "cannot judge"
+    assert f"{counts[0]} images do not decide on the limit of {limit:g}; about " in check.sentence
+    printed = int(check.sentence.split("about ")[1].split(" images")[0].replace(",", ""))
+    assert check.images <= printed < 1.1 * check.images  # rounded up to two digits
+    for factor, decided in ((0.9, False), (1.02, True)):
+        scaled = [round(factor * check.images / counts[0] * count) for count in counts]
+        outcome = only(gate(*pair(tuple(scaled)), Limits(overall_drop_pp=limit)), "overall_drop_pp").outcome
+        assert (outcome in ("pass", "fail")) == decided
+
+
+def test_a_loss_of_exactly_the_limit_is_never_decided():
+    check = only(gate(*pair((1000, 40, 10)), Limits(overall_drop_pp=3)), "overall_drop_pp")
+    assert (check.outcome, check.images, check.members) == ("cannot judge", 0, 0)
+    assert check.sentence.endswith("no number of images would decide, if this is the loss.")
+
+
+def test_worst_class_names_those_that_fail():
+    before, after = pair((1000, 5, 5), (1000, 90, 10), (1000, 60, 10), (20, 2, 0))
+    verdict = gate(before, after, Limits(worst_class_drop_pp=2))
+    check = only(verdict, "worst_class_drop_pp")
+    assert (check.outcome, check.value) == ("fail", 8.0)
+    assert "recall of class 1 falls by 8.00" in check.sentence
+    assert "2 of 5 classes fail: class 1, class 2." in check.sentence
+    table = verdict.classes.set_index("class")
+    assert list(table["outcome"]) == ["pass", "fail", "fail", "cannot judge", "cannot judge"]
+    assert table.loc["class 3", "drop_pp"] == 10  # larger, but two of 20 examples are chance
+    assert table.loc["class 2", "p_holm"] > 0
+
+
+def test_failing_is_corrected_for_many_classes():
+    """One class loses 16 of 100 and gains none: at least 9 alone, at least 7 in an interval for all of 40 classes."""
+    alone = gate(*pair((100, 16, 0)), Limits(worst_class_drop_pp=8))
+    among = gate(*pair((100, 16, 0), *[(100, 0, 0)] * 39), Limits(worst_class_drop_pp=8))
+    assert only(alone, "worst_class_drop_pp").outcome == "fail"
+    assert only(among, "worst_class_drop_pp").outcome == "cannot judge"
+    _, high = paired_interval([16], [0], [100], confidence=1 - 0.05 / 40)
+    assert among.classes["sure_low_pp"][0] == pytest.approx(-100 * high[0])
+    assert alone.classes["low_pp"][0] == alone.classes["sure_low_pp"][0]
+
+
+def test_a_class_without_examples_cannot_be_judged():
+    before, after = pair((20_000, 10, 10))  # and the class that is answered where both are wrong
+    check = only(gate(before, after, Limits(worst_class_drop_pp=5)), "worst_class_drop_pp")
+    assert check.outcome == "cannot judge"
+    assert check.sentence.startswith("The recall of none of them is unknown: no test images.")
+    assert "1 of 2 classes cannot be judged: none of them." in check.sentence
+
+
+def test_flips_of_a_pair_are_judged_by_the_exact_interval():
+    before, after = pair((200, 12, 6))
+    for name, count in (("flips", 18), ("negative_flips", 12)):
+        low, high = stats.binomtest(count, 200).proportion_ci()
+        for limit, outcome in ((low - 1e-6, "fail"), (low + 1e-6, "cannot judge"), (high + 1e-6, "pass")):
+            (check,) = gate(before, after, Limits.from_mapping({name: limit})).checks
+            assert (check.value, check.outcome) == (count / 200, outcome)
+            assert (check.low, check.high) == pytest.approx((low, high))
+    same = gate(before, before, Limits(flips=0.01)).checks[0]
+    assert (same.low, same.high) == pytest.approx(tuple(stats.binomtest(0, 200).proportion_ci()))
+    other = Predictions.from_top1(before.labels, 1 - before.top1, class_names=before.class_names)
+    assert gate(before, other, Limits(flips=0.9)).checks[0].high == 1
+
+
+def test_sizes():
+    before, after = pair((200, 0, 0))
+    verdict = gate(before, after, Limits(size_bytes=1000, size_ratio=0.25), sizes=(4000, 1001))
+    assert [c.outcome for c in verdict.checks] == ["fail", "fail"]
+    assert gate(before, after, Limits(size_bytes=1001, size_ratio=0.26), sizes=(4000, 1001)).exit_code == 0
+    for sizes in (None, (0, 5)):
+        with pytest.raises(InputError, match=r"sizes: got .*, expected the bytes of both .*size_ratio is limited"):
+            gate(before, after, Limits(size_ratio=0.5), sizes=sizes)
+
+
+def test_harmed_share():
+    classes = [(1000, 60, 5), *[(1000, 5, 5)] * 8]
+    names = [f"class {c}" for c in range(10)]
+    before, after = pair(*classes, (1000, 0, 0), names=[*names, "none"])
+    check = only(gate(before, after, Limits(harmed_share=0.05)), "harmed_share")
+    assert (check.outcome, check.value) == ("fail", pytest.approx(1 / 11))
+    assert "1 of 11 classes lost recall, limit 5 %: class 0." in check.sentence
+    assert only(gate(before, after, Limits(harmed_share=0.2)), "harmed_share").outcome == "pass"  # one has no images
+    few = only(gate(*pair(*[(8, 0, 0)] * 9), Limits(harmed_share=0.2)), "harmed_share")
+    assert few.outcome == "cannot judge"
+    assert "In 10 more a loss of 10 points cannot be excluded." in few.sentence
+
+
+def test_intensification_of_a_pair():
+    rng = np.random.default_rng(3)
+    labels = np.repeat(np.arange(4), 500)
+    before = trained(rng, labels, np.array([0.95, 0.85, 0.8, 0.7])[labels])
+    after = trained(rng, labels, np.array([0.9, 0.7, 0.6, 0.4])[labels])
+    check = only(gate(before, after, Limits(intensification=1.5)), "intensification")
+    assert check.value == pytest.approx(intensification(labels, after.top1[0], before.top1[0]))
+    assert check.outcome == "fail"
+    assert check.low > 1.5
+    slopes = []
+    for _ in range(300):  # the same bootstrap, example by example
+        rows = np.concatenate([rng.choice(np.flatnonzero(labels == c), 500) for c in range(4)])
+        slopes.append(intensification(labels[rows], after.top1[0][rows], before.top1[0][rows]))
+    np.testing.assert_allclose([check.low, check.high], np.quantile(slopes, [0.025, 0.975]), rtol=0.08)
+    assert gate(before, after, Limits(intensification=1.5)).checks == (check,)  # seeded
+    assert gate(before, before, Limits(intensification=1.5)).outcome == "pass"
+    few = Predictions.from_top1([0, 1] * 5, [0, 1] * 5), Predictions.from_top1([0, 1] * 5, [0, 0] * 5)
+    check = only(gate(*few, Limits(intensification=1.5)), "intensification")
+    assert (check.outcome, check.sentence) == ("cannot judge", "Intensification is undefined.")
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_populations_are_judged_by_the_intervals_of_class_impact(paired):
+    before, after = population(1), population(2, hurt=[3])
+    verdict = gate(before, after, EVERY, sizes=(100, 90), paired=paired)
+    impact = class_impact(before, after, paired)
+    frame = impact.frame()
+    np.testing.assert_allclose(verdict.classes["drop_pp"], -frame["change_pp"])
+    np.testing.assert_allclose(verdict.classes["low_pp"], -frame["change_high_pp"])
+    np.testing.assert_allclose(verdict.classes["high_pp"], -frame["change_low_pp"])
+    np.testing.assert_allclose(verdict.classes["p_holm"], frame["change_p_holm"])
+    for_all = impact.changes.absolute.interval(1 - 0.05 / 5)[1]
+    np.testing.assert_allclose(verdict.classes["sure_low_pp"], -100 * for_all)
+    assert verdict.classes["outcome"][3] == "fail"
+    assert only(verdict, "harmed_share").value == (frame["verdict"] == "lost recall").mean() == 0.2
+    assert only(verdict, "size_ratio").outcome == "fail"
+    assert only(verdict, "flips").value == pytest.approx(exemplars(before, after).probability.mean())
+    members = zip(before.correct(), after.correct(), strict=True)
+    every = [(a, b) for a in before.correct() for b in after.correct()]
+    lost = only(verdict, "negative_flips")
+    assert lost.value == pytest.approx(np.mean([a > b for a, b in (members if paired else every)]))
+    assert lost.low < lost.value < lost.high
+    assert ("Two baseline models differ so on" in lost.sentence) is not paired
+    assert "of the majority predictions change" in only(verdict, "flips").sentence
+    assert verdict.members == (6, 6)
+    everything = group_changes(before.correct(), after.correct(), 0 * before.labels, 1, paired=paired)
+    low, high = everything.absolute.interval()
+    check = only(verdict, "overall_drop_pp")
+    assert (check.low, check.high) == pytest.approx((-100 * high[0], -100 * low[0]))
+
+
+def test_members_made_from_one_another_are_compared_as_pairs():
+    """Members differ much, each loses the same three of its right answers: unpaired it drowns, the pairing finds it."""
+    rng = np.random.default_rng(0)
+    labels = np.zeros(1000, int)
+    before = [(rng.random(1000) < share).astype(int) ^ 1 for share in (0.5, 0.6, 0.7, 0.8)]
+    after = [row.copy() for row in before]
+    for lost, row in zip((29, 30, 31, 30), after, strict=True):
+        row[np.flatnonzero(row == 0)[:lost]] = 1
+    populations = [Predictions.from_top1(labels, rows) for rows in (before, after)]
+    limits = Limits(overall_drop_pp=1)
+    check = only(gate(*populations, limits), "overall_drop_pp")
+    assert check.outcome == "cannot judge"
+    assert "1,000 images and 4 and 4 members do not decide" in check.sentence
+    check = only(gate(*populations, limits, paired=True), "overall_drop_pp")
+    assert (check.outcome, check.value) == ("fail", 3.0)
+    children = Predictions(labels, populations[1].ranked, parents=range(4))  # as a study's store says it
+    assert only(gate(populations[0], children, limits), "overall_drop_pp") == check
+    strangers = Predictions(labels, populations[1].ranked, members="abcd")
+    with pytest.raises(InputError, match="paired: got members made from a, b, c, d, expected some of"):
+        gate(populations[0], strangers, limits, paired=True)
+    check = only(gate(populations[0], strangers, Limits(intensification=2)), "intensification")
+    assert check.outcome == "cannot judge"
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_design_that_would_decide_does(paired):
+    """Twice what few images and members ask for is enough, whatever those estimated."""
+    few = only(gate(*shifted(40, 3, paired), Limits(overall_drop_pp=6), paired=paired), "overall_drop_pp")
+    assert few.outcome == "cannot judge"
+    enough = shifted(2 * few.images, 2 * few.members, paired)
+    assert only(gate(*enough, Limits(overall_drop_pp=6), paired=paired), "overall_drop_pp").outcome == "pass"
+
+
+def shifted(images, members, paired):
+    """Populations of right-or-wrong answers on heterogeneous images, without any true loss."""
+    rng = np.random.default_rng(5)
+    evidence = rng.normal(1, 1, images) + rng.normal(0, 0.1, members)[:, None]
+    sides = [evidence, evidence if paired else rng.permutation(evidence)]
+    wrong = [(side + rng.normal(0, 0.3, (members, images)) < 0).astype(int) for side in sides]
+    return [Predictions.from_top1(np.zeros(images, int), rows) for rows in wrong]
+
+
+@settings(max_examples=4)
+@given(st.permutations(range(200)))
+def test_order_of_examples_plays_no_part(order):
+    before, after = population(1, members=1), population(2, members=1, hurt=[3])
+    shuffled = [Predictions(p.labels[order], p.ranked[:, order]) for p in (before, after)]
+    verdict = gate(before, after, EVERY, sizes=(100, 40))
+    again = gate(*shuffled, EVERY, sizes=(100, 40))
+    pd.testing.assert_frame_equal(again.frame(), verdict.frame())
+
+
+def test_outcomes_and_exit_codes():
+    before, after = pair((100, 4, 1))
+    assert gate(before, before, Limits(flips=0.1)).exit_code == 0
+    undecided = gate(before, after, Limits(flips=1, overall_drop_pp=2))
+    assert (undecided.outcome, undecided.exit_code) == ("cannot judge", 2)
+    failed = gate(before, after, Limits(negative_flips=0, overall_drop_pp=2, flips=1))
+    assert (failed.outcome, failed.exit_code) == ("fail", 1)
+    assert list(failed.frame()["outcome"]) == ["fail", "cannot judge", "pass"]
+
+
+def test_summary_is_plain():
+    before, after = pair((100, 4, 1))
+    counts = gate(before, after, EVERY, sizes=(2000, 900)).summary()
+    assert json.loads(json.dumps(counts, allow_nan=False)) == counts
+    assert len(counts["checks"]) == 8
+    assert counts["classes"][1]["drop_pp"] is None
+    assert gate(before, after, Limits(flips=0.5)).summary()["classes"] == []
+
+
+def test_a_limit_of_no_drop_fails_only_what_is_sure():
+    limits = Limits(overall_drop_pp=0, worst_class_drop_pp=0)
+    assert gate(*pair((1000, 40, 10)), limits).outcome == "fail"
+    assert gate(*pair((1000, 0, 0)), limits).outcome == "cannot judge"
+    same = population(1)
+    assert gate(same, same, limits).outcome == "cannot judge"
+
+
+@pytest.mark.slow
+def test_where_nothing_changed_the_gate_seldom_fails():
+    """Labels of one difficulty for both models; with limits this tight every significant drop fails the gate."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(1500) % 10
+    limits = Limits(overall_drop_pp=0, worst_class_drop_pp=0, harmed_share=0)
+    outcomes = [gate(trained(rng, labels, 0.8), trained(rng, labels, 0.8), limits) for _ in range(60)]
+    for name in ("overall_drop_pp", "worst_class_drop_pp", "harmed_share"):
+        assert np.mean([only(verdict, name).outcome == "fail" for verdict in outcomes]) <= 0.05
+
+
+def test_a_large_drop_nearly_always_fails_and_five_examples_never_do():
+    rng = np.random.default_rng(0)
+    labels = np.arange(2000) % 10
+    limits = Limits(overall_drop_pp=2, worst_class_drop_pp=5)
+    hurt = np.where(labels == 3, 0.6, 0.9)
+    verdicts = [gate(trained(rng, labels, 0.9), trained(rng, labels, hurt), limits) for _ in range(8)]
+    assert np.mean([v.classes["outcome"][3] == "fail" for v in verdicts]) > 0.9
+    few = np.arange(50) % 10
+    for accuracy in (0.9, 0.5, 0.0):
+        check = only(gate(trained(rng, few, 0.9), trained(rng, few, accuracy), limits), "worst_class_drop_pp")
+        assert check.outcome == "cannot judge"
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({}, "limits: got none, expected one or more of overall_drop_pp"),
+        ({"overall_drop_pp": -1}, r"overall_drop_pp: got -1, expected percentage points in \[0, 100\]"),
+        ({"flips": 2}, r"flips: got 2, expected a share in \[0, 1\]"),
+        ({"flips": "2"}, "flips: got '2', expected a share"),
+        ({"flips": True}, "flips: got True, expected a share"),
+        ({"flips": float("nan")}, "flips: got nan, expected a share"),
+        ({"intensification": 0.9}, "intensification: got 0.9, expected a slope of 1 or more"),
+        ({"size_bytes": 0}, "size_bytes: got 0, expected a number of bytes"),
+        ({"flips": 1, "min_baseline_accuracy": 1.5}, r"min_baseline_accuracy: got 1.5, expected a share in \[0, 1\]"),
+        ({"accuracy": 1}, "limits: got 'accuracy', expected names among overall_drop_pp"),
+    ],
+)
+def test_bad_limits(limits, words):
+    with pytest.raises(InputError, match=words):
+        Limits.from_mapping(limits)
+
+
+def test_every_limit_has_a_check_and_the_flag_of_its_name():
+    verdict = gate(*pair((100, 4, 1)), EVERY, sizes=(2000, 900))
+    assert [check.name for check in verdict.checks] == list(QUANTITIES) == [*EVERY.as_dict()]
+    for quantity in QUANTITIES.values():
+        assert quantity.text(float("nan")) == "unknown"
+        assert quantity.text(0.5) != quantity.text(0.25)
+        assert quantity.minimum < quantity.maximum
+    options = {option for parameter in get_command(app).commands["gate"].params for option in parameter.opts}
+    assert {f"--max-{name.removesuffix('_pp').replace('_', '-')}" for name in QUANTITIES} < options
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_nothing_is_judged_against_a_baseline_at_chance(members):
+    rng = np.random.default_rng(0)
+    labels = rng.choice(4, 400, p=[0.4, 0.3, 0.2, 0.1])
+    limits = Limits(overall_drop_pp=20)
+
+    def verdict(answers, limits=limits):
+        predictions = Predictions.from_top1(labels, np.tile(answers, (members, 1)), class_names="abcd")
+        return gate(predictions, predictions, limits)
+
+    assert verdict(labels).outcome == "pass"
+    broken = {"one class": np.zeros_like(labels), "order": (labels + 1) % 4, "noise": rng.permutation(labels)}
+    for answers in broken.values():
+        judged = verdict(answers)
+        assert (judged.outcome, judged.exit_code, len(judged.checks)) == ("cannot judge", 2, 1)
+        assert "order of the classes, or the preprocessing" in judged.checks[0].sentence
+    # 45 % is above the chance of these shares, though no better than the largest class alone
+    weak = np.where(np.arange(400) % 5 == 0, labels, rng.permutation(labels))
+    assert verdict(weak).outcome == "pass"
+    assert verdict(weak, Limits(overall_drop_pp=20, min_baseline_accuracy=0.6)).outcome == "cannot judge"
+
+
+def test_a_test_set_of_one_class_has_no_chance_to_beat():
+    alike = Predictions.from_top1([0] * 200, [0] * 200, class_names="ab")
+    assert gate(alike, alike, Limits(overall_drop_pp=5)).outcome == "pass"
+
+
+@pytest.mark.slow
+def test_chance_alone_seldom_passes_for_knowledge():
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 10
+    measured = [trained_by_chance(rng, labels) for _ in range(200)]
+    assert np.mean([m.overall.before[0] > m.chance.high for m in measured]) <= 0.09
+
+
+def trained_by_chance(rng, labels):
+    guesses = Predictions.from_top1(labels, rng.integers(0, 10, len(labels)))
+    return measure(guesses, guesses)
+
+
+def test_bad_input():
+    before = population(1)
+    with pytest.raises(InputError, match="compressed: got 1 members against a baseline of 6, expected one model"):
+        gate(before, population(1, members=1), EVERY)
+    with pytest.raises(InputError, match=r"compressed: .*100 examples"):
+        gate(before, population(1, examples=100), EVERY)
+    with pytest.raises(InputError, match="alpha: got 1, expected a level"):
+        gate(before, before, EVERY, alpha=1)
+
+
+def test_frozen():
+    verdict = gate(*pair((100, 4, 1)), Limits(flips=0.5))
+    assert isinstance(verdict, Verdict)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        verdict.alpha = 0.1

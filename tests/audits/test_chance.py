@@ -1,0 +1,304 @@
+"""Permutation nulls against naive loops over the audits themselves; calibration of their p-values; their edges."""
+
+import itertools
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.builders.populations import population
+from tfaudit.audits.chance.chance import chance, count_verdict
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+from tfaudit.stats.modes import TIES
+from tfaudit.stats.permutation import CountNull, assign
+
+BEFORE, AFTER = population(1), population(2, hurt=[3])
+
+
+def pooled(*populations):
+    """All members as one population, numbered anew."""
+    return Predictions(
+        populations[0].labels,
+        np.concatenate([each.ranked for each in populations]),
+        np.concatenate([each.probabilities for each in populations]),
+    )
+
+
+def some(everyone, members):
+    members = list(members)
+    return Predictions(everyone.labels, everyone.ranked[members], everyone.probabilities[members])
+
+
+def naive(before, after, assignments, *, ties="lowest", centering="member"):
+    """Counts by the audits themselves, one assignment after the other."""
+    everyone = pooled(before, after)
+    pies, classes = [], []
+    for first in assignments.first:
+        groups = [some(everyone, np.flatnonzero(group)) for group in (first, ~first)]
+        pies.append(len(exemplars(*groups, ties=ties).index))
+        classes.append(int((class_impact(*groups, centering=centering).published.p <= 0.05).sum()))
+    return np.array(pies), np.array(classes)
+
+
+@pytest.mark.parametrize(
+    ("ties", "centering", "members"),
+    [
+        ("lowest", "member", (3, 3)),
+        ("lowest", "population", (2, 5)),
+        ("highest", "none", (4, 3)),
+        ("lowest", "ratio", (3, 4)),
+        ("confidence", "member", (4, 2)),
+    ],
+)
+def test_equals_a_loop_over_the_audits(members, ties, centering):
+    before = population(1, members=members[0], noise=3.0, classes=7)
+    after = population(2, members=members[1], noise=3.0, classes=7, hurt=[3])
+    found = chance(before, after, permutations=12, seed=5, ties=ties, centering=centering)
+    assignments = assign(*members, permutations=12, seed=5)
+    drawn = slice(0 if assignments.exact else 1, None)
+    pies, classes = naive(before, after, assignments, ties=ties, centering=centering)
+    assert found.pies.observed == pies[0]
+    np.testing.assert_array_equal(found.pies.counts, pies[drawn])
+    assert found.classes.observed == classes[0]
+    np.testing.assert_array_equal(found.classes.counts, classes[drawn])
+
+
+def test_exact_equals_all_divisions():
+    before, after = population(1, members=3), population(2, members=2, hurt=[3])
+    everyone = pooled(before, after)
+    counts = [
+        len(exemplars(some(everyone, first), some(everyone, sorted(set(range(5)) - set(first)))).index)
+        for first in itertools.combinations(range(5), 3)
+    ]
+    null = chance(before, after).pies
+    assert null.exact
+    assert null.permutations == math.comb(5, 3) == len(counts)
+    assert sorted(null.counts) == sorted(counts)
+    assert null.p == np.mean(np.array(counts) >= null.observed)
+    assert null.mean == pytest.approx(np.mean(counts))
+
+
+def test_pairs_swap_within_themselves():
+    before = population(1, members=3)
+    after = Predictions(
+        before.labels, population(2, members=3, hurt=[3]).ranked[[2, 0, 1]], members=(2, 0, 1), probabilities=None
+    )
+    in_order = after.ranked[[1, 2, 0]]
+    counts = []
+    for swaps in itertools.product((False, True), repeat=3):
+        swapped = np.array(swaps)[:, None, None]
+        groups = np.where(swapped, in_order, before.ranked), np.where(swapped, before.ranked, in_order)
+        counts.append(len(exemplars(*(Predictions(before.labels, group) for group in groups)).index))
+    null = chance(before, after, paired=True).pies
+    assert null.permutations == 8
+    assert sorted(null.counts) == sorted(counts)
+    assert null.observed == counts[0]
+
+
+def test_pairs_are_taken_from_the_parents_unless_told_otherwise():
+    names = {"members": "defabc", "parents": (3, 4, 5, 0, 1, 2)}
+    after = Predictions(BEFORE.labels, AFTER.ranked[[3, 4, 5, 0, 1, 2]], **names)
+    by_parents, by_name = chance(BEFORE, after), chance(BEFORE, AFTER, paired=True)
+    assert by_parents.paired
+    assert by_parents.pies.permutations == 64
+    np.testing.assert_array_equal(np.sort(by_parents.pies.counts), np.sort(by_name.pies.counts))
+    assert not chance(BEFORE, after, paired=False).paired
+    twice = Predictions(BEFORE.labels, AFTER.ranked, parents=(0, 0, 1, 2, 3, 4))
+    with pytest.raises(InputError, match="paired: got members made from 0, 0, 1"):
+        chance(BEFORE, twice)
+
+
+def null(observed, others, smallest_p=0.01):
+    """A null distribution over other counts, in which the observed one ranks as it does."""
+    counts = np.array(others)
+    p = (1 + (counts >= observed).sum()) / (1 + len(counts))
+    low, high = np.quantile(counts, (0.025, 0.975), method="inverted_cdf")
+    return CountNull(observed, counts.mean(), low, high, p, len(counts), False, smallest_p, counts)
+
+
+@pytest.mark.parametrize(
+    ("count", "verdict"),
+    [
+        (null(200, range(50, 150)), "more than expected by chance"),
+        (null(144, range(50, 150)), "cannot tell"),  # p = .07, 45 % more than expected
+        (null(99, range(50, 150)), "cannot tell"),  # as expected, but an excess of 47 is not ruled out
+        (null(40, range(50, 150)), "consistent with chance"),
+        (null(40, range(50, 150), smallest_p=0.1), "cannot tell"),
+        (null(7, [7] * 99), "consistent with chance"),
+    ],
+)
+def test_what_may_be_said_of_a_count(count, verdict):
+    assert count_verdict(count, 0.05) == verdict
+
+
+def test_no_verdict_of_chance_claims_what_so_few_members_cannot_show():
+    """Two members a side: p is at least 1/3. Whatever the counts, nothing can be told."""
+    for seed in range(5):
+        before, after = population(seed, members=2), population(seed + 10, members=2, hurt=[3] * (seed % 2))
+        assert set(chance(before, after).frame()["verdict"]) == {"cannot tell"}
+
+
+def test_members_made_from_one_parent_need_pairs():
+    """A copy of the population differs from it by nothing; free reassignment sees differences that cannot be."""
+    free, paired = chance(BEFORE, BEFORE), chance(BEFORE, BEFORE, paired=True)
+    assert paired.pies.mean == paired.pies.high == 0
+    assert free.pies.mean > 0
+
+
+def test_monte_carlo():
+    found = chance(BEFORE, AFTER, permutations=200, seed=1)
+    null = found.pies
+    assert not null.exact
+    assert null.permutations == len(null.counts) == 200
+    assert null.p == (1 + (null.counts >= null.observed).sum()) / 201
+    assert null.low <= null.mean <= null.high
+    exact = chance(BEFORE, AFTER).pies
+    assert exact.permutations == math.comb(12, 6)
+    assert null.mean == pytest.approx(exact.mean, abs=4 * exact.counts.std() / np.sqrt(200))
+    assert null.p == pytest.approx(exact.p, abs=0.05)
+
+
+def test_a_seed_gives_the_same_bits():
+    one, same, other = (chance(BEFORE, AFTER, permutations=50, seed=seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(one.pies.counts, same.pies.counts)
+    np.testing.assert_array_equal(one.classes.counts, same.classes.counts)
+    assert not np.array_equal(one.pies.counts, other.pies.counts)
+
+
+def test_order_of_examples_and_names_of_classes_play_no_part(rng):
+    order, renamed = rng.permutation(200), rng.permutation(5)
+    plain = chance(BEFORE, AFTER, permutations=50)
+    both = [Predictions(p.labels[order], p.ranked[:, order]) for p in (BEFORE, AFTER)]
+    assert chance(*both, permutations=50).frame().equals(plain.frame())
+    odd = [population(seed, members=7) for seed in (1, 2)]  # renaming moves ties, of which there are few
+    both = [Predictions(renamed[p.labels], renamed[p.ranked]) for p in odd]
+    one, other = (chance(*each, permutations=50).classes for each in (both, odd))
+    np.testing.assert_array_equal(one.counts, other.counts)
+
+
+def test_power_grows_with_the_effect():
+    def against(hurt):
+        both = [population(seed, members=8, examples=400, noise=0.5, hurt=h) for seed, h in ((1, []), (2, hurt))]
+        return chance(*both, permutations=300)
+
+    nothing, one, four = against([]), against([3]), against([0, 1, 2, 3])
+    assert nothing.pies.p > 0.1
+    assert one.pies.p <= 0.01
+    assert one.classes.p <= 0.01
+    distances = [(each.observed - each.mean) / each.counts.std() for each in (nothing.pies, one.pies, four.pies)]
+    assert distances == sorted(distances)
+
+
+def test_single_members():
+    one, other = population(1, members=1), population(2, members=1)
+    found = chance(one, other)
+    assert found.classes is None
+    assert found.pies.p == 1
+    assert found.summary()["significant_p"] is None
+    assert any("p cannot be below 1," in note for note in found.notes)
+    assert list(found.frame()["count"]) == ["PIEs"]
+    assert chance(one, population(2, members=4)).pies.smallest_p == 0.2
+
+
+def test_a_class_without_examples_is_not_counted():
+    before, after = population(1, members=3, empty=[2]), population(2, members=3, empty=[2], hurt=[3])
+    assert chance(before, after).classes.observed == (class_impact(before, after).published.p <= 0.05).sum()
+
+
+def test_no_disagreement_at_all():
+    same = Predictions.from_top1([0, 1], [[0, 1]] * 3)
+    found = chance(same, same)
+    assert (found.pies.observed, found.pies.mean, found.pies.p) == (0, 0, 1)
+    assert (found.classes.observed, found.classes.p) == (0, 1)
+
+
+@pytest.mark.slow
+def test_memory_is_bounded():
+    rng = np.random.default_rng(0)
+    labels = np.zeros(20_000, int)
+    both = [Predictions.from_top1(labels, rng.integers(0, 3, (10, 20_000)).astype(np.uint8)) for _ in range(2)]
+    tracemalloc.start()
+    chance(*both, permutations=300)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6  # counts of all assignments, examples and answers at once would be 144 MB at least
+
+
+def test_frames_and_chart():
+    found = chance(BEFORE, AFTER, permutations=99)
+    frame, values = found.frame(), found.distribution()
+    assert list(frame["count"]) == ["PIEs", "significant classes"]
+    assert values.groupby("count")["share"].sum().tolist() == pytest.approx([1, 1])
+    pies = values.query("count == 'PIEs'")
+    assert (pies["value"] * pies["share"]).sum() == pytest.approx(frame["expected"][0])
+    assert found.summary()["pies_p"] == frame["p"][0]
+    assert len(found.chart().to_dict()["vconcat"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("after", "options", "message"),
+    [
+        (population(2, examples=100), {}, "compressed: got 100 examples, expected 200"),
+        (AFTER, {"ties": "first"}, "ties: got 'first', expected undecided, lowest, highest, confidence"),
+        (AFTER, {"centering": "median"}, "centering: got 'median'"),
+        (AFTER, {"alpha": 5}, "alpha: got 5"),
+        (AFTER, {"permutations": 0}, "permutations: got 0, expected 1 or more"),
+        (
+            population(2, members=3),
+            {"paired": True},
+            "paired: got members made from 0, 1, 2, expected one made from each of the baseline's, 0, 1, 2, 3, 4 and 1",
+        ),
+        (
+            Predictions(AFTER.labels, AFTER.ranked),
+            {"ties": "confidence"},
+            "ties: got 'confidence' for predictions without",
+        ),
+        (
+            population(2, ranks=3),
+            {"ties": "confidence"},
+            "ties: got 'confidence' for 5 and 3 ranks",
+        ),
+    ],
+)
+def test_bad_input(after, options, message):
+    with pytest.raises(InputError, match=message):
+        chance(BEFORE, after, **options)
+
+
+@pytest.mark.parametrize("members", [(3, 3), (7, 7)])
+def test_p_is_uniform_under_the_null(members):
+    """A p-value is valid if P(p <= x) <= x; at the values that p can take and little discreteness, about equal."""
+    rng = np.random.default_rng(2)
+
+    def trained(count):
+        return Predictions.from_top1(np.zeros(150, int), (rng.random((count, 150)) < ease).astype(int))
+
+    found = []
+    for _ in range(300):
+        ease = rng.random(150)
+        found.append(chance(trained(members[0]), trained(members[1]), permutations=99).pies.p)
+    for level in (0.1, 0.25, 0.5, 0.75):
+        assert np.mean(np.array(found) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 300)
+    if members == (7, 7):  # 100 values and few ties: close to continuous
+        assert stats.kstest(found, "uniform").statistic < 0.1
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(TIES), st.integers(1, 4), st.integers(1, 4))
+def test_the_observed_count_is_that_of_exemplars_under_every_tie_rule(seed, ties, first, second):
+    """Probabilities of one decimal: their sums tie often, and in floats are off by a bit."""
+    rng = np.random.default_rng(seed)
+    populations = []
+    for members in (first, second):
+        ranked = np.stack([rng.permuted(np.tile(np.arange(3), (20, 1)), axis=1) for _ in range(members)])
+        likely = -np.sort(-rng.integers(0, 10, ranked.shape) / 10, axis=2)
+        populations.append(Predictions(np.zeros(20, int), ranked, likely, class_names="abc"))
+    found = chance(*populations, permutations=5, ties=ties)
+    assert found.pies.observed == len(exemplars(*populations, ties=ties).index)

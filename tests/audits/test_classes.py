@@ -1,0 +1,304 @@
+"""Class impact against SciPy, statsmodels and hand counts; its invariances; its degenerate cases; its calibration."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from tests.builders.populations import population
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+BEFORE, AFTER = population(1), population(2, hurt=[3])
+
+
+def recall_by_hand(predictions):
+    """`(K, C)`, an independent way: masks instead of counts."""
+    right = predictions.ranked[:, :, 0] == predictions.labels
+    return np.stack([right[:, predictions.labels == c].mean(1) for c in range(predictions.num_classes)], 1)
+
+
+@pytest.mark.parametrize("centering", ["member", "population", "none", "ratio"])
+def test_equals_scipy(centering):
+    samples = []
+    for each in (AFTER, BEFORE):
+        accuracy = (each.ranked[:, :, 0] == each.labels).mean(1, keepdims=True)
+        shift = {"member": accuracy, "population": accuracy.mean(), "none": 0}.get(centering)
+        samples.append(recall_by_hand(each) / accuracy if centering == "ratio" else recall_by_hand(each) - shift)
+    reference = stats.ttest_ind(*samples, equal_var=False)
+    impact = class_impact(BEFORE, AFTER, centering=centering)
+    np.testing.assert_allclose(impact.published.p, reference.pvalue, rtol=1e-8)
+    np.testing.assert_allclose(impact.published.t, reference.statistic, rtol=1e-8)
+    frame = impact.frame()
+    interval = reference.confidence_interval(0.95)
+    np.testing.assert_allclose(frame["published_low_pp"], 100 * interval.low, rtol=1e-8)
+    np.testing.assert_allclose(frame["published_high_pp"], 100 * interval.high, rtol=1e-8)
+
+
+def test_equals_hand_counts():
+    impact = class_impact(BEFORE, AFTER)
+    before, after = recall_by_hand(BEFORE), recall_by_hand(AFTER)
+    frame = impact.frame()
+    np.testing.assert_allclose(frame["recall_before"], before.mean(0))
+    np.testing.assert_allclose(frame["change_pp"], 100 * (after - before).mean(0))
+    np.testing.assert_allclose(frame["relative_recall"], (after / before).mean(0))
+    overall = AFTER.accuracy().mean() - BEFORE.accuracy().mean()
+    np.testing.assert_allclose(frame["published_pp"], frame["change_pp"] - 100 * overall, atol=1e-9)
+    assert list(frame["examples"]) == [40] * 5
+    for method, column in (("holm", "published_p_holm"), ("fdr_bh", "published_p_bh")):
+        np.testing.assert_allclose(frame[column], multipletests(impact.published.p, method=method)[1])
+
+
+@pytest.mark.parametrize(
+    ("correction", "column"), [("none", "published_p"), ("holm", "published_p_holm"), ("bh", "published_p_bh")]
+)
+def test_directions_follow_the_correction(correction, column):
+    impact = class_impact(BEFORE, population(2, hurt=[3], noise=1.15), alpha=0.1)
+    frame = impact.frame(correction)
+    assert set(frame.loc[frame[column] > 0.1, "published_direction"]) == {"no evidence"}
+    found = frame[frame[column] <= 0.1]
+    assert list(found["published_direction"]) == [
+        "worse than average" if d < 0 else "better than average" for d in found["published_pp"]
+    ]
+    assert len(found) == impact.summary()["significant" + {"none": ""}.get(correction, f"_{correction}")] > 0
+
+
+def test_finds_the_harmed_class():
+    impact = class_impact(BEFORE, AFTER)
+    counts = impact.summary()
+    assert impact.frame("none")["published_direction"][3] == "worse than average"
+    assert counts["significant_holm"] >= 1
+    assert counts["harmed"] + counts["favoured"] == counts["significant"]
+    assert counts["expected_by_chance"] == pytest.approx(0.25)
+    harmed = impact.frame("none").query("published_direction == 'worse than average'")
+    assert counts["harmed_mean_change_pp"] == pytest.approx(harmed["change_pp"].mean())
+    assert counts["harmed_mean_published_pp"] == pytest.approx(harmed["published_pp"].mean())
+    assert counts["harmed_mean_published_pp"] < 0
+
+
+def test_alpha_decides():
+    p = class_impact(BEFORE, AFTER).published.p
+    just = class_impact(BEFORE, AFTER, alpha=float(p[3]))
+    assert just.frame("none")["published_direction"][3] == "worse than average"  # p <= alpha, not <
+    assert (
+        class_impact(BEFORE, AFTER, alpha=float(p[3]) * (1 - 1e-12)).frame("none")["published_direction"][3]
+        == "no evidence"
+    )
+
+
+def test_a_population_does_not_differ_from_itself():
+    impact = class_impact(BEFORE, BEFORE)
+    np.testing.assert_array_equal(impact.published.p, 1)
+    np.testing.assert_array_equal(impact.relative_recall, 1)
+    assert impact.summary()["significant"] == 0
+
+
+@settings(max_examples=10)
+@given(st.permutations(range(200)))
+def test_order_of_examples_plays_no_part(order):
+    permuted = [Predictions(p.labels[order], p.ranked[:, order], p.probabilities[:, order]) for p in (BEFORE, AFTER)]
+    pd.testing.assert_frame_equal(class_impact(*permuted).frame(), class_impact(BEFORE, AFTER).frame(), rtol=1e-9)
+
+
+@settings(max_examples=10)
+@given(st.permutations(range(5)))
+def test_names_of_classes_play_no_part(renamed):
+    renamed = np.array(renamed)
+    relabelled = [Predictions(renamed[p.labels], renamed[p.ranked]) for p in (BEFORE, AFTER)]
+    plain = class_impact(BEFORE, AFTER).frame().drop(columns="class")
+    again = class_impact(*relabelled).frame().drop(columns="class").iloc[renamed].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again, plain, rtol=1e-9)
+
+
+def test_centred_recalls_of_a_balanced_test_set_sum_to_zero():
+    assert class_impact(BEFORE, AFTER).published.difference.sum() == pytest.approx(0, abs=1e-10)
+
+
+def test_class_without_examples():
+    impact = class_impact(population(1, empty=[2]), population(2, empty=[2]))
+    row = impact.frame().iloc[2]
+    assert (
+        row[
+            ["recall_before", "change_pp", "relative_pp", "change_p", "published_pp", "published_p", "published_p_holm"]
+        ]
+        .isna()
+        .all()
+    )
+    assert row["published_direction"] == "no evidence"
+    assert row["verdict"] == row["relative_verdict"] == "cannot tell"
+    assert any("1 class without test examples, not tested: 2" in note for note in impact.notes)
+    assert impact.summary()["tested"] == 4
+
+
+def test_zero_denominators_are_counted():
+    before = Predictions.from_top1([0, 0, 1, 1], [[1, 1, 1, 1], [0, 0, 1, 1]])
+    after = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 0], [0, 0, 1, 0]])
+    impact = class_impact(before, after)
+    np.testing.assert_array_equal(impact.relative_recall, [np.nan, 0.5])
+    np.testing.assert_array_equal(impact.zero_denominators, [1, 0])
+    assert "Relative recall is undefined for 1 class" in impact.notes[0]
+
+
+def test_relative_recall_pairs_members_by_number():
+    before = Predictions(BEFORE.labels, BEFORE.ranked, members=(0, 1, 2, 3, 4, 7))
+    after = Predictions(AFTER.labels, AFTER.ranked[[3, 0]], members=(3, 0))
+    expected = (recall_by_hand(AFTER)[[0, 3]] / recall_by_hand(BEFORE)[[0, 3]]).mean(0)
+    np.testing.assert_allclose(class_impact(before, after).relative_recall, expected)
+    strangers = Predictions(AFTER.labels, AFTER.ranked, members=tuple("abcdef"))
+    impact = class_impact(before, strangers)
+    assert np.isnan(impact.relative_recall).all()
+    assert "share no member" in impact.notes[0]
+
+
+def test_equal_shifts_are_no_variance():
+    """Recalls of .9 and .7 minus accuracies of .8 and .6 differ in the last bit only."""
+    labels = np.repeat([0, 1], 10)
+
+    def members(*hits):
+        return Predictions.from_top1(
+            labels, [np.r_[np.arange(10) >= a, np.arange(10) < b].astype(int) for a, b in hits]
+        )
+
+    impact = class_impact(members((9, 7), (7, 5)), members((8, 8), (6, 6)))
+    np.testing.assert_array_equal(impact.published.p, 2 / 6)  # the smallest that two members a side can reach
+    impact = class_impact(members((9, 7), (7, 5)), members((8, 6), (6, 4)))
+    np.testing.assert_array_equal(impact.published.p, 1)
+
+
+def test_chance_alone_flags_five_percent():
+    """Under the null 5 % of classes are flagged; 2,000 tests, so the share has a standard error of 0.5 points."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(5000) % 100
+
+    def trained():
+        right = rng.random((10, 5000)) < 0.6 + labels / 300
+        return Predictions.from_top1(labels, np.where(right, labels, (labels + 1) % 100))
+
+    flagged = [class_impact(trained(), trained()).published.p <= 0.05 for _ in range(20)]
+    assert np.mean(flagged) == pytest.approx(0.05, abs=0.0125)
+
+
+def test_single_members_are_sent_elsewhere():
+    one = population(1, members=1)
+    with pytest.raises(InputError, match=r"compressed: got 1 member.*--population.*tfaudit\.compare"):
+        class_impact(BEFORE, one)
+
+
+@pytest.mark.parametrize(
+    ("other", "options", "message"),
+    [
+        (AFTER, {"centering": "median"}, "centering: got 'median'"),
+        (AFTER, {"alpha": 0}, "alpha: got 0"),
+        (population(2, examples=100), {}, "compressed: got 100 examples, expected 200"),
+        (population(2, classes=4), {}, "compressed: got 4 classes, expected 5"),
+        (Predictions(AFTER.labels[::-1], AFTER.ranked), {}, "labels that differ .* first 4 at 0, expected 0"),
+        (Predictions(AFTER.labels, AFTER.ranked, example_ids=np.arange(200)[::-1]), {}, "example_ids that differ"),
+        (Predictions(AFTER.labels, AFTER.ranked, class_names="abcde"), {}, "other class_names"),
+    ],
+)
+def test_bad_input(other, options, message):
+    with pytest.raises(InputError, match=message):
+        class_impact(BEFORE, other, **options)
+
+
+def test_frozen():
+    with pytest.raises(AttributeError):
+        class_impact(BEFORE, AFTER).alpha = 0.1
+
+
+def test_a_correction_that_is_not_there():
+    with pytest.raises(InputError, match="correction: got 'bonferroni', expected none, holm, bh"):
+        class_impact(BEFORE, AFTER).frame("bonferroni")
+
+
+def _right(labels, recalls, rng, classes=10):
+    """Members right with the given recall of each class, `(K, C)`."""
+    top1 = [np.where(rng.random(len(labels)) < row[labels], labels, (labels + 1) % classes) for row in recalls]
+    return np.stack(top1)
+
+
+def test_a_collapsed_class_is_named_whatever_its_p(rng):
+    """Coat of Fashion-MNIST: 69 to 23 %, never predicted by two of four members; four members are too few to test."""
+    labels, recalls = np.repeat(np.arange(10), 1000), np.full((4, 10), 0.85)
+    recalls[:, 4] = 0.69
+    before = Predictions.from_top1(labels, _right(labels, recalls, rng))
+    recalls = recalls - 0.01
+    recalls[:, 4] = [0.0, 0.46, 0.0, 0.46]
+    frame = class_impact(before, Predictions.from_top1(labels, _right(labels, recalls, rng))).frame()
+    assert list(frame.index[frame["collapsed"]]) == [4]
+    assert frame["lowest_recall"][4] == 0
+    assert frame["change_pp"][4] == pytest.approx(-46, abs=2)
+    assert frame["published_p"][4] > 0.05
+    assert frame["verdict"][4] == "cannot tell"
+
+
+def test_pairs_find_what_independent_members_hide(rng):
+    """Members differ by ten points; each loses 2 points of one class when it is quantized."""
+    labels, members = np.repeat(np.arange(3), 1000), 5
+    strength = rng.normal(0.8, 0.05, (members, 1)) + np.zeros((members, 3))
+    before = _right(labels, strength, rng, 3)
+    after = before.copy()
+    for row in after:
+        hits = np.flatnonzero((row == 1) & (labels == 1))
+        row[rng.choice(hits, 40, replace=False)] = 0
+    baseline, members = Predictions.from_top1(labels, before), range(5)
+    paired = class_impact(baseline, Predictions.from_top1(labels, after, parents=members)).frame()
+    independent = class_impact(baseline, Predictions.from_top1(labels, after)).frame()
+    assert (paired["verdict"][1], independent["verdict"][1]) == ("lost recall", "cannot tell")
+    assert paired["published_p"].equals(independent["published_p"])
+    asked = class_impact(baseline, Predictions.from_top1(labels, after), paired=True).frame()
+    pd.testing.assert_frame_equal(asked, paired)
+
+
+def test_a_fair_loss_is_lost_recall_but_not_disproportionate(rng):
+    labels = np.repeat(np.arange(4), 2000)
+    before = Predictions.from_top1(labels, _right(labels, np.full((6, 4), 0.9), rng, 4))
+    after = Predictions.from_top1(labels, _right(labels, np.full((6, 4), 0.8), rng, 4))
+    frame = class_impact(before, after).frame()
+    assert set(frame["verdict"]) == {"lost recall"}
+    assert set(frame["relative_verdict"]) == {"as average"}
+    summary = class_impact(before, after).summary()
+    assert (summary["lost_recall"], summary["worse_than_average"], summary["as_average"]) == (4, 0, 4)
+
+
+def test_two_classes_are_one_question_relative_to_both(rng):
+    """Relative to both, one class gains what the other loses: one test, which Holm must not double."""
+    labels = np.repeat([0, 1], 500)
+    before, after = (Predictions.from_top1(labels, _right(labels, np.full((4, 2), r), rng, 2)) for r in (0.9, 0.88))
+    frame = class_impact(before, after).frame()
+    assert frame["relative_p_holm"].equals(frame["relative_p"].rename("relative_p_holm"))
+    np.testing.assert_allclose(frame["relative_pp"][0], -frame["relative_pp"][1])
+    assert (frame["change_p_holm"] >= frame["change_p"]).all()
+
+
+def test_few_images_are_no_collapse():
+    """Half of two images is no collapse, nor is a member that misses three hard ones."""
+    labels = np.repeat([0, 1], [4, 100])
+    before = np.r_[[0, 0, 1, 1], np.ones(100, int)]
+    after = np.r_[[0, 1, 1, 1], np.ones(100, int)]
+    impact = class_impact(Predictions.from_top1(labels, [before] * 3), Predictions.from_top1(labels, [after] * 3))
+    assert not impact.collapsed.any()
+    assert impact.summary()["worst_class"] == "0"
+
+
+@pytest.mark.parametrize(("images", "collapsed"), [(1, False), (4, False), (8, True), (50, True)])
+def test_single_images_are_no_collapse(images, collapsed):
+    """One photograph of every class of ImageNet: a class whose only image is lost is not blind."""
+    labels = np.repeat(np.arange(10), images)
+    before, after = (Predictions.from_top1(labels, [np.where(labels == 3, wrong, labels)]) for wrong in (3, 4))
+    assert compare(before, after).frame()["collapsed"].tolist() == [False] * 3 + [collapsed] + [False] * 6
+    p = stats.fisher_exact([[images, 0], [0, images]], alternative="greater").pvalue
+    assert collapsed is bool(p < 0.05 / 20)
+
+
+def test_a_strange_margin_is_refused():
+    with pytest.raises(InputError, match=r"margin_pp: got 0, expected percentage points in \(0, 100\]"):
+        class_impact(BEFORE, AFTER, margin_pp=0)
+    strangers = Predictions(AFTER.labels, AFTER.ranked, members=tuple("abcdef"))
+    with pytest.raises(InputError, match="paired: got members made from"):
+        class_impact(BEFORE, strangers, paired=True)

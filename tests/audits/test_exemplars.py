@@ -1,0 +1,153 @@
+"""PIEs against counting one image after the other, SciPy's entropy and mode, and their invariances."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.builders.populations import modal_sets, pies_of, population
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+BEFORE, AFTER = population(1), population(2, hurt=[3])
+
+
+def test_equals_scipy_mode():
+    modes = [stats.mode(p.ranked[:, :, 0], axis=0).mode for p in (BEFORE, AFTER)]  # SciPy takes the lowest, too
+    found = exemplars(BEFORE, AFTER, ties="lowest")
+    assert exemplars(BEFORE, AFTER).summary()["published"] == len(found.index)
+    np.testing.assert_array_equal(found.index, np.flatnonzero(modes[0] != modes[1]))
+    assert found.summary()["share"] == len(found.index) / 200
+    right = [(mode == BEFORE.labels)[found.index].sum() for mode in modes]
+    assert [found.summary()["baseline_mode_right"], found.summary()["compressed_mode_right"]] == right
+
+
+def test_equals_counting_every_example():
+    found, sets = exemplars(BEFORE, AFTER), [modal_sets(p) for p in (BEFORE, AFTER)]
+    np.testing.assert_array_equal(found.index, np.flatnonzero(pies_of(BEFORE, AFTER)))
+    chance = [1 - len(one & other) / max(len(one), len(other)) for one, other in zip(*sets, strict=True)]
+    np.testing.assert_allclose(found.probability, chance)
+    assert found.summary()["expected"] == pytest.approx(sum(chance))
+    assert found.summary()["undecided"] == sum(0 < share < 1 for share in chance) > 0
+
+
+def test_votes_equal_counting():
+    for row in exemplars(BEFORE, AFTER).frame().to_dict("records"):
+        for name, each in (("baseline", BEFORE), ("compressed", AFTER)):
+            counts = np.bincount(each.ranked[:, row["index"], 0], minlength=5)
+            assert row[f"{name}_share"] == pytest.approx(counts.max() / 6)
+            assert row[f"{name}_entropy"] == pytest.approx(stats.entropy(counts, base=2))
+        assert row["decisiveness"] == pytest.approx(row["baseline_share"] * row["compressed_share"])
+
+
+def test_difficulty_equals_masks():
+    found = exemplars(BEFORE, AFTER)
+    pie = np.isin(np.arange(200), found.index)
+    table = found.difficulty.set_index(["population", "group", "k"])
+    assert len(table) == 12
+    for name, each in (("baseline", BEFORE), ("compressed", AFTER)):
+        right = each.ranked[:, :, 0] == each.labels
+        for group, mask in (("PIE", pie), ("non-PIE", ~pie), ("all", pie | ~pie)):
+            accuracy = right[:, mask].mean(1)
+            row = table.loc[(name, group, 1)]
+            low, high = stats.t.interval(0.95, 5, loc=accuracy.mean(), scale=stats.sem(accuracy))
+            assert row[["accuracy", "low", "high"]].tolist() == pytest.approx([accuracy.mean(), low, high])
+            assert row["examples"] == mask.sum()
+            assert table.loc[(name, group, 5), "accuracy"] == 1  # five ranks of five classes
+
+
+def test_pies_are_harder():
+    accuracy = exemplars(BEFORE, AFTER).difficulty.set_index(["population", "group", "k"])["accuracy"]
+    assert accuracy["baseline", "PIE", 1] < accuracy["baseline", "all", 1] < accuracy["baseline", "non-PIE", 1]
+
+
+def test_by_class():
+    found = exemplars(population(1, empty=[2]), population(2, empty=[2], hurt=[3]))
+    table = found.by_class()
+    assert table["pies"].sum() == len(found.index)
+    assert table["pies"].idxmax() == 3
+    assert np.isnan(table.loc[2, "share"])
+    assert table.loc[3, "share"] == table.loc[3, "pies"] / 50
+
+
+def test_a_population_has_no_pies_against_itself():
+    found = exemplars(BEFORE, BEFORE)
+    assert len(found.index) == len(found.frame()) == 0
+    assert found.difficulty.query("group == 'PIE'")[["accuracy", "low", "high"]].isna().all(axis=None)
+
+
+def test_symmetric():
+    np.testing.assert_array_equal(exemplars(BEFORE, AFTER).index, exemplars(AFTER, BEFORE).index)
+
+
+@settings(max_examples=10)
+@given(st.permutations(range(200)))
+def test_order_of_examples_plays_no_part(order):
+    permuted = [
+        Predictions(p.labels[order], p.ranked[:, order], p.probabilities[:, order], example_ids=order)
+        for p in (BEFORE, AFTER)
+    ]
+    found, plain = exemplars(*permuted), exemplars(BEFORE, AFTER)
+    assert sorted(found.frame()["example"]) == list(plain.index)
+    assert found.summary() == plain.summary()
+    assert found.difficulty.equals(plain.difficulty)
+
+
+def test_true_labels_play_no_part():
+    blind = [Predictions(np.zeros(200, int), p.ranked) for p in (BEFORE, AFTER)]
+    np.testing.assert_array_equal(exemplars(*blind).index, exemplars(BEFORE, AFTER).index)
+
+
+def test_ties():
+    before = Predictions.from_top1([0, 0], [[0, 1], [1, 1]])  # image 0: 0 and 1 are tied
+    after = Predictions.from_top1([0, 0], [[1, 1], [1, 1]])
+    undecided = exemplars(before, after)
+    assert (list(undecided.index), undecided.probability.tolist()) == ([], [0.5, 0.0])
+    lowest, highest = (exemplars(before, after, ties=rule) for rule in ("lowest", "highest"))
+    assert (list(lowest.index), list(highest.index)) == ([0], [])
+    assert (dict(lowest.tie_changes), dict(highest.tie_changes)) == ({"highest": 1}, {"lowest": 1})
+
+
+def test_ties_by_confidence():
+    scores = np.array([[[0.6, 0.4]], [[0.1, 0.9]]])  # a tie that class 1 wins by mean probability
+    before = Predictions.from_scores([0], scores)
+    after = Predictions.from_scores([0], scores[[1, 1]])
+    assert exemplars(before, after, ties="lowest").tie_changes == {"highest": 1, "confidence": 1}
+    assert list(exemplars(before, after, ties="confidence").index) == []
+    with pytest.raises(InputError, match="confidence"):
+        exemplars(Predictions([0], before.ranked), after, ties="confidence")
+
+
+def test_without_five_ranks_there_is_no_top_5():
+    found = exemplars(population(1, ranks=2), population(2, ranks=2))
+    assert set(found.difficulty["k"]) == {1}
+
+
+def test_single_models_have_pies_too():
+    one, other = population(1, members=1), population(2, members=1)
+    np.testing.assert_array_equal(
+        exemplars(one, other).index, np.flatnonzero(one.ranked[0, :, 0] != other.ranked[0, :, 0])
+    )
+
+
+def test_bad_input():
+    with pytest.raises(InputError, match="examples"):
+        exemplars(BEFORE, population(2, examples=100))
+    with pytest.raises(InputError, match="ties: got 'first'"):
+        exemplars(BEFORE, AFTER, ties="first")
+
+
+def test_beside_each_stands_an_unchanged_example_of_its_class():
+    found = exemplars(BEFORE, AFTER)
+    beside = found.unchanged_beside(found.index)
+    assert (found.labels[beside] == found.labels[found.index]).all()
+    assert not np.isin(beside, found.index).any()
+    sizes = np.bincount(found.labels) - np.bincount(found.labels[found.index], minlength=len(found.class_names))
+    wanted = np.bincount(found.labels[found.index], minlength=len(found.class_names))
+    shown = np.bincount(found.labels[np.unique(beside)], minlength=len(found.class_names))
+    np.testing.assert_array_equal(shown, np.minimum(sizes, wanted))  # none twice while there are enough
+    np.testing.assert_array_equal(beside, found.unchanged_beside(found.index))
+    everything = exemplars(*(Predictions.from_top1([0, 0, 1], [top1]) for top1 in ([0, 0, 1], [1, 1, 1])))
+    assert everything.unchanged_beside(np.array([0, 1])).tolist() == [-1, -1]

@@ -1,0 +1,112 @@
+"""False alarms, coverage and power in simulated studies whose truth is known."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.builders.simulated_studies import CLASSES, RECALLS, TRUTHS, Truth, expected_changes, simulate
+from tfaudit.audits.classes.classes import class_impact
+
+NULLS = {"independent": TRUTHS["nothing changes"], "paired": TRUTHS["nothing changes, pairs"]}
+
+
+def impacts(truth, studies, **sizes):
+    for seed in range(studies):
+        yield class_impact(*simulate(truth, seed, **sizes))
+
+
+def at_most(share, trials):
+    """The largest count that a true share allows in all but one of a thousand runs."""
+    return stats.binom.ppf(0.999, trials, share)
+
+
+def test_the_same_seed_gives_the_same_study():
+    first, again, other = (simulate(TRUTHS["Coat collapses"], seed, members=2, images=20)[1] for seed in (0, 0, 1))
+    assert (first.ranked == again.ranked).all()
+    assert (first.ranked != other.ranked).any()
+
+
+@pytest.mark.parametrize("truth", TRUTHS.values(), ids=TRUTHS)
+def test_simulated_recalls_are_those_that_are_stated(truth):
+    before, after = simulate(truth, 0, members=40, images=4000)
+    tolerance = 0.03  # three standard errors of the member with the largest variance
+    np.testing.assert_allclose(before.recall().mean(0), RECALLS, atol=tolerance)
+    np.testing.assert_allclose(after.recall().mean(0) - before.recall().mean(0), expected_changes(truth, 40), atol=0.06)
+    assert (after.parents == before.members) is truth.paired
+
+
+def test_members_vary_as_trained_ones_do():
+    before, after = simulate(TRUTHS["nothing changes, pairs"], 0, members=4)
+    twins = (before.top1[0] != before.top1[1]).mean()
+    assert 0.08 < twins < 0.14  # two trainings of LeNet5 on Fashion-MNIST: .11
+    assert (after.top1 != before.top1).mean() < twins / 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", NULLS)
+@pytest.mark.parametrize(("classes", "images"), [(10, 50), (10, 500), (100, 50)])
+@pytest.mark.parametrize("members", [2, 4, 30])
+def test_claims_of_harm_where_nothing_changed(members, classes, images, kind):
+    """One claim of any class makes a study a false alarm. With Satterthwaite's degrees of freedom: 13 % at K = 2."""
+    studies, alarms = 100, np.zeros(3)
+    for impact in impacts(NULLS[kind], studies, members=members, classes=classes, images=images):
+        frame = impact.frame()
+        lost, worse = frame["verdict"] == "lost recall", frame["relative_verdict"] == "worse than average"
+        alarms += [lost.any(), worse.any(), frame["collapsed"].any()]
+    assert (alarms <= at_most(0.05, studies)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", NULLS)
+@pytest.mark.parametrize("images", [20, 50, 500])
+@pytest.mark.parametrize("members", [2, 4, 30])
+def test_intervals_cover_the_true_change(members, images, kind):
+    """Of recall, and relative to the overall accuracy.
+
+    Few members make it wide. Few images may not show a rare loss, and many members cannot make up for it: as if the
+    members were all that counts, 88 % of the intervals covered the change with 20 images and 30 pairs.
+    """
+    truth = Truth(paired=NULLS[kind].paired, everywhere=0.02, recalls={"Coat": (0.6,)})
+    change = 100 * expected_changes(truth, members)
+    covered = np.zeros(2)
+    for impact in impacts(truth, 100, members=members, images=images):
+        frame = impact.frame()
+        for i, (name, expected) in enumerate((("change", change), ("relative", change - change.mean()))):
+            covered[i] += frame[f"{name}_low_pp"].le(expected).mul(frame[f"{name}_high_pp"].ge(expected)).mean() / 100
+    assert (covered > {20: 0.93, 50: 0.915, 500: 0.93}[images]).all()
+    if (members, images) == (30, 500):
+        assert (covered < 0.98).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", NULLS)
+def test_power_grows_with_members_images_and_loss(kind):
+    def power(loss, **sizes):
+        truth = Truth(paired=NULLS[kind].paired, recalls={"Coat": (RECALLS[4] - loss,)})
+        frames = [impact.frame() for impact in impacts(truth, 40, **sizes)]
+        return np.mean([frame["verdict"][CLASSES.index("Coat")] == "lost recall" for frame in frames])
+
+    members, loss = (4, 0.05) if NULLS[kind].paired else (10, 0.1)
+    assert power(loss, members=2, images=500) < power(loss, members=members, images=500)
+    assert power(loss, members=members, images=50) < power(loss, members=members, images=500)
+    assert power(0.01, members=members, images=500) < power(loss, members=members, images=500)
+    assert power(0.1, members=30, images=500) > 0.9
+
+
+@pytest.mark.slow
+def test_a_collapsed_class_is_an_alert_with_any_number_of_members():
+    for members in (2, 4, 30):
+        for impact in impacts(TRUTHS["Coat collapses"], 20, members=members):
+            assert list(np.flatnonzero(impact.collapsed)) == [CLASSES.index("Coat")]
+            assert impact.summary()["worst_class"] == "Coat"
+
+
+def test_no_change_is_not_said_of_a_class_whose_interval_leaves_out_zero():
+    """A loss of two points is one, even within the margin of five."""
+    said = [
+        impact.frame().set_index("class").loc["Shirt"]
+        for impact in impacts(TRUTHS["Shirt loses 2 points, pairs"], 30, members=4, images=1000)
+    ]
+    assert {row["verdict"] for row in said} <= {"lost recall", "cannot tell", "no change"}
+    assert all(row["change_high_pp"] >= 0 for row in said if row["verdict"] == "no change")
+    assert sum(row["verdict"] == "no change" for row in said) <= 3

@@ -1,0 +1,107 @@
+"""Negative flips of populations: against brute force, the pigeonhole bootstrap and simulated studies."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.builders.populations import population
+from tests.builders.simulated_studies import TRUTHS, simulate
+from tfaudit.audits.flips.negative_flips import flip_rates
+from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+from tfaudit.stats.two_way import excess_negative_flips, negative_flips
+
+BEFORE, AFTER = population(1), population(2, hurt=[3])
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_rates_are_means_over_pairs_of_models(paired):
+    table = flip_rates(BEFORE, AFTER, paired=paired).frame()
+    before, after, labels = BEFORE.correct() == 1, AFTER.correct() == 1, BEFORE.labels
+    pairs = list(zip(before, after, strict=True)) if paired else [(a, b) for a in before for b in after]
+    twins = [(a, b) for i, a in enumerate(before) for j, b in enumerate(before) if i != j]
+    for row, inside in [(0, labels >= 0), *((c + 1, labels == c) for c in range(5))]:
+        expected = [np.mean([(a & ~b)[inside] for a, b in some]) for some in (pairs, twins)]
+        expected.append(np.mean([(b & ~a)[inside] for a, b in pairs]))
+        figures = table.loc[row, ["negative_share", "retrained_share", "positive_share"]].astype(float)
+        np.testing.assert_allclose(figures, expected)
+        excess = np.nan if paired else 100 * (expected[0] - expected[1])
+        np.testing.assert_allclose(table["excess_pp"][row], excess)
+    np.testing.assert_allclose(
+        table["relative_pp"][1:], 100 * (table["negative_share"][1:] - table["negative_share"][0])
+    )
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_widths_are_those_of_the_pigeonhole_bootstrap(paired, rng):
+    """Members and images resampled apart; the bootstrap counts their interaction three times, which is taken off."""
+    ease = rng.normal(1.2, 1.2, 300)
+    before = ease + rng.normal(0, 0.2, (20, 1)) + rng.normal(0, 0.7, (20, 300)) > 0
+    noise = rng.normal(0, 0.2, (20, 1)) + rng.normal(0, 0.7, (20, 300))
+    after = (before & (noise + ease > 0)) if paired else (ease - 0.3 + noise > 0)
+    rates = []
+    for _ in range(2000):
+        first = rng.integers(20, size=20)
+        second = first if paired else rng.integers(20, size=20)
+        images = rng.integers(300, size=300)
+        if paired:
+            rates.append((before & ~after)[first].mean(0)[images].mean())
+        else:
+            rates.append((before[first].mean(0) * (1 - after[second].mean(0)))[images].mean())
+    change = negative_flips(before, after, np.zeros(300, int), 1, paired=paired).absolute
+    expected = np.sqrt(np.var(rates) - 2 * change.overlap[0])
+    assert change.error[0] == pytest.approx(expected, rel=0.1)
+
+
+def test_one_model_against_one_is_its_comparison():
+    one = [Predictions(p.labels, p.ranked[:1]) for p in (BEFORE, AFTER)]
+    table, pair = flip_rates(*one).frame(), compare(*one)
+    np.testing.assert_allclose(table["negative_share"][1:] * table["examples"][1:], pair.lost)
+    assert table["negative_share"][0] == pair.overall.lost / 200
+    assert table["retrained_share"].isna().all()
+    assert np.isfinite(table["negative_high"]).all()
+
+
+def test_one_model_against_several_has_no_interval():
+    result = flip_rates(Predictions(BEFORE.labels, BEFORE.ranked[:1]), AFTER)
+    assert result.frame()["negative_low"].isna().all()
+    assert result.notes == ("No intervals: 1 against 6 members; they need two or more on both sides.",)
+
+
+def test_what_does_not_change_has_no_flips_and_the_order_does_not_matter(rng):
+    same = flip_rates(BEFORE, BEFORE, paired=True).frame()
+    assert not same["negative_share"].any()
+    assert set(same["verdict"][1:]) == {"cannot tell"}
+    members, images = rng.permutation(6), rng.permutation(200)
+    shuffled = [Predictions(p.labels[images], p.ranked[members][:, images]) for p in (BEFORE, AFTER)]
+    pd.testing.assert_frame_equal(flip_rates(*shuffled).frame(), flip_rates(BEFORE, AFTER).frame())
+
+
+def test_a_class_without_images():
+    before, after = population(1, empty=[2]), population(2, empty=[2])
+    table = flip_rates(before, after).frame().set_index("class")
+    assert np.isnan(table.loc["2", "negative_share"])
+    assert table.loc["2", "verdict"] == "cannot tell"
+
+
+def test_a_level_outside_of_its_range():
+    with pytest.raises(InputError, match="alpha: got 2"):
+        flip_rates(BEFORE, AFTER, alpha=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("members", [2, 10])
+def test_intervals_hold_the_rate_on_new_images_and_members(members):
+    """Of independent populations; and nothing in excess of retraining is claimed where compression does nothing."""
+    truth, kinds = TRUTHS["nothing changes"], np.zeros(1000, int)
+    large = [simulate(truth, 1000 + seed, members=8, images=1000) for seed in range(6)]
+    rate = np.mean([flip_rates(*pair).frame()["negative_share"][0] for pair in large])
+    held, claimed = [], []
+    for seed in range(150):
+        before, after = (p.correct() for p in simulate(truth, seed, members=members, images=100))
+        (low,), (high,) = negative_flips(before, after, kinds, 1, paired=False).absolute.interval()
+        held.append(low <= rate <= high)
+        claimed.append(excess_negative_flips(before, after, kinds, 1).p()[0] <= 0.05)
+    assert np.mean(held) > 0.9
+    assert np.mean(claimed) < 0.09

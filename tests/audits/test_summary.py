@@ -1,0 +1,112 @@
+"""The table of a study says what the single audits say."""
+
+import pandas as pd
+import pytest
+
+from tests.builders.populations import population
+from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.summary.summary import summary
+from tfaudit.errors import InputError
+
+POPULATIONS = {"int8": population(2, hurt=[3]), "dense": population(1), "half": population(3)}
+
+
+def test_rows_equal_the_single_audits():
+    facts = pd.DataFrame({"title": {"int8": "fixed-point int8"}, "bytes": {"int8": 1000.0, "dense": 4000.0}})
+    audit = summary(POPULATIONS, facts)
+    table = audit.frame().set_index("variant")
+    assert list(table.index) == ["dense", "int8", "half"]
+    counts = class_impact(POPULATIONS["dense"], POPULATIONS["int8"]).summary()
+    for name in ("significant", "significant_holm", "significant_bh", "harmed", "favoured"):
+        assert table.loc["int8", name] == counts[name]
+    assert table.loc["int8", "pies"] == len(exemplars(POPULATIONS["dense"], POPULATIONS["int8"]).index)
+    assert table.loc["int8", "top1"] == POPULATIONS["int8"].accuracy().mean()
+    assert table.loc["int8", "top5"] == 1
+    assert list(table["title"]) == ["dense", "fixed-point int8", "half"]
+    assert table.loc["dense", "bytes"] == 4000
+    assert pd.isna(table.loc["half", "bytes"])
+    unknown = ["significant", "significant_holm", "significant_p", "pies", "pie_share", "pies_by_chance", "pies_p"]
+    assert table.loc["dense", unknown].isna().all()
+    null = chance(POPULATIONS["dense"], POPULATIONS["int8"]).summary()
+    assert table.loc["int8", "expected_by_chance"] == null["significant_by_chance"]
+    for name in ("pies_by_chance", "pies_p", "significant_p"):
+        assert table.loc["int8", name] == null[name] == audit.chances["int8"].summary()[name]
+    assert len(audit.accuracies) == 3 * 6 * 2
+    assert audit.summary()["variants"]["int8"]["pies"] == table.loc["int8", "pies"]
+
+
+def test_single_members_are_not_tested():
+    audit = summary({key: population(i, members=1) for i, key in enumerate(("dense", "int8"))})
+    row = audit.frame().iloc[1]
+    assert pd.isna(row["significant"])
+    assert row["pies"] > 0
+    assert not audit.impacts
+    assert not audit.chances  # two members have two assignments, which count the same
+    assert audit.notes == (
+        "No tests of populations where one has a single member: dense, int8; `tfaudit.compare` tests single models.",
+    )
+
+
+def test_baseline_alone():
+    audit = summary({"dense": POPULATIONS["dense"]})
+    assert len(audit.frame()) == 1
+    assert not audit.notes
+
+
+def test_fewer_than_five_ranks():
+    assert summary({"dense": population(1, ranks=2)}).frame()["top5"].isna().all()
+
+
+def test_notes_are_said_once():
+    audit = summary({key: population(i, empty=[2]) for i, key in enumerate(("dense", "a", "b"))})
+    assert [note.count("without test examples") for note in audit.notes] == [1, 0]
+
+
+def test_counts_that_chance_explains_are_noted():
+    audit = summary({"dense": population(1), "none": population(3), "much": population(2, hurt=[0, 1, 2, 3], noise=2)})
+    assert audit.notes == ("Cannot tell whether there are more PIEs than expected by chance (p > 0.05): none.",)
+
+
+def test_pairs():
+    audit = summary(POPULATIONS, paired=["int8"])
+    assert audit.chances["int8"].frame().equals(chance(*both("dense", "int8"), paired=True).frame())
+    assert audit.chances["half"].frame().equals(chance(*both("dense", "half")).frame())
+    few = {key: population(i, members=4) for i, key in enumerate(("dense", "int8"))}
+    assert summary(few, paired=["int8"]).notes == (
+        "Too few members to test the number of PIEs; p cannot be below: int8 (0.125).",
+    )
+    few["dense"] = population(0, members=5)
+    audit = summary(few, paired=["int8"])
+    assert audit.notes == ("No counts expected by chance where a member's parent is missing: int8.",)
+    assert pd.isna(audit.frame().loc[1, "pies_p"])
+
+
+def both(*keys):
+    return [POPULATIONS[key] for key in keys]
+
+
+def test_without_permutations():
+    audit = summary(POPULATIONS, permutations=0)
+    assert not audit.chances
+    assert audit.frame()[["pies_by_chance", "pies_p", "significant_p"]].isna().all(axis=None)
+    with pytest.raises(InputError, match="permutations: got -1, expected 0 or more"):
+        summary(POPULATIONS, permutations=-1)
+
+
+def test_a_population_is_asked_for_once():
+    asked = []
+
+    class Lazy(dict):
+        def __getitem__(self, key):
+            asked.append(key)
+            return super().__getitem__(key)
+
+    summary(Lazy(POPULATIONS))
+    assert asked == ["dense", "int8", "half"]
+
+
+def test_no_baseline():
+    with pytest.raises(InputError, match="baseline: got 'dense', expected one of int8"):
+        summary({"int8": POPULATIONS["int8"]})

@@ -1,0 +1,136 @@
+"""Lines of accuracy on a property against statsmodels and pandas; a planted effect; degenerate columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+from tests.builders.populations import population
+from tfaudit.audits.trends.trends import trends
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+BEFORE, AFTER = population(1), population(2, hurt=[3])
+RNG = np.random.default_rng(0)
+VALUES, WRITERS = RNG.random(200), RNG.integers(0, 20, 200)
+SERIES = np.where(WRITERS < 6, "employee", "student")
+
+
+def right(predictions):
+    return (predictions.ranked[:, :, 0] == predictions.labels).mean(0)
+
+
+def test_lines_equal_statsmodels():
+    frame = trends(BEFORE, AFTER, VALUES, column=SERIES).frame()
+    data = pd.DataFrame({"x": VALUES, "group": SERIES, "before": right(BEFORE), "after": right(AFTER)})
+    data["change"] = data["after"] - data["before"]
+    for row in frame.to_dict("records"):
+        inside = data[(data["group"] == row["group"]) | (row["group"] == "full")]
+        fit = smf.ols(f"{row['measure']} ~ x", inside).fit()
+        assert (row["intercept"], row["slope"]) == pytest.approx(tuple(fit.params))
+        assert (row["slope_low"], row["slope_high"]) == pytest.approx(tuple(fit.conf_int().loc["x"]))
+        assert row["p"] == pytest.approx(fit.pvalues["x"])
+        bend = smf.ols(f"{row['measure']} ~ x + I(x**2)", inside).fit()
+        assert row["curvature"] == pytest.approx(bend.params.iloc[2])
+        ends = row["curvature_low"], row["curvature_high"]
+        assert ends == pytest.approx(tuple(bend.conf_int().iloc[2]))
+        assert row["curvature_p"] == pytest.approx(bend.pvalues.iloc[2])
+    counts = [(SERIES == "employee").sum()] * 3 + [(SERIES == "student").sum()] * 3
+    assert frame["units"].tolist() == [*counts, 200, 200, 200]
+
+
+def test_individuals_are_the_points():
+    row = trends(BEFORE, AFTER, VALUES, individuals=WRITERS).frame().iloc[1]
+    means = pd.DataFrame({"x": VALUES, "y": right(AFTER)}).groupby(WRITERS).mean()
+    assert row["units"] == 20
+    assert (row["slope"], row["intercept"]) == pytest.approx(tuple(np.polyfit(means["x"], means["y"], 1)))
+
+
+def test_the_slope_of_the_change_is_the_change_of_the_slope():
+    frame = trends(BEFORE, AFTER, VALUES, column=SERIES).frame().pivot(index="group", columns="measure", values="slope")
+    np.testing.assert_allclose(frame["change"], frame["after"] - frame["before"])
+
+
+def test_finds_a_planted_effect():
+    """Compression loses an example with probability equal to its property: the slope of the change is -1."""
+    rng = np.random.default_rng(1)
+    labels, values = np.zeros(2000, int), rng.random(2000)
+    before = Predictions.from_top1(labels, np.zeros((5, 2000), int), class_names="ab")
+    after = Predictions.from_top1(labels, (rng.random((5, 2000)) < values).astype(int), class_names="ab")
+    found = trends(before, after, pd.Series(values, name="tilt"))
+    row = found.frame().iloc[2]
+    assert row["slope_low"] < -1 < row["slope_high"]
+    assert found.summary()["property"] == "tilt"
+    assert found.summary()["groups"]["all"]["change"] == row["slope"]
+    assert found.summary()["groups"]["all"]["before"] == 0
+    bins = found.bins_frame().query("measure == 'after'")
+    np.testing.assert_allclose(bins["accuracy"], 1 - bins["value"], atol=0.05)
+    assert bins["units"].tolist() == [250] * 8
+
+
+def test_bins_equal_pandas():
+    bins = trends(BEFORE, AFTER, VALUES, bins=4).bins_frame().query("measure == 'before'")
+    by = pd.DataFrame({"value": VALUES, "y": right(BEFORE)}).groupby(pd.qcut(VALUES, 4), observed=True)
+    np.testing.assert_allclose(bins["value"], by["value"].mean())
+    np.testing.assert_allclose(bins["accuracy"], by["y"].mean())
+    assert (bins["low"] <= bins["accuracy"]).all()
+
+
+def test_equal_values_share_a_bin():
+    bins = trends(BEFORE, AFTER, np.repeat([0, 1], [150, 50]), bins=8).bins_frame().query("measure == 'after'")
+    assert bins["units"].tolist() == [150, 50]
+    assert bins["value"].tolist() == [0, 1]
+
+
+def test_a_constant_property_has_no_line():
+    found = trends(BEFORE, AFTER, np.full(200, 0.3))
+    assert found.frame()[["slope", "p", "r"]].isna().all(axis=None)
+    assert found.bins_frame()["units"].tolist() == [200, 200]
+
+
+def test_what_is_unknown_is_left_out():
+    values = pd.Series(np.where(WRITERS == 1, np.nan, VALUES), name="tilt")
+    writers = np.where(WRITERS == 2, None, WRITERS)
+    found = trends(BEFORE, AFTER, values, individuals=writers)
+    assert set(found.frame()["units"]) == {18}
+    assert found.notes == (
+        f"{(WRITERS == 1).sum()} examples of unknown tilt are left out.",
+        f"{(WRITERS == 2).sum()} examples of unknown individuals are left out.",
+    )
+    nothing = trends(BEFORE, AFTER, np.full(200, np.nan))
+    assert len(nothing.frame()) == len(nothing.bins_frame()) == 0
+
+
+def test_order_of_examples_plays_no_part():
+    order = np.random.default_rng(3).permutation(200)
+    permuted = [Predictions(p.labels[order], p.ranked[:, order]) for p in (BEFORE, AFTER)]
+    found = trends(*permuted, VALUES[order], column=SERIES[order], individuals=WRITERS[order])
+    pd.testing.assert_frame_equal(
+        found.frame(), trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS).frame()
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"values": VALUES[:3]}, r"values: got shape \(3,\), expected one number for each of the 200"),
+        ({"values": np.full(200, np.inf)}, "values: got infinite ones"),
+        ({"values": VALUES, "column": [1]}, r"column: got shape \(1,\)"),
+        ({"values": VALUES, "individuals": [1]}, r"individuals: got shape \(1,\)"),
+        ({"values": VALUES, "bins": 0}, "bins: got 0"),
+        ({"values": VALUES, "alpha": 0}, "alpha: got 0"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError, match=message):
+        trends(BEFORE, AFTER, **arguments)
+
+
+def test_units_are_individuals_with_their_means():
+    values, people = np.arange(200.0), np.arange(200) % 7
+    found = trends(BEFORE, AFTER, values, individuals=people).units_frame().set_index("unit")
+    for who in range(7):
+        assert found.loc[str(who), "value"] == pytest.approx(values[people == who].mean())
+        assert found.loc[str(who), "after"] == pytest.approx(AFTER.correct()[:, people == who].mean())
+    alone = trends(BEFORE, AFTER, values).units_frame()
+    np.testing.assert_array_equal(alone["unit"], np.arange(200))

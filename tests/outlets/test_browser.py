@@ -1,0 +1,110 @@
+"""The report opens in a real browser without a network: Debian's Chromium, driven by Playwright."""
+
+import pytest
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.outlets.html import write_report
+from tfaudit.outlets.sections.order import study_sections
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory):
+    """The report of a study whose variants have long names and whose table has all columns."""
+    from tests.builders.populations import population
+    from tfaudit.store.external import import_predictions
+
+    names = {f"a_compressed_model_of_a_long_name_{i}": population(i, hurt=[3] * i) for i in (1, 2)}
+    store = import_predictions(tmp_path_factory.mktemp("long"), population(0), names, name="long names")
+    return write_report(StudyAudit.read(store))
+
+
+@pytest.fixture
+def page(browser):
+    opened = browser.new_page(viewport={"width": 1200, "height": 800})
+    yield opened
+    opened.close()
+
+
+@pytest.mark.slow
+def test_the_contents_stay_in_sight_and_the_main_table_is_whole(page, long_names):
+    for width in (1200, 1500):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(long_names.as_uri())
+        for table in ("#figures .wide", ".verdicts"):
+            assert page.locator(table).evaluate("box => box.scrollWidth <= box.clientWidth")
+        page.get_by_role("navigation").get_by_role("link", name="What was run").click()
+        page.wait_for_timeout(300)
+        box = page.get_by_role("navigation").bounding_box()
+        assert 0 <= box["y"] < 60
+        heading = page.locator("#run h2").bounding_box()
+        assert 0 < heading["y"] < 800
+        assert width > 1440 or heading["y"] >= box["y"] + box["height"]
+
+
+@pytest.mark.slow
+def test_charts_are_as_wide_as_the_page(page, long_names):
+    page.goto(long_names.as_uri())
+    whole = page.locator("main").bounding_box()["width"]
+    assert page.locator("#accuracy svg").bounding_box()["width"] > 0.95 * whole
+    assert page.locator("#classes svg").first.bounding_box()["width"] > 0.4 * whole
+
+
+@pytest.mark.slow
+def test_tables_sort(page, long_names):
+    page.goto(long_names.as_uri())
+    table = page.locator("#figures table")
+    heading = table.get_by_role("columnheader", name="top-1, %")
+    column = heading.evaluate("cell => cell.cellIndex")
+    cells = table.locator(f"tbody tr > :nth-child({column + 1})")
+    first = cells.all_inner_texts()
+    for order in ("ascending", "descending", None):
+        heading.get_by_role("button").press("Enter")
+        assert heading.get_attribute("aria-sort") == order
+        values = list(map(float, cells.all_inner_texts()))
+        expected = first if order is None else sorted(map(float, first), reverse=order == "descending")
+        assert values == list(map(float, expected))
+    change = table.get_by_role("columnheader", name="relative change, %")
+    change.get_by_role("button").click()
+    column = change.evaluate("cell => cell.cellIndex")
+    values = table.locator(f"tbody tr > :nth-child({column + 1})").all_inner_texts()
+    assert values[-1] == "–"  # what is unknown comes last
+    numbers = [float(value.replace("−", "-")) for value in values[:-1]]
+    assert numbers == sorted(numbers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (420, "dark")])
+def test_report(browser, store, written, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+    asked, said = [], []
+    context.route("http*://**/*", lambda route: (asked.append(route.request.url), route.abort()))
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(written.as_uri())
+
+    audit = StudyAudit.read(store).summary
+    rows = page.locator("#figures tbody tr")
+    assert [row.split("\t")[0] for row in rows.all_inner_texts()] == list(audit.frame()["title"])
+    verdicts = page.locator(".verdicts tbody tr")
+    assert [row.get_attribute("data-variant") for row in verdicts.all()] == list(audit.exemplars)
+    verdicts.first.click(position={"x": 5, "y": 5})
+    assert page.url.endswith("#classes-magnitude-0.9")
+    charts = page.locator("svg.chart")
+    drawn = [figure for section in study_sections(StudyAudit.read(store)) for figure in section.figures]
+    assert charts.count() == 2 + len(audit.impacts) + len(drawn)
+    for chart in charts.all():
+        box = chart.bounding_box()
+        assert min(box["width"], box["height"]) > 60
+        # On a telephone wide charts scroll within their figure.
+        assert width < 640 or box["x"] + box["width"] <= width
+        assert chart.locator("path").count() > 5
+        assert chart.locator("text").first.evaluate("text => text.getComputedTextLength()") > 0
+    for pictures in (".gallery li > img", ".gallery figure > img"):  # of the exemplars, and of unchanged images beside
+        natural = page.locator(pictures).evaluate_all("images => images.map(image => image.naturalWidth)")
+        assert len(natural) == sum(min(24, len(found.index)) for found in audit.exemplars.values())
+        assert set(natural) == {8}
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not asked
+    assert not said
+    context.close()

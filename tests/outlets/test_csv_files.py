@@ -1,0 +1,64 @@
+"""CSV files: what a spreadsheet would run is text, and all else is as it was."""
+
+import csv
+import io
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tfaudit.outlets.csv_files import FORMULA, csv_bytes
+from tfaudit.readers.prediction_files import read_predictions
+
+
+def cells(content):
+    return list(csv.reader(io.StringIO(content.decode(), newline="")))
+
+
+@pytest.mark.parametrize("beginning", FORMULA)
+def test_no_cell_and_no_heading_begins_like_a_formula(beginning):
+    hostile = f"{beginning}cmd|' /C calc'!A0"
+    table = pd.DataFrame({hostile: [hostile, "cat"], "b": pd.Categorical([hostile, "dog"]), "c": [None, hostile]})
+    for row in cells(csv_bytes(table)):
+        assert not any(cell.startswith(FORMULA) for cell in row)
+    assert cells(csv_bytes(table))[1][0] == f"'{hostile}"
+
+
+def test_a_carriage_return_begins_no_line():
+    rows = cells(csv_bytes(pd.DataFrame({"class": ["a\r=1+1", "b\r\n=1"], "n": [1, 2]})))
+    assert [row[1] for row in rows] == ["n", "1", "2"]
+
+
+def test_numbers_and_other_text_stay(rng):
+    table = pd.DataFrame(
+        {
+            "float": rng.standard_normal(50),
+            "integer": rng.integers(-9, 9, 50),
+            "missing": np.where(np.arange(50) % 2, np.nan, -1.0),
+            "nullable": pd.array([pd.NA, -3] * 25, "Int64"),
+            "flag": np.arange(50) % 3 == 0,
+            "text": ["-1", "+2.5e-3", "a=b", "", "two\nlines"] * 10,
+        }
+    )
+    assert csv_bytes(table) == table.to_csv(index=False, lineterminator="\r\n").encode()
+
+
+def test_what_it_wrote_is_read_as_predictions(tmp_path):
+    ids, classes = ["=a", "-b", "@c", "-4"], ["+x", "y", "+x", "y"]
+    (tmp_path / "labels.csv").write_bytes(csv_bytes(pd.DataFrame({"id": ids, "label": classes})))
+    (tmp_path / "answers.csv").write_bytes(csv_bytes(pd.DataFrame({"id": ids[::-1], "prediction": classes[::-1]})))
+    predictions = read_predictions(tmp_path / "labels.csv", [tmp_path / "answers.csv"])
+    assert (predictions.top1 == predictions.labels).all()
+
+
+@pytest.mark.slow
+def test_many_columns_take_linear_time():
+    def seconds(columns):
+        table = pd.DataFrame(np.zeros((2, columns)), columns=[f"c{i}" for i in range(columns)])
+        begun = time.perf_counter()
+        csv_bytes(table.assign(name="=x"))
+        return time.perf_counter() - begun
+
+    seconds(1000)
+    assert seconds(80_000) < 12 * max(seconds(20_000), 0.05)

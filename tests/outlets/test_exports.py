@@ -1,0 +1,109 @@
+"""Exemplars as tables and as FiftyOne's data set, against the votes counted by hand."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from tests.builders.populations import modal_sets, pies_of
+from tests.builders.studies import WRITERS, make_study
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.cli import app
+from tfaudit.errors import InputError
+from tfaudit.outlets.exports import exemplar_table, fiftyone_files, table_files
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("export") / "study", groups=WRITERS)
+
+
+@pytest.fixture(scope="module")
+def study_audit(store):
+    return StudyAudit.read(store, permutations=0)
+
+
+def majority(predictions):
+    """The names of the most frequent classes of every image, and their share."""
+    counts = np.array([np.bincount(votes, minlength=len(predictions.class_names)) for votes in predictions.top1.T])
+    names = predictions.class_names
+    modes = [" or ".join(sorted(names[i] for i in modes)) for modes in modal_sets(predictions)]
+    return np.array(modes, object), counts.max(1) / predictions.num_members
+
+
+def test_every_image_whose_majority_prediction_changes_has_a_row(store, study_audit):
+    table = exemplar_table(study_audit)
+    assert list(table["variant"].unique()) == ["magnitude-0.9", "int8"]
+    before, shares = majority(store.predictions("dense"))
+    for key, rows in table.groupby("variant"):
+        predictions = store.predictions(key)
+        after, after_shares = majority(predictions)
+        index = np.flatnonzero(pies_of(store.predictions("dense"), predictions))
+        assert rows["index"].tolist() == index.tolist()
+        assert rows["before"].tolist() == before[index].tolist()
+        assert rows["after"].tolist() == after[index].tolist()
+        assert rows["before_share"].to_numpy() == pytest.approx(shares[index])
+        assert rows["after_share"].to_numpy() == pytest.approx(after_shares[index])
+        sets = zip(modal_sets(store.predictions("dense")), modal_sets(predictions), predictions.labels, strict=True)
+        right = ["newly wrong" if t in b else "newly correct" if t in a else "other wrong" for b, a, t in sets]
+        right = [right[i] for i in index]
+        assert rows["change"].tolist() == right
+        for name in WRITERS:
+            assert rows[f"group_{name}"].astype(str).tolist() == WRITERS[name].iloc[index].astype(str).tolist()
+    only = exemplar_table(study_audit, ["int8"])
+    pd.testing.assert_frame_equal(only, table[table["variant"] == "int8"].reset_index(drop=True))
+    with pytest.raises(InputError, match=r"variant: got 'nope', expected magnitude-0\.9, int8"):
+        exemplar_table(study_audit, ["nope"])
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_tables_lead_to_the_pictures(store, study_audit, form):
+    files = table_files(study_audit, form)
+    content = io.BytesIO(files[f"exemplars.{form}"])
+    table = pd.read_csv(content) if form == "csv" else pd.read_parquet(content)
+    assert len(table) == len(exemplar_table(study_audit))
+    for row in table.to_dict("records"):
+        assert files[row["image"]] == store.images("test", [row["index"]])[0]
+
+
+@pytest.mark.slow
+def test_fiftyone_gets_a_sample_an_image_with_all_predictions(store, study_audit):
+    files = fiftyone_files(study_audit)
+    samples = json.loads(files["samples.json"])["samples"]
+    metadata = json.loads(files["metadata.json"])
+    table = exemplar_table(study_audit)
+    assert [sample["filepath"] for sample in samples] == [f"data/{i:06}.png" for i in sorted(set(table["index"]))]
+    names = store.predictions("dense").class_names
+    assert metadata["default_classes"] == list(names)
+    assert "version" not in metadata  # else FiftyOne expects its own documents
+    for sample in samples:
+        position = int(sample["filepath"][5:11])
+        assert files[sample["filepath"]] == store.images("test", [position])[0]
+        assert sample["tags"] == table.loc[table["index"] == position, "variant"].tolist()
+        assert sample["ground_truth"]["label"] == names[store.predictions("dense").labels[position]]
+        for field, key in (("dense", "dense"), ("magnitude_0_9", "magnitude-0.9"), ("int8", "int8")):
+            modes, shares = majority(store.predictions(key))
+            assert sample[field]["label"] == modes[position]
+            assert sample[field]["confidence"] == pytest.approx(shares[position])
+            assert sample[field]["_cls"] == "Classification"
+        assert sample["example"] == f"test-{position}"
+
+
+def test_the_command_writes_a_new_folder_or_nothing(store, tmp_path):
+    def run(*words):
+        return CliRunner().invoke(app, ["export", str(store.directory), *words])
+
+    done = run("--parquet", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.output
+    assert len(list((tmp_path / "out/images").glob("*.png"))) > 0
+    for words, message in (
+        (("--csv", "--out", str(tmp_path / "out")), "which holds files, expected an empty or a new folder"),
+        (("--csv", "--fiftyone"), "format: got --csv and --fiftyone, expected --csv, --parquet or --fiftyone"),
+        ((), "format: got none"),
+    ):
+        refused = run(*words)
+        assert isinstance(refused.exception, InputError)
+        assert message in str(refused.exception)

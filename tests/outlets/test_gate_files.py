@@ -1,0 +1,97 @@
+"""Verdicts as CI systems read them, whatever the names of classes and variants are; and the chart of a verdict."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.charts.rendering import inline_svg
+from tfaudit.errors import Notice
+from tfaudit.outlets.gate_files import json_verdicts, junit_verdicts
+from tfaudit.predictions import Predictions
+
+HOSTILE = ('<b>&"cat"</b>', "bell\x07 nul\x00 ]]> \x1b[31mred", "owl ]]>", "élan 🦉")
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    labels = np.arange(400) % 4
+    limits = Limits(overall_drop_pp=5, worst_class_drop_pp=10, flips=0.5)
+    with pytest.warns(Notice, match="bell"):
+        before = Predictions.from_top1(labels, labels, class_names=HOSTILE)
+    names = before.class_names
+    lost = np.where((labels == 1) & (np.arange(400) < 200), 2, labels)
+    hurt = Predictions.from_top1(labels, lost, class_names=names)
+    few = [Predictions.from_top1([0, 1, 2, 2], [0, 1, 2, 2], class_names=names)] * 2
+    return {"int8": gate(before, hurt, limits), "<&\x01>": gate(*few, limits), "same": gate(before, before, limits)}
+
+
+def test_junit_has_the_structure_that_jenkins_and_gitlab_read(verdicts):
+    root = ET.fromstring(junit_verdicts(verdicts))
+    assert root.tag == "testsuites"
+    assert [suite.tag for suite in root] == ["testsuite"] * 3
+    assert [suite.get("name") for suite in root] == ["int8", "<&>", "same"]
+    for suite, verdict in zip(root, verdicts.values(), strict=True):
+        cases = suite.findall("testcase")
+        assert [case.get("name") for case in cases] == [check.name for check in verdict.checks]
+        assert all(case.get("classname") == f"tfaudit.gate.{suite.get('name')}" for case in cases)
+        for case, check in zip(cases, verdict.checks, strict=True):
+            children = [child.tag for child in case]
+            assert children == [{"fail": "failure", "cannot judge": "error", "pass": "system-out"}[check.outcome]]
+            if check.outcome != "pass":
+                assert case[0].get("type") == check.outcome
+                assert case[0].text == case[0].get("message")
+        assert int(suite.get("tests")) == len(cases)
+        assert int(suite.get("failures")) == len(suite.findall("testcase/failure"))
+        assert int(suite.get("errors")) == len(suite.findall("testcase/error"))
+    for name in ("tests", "failures", "errors"):
+        assert int(root.get(name)) == sum(int(suite.get(name)) for suite in root)
+    assert (root.get("failures"), root.get("errors")) == ("2", "3")
+
+
+def test_hostile_names_are_escaped_and_control_characters_are_symbols(verdicts):
+    content = junit_verdicts(verdicts)
+    messages = " ".join(case.get("message") for case in ET.fromstring(content).iter("failure"))
+    assert "bell␇ nul␀ ]]> ␛[31mred" in messages
+    content.decode("utf-8")
+    assert not {b"\x00", b"\x07", b"\x1b"} & {content[i : i + 1] for i in range(len(content))}
+
+
+def test_json_holds_all(verdicts):
+    content = json.loads(json_verdicts(verdicts))
+    assert content["format"] == 1
+    assert list(content["verdicts"]) == list(verdicts)
+    for key, verdict in verdicts.items():
+        found = content["verdicts"][key]
+        assert (found["outcome"], found["exit_code"]) == (verdict.outcome, verdict.exit_code)
+        assert [row["check"] for row in found["checks"]] == list(verdict.frame()["check"])
+        assert [row["sentence"] for row in found["checks"]] == list(verdict.frame()["sentence"])
+        assert set(found["checks"][0]) == set(verdict.frame().columns)
+        assert len(found["classes"]) == 4
+    assert content["verdicts"]["<&\x01>"]["classes"][3]["drop_pp"] is None
+
+
+def drawn(verdict):
+    return {text.strip() for text in ET.fromstring(inline_svg(verdict.chart(), "")).itertext()}
+
+
+def test_the_chart_names_every_check_and_its_figures(verdicts):
+    shown = drawn(verdicts["int8"])
+    assert {"drop of accuracy", "12.50 pp of 5.00 pp", "limit", "none", "fail", "cannot judge", "pass"} <= shown
+
+
+def test_the_chart_draws_limits_of_nothing_and_unknown_figures():
+    labels = np.arange(40) % 2
+    before = Predictions.from_top1(labels, labels)
+    after = Predictions.from_top1(labels, np.zeros(40, int))
+    limits = Limits(overall_drop_pp=0, flips=0, intensification=1)
+    verdict = gate(before, after, limits)
+    spec = verdict.chart().to_dict()
+    (rows,) = spec["datasets"].values()
+    places = {row["check"]: row["value_share"] for row in rows}
+    assert places["flips"] == 2  # beyond a limit of none: at the edge
+    assert places["intensification"] is None
+    assert "unknown of 1.000" in drawn(verdict)

@@ -1,0 +1,121 @@
+"""The sentences say what the figures carry, and no more."""
+
+import numpy as np
+
+from tests.builders.populations import population
+from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.audits.summary.summary import summary
+from tfaudit.outlets.headlines import headlines
+from tfaudit.outlets.pair_headlines import classes_sentence, predictions_sentence
+from tfaudit.predictions import Predictions
+
+
+def said(before, after):
+    (line,) = headlines(summary({"dense": before, "int8": after}))
+    return line
+
+
+def test_harm():
+    before, after = population(1), population(2, hurt=[3])
+    line = said(before, after)
+    assert line.accuracy.startswith("Mean top-1 accuracy falls by")
+    assert line.classes == "Of 5 classes, 1 lost recall (3)."
+
+
+def test_collapsed_classes_come_first():
+    """Six that half of the members no longer find have no significant loss; they come before one that has."""
+    labels = np.arange(500) % 10
+    before = np.tile(labels, (6, 1))
+    after = before.copy()
+    after[:3, labels < 6] = 9
+    after[:, (labels == 7) & (np.arange(500) < 250)] = 8
+    line = said(Predictions.from_top1(labels, before), Predictions.from_top1(labels, after))
+    first, _, rest = line.classes.partition(" Of the others, ")
+    assert first == "7 of 10 classes collapsed (0, 1, 2, …)."
+    assert rest == ""
+    after[:, (labels == 7) & (np.arange(500) < 250)] = 7
+    after[:, (labels == 7) & (np.arange(500) < 100)] = 8
+    line = said(Predictions.from_top1(labels, before), Predictions.from_top1(labels, after))
+    assert line.classes == "6 of 10 classes collapsed (0, 1, 2, …). Of the others, 1 lost recall (7)."
+
+
+def test_nothing_changes():
+    line = said(population(1), population(1))
+    assert line.accuracy.startswith("Mean top-1 accuracy stays within 0.05 points")
+    assert line.classes.startswith(
+        "No loss of recall is established in any of 5 classes; 0 changes most, by +0.0 points"
+    )
+    assert line.images == "No image changes its majority prediction."
+
+
+def test_one_image():
+    answers = np.tile(np.arange(40) % 4, (3, 1))
+    changed = answers.copy()
+    changed[:, 0] = 1
+    line = said(Predictions.from_top1(answers[0], answers), Predictions.from_top1(answers[0], changed))
+    assert line.images.startswith("1 image changes its majority prediction (2.5\u00a0%); ")
+
+
+def test_images_beyond_chance():
+    before = population(1)
+    assert said(before, population(2, hurt=[0, 1, 2, 3], noise=2)).images.endswith(
+        " expected by chance (p\u00a0=\u00a00.0022)."  # 2 of 924 assignments
+    )
+    null = chance(before, population(3)).pies
+    assert said(before, population(3)).images == (
+        f"{null.observed} images change their majority prediction ({null.observed / 2:.1f}\u00a0%); "
+        f"{null.mean:.3g} by chance. "
+        f"Cannot tell the two apart (p\u00a0=\u00a0{null.p:.2g}): up to {null.observed - null.low:.0f} more than by "
+        "chance cannot be ruled out."
+    )
+    few = [population(i, members=2, hurt=[3] * i) for i in range(2)]
+    assert said(*few).images.endswith(
+        " by chance. Cannot tell the two apart: with so few members p cannot be below 0.33."
+    )
+    assert headlines(summary({"dense": before, "int8": population(3)}, permutations=0))[0].images == (
+        f"{null.observed} images change their majority prediction ({null.observed / 2:.1f}\u00a0%)."
+    )
+
+
+def test_a_loss_that_is_not_established_is_named_with_its_interval():
+    before, after = population(1), population(4)
+    frame = class_impact(before, after).frame().sort_values("change_pp", kind="stable")
+    assert not (frame["verdict"] == "lost recall").any()
+    worst = frame.iloc[0]
+    assert f"{worst['class']} changes most, by −{abs(worst['change_pp']):.1f} points (−" in said(before, after).classes
+
+
+def test_no_change_is_said_of_what_the_intervals_exclude():
+    labels = np.arange(4000) % 4
+    answers = np.tile(labels, (3, 1))
+    changed = answers.copy()
+    changed[:, :4] += 1
+    line = said(Predictions.from_top1(labels, answers), Predictions.from_top1(labels, changed % 4))
+    assert line.classes == "The recall of none of 4 classes changes by 5 points or more."
+
+
+def test_a_retrained_twin_is_the_noise_floor():
+    before, after = population(1, members=2), population(2, members=2)
+    every = np.mean([np.sum(one != other) for one in before.top1 for other in after.top1])
+    floor = np.sum(before.top1[0] != before.top1[1])
+    assert said(before, after).twins == (
+        f"On average {every:,.0f} predictions differ between a compressed and a baseline model, "
+        f"{floor} between two baseline models: what training again changes."
+    )
+    assert said(population(1, members=1), population(2, members=1)).twins == ""
+
+
+def test_one_model_against_one_is_told_by_mcnemars_test():
+    models = {"dense": population(1, members=1, examples=500), "int8": population(2, members=1, examples=500, hurt=[3])}
+    pair = compare(*models.values())
+    (line,) = headlines(summary(models), {"int8": pair})
+    assert line.classes == classes_sentence(pair)
+    assert "3 (−" in line.classes
+    assert line.images == predictions_sentence(pair)
+    assert "modal" not in " ".join([line.accuracy, line.classes, line.images])
+
+
+def test_single_members():
+    assert said(population(1, members=1), population(2, members=1)).classes == ""

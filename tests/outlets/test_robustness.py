@@ -1,0 +1,200 @@
+"""The section on robustness: what it reads, what it says is missing, and the strip of one image."""
+
+import base64
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.sections import cells, sections_of
+from tests.builders.studies import make_study
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.robustness.robustness import robustness
+from tfaudit.datasets.corruptions.corrupt import corrupt
+from tfaudit.errors import InputError
+from tfaudit.outlets.chart_files import save_charts
+from tfaudit.outlets.html import write_report
+from tfaudit.outlets.sections.robustness import robustness_section
+from tfaudit.study.variants import Pruned
+
+
+@pytest.fixture(scope="module")
+def corrupted(tmp_path_factory):
+    store = corrupted_study(tmp_path_factory.mktemp("corrupted"), benchmarks=("imagenet_a",))
+    return store, section_of(store)
+
+
+def section_of(store):
+    return robustness_section(StudyAudit.read(store, permutations=0))
+
+
+def audited(store, variant):
+    sides = ({c: store.predictions(key, c.split) for c in store.study.conditions} for key in ("dense", variant))
+    clean = store.predictions("dense"), store.predictions(variant)
+    assert (clean[1].parents is not None) == (variant == "int8")
+    return robustness(*sides, clean=clean)
+
+
+def pixels(source):
+    content = base64.b64decode(source.removeprefix("data:image/png;base64,"))
+    with Image.open(io.BytesIO(content)) as image:
+        return np.asarray(image)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_drawings")
+def test_a_study_without_conditions_has_no_such_section_and_no_such_style(store, tmp_path):
+    assert "robustness" not in sections_of(store)
+    written = write_report(StudyAudit.read(store, permutations=0), tmp_path / "report.html").read_text()
+    assert "strip" not in written
+
+
+def test_conditions_that_are_planned_and_not_evaluated_are_no_section(tmp_path):
+    assert section_of(make_study(tmp_path, corruptions=("fog",))) is None
+
+
+@pytest.mark.slow
+def test_figures_are_those_of_the_audit(corrupted):
+    store, section = corrupted
+    found = audited(store, "magnitude-0.9")
+    means = cells(section.tables[0])
+    assert means["variant"] == ("magnitude 90 %", "fixed-point int8")
+    assert means["mCE, %"][0] == f"{100 * found.summary()['mce']:.1f}"
+    assert means["excess, pp"][0].replace("−", "-") == f"{found.summary()['excess_pp']:+.2f}"
+    relative = cells(section.tables[1])
+    assert relative["corruption"] == ("fog", "gaussian noise", "imagenet a", "all corruptions")
+    ours = found.frame().query("k == 1")["relative_change"]
+    assert relative["magnitude 90 %, top-1"][:3] == tuple(f"{100 * x:+.2f}".replace("-", "−") for x in ours)
+    quantized = audited(store, "int8").summary()
+    assert means["p of excess"] == tuple(f"{each['excess_p']:.2g}" for each in (found.summary(), quantized))
+    assert "Members of fixed-point int8 are compared in pairs" in section.notes[0]
+    by_severity = cells(section.tables[3])
+    assert by_severity["condition"] == ("fog 1", "fog 3", "gaussian noise 1", "gaussian noise 3", "imagenet a")
+    assert by_severity["dense"][1] == f"{100 * store.predictions('dense', 'fog-3').accuracy().mean():.2f}"
+    assert len(cells(section.tables[4])["class"]) == 2 * 3 * 5
+    assert cells(section.tables[5])["flips"][0] == str(found.flip_frame()["flips"][0])
+    assert [figure.name for figure in section.figures] == [
+        "robustness-relative-top1",
+        "robustness-relative-top5",
+        "robustness-severity",
+        "robustness-classes-magnitude-0.9",
+        "robustness-classes-int8",
+    ]
+
+
+def test_the_strip_shows_the_image_that_is_lost_first_as_the_models_saw_it(corrupted):
+    store, section = corrupted
+    counts = [sum(audited(store, key).lost_first.values()) for key in ("magnitude-0.9", "int8")]
+    position = int(np.argmax(np.sum(counts, axis=0)))
+    strip = section.strip
+    assert strip.example == f"test-{position}"
+    assert strip.headings == ("clean", "severity 1", "severity 3")
+    lane = strip.lanes[0]
+    clean = np.full((1, 8, 8, 1), position, np.uint8)
+    np.testing.assert_array_equal(pixels(lane.pictures[0]), clean[0, ..., 0])
+    seen = corrupt(clean, lane.corruption, 3, seed=store.study.seed, first=position)
+    np.testing.assert_array_equal(pixels(lane.pictures[2]), seen[0, ..., 0])
+    assert [variant.title for variant in lane.variants] == ["dense", "magnitude 90 %", "fixed-point int8"]
+    population = store.predictions("int8", f"{lane.corruption}-3")
+    votes = np.bincount(population.top1[:, position], minlength=5)
+    answer = lane.variants[2].predictions[2]
+    assert answer.text == population.class_names[votes.argmax()]
+    assert answer.votes == f"{25 * votes.max()}\u00a0%"
+    assert answer.right == (votes.argmax() == population.labels[position])
+    assert all(variant.predictions[0].right for variant in lane.variants[:2])
+
+
+@pytest.mark.slow
+def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
+    store, section = corrupted
+    text = write_report(StudyAudit.read(store, permutations=0), tmp_path / "report.html").read_text()
+    assert 'id="robustness"' in text
+    assert text.count('class="strip"') == 1
+    assert text.count("<script>") == 1  # that of the page itself, and none of the names
+    assert "<script>alert" not in text
+    assert len(re.findall("<img [^>]*severity", text)) == 2 * len(section.strip.lanes)
+    assert "Hendrycks" in text
+    assert "gaussian_noise" not in text.split('class="strip"')[1].split("</table>")[0]
+
+
+@pytest.mark.slow
+def test_charts_are_saved(corrupted, tmp_path):
+    store, section = corrupted
+    names = {path.stem for path in save_charts(StudyAudit.read(store, permutations=0), tmp_path, ("svg",))}
+    assert {figure.name for figure in section.figures} <= names
+
+
+@pytest.mark.slow
+def test_what_is_missing_is_said(tmp_path):
+    gone = [("int8", "fog 3"), ("magnitude-0.5", "fog 1"), ("magnitude-0.5", "fog 3")]
+    variants = (Pruned(0.9), Pruned(0.5))
+    store = corrupted_study(
+        tmp_path, variants=variants, corruptions=("fog",), severities=(1, 3, 5), without=gone, corrupted_members=3
+    )
+    notes = section_of(store).notes
+    assert "Left out, because not every variant was evaluated there: fog 1, fog 3." in notes
+    assert "dense: 3 of 4 members were evaluated." in notes
+    everything = [("magnitude-0.5", f"fog {severity}") for severity in (1, 3, 5)]
+    store = corrupted_study(tmp_path / "b", variants=variants, corruptions=("fog",), without=everything)
+    (tmp_path / "b/predictions/split=fog-1/variant=dense/003.parquet").unlink()
+    notes = section_of(store).notes
+    assert "Not evaluated under corruption: magnitude 50 %." in notes
+    assert "dense: fewer than 4 members under 1 of 2 conditions." in notes
+    only = corrupted_study(
+        tmp_path / "c",
+        variants=variants,
+        corruptions=("fog",),
+        without=everything,
+        corrupted_variants=("magnitude-0.9",),
+    )
+    assert not any("Not evaluated" in note for note in section_of(only).notes)
+
+
+def test_a_damaged_evaluation_is_refused(tmp_path):
+    store = corrupted_study(tmp_path)
+    path = tmp_path / "predictions/split=fog-3/variant=int8/001.parquet"
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(InputError, match="damaged"):
+        section_of(store)
+
+
+@pytest.mark.slow
+def test_single_models_have_pairs_and_no_votes(tmp_path):
+    section = section_of(corrupted_study(tmp_path, members=1))
+    assert section.notes[0].startswith("One model against one")
+    assert set(cells(section.tables[2])["test"]) == {"images"}
+    assert section.strip.lanes[0].variants[0].predictions[0].votes == ""
+    assert "Below the pictures: predictions." in section.strip.caption
+
+
+@pytest.mark.slow
+def test_sets_without_severities_have_neither_curve_nor_mean_nor_strip(tmp_path):
+    section = sections_of(corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",)))["robustness"]
+    assert section.strip is None
+    assert "robustness-severity" not in {figure.name for figure in section.figures}
+    assert cells(section.tables[0])["corruption"] == ("imagenet a",)
+
+
+@pytest.mark.slow
+def test_a_thumbnail_is_told_from_what_the_models_saw(tmp_path):
+    section = section_of(corrupted_study(tmp_path, corruptions=("fog",), image_size=64))
+    assert "The models saw 64 pixels" in section.strip.caption
+    assert "8 × 8" in section.strip.caption
+
+
+@pytest.mark.slow
+def test_coloured_pictures_and_images_that_are_not_stored(tmp_path):
+    store = corrupted_study(tmp_path, corruptions=("fog",))
+    examples = store.examples()
+    buffer = io.BytesIO()
+    Image.fromarray(np.full((200, 240, 3), 90, np.uint8)).save(buffer, "PNG")
+    arguments = examples["label"].to_numpy(), list(examples["example"]), examples.attrs["class_names"]
+    store.save_examples("test", *arguments, [buffer.getvalue()] * len(examples))
+    strip = section_of(store).strip
+    assert pixels(strip.lanes[0].pictures[1]).shape == (147, 176, 3)
+    assert not strip.tiny
+    store.save_examples("test", *arguments, [b""] * len(examples))
+    assert section_of(store).strip is None

@@ -1,0 +1,37 @@
+"""What a section leaves out, folds, and gives the width of the page."""
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.panels import in_grid
+from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+
+CHART = alt.Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x="x:Q")
+
+
+def test_columns_of_which_nothing_is_known_are_left_out():
+    rows = pd.DataFrame({"class": ["a", "b"], "p": [None, None], "examples": [4, None], "verdict": [None, "lost"]})
+    headings = [column.heading for column in ReportTable.of("t", rows).columns]
+    assert headings == ["class", "images", "verdict"]
+    assert len(ReportTable.of("t", rows.head(0)).columns) == 4
+
+
+def test_a_figure_of_many_panels_or_without_a_neighbour_has_the_page_to_itself():
+    one, other = (Figure(name, CHART, "") for name in "ab")
+    panels = Figure("c", in_grid([CHART] * 3, most=4), "")
+    for figures, filling in (((one,), "a"), ((one, other), ""), ((one, panels), "ac"), ((one, other, panels), "c")):
+        section = Section("key", "title", "question", "", figures)
+        assert "".join(figure.name for figure in figures if section.fills_page(figure)) == filling
+
+
+def test_figures_fold_with_their_neighbours():
+    """One alone in its fold has the width to itself, whatever stands in other folds."""
+    folds = {"a": "", "b": "", "c": "float16", "d": "int8", "e": "int8"}
+    figures = tuple(Figure(name, CHART, "", folded=folded) for name, folded in folds.items())
+    section = Section("key", "title", "question", "", figures)
+    assert [(folded, [figure.name for figure in run]) for folded, run in section.panels] == [
+        ("", ["a", "b"]),
+        ("float16", ["c"]),
+        ("int8", ["d", "e"]),
+    ]
+    assert [figure.name for figure in figures if section.fills_page(figure)] == ["c"]

@@ -1,0 +1,87 @@
+"""The table as people read it."""
+
+import dataclasses
+import io
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from tests.builders.populations import population
+from tests.builders.studies import make_study
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.summary.summary import summary
+from tfaudit.outlets.summary_table import html_table, summary_columns, terminal_table
+
+
+def printed(audit, width=80):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(terminal_table(audit))
+    return console.file.getvalue()
+
+
+def test_terminal_table_fits_80_columns(store):
+    audit = StudyAudit.read(store).summary
+    text = printed(audit)
+    row = next(line for line in text.splitlines() if line.strip().startswith("magnitude 90"))
+    figures = audit.frame().iloc[1]
+    assert "…" not in text
+    for part in (
+        " 5 ",
+        " 4.5 ",
+        f"{100 * figures['top1']:.2f}",
+        "100.00",
+        f"{figures['significant']} ({figures['expected_by_chance']:.2g})",
+        f"{figures['pies']} ({figures['pies_by_chance']:.0f})",
+        f"{figures['pies_p']:.2g}",
+    ):
+        assert part in row
+    assert "4 members per variant" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Welch's test treats the two as independent" in " ".join(text.split())
+
+
+def test_names_are_no_markup(tmp_path):
+    audit = summary({"dense": population(1), "[bold]x": population(2)})
+    assert "[bold]x" in printed(audit)
+    audit = summary({"dense": population(1), "<i>x</i>": population(2)})
+    assert "&lt;i&gt;x" in html_table(audit)
+
+
+def test_members_that_differ(tmp_path):
+    audit = StudyAudit.read(make_study(tmp_path, missing={("int8", 0)})).summary
+    assert "3–4 members per variant" in printed(audit)
+
+
+def test_unknown_figures_are_dashes():
+    shown = {column.heading: column.cells for column in summary_columns(summary({"dense": population(1)})).values()}
+    assert shown["size, B"] == shown["signif."] == shown["PIEs"] == shown["p of PIEs"] == ("–",)
+
+
+@pytest.mark.parametrize(
+    ("size", "heading", "text"),
+    [(999, "size, B", "999"), (1000, "size, kB", "1"), (25_636_712, "size, MB", "25.6"), (4e12, "size, GB", "4,000")],
+)
+def test_sizes_share_a_unit(size, heading, text):
+    facts = pd.DataFrame({"bytes": {"dense": float(size), "half": size / 4}})
+    audit = summary({"dense": population(1), "half": population(2)}, facts)
+    shown = {column.heading: column.cells for column in summary_columns(audit).values()}
+    quarter = {4e12: "1,000", 25_636_712: "6.41"}.get(size) or f"{float(text) / 4:.3g}"
+    assert shown[heading] == (text, quarter)
+
+
+def test_a_study_of_imagenets_size_fits_80_columns():
+    """Four digits of PIEs, three of classes, four of megabytes."""
+    audit = summary({"dense": population(1), "dynamic range int8": population(2, hurt=[3])})
+    big = {"bytes": 102.4e6, "gzipped_bytes": 96.81e6, "significant": 215, "expected_by_chance": 50.0}
+    big |= {"significant_holm": 189, "significant_bh": 126, "pies": 2177, "pies_by_chance": 2020.9, "pies_p": 1 / 1001}
+    text = printed(dataclasses.replace(audit, table=audit.frame().assign(**big)))
+    assert max(map(len, text.splitlines())) <= 80
+    for part in (" 96.8 ", " 215 (50) ", " 189 ", " 2,177 (2,021) ", " 0.001"):
+        assert part in text
+
+
+def test_html_table_is_accessible(store):
+    table = html_table(StudyAudit.read(store).summary)
+    assert table.count('<th scope="col">') == 15
+    assert table.count('<th scope="row">') == 3

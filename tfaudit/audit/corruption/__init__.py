@@ -1,1 +1,0 @@
-"""Robustness to corruption: rates of two populations by condition, changes of accuracy and recall, exemplars."""

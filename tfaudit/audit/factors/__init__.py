@@ -1,1 +1,0 @@
-"""Regression of class accuracy on its possible causes, [P]."""

@@ -1,1 +1,0 @@
-"""The human study of exemplars: its sample, questions and results."""

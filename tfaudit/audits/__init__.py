@@ -1,0 +1,54 @@
+"""Audits: predictions in, frozen results out, each with `.frame()`, `.summary()` and most with `.chart()`.
+
+Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
+Predictions   `calibration`, `flip_rates`, `image_changes`
+Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
+Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
+Groups        `groups`, `intersections`, `attributes`, `trends`
+All variants  `accuracies`, `claims`, `class_counts`, `class_recalls`, `difficulty_levels`
+Choice        `trade_offs`, `operating_points`, `pareto_shares`
+Regression    `class_table`, `factors`, `factors_glm`
+Human raters  `survey_sample`, `survey`
+"""
+
+from tfaudit.lazy_names import lazy_names
+
+_MODULES = {
+    "classes.classes": ("class_impact", "ClassImpact"),
+    "exemplars.exemplars": ("exemplars", "Exemplars"),
+    "chance.chance": ("chance", "Chance"),
+    "model_pair.model_pair": ("compare", "PairComparison"),
+    "flips.retrained_twins": ("retrained_twins", "RetrainedTwins"),
+    "distortion.recall_distortion": ("distortion", "Distortion"),
+    "distortion.slopes": ("slope_frame", "slope_intervals", "slope_means"),
+    "distortion.slope_tests": ("slope_tests",),
+    "distortion.slope_tables": ("accuracy_table", "level_table", "p_table", "variance_table"),
+    "robustness.robustness": ("robustness", "Robustness", "robustness_table"),
+    "calibration.calibration": ("calibration", "Calibration"),
+    "flips.negative_flips": ("flip_rates", "NegativeFlips"),
+    "groups.groups": ("groups", "Groups"),
+    "intersections.intersections": ("intersections", "Intersections"),
+    "trends.trends": ("trends", "Trends"),
+    "attributes.attributes": ("attributes", "Attributes"),
+    "prediction_counts.prediction_counts": ("count_predictions", "PredictionCounts"),
+    "flips.image_changes": ("image_changes",),
+    "classes.class_rates": ("class_rates",),
+    "summary.summary": ("summary", "Summary"),
+    "accuracies.accuracies": ("accuracies", "Accuracies"),
+    "claims.claims": ("claims", "Claims"),
+    "class_counts.class_counts": ("class_counts", "ClassCounts"),
+    "class_recalls.class_recalls": ("class_recalls", "ClassRecalls"),
+    "difficulty.difficulty": ("difficulty_levels", "DifficultyLevels"),
+    "operating_points.operating_points": ("trade_offs", "operating_points", "pareto_shares", "OperatingPoints"),
+    "factors.class_table": ("class_table",),
+    "factors.regression": ("factors", "factors_glm", "Factors"),
+    "survey.sample": ("survey_sample", "SurveySample"),
+    "survey.survey": ("survey", "Survey"),
+    "gate.gate": ("gate", "judge", "Verdict"),
+    "gate.measurements": ("measure", "Measurements"),
+    "gate.limits": ("Limits",),
+    "verdict.study_verdict": ("study_verdict", "StudyVerdict"),
+    "planning.planning": ("plan", "pilot_spread", "guessed_spread", "Plan"),
+}
+
+lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})

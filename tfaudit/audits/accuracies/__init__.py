@@ -1,0 +1,1 @@
+"""Accuracies of the members of every population."""

@@ -1,0 +1,1 @@
+"""Attributes that exemplars have more or less often."""

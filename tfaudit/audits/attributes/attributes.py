@@ -1,0 +1,155 @@
+"""Which attributes exemplars have more often than other examples: [F] 3.2, CelebA."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions
+from tfaudit.stats.group_codes import MISSING, group_codes
+from tfaudit.stats.modes import UNDECIDED
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.proportions import Proportions, compare_proportions
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+MANY = 50
+"""More distinct numbers than this are a measurement, not an attribute."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Attributes:
+    """Shares of exemplars and of other examples with each attribute.
+
+    Attributes:
+        table: one row per attribute and value; see `frame`.
+        pies, others: number of exemplars (PIEs) and of other examples.
+        alpha: level of the tests; 1 - alpha is that of the intervals.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    table: pd.DataFrame
+    pies: int
+    others: int
+    alpha: float
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per attribute and value; of a yes-no attribute only the yes.
+
+        Columns: `attribute`; `value`; `examples` with the value; `pies` and `non_pies` among them; `share_pie` and
+        `share_non_pie`, shares of all PIEs and of all others; `ratio`, above 1 where PIEs over-index, NaN where no
+        other example has the value; `difference_pp` with `low_pp` and `high_pp`, Newcombe's interval; `test`, z or
+        Fisher exact; `p`; `p_holm`, over all rows.
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts of rows that over- and under-index after Holm, and the highest ratio of the former."""
+        significant = self.table[self.table["p_holm"] <= self.alpha]
+        over = significant[significant["difference_pp"] > 0].sort_values("ratio", ascending=False, kind="stable")
+        return {
+            "pies": self.pies,
+            "non_pies": self.others,
+            "values": len(self.table),
+            "over": len(over),
+            "under": int((significant["difference_pp"] < 0).sum()),
+            "most_over": f"{over.iloc[0]['attribute']}: {over.iloc[0]['value']}" if len(over) else None,
+            "most_over_ratio": float(over.iloc[0]["ratio"]) if len(over) else float("nan"),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the share of PIEs and of other examples with each attribute."""
+        from tfaudit.audits.attributes.chart import over_indexing_chart
+
+        return over_indexing_chart(self.table, self.alpha)
+
+
+def attributes(
+    baseline: Predictions, compressed: Predictions, table: pd.DataFrame, *, ties: str = UNDECIDED, alpha: float = 0.05
+) -> Attributes:
+    """Test for every attribute whether exemplars have it more or less often than other examples: [F] 3.2.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples.
+        table: `(N,)` rows in the order of the examples; its index is ignored. A column of booleans or of 0 and 1 is
+            one attribute; of any other column each value is one. Missing values are a value of their own.
+        ties: the tie rule of `exemplars`.
+        alpha: level of the tests, in (0, 1).
+
+    Raises:
+        InputError: other examples, a table of another length or without columns, or over 50 numbers in a column.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 0, 1, 1], [0, 0, 1, 1])
+        >>> after = Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 0])
+        >>> table = pd.DataFrame({"blurred": [0, 1, 0, 1]})
+        >>> attributes(before, after, table).frame()[["attribute", "value", "share_pie", "share_non_pie", "test"]]
+          attribute value  share_pie  share_non_pie          test
+        0   blurred   yes        1.0            0.0  Fisher exact
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    identified, count = exemplars(baseline, compressed, ties=ties), baseline.num_examples
+    if not isinstance(table, pd.DataFrame) or len(table) != count or not table.columns.size:
+        form = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__
+        raise InputError("table", form, f"a DataFrame with a row for each of the {count} examples")
+    pie = np.isin(np.arange(count), identified.index)
+    rows = []
+    for position, name in enumerate(table.columns):
+        codes, values, shown = _values(table.iloc[:, position], str(name))
+        counts = [np.bincount(codes[side], minlength=len(values)) for side in (pie, ~pie)]
+        rows += [(str(name), values[i], int(counts[0][i]), int(counts[1][i])) for i in shown]
+    counted = pd.DataFrame(rows, columns=["attribute", "value", "pies", "non_pies"])
+    counted.insert(2, "examples", counted["pies"] + counted["non_pies"])
+    pies, others = (np.full(len(counted), side.sum()) for side in (pie, ~pie))
+    proportions = compare_proportions(counted["pies"], pies, counted["non_pies"], others, confidence=1 - alpha)
+    notes = [] if pie.any() else ["No PIEs: no share of them, and no test."]
+    notes += ["All examples are PIEs: there are no others to compare them with."] if pie.all() else []
+    tested = counted.assign(**share_columns(proportions))
+    return Attributes(tested, int(pie.sum()), int((~pie).sum()), alpha, tuple(notes))
+
+
+def share_columns(proportions: Proportions) -> dict[str, np.ndarray]:
+    """Return the columns of `Attributes.frame` from the shares of exemplars (first) and of others (second): [F] 3.2.
+
+    Example:
+        >>> columns = share_columns(compare_proportions([30, 2], [100, 10], [15, 1], [100, 10]))
+        >>> columns["difference_pp"].round(), columns["p_holm"].round(3)
+        (array([15., 10.]), array([0.022, 1.   ]))
+    """
+    return {
+        "share_pie": proportions.first,
+        "share_non_pie": proportions.second,
+        "ratio": proportions.ratio,
+        "difference_pp": 100 * (proportions.first - proportions.second),
+        "low_pp": 100 * proportions.low,
+        "high_pp": 100 * proportions.high,
+        "test": proportions.test,
+        "p": proportions.p,
+        "p_holm": adjust(proportions.p, "holm"),
+    }
+
+
+def _values(column: pd.Series, name: str) -> tuple[np.ndarray, list[str], list[int]]:
+    """Return codes of the examples, names of the values, and the values that get a row."""
+    known = column.dropna()
+    # 0.0 and 1.0 beside missing values, and booleans stored as objects, are yes and no too.
+    if len(known) and known.map(lambda value: not isinstance(value, str) and value in (0, 1)).all():
+        missing = column.isna().to_numpy()
+        codes = np.where(missing, 2, (column == 1).to_numpy(bool, na_value=False))
+        return codes, ["no", "yes", MISSING], [1, 2] if missing.any() else [1]
+    if pd.api.types.is_numeric_dtype(column) and known.nunique() > MANY:
+        numbers = f"{known.nunique()} distinct numbers in column {name!r}"
+        raise InputError("table", numbers, f"at most {MANY}; cut them into ranges first")
+    codes, values = group_codes(column, len(column), name)
+    return codes, list(values), list(range(len(values)))

@@ -1,0 +1,1 @@
+"""Whether confidence still matches accuracy."""

@@ -1,0 +1,290 @@
+"""Calibration shift: what compression does to the confidence of predictions, and whether it still matches accuracy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
+from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions, paired_rows, require_same_examples
+from tfaudit.stats.calibration import (
+    BINS,
+    brier_scores,
+    calibrated_error,
+    calibration_gaps,
+    log_losses,
+    mass_bins,
+    squared_gaps,
+)
+from tfaudit.stats.group_codes import group_means
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.two_way import Change, group_changes, group_values, mean_change
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+HIGHER, LOWER, NOT_TESTED = "higher", "lower", "not tested"
+MORE, LESS = "more overconfident", "less overconfident"
+
+
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """How far confidence and its match with accuracy shift.
+
+    Attributes:
+        measures: one row per measure; see `frame`.
+        classes: one row per class; see `class_frame`.
+        curves: one row per side and bin; see `curve_frame`.
+        calibrated: the expected calibration errors of calibrated models of these confidences, before and after: what
+            finite data give.
+        alpha: level of the tests; 1 - alpha is that of the intervals.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    measures: pd.DataFrame
+    classes: pd.DataFrame
+    curves: pd.DataFrame
+    calibrated: tuple[float, float]
+    alpha: float
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per measure, means over the members: [G].
+
+        Columns: `measure`; `before`, `after`; `change` with `change_low`, `change_high` over images and members;
+        `change_p`; `change_p_holm`, corrected for the number of measures; `verdict` (higher, lower, cannot tell, or not
+        tested).
+
+        The measures: confidence, the probability of the predicted class; that of right and of wrong predictions;
+        overconfidence, confidence minus accuracy; margin, the probability of the first minus that of the second class;
+        expected calibration error, which is not tested: finite data add to it, the less the larger it is; its square
+        without that bias [Ku]; where the probabilities of all classes are stored also the Brier score and the
+        negative log-likelihood in nats.
+        """
+        return self.measures.copy()
+
+    def class_frame(self) -> pd.DataFrame:
+        """Return one row per class, by true class.
+
+        Columns: `class`, `examples`, `confidence_before`, `confidence_after`, `overconfidence_before_pp`,
+        `overconfidence_after_pp`; its change `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`,
+        `change_p_holm`; `verdict` (more overconfident, less overconfident, cannot tell) after Holm's correction.
+        """
+        return self.classes.copy()
+
+    def curve_frame(self) -> pd.DataFrame:
+        """Return the reliability diagram: `when`, `bin`, `predictions`, mean `confidence`, `accuracy`, over members.
+
+        `range_low` and `range_high` are the lowest and the highest confidence in the bin.
+        """
+        return self.curves.copy()
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables beside `frame`, by title."""
+        return {"Confidence by true class": self.class_frame()}
+
+    def summary(self) -> dict[str, Any]:
+        """Return the measures before and after with the changes, and counts of classes by verdict."""
+        rows = self.measures.set_index("measure")
+        told = {
+            f"{name.replace(' ', '_')}_{column}": float(row[column])
+            for name, row in zip(map(str, rows.index), rows.to_dict("records"), strict=True)
+            for column in ("before", "after", "change_p_holm")
+        }
+        verdicts = {word.replace(" ", "_"): int((self.classes["verdict"] == word).sum()) for word in (MORE, LESS)}
+        before, after = self.calibrated
+        return told | {"calibrated_error_before": before, "calibrated_error_after": after, **verdicts}
+
+    def chart(self) -> Drawing:
+        """Draw the reliability diagram: accuracy over confidence, before and after."""
+        from tfaudit.audits.calibration.chart import reliability_chart
+
+        return reliability_chart(self.curves)
+
+
+def calibration(
+    baseline: Predictions,
+    compressed: Predictions,
+    *,
+    bins: int = BINS,
+    paired: bool | None = None,
+    alpha: float = 0.05,
+) -> Calibration:
+    """Compare the confidence of predictions before and after compression, and how well it matches accuracy: [G].
+
+    Intervals are over images and members. The confidences of right and of wrong predictions and the squared calibration
+    error are no means over images; their intervals are those of their linear parts, at the observed bins. The
+    calibration error of finite data is above 0 even for a calibrated model: the notes say by how much.
+
+    Args:
+        baseline: the uncompressed model or population, with probabilities.
+        compressed: the compressed one, on the same examples, with probabilities.
+        bins: of equal mass, of the calibration error and the reliability diagram.
+        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
+            `compressed.parents`.
+        alpha: level of the tests, in (0, 1).
+
+    Raises:
+        InputError: other examples, no probabilities, no pairs, or a level outside (0, 1).
+
+    Example:
+        >>> before = Predictions.from_scores([0, 1], [[0.75, 0.25], [0.25, 0.75]])
+        >>> after = Predictions.from_scores([0, 1], [[1.0, 0.0], [1.0, 0.0]])
+        >>> calibration(before, after, bins=1).frame()[["measure", "before", "after"]].round(3).head(5)
+                           measure  before  after
+        0               confidence    0.75    1.0
+        1   confidence where right    0.75    1.0
+        2   confidence where wrong     NaN    1.0
+        3           overconfidence   -0.25    0.5
+        4                   margin    0.50    1.0
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(bins >= 1, "bins", bins, "1 or more")
+    require_same_examples(baseline, compressed)
+    for name, population in (("baseline", baseline), ("compressed", compressed)):
+        if population.probabilities is None:
+            raise InputError(name, "predictions without probabilities", "probabilities of the ranked classes")
+    rows = paired_rows(baseline, compressed, paired)
+    sides = _Side(baseline, rows.before, bins), _Side(compressed, rows.after, bins)
+    members = baseline.num_members, compressed.num_members
+    examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
+    notes = [*rows.notes, *empty_class_notes(baseline.class_names, examples)]
+    if 1 in members and members != (1, 1):
+        notes.append(f"No intervals: {members[0]} against {members[1]} members; they need two or more on both sides.")
+    ranks = min(population.ranked.shape[2] for population in (baseline, compressed))
+    complete = ranks == baseline.num_classes
+    if not complete:
+        notes.append(
+            f"No Brier score and no log-likelihood: of {baseline.num_classes} classes the {ranks} best are stored; a "
+            f"study with `top_k={baseline.num_classes}` stores all."
+        )
+    pairs = [zip(side.confidence, side.bin_of, strict=True) for side in sides]
+    calibrated = [float(np.mean([calibrated_error(*pair) for pair in side_pairs])) for side_pairs in pairs]
+    notes.append(
+        "On this number of images, perfectly calibrated models of the same confidences would show a calibration error "
+        f"of about {calibrated[0]:.4f} before and {calibrated[1]:.4f} after."
+    )
+    names = [name for name in _MEASURES if (complete or name not in _OF_ALL_CLASSES) and (ranks > 1 or name != MARGIN)]
+    return Calibration(
+        measures=_measures(sides, names, bool(rows.pairs), alpha),
+        classes=_classes(baseline, sides, bool(rows.pairs), alpha),
+        curves=pd.concat(
+            [_curve(side).assign(when=when) for side, when in zip(sides, ("before", "after"), strict=True)]
+        )[["when", "bin", "predictions", "confidence", "accuracy", "range_low", "range_high"]].reset_index(drop=True),
+        calibrated=(calibrated[0], calibrated[1]),
+        alpha=alpha,
+        notes=tuple(notes),
+    )
+
+
+class _Side:
+    """Predictions before or after, of the members that are compared: `(K, N, k)`."""
+
+    def __init__(self, population: Predictions, rows: np.ndarray | slice, bins: int) -> None:
+        assert population.probabilities is not None
+        self.labels = population.labels
+        self.classes = population.ranked[rows]
+        self.probabilities = population.probabilities[rows]
+        self.right = population.correct()[rows]
+        self.confidence = self.probabilities[..., 0].astype(float)
+        # Probabilities are known to six digits: equal ones must share a bin however their sums were rounded.
+        self.bin_of = np.stack([mass_bins(row.round(6), bins) for row in self.confidence])
+
+    def among(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the linear part of the mean confidence of the chosen predictions: `(K, N)` with that mean."""
+        share = chosen.mean()
+        mean = (self.confidence * chosen).mean() / share if share else np.nan
+        return mean + chosen * (self.confidence - mean) / (share or np.nan)
+
+    def gaps(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return `(K, N)` numbers whose means over the images are the calibration errors of the members."""
+        return np.stack([of(*member) for member in zip(self.confidence, self.right, self.bin_of, strict=True)])
+
+    def score(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return a score of each prediction from the probabilities of all classes, `(K, N)`."""
+        members = zip(self.probabilities.astype(float), self.classes, strict=True)
+        return np.stack([of(probabilities, classes, self.labels) for probabilities, classes in members])
+
+
+MARGIN, ECE = "margin", "calibration error"
+
+_MEASURES: Mapping[str, Callable[[_Side], np.ndarray]] = {
+    "confidence": lambda side: side.confidence,
+    "confidence where right": lambda side: side.among(side.right),
+    "confidence where wrong": lambda side: side.among(1 - side.right),
+    "overconfidence": lambda side: side.confidence - side.right,
+    MARGIN: lambda side: side.probabilities[..., 0].astype(float) - side.probabilities[..., 1],
+    ECE: lambda side: side.gaps(calibration_gaps),
+    "squared calibration error": lambda side: side.gaps(squared_gaps),
+    "Brier score": lambda side: side.score(brier_scores),
+    "negative log-likelihood": lambda side: side.score(log_losses),
+}
+"""Measures: `(K, N)` values whose mean is the measure, and whose variance is that of its linear part."""
+
+_OF_ALL_CLASSES = ("Brier score", "negative log-likelihood")
+
+
+def _measures(sides: tuple[_Side, _Side], names: list[str], paired: bool, alpha: float) -> pd.DataFrame:
+    rows = []
+    for name in names:
+        before, after = (_MEASURES[name](side) for side in sides)
+        change = mean_change(before, after, paired=paired)
+        if name == ECE or not np.isfinite(change.value).all():
+            change = Change.without_error(change.value)
+        (low,), (high,) = change.interval(1 - alpha)
+        rows.append((name, before.mean(), after.mean(), change.value[0], low, high, change.p()[0]))
+    frame = pd.DataFrame(
+        rows, columns=["measure", "before", "after", "change", "change_low", "change_high", "change_p"]
+    )
+    adjusted = adjust(frame["change_p"].to_numpy(), "holm")
+    verdict = _verdict(frame["change"].to_numpy(), adjusted, alpha, HIGHER, LOWER)
+    return frame.assign(change_p_holm=adjusted, verdict=np.where(frame["measure"] == ECE, NOT_TESTED, verdict))
+
+
+def _classes(baseline: Predictions, sides: tuple[_Side, _Side], paired: bool, alpha: float) -> pd.DataFrame:
+    labels, count = baseline.labels, baseline.num_classes
+    confidence = [group_means(side.confidence, labels, count).mean(0) for side in sides]
+    excess = [side.confidence - side.right for side in sides]
+    of_classes = [group_means(values, labels, count).mean(0) for values in excess]
+    before, after = excess
+    if len(before) != len(after) and 1 in (len(before), len(after)):
+        change = group_values(before, after, labels, count).absolute
+    else:
+        change = group_changes(before, after, labels, count, paired=paired).absolute
+    (low, high), p = change.interval(1 - alpha), change.p()
+    adjusted = adjust(p, "holm")
+    return pd.DataFrame(
+        {
+            "class": baseline.class_names,
+            "examples": np.bincount(labels, minlength=count),
+            "confidence_before": confidence[0],
+            "confidence_after": confidence[1],
+            "overconfidence_before_pp": 100 * of_classes[0],
+            "overconfidence_after_pp": 100 * of_classes[1],
+            **{"change_pp": 100 * change.value, "change_low_pp": 100 * low, "change_high_pp": 100 * high},
+            **{"change_p": p, "change_p_holm": adjusted},
+            "verdict": _verdict(change.value, adjusted, alpha, MORE, LESS),
+        }
+    )
+
+
+def _verdict(change: np.ndarray, p: np.ndarray, alpha: float, higher: str, lower: str) -> np.ndarray:
+    return np.where(p <= alpha, np.where(change > 0, higher, lower), CANNOT_TELL)
+
+
+def _curve(side: _Side) -> pd.DataFrame:
+    """Return the means of each bin over the members, which have bins of their own."""
+    bin_of, sides = side.bin_of.ravel(), {"confidence": side.confidence, "accuracy": side.right}
+    count = np.bincount(bin_of)
+    means = {name: np.bincount(bin_of, values.ravel()) / np.maximum(count, 1) for name, values in sides.items()}
+    ranges = pd.Series(side.confidence.ravel()).groupby(bin_of).agg(range_low="min", range_high="max")
+    table = pd.DataFrame({"bin": np.arange(len(count)), "predictions": count, **means}).join(ranges)
+    return table[table["predictions"] > 0]

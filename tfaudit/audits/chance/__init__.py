@@ -1,0 +1,1 @@
+"""Counts that are expected by chance."""

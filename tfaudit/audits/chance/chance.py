@@ -1,0 +1,210 @@
+"""Counts expected by chance: permutation tests of the number of PIEs and of significant classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.classes.classes import CENTERINGS
+from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions, member_pairs, require_same_examples
+from tfaudit.stats.modes import TIES, UNDECIDED, count_changed_modes
+from tfaudit.stats.permutation import CountNull, assign, count_significant
+from tfaudit.stats.ratios import ratio
+from tfaudit.stats.ties import Ties
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+PIES, CLASSES = "PIEs", "significant classes"
+
+MORE, CANNOT_TELL, CONSISTENT = "more than expected by chance", "cannot tell", "consistent with chance"
+
+
+@dataclasses.dataclass(frozen=True)
+class Chance:
+    """The two counts of an audit and their null distributions, under which members could be exchanged.
+
+    Attributes:
+        pies: null distribution of the number of PIEs.
+        classes: that of the number of significant classes of the published test, uncorrected; None where a population
+            has a single member.
+        paired: whether members were reassigned within pairs only.
+        alpha: level of the tests per class.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    pies: CountNull
+    classes: CountNull | None
+    paired: bool
+    alpha: float
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per `count` (PIEs, significant classes).
+
+        Other columns are the fields of `CountNull`: `observed`, `expected` (the mean by chance), `low` and `high` (the
+        central 95 % by chance), `p`, `permutations` and `exact`; and the `verdict`, see `count_verdict`.
+        """
+        fields = ("observed", "mean", "low", "high", "p", "permutations", "exact")
+        rows = [(name, *(getattr(null, field) for field in fields)) for name, null in self._nulls().items()]
+        frame = pd.DataFrame(rows, columns=["count", *fields]).rename(columns={"mean": "expected"})
+        return frame.assign(verdict=[count_verdict(null, self.alpha) for null in self._nulls().values()])
+
+    def distribution(self) -> pd.DataFrame:
+        """Return how often each value occurred: `count` (as in `frame`), `value` and `share` of the permutations."""
+        tables = [
+            pd.DataFrame({"count": name, "value": values, "share": times / null.permutations})
+            for name, null in self._nulls().items()
+            for values, times in [np.unique(null.counts, return_counts=True)]
+        ]
+        return pd.concat(tables, ignore_index=True)
+
+    def summary(self) -> dict[str, Any]:
+        """Return observed and expected counts and p-values; None for classes where they cannot be tested."""
+        pies, classes = self.pies, self.classes
+        return {
+            "permutations": pies.permutations,
+            "exact": pies.exact,
+            "pies": pies.observed,
+            "pies_by_chance": pies.mean,
+            "pies_p": pies.p,
+            "significant": classes and classes.observed,
+            "significant_by_chance": classes and classes.mean,
+            "significant_p": classes and classes.p,
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the counts of all permutations, and the observed one."""
+        from tfaudit.audits.chance.chart import chance_chart
+
+        return chance_chart(self.frame(), self.distribution())
+
+    def _nulls(self) -> dict[str, CountNull]:
+        return {PIES: self.pies} | ({} if self.classes is None else {CLASSES: self.classes})
+
+
+def count_verdict(null: CountNull, alpha: float) -> str:
+    """Return what may be said of a count: "more than expected by chance", "cannot tell", or "consistent with chance".
+
+    A p-value above alpha alone proves nothing: with few members it cannot be small. A count is consistent with chance
+    only where it is at most the lower end of the central 95 % of the counts by chance, so that no excess is plausible.
+
+    Example:
+        >>> null = assign(4, 4).null(np.arange(70))
+        >>> count_verdict(null, alpha=0.05), count_verdict(assign(1, 1).null(np.array([3, 3])), alpha=0.05)
+        ('consistent with chance', 'cannot tell')
+    """
+    if null.p <= alpha:
+        return MORE
+    return CONSISTENT if null.smallest_p <= alpha and null.observed <= null.low else CANNOT_TELL
+
+
+def chance(
+    baseline: Predictions,
+    compressed: Predictions,
+    *,
+    permutations: int = 1000,
+    seed: int = 0,
+    paired: bool | None = None,
+    alpha: float = 0.05,
+    centering: str = "member",
+    ties: str = UNDECIDED,
+) -> Chance:
+    """Test whether there are more PIEs, and more significant classes, than between two equal populations.
+
+    Even two halves of one population disagree on some modal labels. If compressed members differed from others no more
+    than these from each other, the K1 + K2 members could be exchanged: they are reassigned to groups of K1 and K2 and
+    everything is counted again. All assignments are counted if there are at most `permutations`, else random ones; p is
+    the share that reaches the observed count.
+
+    A member and its parent are more alike than others: free reassignment would often put both into one group, and the
+    null distribution would be too wide. Pairs are exchanged within themselves only. Then the null says that it makes no
+    difference which of the two is compressed, not that both are equal.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples.
+        permutations: maximum number of assignments to count.
+        seed: seed of the random assignments.
+        paired: whether members of the same name are pairs: the compressed one is made from the other; None to take it
+            from `compressed.parents`.
+        alpha: a class is significant where p <= alpha.
+        centering: as in `class_impact`.
+        ties: as in `exemplars`.
+
+    Raises:
+        InputError: other examples, an invalid option, or pairs that do not hold every member once.
+
+    Example:
+        >>> labels = [0, 0, 1, 1]
+        >>> before = Predictions.from_top1(labels, [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+        >>> after = Predictions.from_top1(labels, [[0, 1, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1]])
+        >>> chance(before, after).frame()[["count", "observed", "expected", "p", "permutations"]]
+                         count  observed  expected    p  permutations
+        0                 PIEs         1       0.4  0.4            20
+        1  significant classes         0       0.0  1.0            20
+    """
+    require_same_examples(baseline, compressed)
+    require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(ties in (UNDECIDED, *TIES), "ties", ties, ", ".join((UNDECIDED, *TIES)))
+    populations = (baseline, compressed)
+    pairs = member_pairs(baseline, compressed, paired)
+    order = _order(*populations, pairs)
+    first, second = baseline.num_members, compressed.num_members
+    assignments = assign(first, second, permutations=permutations, seed=seed, paired=pairs is not None)
+    ranked, probabilities, tied = _all_members(populations, ties, order)
+    changed = count_changed_modes(assignments.first, ranked, probabilities, ties=ties, tied=tied)
+    pies = assignments.null(changed)
+    classes = None
+    if min(first, second) > 1:
+        published = [population.by_argmax() for population in populations]
+        recall = np.concatenate([population.recall() for population in published])
+        accuracy = np.concatenate([population.accuracy() for population in published])
+        # Under "population" a group's mean accuracy is subtracted: it depends on the assignment, and moves means only.
+        centred = {"member": recall - accuracy[:, None], "ratio": ratio(recall, accuracy[:, None])}
+        values = np.round(centred.get(centering, recall), 12)[order]
+        shift = accuracy[order] if centering == "population" else None
+        classes = assignments.null(count_significant(assignments.first, values, shift, alpha=alpha))
+    notes = []
+    if pies.smallest_p > alpha:
+        few = f"So few members have only {pies.permutations} assignments"
+        notes.append(f"{few}: p cannot be below {pies.smallest_p:.3g}, whatever compression does.")
+    if classes is None:
+        notes.append("Significant classes need two members or more in both populations.")
+    return Chance(pies, classes, pairs is not None, alpha, tuple(notes))
+
+
+def _order(baseline: Predictions, compressed: Predictions, pairs: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+    """Return positions of all members, the baseline's first; in pairs the compressed ones are in the same order."""
+    members = baseline.num_members, compressed.num_members
+    if pairs is None:
+        return np.arange(sum(members))
+    if not len(np.unique(pairs[0])) == members[0] == members[1]:
+        got = f"members made from {listed([baseline.members[i] for i in pairs[0]])}"
+        raise InputError("paired", got, f"one made from each of the baseline's, {listed(baseline.members)}")
+    return np.concatenate([pairs[0], members[0] + pairs[1]])
+
+
+def _all_members(
+    populations: tuple[Predictions, Predictions], ties: str, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None, Ties]:
+    """Return `(K1 + K2, N, k)` ranked classes of all members as far as modes depend on them, probabilities and ties."""
+    members = [population.member(i) for population in populations for i in range(population.num_members)]
+    tied = Ties.joined([members[i].ties for i in order], [populations[0].num_examples] * len(order))
+    if ties != "confidence":
+        return np.stack([members[i].classes[:, :1] for i in order]), None, tied
+    if any(member.probabilities is None for member in members):
+        raise InputError("ties", "'confidence' for predictions without probabilities", "lowest or highest")
+    depths = [population.ranked.shape[2] for population in populations]
+    if depths[0] != depths[1]:
+        raise InputError("ties", f"'confidence' for {depths[0]} and {depths[1]} ranks", "equally many ranks")
+    probabilities = np.stack([np.asarray(members[i].probabilities) for i in order])
+    return np.stack([members[i].classes for i in order]), probabilities, tied

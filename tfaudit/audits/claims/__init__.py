@@ -1,0 +1,1 @@
+"""Changes of classes over all variants, corrected together."""

@@ -1,0 +1,1 @@
+"""Recall and the number of training images of a class."""

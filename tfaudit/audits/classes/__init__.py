@@ -1,0 +1,1 @@
+"""What compression does to every class."""

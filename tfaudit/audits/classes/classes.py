@@ -1,0 +1,431 @@
+"""Which classes lose recall, and which lose more than others: [F] 2.2 and 3.1, over images and members."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from tfaudit.audits.ties import TieReading, tie_reading
+from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions, paired_answers, require_same_examples
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ratios import ratio
+from tfaudit.stats.t_tests import TTests, welch
+from tfaudit.stats.two_way import GroupChanges, group_changes
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+CENTERINGS = ("member", "population", "none", "ratio")
+"""What may be subtracted from each recall; "ratio" divides it by the accuracy instead."""
+
+CORRECTIONS = ("none", "holm", "bh")
+"""Corrections of the p-values for the number of classes."""
+
+
+LOST, GAINED, NO_CHANGE, CANNOT_TELL = "lost recall", "gained recall", "no change", "cannot tell"
+WORSE, BETTER, AS_AVERAGE = "worse than average", "better than average", "as average"
+
+NEAR_ZERO = 0.05
+"""A model of this recall or less almost never finds a class."""
+
+MARGIN_PP = 5.0
+"""A change whose interval holds 0 and lies within this many percentage points counts as none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassImpact:
+    """What compression does to each of C classes. All arrays are `(C,)`; recalls and differences are shares in [-1, 1].
+
+    Attributes:
+        class_names, examples: the classes, and the number of test examples of each.
+        recall_before, recall_after: mean recall of the two populations; NaN for a class without examples.
+        lowest_recall: the lowest recall of any compressed member.
+        collapsed: whether recall is halved in the mean, or near 0 in any member; see `collapsed_classes`.
+        changes: change of recall, absolute and relative to that of all images, over images and members.
+        pairs: number of pairs of members; 0 where the populations are independent.
+        published: Welch's test of the centred recall, [F] 2.2, which takes the test images as fixed and predictions as
+            `argmax` makes them.
+        relative_recall: mean over members of recall after / before, [F] eq. 3; NaN where a recall before is 0.
+        zero_denominators: number of members with a recall of 0 before.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        margin_pp: a change whose interval holds 0 and lies within this margin counts as none, percentage points.
+        centering: what the published test subtracts from each recall, of `CENTERINGS`.
+        ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    class_names: tuple[str, ...]
+    examples: np.ndarray
+    recall_before: np.ndarray
+    recall_after: np.ndarray
+    lowest_recall: np.ndarray
+    collapsed: np.ndarray
+    changes: GroupChanges
+    pairs: int
+    published: TTests
+    relative_recall: np.ndarray
+    zero_denominators: np.ndarray
+    alpha: float
+    margin_pp: float
+    centering: str
+    ties: TieReading
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self, correction: str = "holm") -> pd.DataFrame:
+        """Return one row per class; columns ending in `_pp` are percentage points, recalls shares in [0, 1].
+
+        Columns: `class`, `examples`, `recall_before`, `recall_after`, `lowest_recall`, `collapsed`; what the recall
+        lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`, `change_p_holm`, `change_p_bh` and
+        `verdict` (lost recall, gained recall, no change, cannot tell); how that differs from the change of the overall
+        accuracy: the same with `relative_`, and `relative_verdict` (worse than average, better than average, as
+        average, cannot tell); `relative_recall`, `zero_denominators`; the test of [F]: `published_pp` with
+        `published_low_pp`, `published_high_pp`, `published_t`, `published_df`, `published_p`, `published_p_holm`,
+        `published_p_bh`, `published_direction` (worse than average, better than average, no evidence).
+
+        Args:
+            correction: of the verdicts and directions for the number of classes, of `CORRECTIONS`.
+        """
+        require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
+        test = self.published
+        p = {"none": test.p} | {method: adjust(test.p, method) for method in CORRECTIONS[1:]}
+        columns = {
+            "class": self.class_names,
+            **{name: getattr(self, name) for name in ("examples", "recall_before", "recall_after")},
+            **{name: getattr(self, name) for name in ("lowest_recall", "collapsed")},
+            **change_columns(self.changes, self.alpha, self.margin_pp, correction),
+            **{name: getattr(self, name) for name in ("relative_recall", "zero_denominators")},
+            "published_pp": 100 * test.difference,
+            "published_low_pp": 100 * test.low,
+            "published_high_pp": 100 * test.high,
+            **{f"published_{name}": getattr(test, name) for name in ("t", "df", "p")},
+            **{f"published_p_{method}": p[method] for method in CORRECTIONS[1:]},
+            "published_direction": directions(test.difference, p[correction], self.alpha),
+        }
+        return pd.DataFrame(columns)
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts of classes by verdict after Holm's correction, the worst class, and `published_counts`."""
+        frame = self.frame("holm")
+        worst = worst_class(frame)
+        return {
+            "classes": len(self.class_names),
+            **verdict_counts(frame["verdict"], LOST, GAINED, NO_CHANGE, CANNOT_TELL),
+            **verdict_counts(frame["relative_verdict"], WORSE, BETTER, AS_AVERAGE),
+            "collapsed": int(self.collapsed.sum()),
+            "worst_class": None if worst is None else frame["class"][worst],
+            "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
+            **self.published_counts(),
+            "zero_denominators": int(self.zero_denominators.sum()),
+            **self.ties.summary(),
+        }
+
+    def published_counts(self) -> dict[str, Any]:
+        """Return the counts of [F] 3.1, by the published test.
+
+        `harmed` and `favoured` are the significant classes that are worse and better than average, uncorrected; their
+        mean differences are NaN without any.
+        `expected_by_chance`, alpha times the classes, is NaN of pairs, of which that test expects fewer: `chance`
+        counts them.
+        """
+        test, change_pp = self.published, 100 * self.changes.absolute.value
+        direction = directions(test.difference, test.p, self.alpha)
+        masks = {"harmed": direction == WORSE, "favoured": direction == BETTER}
+        tested = int(np.isfinite(test.p).sum())
+        return {
+            "tested": tested,
+            "significant": int((test.p <= self.alpha).sum()),
+            "expected_by_chance": self.alpha * tested if not self.pairs else float("nan"),
+            **{f"significant_{m}": int((adjust(test.p, m) <= self.alpha).sum()) for m in CORRECTIONS[1:]},
+            **{name: int(mask.sum()) for name, mask in masks.items()},
+            **{f"{name}_mean_change_pp": _mean(change_pp[mask]) for name, mask in masks.items()},
+            **{f"{name}_mean_published_pp": _mean(100 * test.difference[mask]) for name, mask in masks.items()},
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the change of every class's recall with its interval, and that relative to the overall accuracy."""
+        from tfaudit.audits.classes.chart import class_impact_chart
+
+        return class_impact_chart(self.frame())
+
+
+def class_impact(
+    baseline: Predictions,
+    compressed: Predictions,
+    paired: bool | None = None,
+    *,
+    alpha: float = 0.05,
+    margin_pp: float = MARGIN_PP,
+    centering: str = "member",
+) -> ClassImpact:
+    """Estimate what compression does to the recall of every class, and test it.
+
+    Two questions are kept apart. Has a class *lost recall*: the change, after minus before? Is it *disproportionately
+    affected*: the change less that of the overall accuracy? Both have intervals over images and members [C], and
+    verdicts corrected for the number of classes. Beside them stands the test of [F] 2.2 as published: a two-sided
+    Welch t-test of the centred recall `S[c,k] = R[c,k] - A[k]`, which takes members as independent and the test images
+    as fixed.
+
+    Args:
+        baseline: the uncompressed population, K >= 2 members.
+        compressed: the compressed population, K >= 2 members, on the same examples.
+        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
+            `compressed.parents`. Members without a partner are then left out of the intervals.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        margin_pp: a change counts as none where its interval holds 0 and lies within this margin, percentage points.
+        centering: what the published test subtracts from each member's recalls: "member" (its own accuracy, [F]),
+            "population" (the mean accuracy of its population, as the released code does) or "none"; "ratio" divides
+            them by the member's own accuracy, which is what the hypothesis of [F] eq. 1 says.
+
+    Raises:
+        InputError: a single member, pairs without partners, other examples, or an option that is not allowed.
+
+    Example:
+        >>> labels = np.repeat([0, 1], 100)
+        >>> before = Predictions.from_top1(labels, [labels] * 3)
+        >>> after = Predictions.from_top1(labels, [[1] * 30 + list(labels[30:])] * 3)
+        >>> class_impact(before, after).frame()[["class", "change_pp", "verdict", "relative_pp", "relative_verdict"]]
+          class  change_pp      verdict  relative_pp     relative_verdict
+        0     0      -30.0  lost recall        -15.0   worse than average
+        1     1        0.0    no change         15.0  better than average
+    """
+    require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    require_same_examples(baseline, compressed)
+    for name, population in (("baseline", baseline), ("compressed", compressed)):
+        if population.num_members < 2:
+            expected = "2 or more: train more with `--population`, or compare single models with `tfaudit.compare`"
+            raise InputError(name, "1 member", expected)
+    answers = paired_answers(baseline, compressed, paired)
+    before, after = baseline.recall(), compressed.recall()
+    published = [_centred(population.by_argmax(), centering) for population in (compressed, baseline)]
+    test = welch(*published, confidence=1 - alpha)
+    relative, zeros, notes = _relative_recall(baseline, before, compressed, after)
+    examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
+    ties = tie_reading(baseline, compressed, paired)
+    return ClassImpact(
+        class_names=baseline.class_names,
+        examples=examples,
+        recall_before=before.mean(0),
+        recall_after=after.mean(0),
+        lowest_recall=after.min(0),
+        collapsed=collapsed_classes(before, after, examples, alpha=alpha),
+        changes=group_changes(
+            answers.before, answers.after, baseline.labels, baseline.num_classes, paired=bool(answers.pairs)
+        ),
+        pairs=answers.pairs,
+        published=test,
+        relative_recall=relative,
+        zero_denominators=zeros,
+        alpha=alpha,
+        margin_pp=margin_pp,
+        centering=centering,
+        ties=ties,
+        notes=(*ties.sentences(), *empty_class_notes(baseline.class_names, examples), *notes, *answers.notes),
+    )
+
+
+def change_columns(
+    changes: GroupChanges,
+    alpha: float,
+    margin_pp: float = MARGIN_PP,
+    correction: str = "holm",
+    noun: str = "recall",
+    parts: int = 1,
+) -> dict[str, np.ndarray]:
+    """Return the columns of two questions, `change_...` and `relative_...`, as `ClassImpact.frame` names them.
+
+    Args:
+        changes: of G classes or groups.
+        alpha: level of the tests.
+        margin_pp: the largest change that counts as none, percentage points.
+        correction: of the verdicts for the number of groups.
+        noun: what is lost, such as accuracy for groups.
+        parts: how many comparisons of G / parts groups each these are, such as one per corruption.
+    """
+    columns: dict[str, np.ndarray] = {}
+    own = np.arange(len(changes.examples))
+    # The changes of two groups relative to both are one figure with two signs: one test.
+    known = changes.examples.reshape(parts, -1) > 0
+    mirrored = np.where(
+        known & (known.sum(1, keepdims=True) == 2), -1 - np.arange(parts)[:, None], own.reshape(parts, -1)
+    )
+    for name, change, tests in (("change", changes.absolute, own), ("relative", changes.relative, mirrored.ravel())):
+        most = 1 if name == "change" else 2  # no change of a share can be larger
+        figures = change.value, *np.clip(change.interval(1 - alpha), -most, most), change.p()
+        columns |= question_columns(
+            name, *figures, alpha=alpha, margin_pp=margin_pp, correction=correction, noun=noun, tests=tests
+        )
+    return columns
+
+
+def question_columns(
+    name: str,
+    value: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    p: np.ndarray,
+    *,
+    alpha: float,
+    margin_pp: float = MARGIN_PP,
+    correction: str = "holm",
+    noun: str = "recall",
+    tests: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
+    """Return the columns of one question, from `NAME_pp` to its verdict.
+
+    Args:
+        name: of the question, "change" or "relative".
+        value: `(G,)` changes, shares.
+        low: lower ends of their intervals.
+        high: upper ends.
+        p: p-values.
+        alpha: level of the tests.
+        margin_pp: the largest change that counts as none, percentage points.
+        correction: of the verdict for the number of groups.
+        noun: what is lost, such as accuracy for groups.
+        tests: `(G,)` integers, equal where p-values are of one test; by default all are different tests.
+
+    Example:
+        >>> figures = (np.array([number]) for number in (-0.2, -0.3, -0.1, 0.001))
+        >>> question_columns("change", *figures, alpha=0.05, noun="accuracy")["verdict"]
+        array(['lost accuracy'], dtype='<U15')
+    """
+    absolute, relative = (f"lost {noun}", f"gained {noun}", NO_CHANGE), (WORSE, BETTER, AS_AVERAGE)
+    lost, gained, none = relative if name == "relative" else absolute
+    _, first, place = np.unique(np.arange(len(p)) if tests is None else tests, return_index=True, return_inverse=True)
+    all_p = {"none": p} | {method: adjust(p[first], method)[place] for method in CORRECTIONS[1:]}
+    within = (100 * low > -margin_pp) & (low <= 0) & (high >= 0) & (100 * high < margin_pp)
+    claims = np.where(value < 0, lost, gained)
+    return {
+        **{f"{name}_pp": 100 * value, f"{name}_low_pp": 100 * low, f"{name}_high_pp": 100 * high, f"{name}_p": p},
+        **{f"{name}_p_{method}": all_p[method] for method in CORRECTIONS[1:]},
+        "verdict" if name == "change" else f"{name}_verdict": np.where(
+            all_p[correction] <= alpha, claims, np.where(within, none, CANNOT_TELL)
+        ),
+    }
+
+
+def collapsed_classes(
+    recall_before: np.ndarray, recall_after: np.ndarray, examples: np.ndarray, *, alpha: float = 0.05
+) -> np.ndarray:
+    """Return `(C,)` booleans: classes that compressed models no longer know.
+
+    Their mean recall is at most half of that before, or the recall of any compressed member is at most .05 where all
+    baseline members recall more than twice that. This is a fact about these models and needs no p-value; only what the
+    number of images explains is left out: p of Fisher's exact test of so few hits (of one member: against the lowest
+    recall before) must lie below alpha divided by the number of comparisons. One lost image is therefore no collapse.
+
+    Args:
+        recall_before: `(K0, C)` recalls of the baseline's members, shares.
+        recall_after: `(K1, C)` recalls of the compressed members.
+        examples: `(C,)` number of test examples.
+        alpha: level of the guard against few images.
+
+    Example:
+        >>> collapsed_classes(np.array([[0.7, 0.7]]), np.array([[0.02, 0.5]]), np.array([100, 100]))
+        array([ True, False])
+    """
+    lowest, mean = recall_before.min(0), recall_before.mean(0)
+    comparisons = max(1, (len(recall_after) + 1) * int(np.count_nonzero(examples)))
+    mean_after = recall_after.mean(0)
+    halved, near_zero = mean_after <= mean / 2, (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO)
+
+    def is_real(*recalls: np.ndarray) -> np.ndarray:
+        before, after = (np.floor(np.nan_to_num(recall * examples) + 1e-9) for recall in recalls)
+        return stats.hypergeom.cdf(after, 2 * examples, before + after, examples) < alpha / comparisons
+
+    fell = (halved & is_real(mean, mean_after)) | (near_zero & is_real(lowest, recall_after)).any(0)
+    return (examples > 0) & (mean > 0) & fell
+
+
+def worst_class(frame: pd.DataFrame) -> int | None:
+    """Return the row of the class to name first: collapsed ones before others, then by the change of recall.
+
+    Args:
+        frame: with the columns `collapsed` and `change_pp` of `ClassImpact.frame`; None is returned without figures.
+
+    Example:
+        >>> worst_class(pd.DataFrame({"collapsed": [False, True, False], "change_pp": [-9.0, -5.0, 1.0]}))
+        1
+    """
+    known = frame[frame["change_pp"].notna()]
+    if known.empty:
+        return None
+    keys = pd.DataFrame({"collapsed": ~known["collapsed"].astype(bool), "change_pp": known["change_pp"].round(9)})
+    names = known.get("class", known.index)  # equals in the order of their names, not numbers
+    return int(keys.assign(name=names).sort_values(["collapsed", "change_pp", "name"]).index[0])
+
+
+def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
+    """Return whether a class is worse or better than average where p <= alpha, else "no evidence".
+
+    Example:
+        >>> directions(np.array([-0.1, 0.1, 0.2]), np.array([0.01, 0.02, 0.5]), 0.05)
+        array(['worse than average', 'better than average', 'no evidence'],
+              dtype='<U19')
+    """
+    return np.where(p <= alpha, np.where(difference < 0, WORSE, BETTER), "no evidence")
+
+
+def verdict_counts(verdicts: pd.Series, *names: str) -> dict[str, int]:
+    """Return how many classes have each of some verdicts, by its name with underscores.
+
+    Example:
+        >>> verdict_counts(pd.Series(["lost recall", "cannot tell"]), "lost recall", "gained recall")
+        {'lost_recall': 1, 'gained_recall': 0}
+    """
+    return {name.replace(" ", "_"): int((verdicts == name).sum()) for name in names}
+
+
+def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
+    """Return a note on the classes without test examples, or none.
+
+    Example:
+        >>> empty_class_notes(["cat", "dog"], np.array([0, 3]))
+        ['1 class without test examples, not tested: cat.']
+    """
+    empty = [name for name, count in zip(names, examples, strict=True) if not count]
+    return [f"{_classes(len(empty))} without test examples, not tested: {listed(empty)}."] if empty else []
+
+
+def _centred(population: Predictions, centering: str) -> np.ndarray:
+    recall, accuracy = population.recall(), population.accuracy()[:, None]
+    if centering == "ratio":
+        return np.round(ratio(recall, accuracy), 12)
+    shift = {"member": accuracy, "population": accuracy.mean(), "none": 0.0}[centering]
+    # Recalls are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
+    return np.round(recall - shift, 12)
+
+
+def _relative_recall(
+    baseline: Predictions, before: np.ndarray, compressed: Predictions, after: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return [F] eq. 3 over the members that both populations have, counts of zero denominators, and notes."""
+    shared = [member for member in baseline.members if member in set(compressed.members)]
+    if not shared:
+        notes = ["Relative recall is undefined: the two populations share no member number."]
+        return np.full(baseline.num_classes, np.nan), np.zeros(baseline.num_classes, int), notes
+    before = before[[baseline.members.index(member) for member in shared]]
+    after = after[[compressed.members.index(member) for member in shared]]
+    zeros = (before == 0).sum(0)
+    undefined = f"Relative recall is undefined for {_classes(int(np.count_nonzero(zeros)))}"
+    notes = [f"{undefined}: a baseline member recalls none of its examples."] if zeros.any() else []
+    return ratio(after, before).mean(0), zeros, notes
+
+
+def _classes(count: int) -> str:
+    return f"{count:,} {'class' if count == 1 else 'classes'}"
+
+
+def _mean(points: np.ndarray) -> float:
+    return float(points.mean()) if len(points) else float("nan")

@@ -1,0 +1,1 @@
+"""How hard exemplars are, at every variant."""

@@ -1,0 +1,100 @@
+"""Accuracy on PIEs, on the other images and on all, at every level: [F] table 6."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tfaudit.audits.exemplars.exemplars import Exemplars
+from tfaudit.errors import InputError
+from tfaudit.notebook import html_of
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+GROUPS = {"non-PIE": "non_pies", "PIE": "pies", "all": "all"}
+
+
+@dataclasses.dataclass(frozen=True)
+class DifficultyLevels:
+    """How hard the exemplars of every variant are, for uncompressed and for compressed models.
+
+    Attributes:
+        difficulty: one row per variant, population, group and k; see `exemplars`.
+        counts: number of PIEs of each variant.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    difficulty: pd.DataFrame
+    counts: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return [F] table 6: one row per variant, mean accuracies of the uncompressed models, shares.
+
+        Columns: `title`, `pies` (their number), and for k = 1, and 5 where stored, `topK_non_pies`, `topK_pies`,
+        `topK_all`; NaN on PIEs where there are none.
+        """
+        return self._table("baseline")
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables beside `frame`, by title."""
+        return {"The compressed models on the same images": self._table("compressed")}
+
+    def summary(self) -> dict[str, Any]:
+        """Return the variants with the most PIEs, and how much harder their PIEs are than the other images."""
+        rows = self.frame()
+        most = rows.iloc[int(rows["pies"].argmax())]
+        gap = 100 * (rows["top1_non_pies"] - rows["top1_pies"])
+        return {
+            "variants": len(rows),
+            "most_pies": most["title"],
+            "pies": int(most["pies"]),
+            "least_gap_pp": float(gap.min()),
+            "largest_gap_pp": float(gap.max()),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw [F] figure 3: the uncompressed models' accuracy on PIEs, on the others and on all, at every level."""
+        from tfaudit.audits.difficulty.chart import difficulty_levels_chart
+
+        return difficulty_levels_chart(self.difficulty)
+
+    def _table(self, population: str) -> pd.DataFrame:
+        rows = self.difficulty[self.difficulty["population"] == population]
+        rows = rows.assign(column="top" + rows["k"].astype(str) + "_" + rows["group"].map(GROUPS))
+        wide = rows.pivot(index="title", columns="column", values="accuracy")
+        order = [f"top{k}_{group}" for k in sorted(rows["k"].unique()) for group in GROUPS.values()]
+        counts = pd.Series(dict(self.counts), name="pies")
+        table = wide.loc[list(self.counts), order].reset_index().rename_axis(columns=None)
+        table.insert(1, "pies", counts.to_numpy())
+        return table
+
+
+def difficulty_levels(exemplars: Mapping[str, Exemplars]) -> DifficultyLevels:
+    """Join the difficulty of the exemplars of every variant.
+
+    Args:
+        exemplars: by title of the variant, against one baseline.
+
+    Raises:
+        InputError: no variants.
+
+    Example:
+        >>> from tfaudit import Predictions, exemplars
+        >>> before = Predictions.from_top1([0, 1, 1], [0, 1, 1])
+        >>> after = Predictions.from_top1([0, 1, 1], [0, 1, 0])
+        >>> difficulty_levels({"int8": exemplars(before, after)}).frame()
+          title  pies  top1_non_pies  top1_pies  top1_all
+        0  int8     1            1.0        1.0       1.0
+    """
+    if not exemplars:
+        raise InputError("exemplars", "none", "those of one variant or more")
+    tables = [result.difficulty.assign(title=title) for title, result in exemplars.items()]
+    counts = {title: len(result.index) for title, result in exemplars.items()}
+    return DifficultyLevels(pd.concat(tables, ignore_index=True), counts)

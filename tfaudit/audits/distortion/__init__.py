@@ -1,0 +1,1 @@
+"""Recall distortion: slopes of the recall balances."""

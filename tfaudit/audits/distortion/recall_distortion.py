@@ -1,0 +1,319 @@
+"""Recall distortion, [R]: whether compression drives the recalls of the classes apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.classes.class_rates import class_rates
+from tfaudit.audits.distortion.attenuation import corrected_slopes
+from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.intervals import Mark, mark_slopes
+from tfaudit.stats.least_squares import slope, uncentred_r2
+from tfaudit.stats.ratios import normalised_balance, ratio
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+
+@dataclasses.dataclass(frozen=True)
+class Distortion:
+    """Recall distortion of C classes in K members by compression.
+
+    Attributes:
+        metric: rate of the classes: "recall", "precision" or "f1".
+        class_names: names of the classes.
+        members: names of the K pairs of models.
+        examples: `(C,)` test examples of each class.
+        rates_before, rates_after: `(K, C)` rates of the dense and the pruned members, shares in [0, 1]; NaN for a class
+            without examples.
+        accuracy_before, accuracy_after: `(K,)` accuracies of the two, shares in [0, 1].
+        corrected: `(K,)` values whose mean is the slope without the attenuation by finite test images; NaN for other
+            rates than recall, and where the balances cannot be told from 0.
+        corrected_between_dense: `(K,)` the same of the other dense members on each; NaN for a single member.
+        paired: whether the pruned members are made from the dense ones; else they were trained on their own.
+        notes: remarks for the reader, one sentence each.
+    """
+
+    metric: str
+    class_names: tuple[str, ...]
+    members: tuple[object, ...]
+    examples: np.ndarray
+    rates_before: np.ndarray
+    rates_after: np.ndarray
+    accuracy_before: np.ndarray
+    accuracy_after: np.ndarray
+    corrected: np.ndarray
+    corrected_between_dense: np.ndarray
+    paired: bool
+    notes: tuple[str, ...]
+
+    @property
+    def balance_before(self) -> np.ndarray:
+        """`(K, C)` rate minus accuracy before compression, in [-1, 1]."""
+        return self.rates_before - self.accuracy_before[:, None]
+
+    @property
+    def balance_after(self) -> np.ndarray:
+        """`(K, C)` rate minus accuracy after compression, in [-1, 1]."""
+        return self.rates_after - self.accuracy_after[:, None]
+
+    @property
+    def normalised_before(self) -> np.ndarray:
+        """`(K, C)` balance / accuracy before compression; NaN for a member without correct predictions."""
+        return normalised_balance(self.rates_before, self.accuracy_before)
+
+    @property
+    def normalised_after(self) -> np.ndarray:
+        """`(K, C)` balance / accuracy after compression; NaN for a member without correct predictions."""
+        return normalised_balance(self.rates_after, self.accuracy_after)
+
+    @property
+    def intensification(self) -> np.ndarray:
+        """`(K, C)` normalised balance after / before, [R] 5; NaN if it is 0 before, unstable if it is near 0."""
+        return ratio(self.normalised_after, self.normalised_before)
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """`(K,)` slope of each member's normalised balances, above 1 if they grow; NaN if undefined."""
+        return slope(self.normalised_before, self.normalised_after)
+
+    @property
+    def pooled_slope(self) -> float:
+        """Slope through the points of all members; a member with an undefined slope does not count."""
+        return float(slope(self.normalised_before.ravel(), self.normalised_after.ravel()))
+
+    @property
+    def pooled_r2(self) -> float:
+        """Uncentred r^2 of the pooled slope, as statsmodels reports it for a fit without a constant."""
+        return float(uncentred_r2(self.normalised_before.ravel(), self.normalised_after.ravel()))
+
+    @property
+    def slope_between_dense(self) -> float:
+        """Mean slope of one dense member's balances on another's: the slope without any compression or shared parent.
+
+        1 if all members have the same balances, less if they differ by chance. NaN for a single member.
+        """
+        before = self.normalised_before
+        others = ~np.eye(len(before), dtype=bool)
+        return float(slope(before[:, None], before[None])[others].mean()) if others.any() else float("nan")
+
+    def mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
+        """Return the mean slope, its interval at confidence `1 - alpha / levels`, and "<", ">" or "?", [R] 6.2.
+
+        Of `levels` intervals that are shown together any misses its mean with a probability of at most `alpha`.
+
+        Raises:
+            InputError: fewer than one level, or an alpha outside (0, 1).
+        """
+        return mark_slopes(self.alpha, levels=levels, alpha=alpha)
+
+    def corrected_mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
+        """Return the mean corrected slope with its interval, and what it is evidence of.
+
+        Members that are made from the dense ones are compared with a slope of 1. Members that were trained on their own
+        are compared with the slopes of the other dense members, which fall short of 1 for the same reason: "<" and ">"
+        then are about the difference from these.
+        """
+        mark = mark_slopes(self.corrected, levels=levels, alpha=alpha)
+        if self.paired or len(self.members) == 1:
+            return mark
+        apart = mark_slopes(1 + self.corrected - self.corrected_between_dense, levels=levels, alpha=alpha)
+        return dataclasses.replace(mark, mark=apart.mark)
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per member and class with examples.
+
+        Columns: `member`, `class`, `examples`, `rate_before`, `rate_after` (shares), `balance_before_pp`,
+        `balance_after_pp` (percentage points), `normalised_before`, `normalised_after` (shares of the member's
+        accuracy) and `intensification`, the ratio of the two.
+        """
+        shape = self.rates_before.shape
+        frame = pd.DataFrame(
+            {
+                "member": np.repeat(np.array([*self.members, None], object)[:-1], shape[1]),
+                "class": np.tile(np.array(self.class_names, object), shape[0]),
+                "examples": np.tile(self.examples, shape[0]),
+                "rate_before": self.rates_before.ravel(),
+                "rate_after": self.rates_after.ravel(),
+                "balance_before_pp": 100 * self.balance_before.ravel(),
+                "balance_after_pp": 100 * self.balance_after.ravel(),
+                "normalised_before": self.normalised_before.ravel(),
+                "normalised_after": self.normalised_after.ravel(),
+                "intensification": self.intensification.ravel(),
+            }
+        ).infer_objects()
+        return frame[frame["examples"] > 0].reset_index(drop=True)
+
+    def members_frame(self, *, ddof: int = 0) -> pd.DataFrame:
+        """Return one row per member.
+
+        Columns: `member`, `alpha`, `accuracy_before`, `accuracy_after`, `variance_before` and `variance_after`, the
+        variance of the rates over the classes ([R] table 11).
+
+        It divides by C - `ddof`: 0, as the classes are the whole population, or 1. [R] does not say which.
+        """
+        return pd.DataFrame(
+            {
+                "member": self.members,
+                "alpha": self.alpha,
+                "accuracy_before": self.accuracy_before,
+                "accuracy_after": self.accuracy_after,
+                "variance_before": _variance(self.rates_before, ddof),
+                "variance_after": _variance(self.rates_after, ddof),
+            }
+        )
+
+    def spread_frame(self) -> pd.DataFrame:
+        """Return how the slope and the mean intensification ratio spread over the models: [R] appendix G.
+
+        One row per `measure` (slope, mean of the ratios): `members` where it is defined, `mean`, `sd` (NaN for one
+        member), `least`, `most`. Ratios of classes whose recall is almost the accuracy are outliers: means of ratios
+        spread far more than slopes.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a member without any ratio
+            ratios = np.nanmean(self.intensification, axis=1)
+        rows = []
+        for name, values in (("slope", self.alpha), ("mean of the ratios", ratios)):
+            known = pd.Series(values[np.isfinite(values)])
+            rows.append((name, len(known), known.mean(), known.std(), known.min(), known.max()))
+        return pd.DataFrame(rows, columns=["measure", "members", "mean", "sd", "least", "most"])
+
+    def classes_frame(self) -> pd.DataFrame:
+        """Return one row per class with examples, means over the members.
+
+        Columns: those of `frame` without `member`; `intensification` is the ratio of the mean normalised balances.
+        """
+        rows = self.frame().drop(columns=["member", "intensification"])
+        names = rows.pop("class").head(int((self.examples > 0).sum()))
+        means = rows.groupby(np.arange(len(rows)) % len(names)).mean().astype({"examples": np.int64})
+        means.insert(0, "class", names)
+        return means.assign(intensification=ratio(means["normalised_after"], means["normalised_before"]))
+
+    def summary(self) -> dict[str, Any]:
+        """Return means over the members, with the mark and interval of a single level; variances divide by C."""
+        mark, corrected = self.mark(), self.corrected_mark()
+        members = self.members_frame()
+        means = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
+        return {
+            "metric": self.metric,
+            "classes": int((self.examples > 0).sum()),
+            "members": len(self.members),
+            "alpha": mark.mean,
+            "alpha_low": mark.low,
+            "alpha_high": mark.high,
+            "mark": mark.mark,
+            "pooled_slope": self.pooled_slope,
+            "pooled_r2": self.pooled_r2,
+            "slope_between_dense": self.slope_between_dense,
+            "corrected": corrected.mean,
+            "corrected_low": corrected.low,
+            "corrected_high": corrected.high,
+            "corrected_mark": corrected.mark,
+            "corrected_between_dense": float(self.corrected_between_dense.mean()),
+            **{name: float(members[name].mean()) for name in means},
+        }
+
+    def chart(self) -> Drawing:
+        """Draw normalised balance after against before with the pooled slope, one panel of [R] figures 5 to 8."""
+        from tfaudit.audits.distortion.chart import balance_chart
+
+        return balance_chart(self.frame().assign(level=""), pd.DataFrame([{"level": "", **self.summary()}]))
+
+
+def distortion(
+    dense: Predictions, pruned: Predictions, *, metric: str = "recall", paired: bool | None = None
+) -> Distortion:
+    """Compute recall distortion: how compression changes the balances of the classes, [R] 4 and 5.
+
+    The balance of class c is `B[c] = R[c] - A`, recall minus accuracy, and its normalised balance `Bn[c] = B[c] / A`.
+    The slope of a member is `alpha = sum_c Bn0[c] Bn[c] / sum_c Bn0[c]^2`, where 0 marks the dense model. Above 1 the
+    classes drift apart, below 1 they move together. Members are paired by name, each with **its own** dense parent: the
+    model that it was pruned from. If members of one name were trained independently, the noise of the dense members
+    attenuates the slope: it lies below 1 even without compression. Compare it with `slope_between_dense` then.
+    Recalls on finite test images attenuate it, too; the `corrected` slopes are free of that.
+
+    With metric "precision" or "f1" that rate takes the place of recall; A stays the accuracy, as in [R] 4.
+    (The sentence `R/A = I - 1` of [R] 5 is an error: `R/A = Bn + 1`.)
+
+    Args:
+        dense: the uncompressed population.
+        pruned: the compressed one on the same examples; its members have the names of their parents.
+        metric: "recall", "precision" (0 for a class that a member never predicts) or "f1".
+        paired: whether the pruned members are made from the dense ones, which decides what their corrected slopes are
+            compared with; None to take it from `pruned.parents`.
+
+    Raises:
+        InputError: other examples, no member in common, or an unknown metric.
+
+    Example:
+        >>> def predicted(right_0, right_1):
+        ...     return [*[0] * right_0, *[1] * (10 - right_0), *[1] * right_1, *[0] * (10 - right_1)]
+        >>> labels = [0] * 10 + [1] * 10
+        >>> dense, pruned = (Predictions.from_top1(labels, predicted(*hits)) for hits in ((9, 7), (7, 5)))
+        >>> result = distortion(dense, pruned)
+        >>> result.alpha.round(4), result.intensification.round(4)
+        (array([1.3333]), array([[1.3333, 1.3333]]))
+    """
+    require_same_examples(dense, pruned)
+    rates = class_rates(dense, metric), class_rates(pruned, metric)
+    shared = [member for member in dense.members if member in pruned.members]
+    if not shared:
+        names = f"the names of their dense parents, which are {listed(dense.members)}"
+        raise InputError("pruned", f"members {listed(pruned.members)}", names)
+    rows = [[population.members.index(member) for member in shared] for population in (dense, pruned)]
+    corrected = between = np.full(len(shared), np.nan)
+    if metric == "recall":
+        right = dense.correct()[rows[0]], pruned.correct()[rows[1]]
+        corrected, between = corrected_slopes(*right, dense.labels, dense.num_classes)
+    result = Distortion(
+        metric=metric,
+        class_names=dense.class_names,
+        members=tuple(shared),
+        examples=np.bincount(dense.labels, minlength=dense.num_classes),
+        rates_before=rates[0][rows[0]],
+        rates_after=rates[1][rows[1]],
+        accuracy_before=dense.accuracy()[rows[0]],
+        accuracy_after=pruned.accuracy()[rows[1]],
+        corrected=corrected,
+        corrected_between_dense=between,
+        paired=pruned.parents is not None if paired is None else paired,
+        notes=(),
+    )
+    unpaired = [member for member in dict.fromkeys((*dense.members, *pruned.members)) if member not in shared]
+    return dataclasses.replace(result, notes=_notes(result, unpaired))
+
+
+def _variance(rates: np.ndarray, ddof: int) -> np.ndarray:
+    """Return the `(K,)` variances of the members' rates over the classes."""
+    require(ddof in (0, 1), "ddof", ddof, "0 or 1")
+    defined = rates[:, ~np.isnan(rates[0])]
+    return defined.var(1, ddof=ddof) if defined.shape[1] > ddof else np.full(len(rates), np.nan)
+
+
+def _notes(result: Distortion, unpaired: Sequence[object]) -> tuple[str, ...]:
+    notes = []
+    if unpaired:
+        notes.append(f"Members of only one population are left out: {listed(unpaired)}.")
+    if empty := [name for name, count in zip(result.class_names, result.examples, strict=True) if not count]:
+        notes.append(f"Classes without test examples do not count: {listed(empty)}.")
+    if undefined := [member for member, alpha in zip(result.members, result.alpha, strict=True) if np.isnan(alpha)]:
+        reason = "one model has no correct predictions, or the dense one has the same rate for every class."
+        notes.append(f"The slope is undefined for members {listed(undefined)}: {reason}")
+    counts = result.examples[result.examples > 0]
+    reason = f"The rates are {result.metric}" if result.metric != "recall" else ""
+    if not reason and counts.min() != counts.max():
+        reason = f"Classes have {counts.min()} to {counts.max()} test examples"
+    if reason:
+        notes.append(f"{reason}, so balances need not sum to 0; the line still passes the origin.")
+    return tuple(notes)

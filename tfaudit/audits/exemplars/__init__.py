@@ -1,0 +1,1 @@
+"""Images whose modal label changes (PIEs)."""

@@ -1,0 +1,222 @@
+"""Pruning (or compression) identified exemplars, PIEs: [F] 2.3 and 3.2.
+
+Where equally many members predict several classes, [F] takes the class of the lowest number. Here the tie is left open
+by default, since a count that depends on how classes are numbered is an accident: a PIE is an example whose modal label
+changes however ties are settled. Examples for which that depends on the ties are counted as undecided.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.errors import require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.intervals import mean_interval
+from tfaudit.stats.modes import TIES, UNDECIDED
+from tfaudit.stats.ratios import ratio
+from tfaudit.stats.ties import BestClasses, Ties
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+
+@dataclasses.dataclass(frozen=True)
+class Exemplars:
+    """The examples whose modal label changes with compression. P is the number of PIEs, N that of all examples.
+
+    Attributes:
+        index: `(P,)` positions of the PIEs, ascending.
+        class_names, labels: names of the classes, and `(N,)` true classes.
+        baseline_mode, compressed_mode: modal labels of the two populations, or several where they tie.
+        probability: `(N,)` probability that the modal label changes where ties are settled at random.
+        pies: one row per PIE; see `frame`.
+        difficulty: mean accuracy per population, group and k; see `exemplars`.
+        published: number of PIEs by [F]'s rule, "lowest".
+        tie_changes: for every other tie rule, the number of examples that are a PIE under one rule only.
+        ties: the tie rule used: "undecided", or one of `TIES`.
+    """
+
+    index: np.ndarray
+    class_names: tuple[str, ...]
+    labels: np.ndarray
+    baseline_mode: BestClasses
+    compressed_mode: BestClasses
+    probability: np.ndarray
+    pies: pd.DataFrame
+    difficulty: pd.DataFrame
+    tie_changes: Mapping[str, int]
+    published: int
+    ties: str
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per PIE.
+
+        Columns: `index`, `example` (id), `label`, `baseline_mode`, `compressed_mode` (class names), `baseline_share`,
+        `compressed_share` (of the population's votes for its own mode), `baseline_entropy`, `compressed_entropy` (of
+        the votes, bits) and `decisiveness`, the product of the shares: the probability that two members, one drawn from
+        each population, both predict their population's mode.
+        """
+        return self.pies.copy()
+
+    def by_class(self) -> pd.DataFrame:
+        """Return PIEs per true class: `class`, `examples`, `pies`, `share` (NaN for a class without examples)."""
+        labels = (self.labels, self.labels[self.index])
+        examples, pies = (np.bincount(classes, minlength=len(self.class_names)) for classes in labels)
+        columns = {"class": self.class_names, "examples": examples, "pies": pies, "share": ratio(pies, examples)}
+        return pd.DataFrame(columns)
+
+    def unchanged_beside(self, positions: np.ndarray) -> np.ndarray:
+        """Return, for each position, another example of the same class whose modal label does not change.
+
+        Drawn at random with a fixed seed, none twice while the class has enough; -1 where it has none: [F] figure 1.
+        """
+        rng, stays = np.random.default_rng(0), np.ones(len(self.labels), bool)
+        stays[self.index] = stays[positions] = False
+        beside, labels = np.full(len(positions), -1), self.labels[positions]
+        for label in np.unique(labels):
+            if len(unchanged := np.flatnonzero(stays & (self.labels == label))):
+                rows = np.flatnonzero(labels == label)
+                beside[rows] = np.resize(rng.permutation(unchanged), len(rows))
+        return beside
+
+    def summary(self) -> dict[str, Any]:
+        """Return the count and share of PIEs, how many have the right mode, how many examples ties leave undecided.
+
+        `expected` is the number of modal labels that change where ties are settled at random: the PIEs, and undecided
+        examples by their probability. A modal label is right where it is, or ties with, the true class. `published` is
+        the number of PIEs by [F]'s rule, by which ties go to the class of the lowest number.
+        """
+        right = [mode.among_best(self.labels)[self.index] > 0 for mode in (self.baseline_mode, self.compressed_mode)]
+        return {
+            "examples": len(self.labels),
+            "pies": len(self.index),
+            "share": len(self.index) / len(self.labels),
+            "undecided": int(((self.probability > 0) & (self.probability < 1)).sum()),
+            "expected": math.fsum(self.probability),
+            "published": self.published,
+            "baseline_mode_right": int(right[0].sum()),
+            "compressed_mode_right": int(right[1].sum()),
+            "ties": self.ties,
+            "tie_changes": dict(self.tie_changes),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw [F] figure 3: accuracy on PIEs, on the other examples and on all."""
+        from tfaudit.audits.exemplars.chart import difficulty_chart
+
+        return difficulty_chart(self.difficulty)
+
+
+def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = UNDECIDED) -> Exemplars:
+    """Find the examples whose modal label differs between the two populations: [F] 2.3. True labels are not used.
+
+    A member whose best classes tie votes for each of them with an equal share.
+
+    The result's `difficulty` has one row per `population` (baseline, compressed), `group` (PIE, non-PIE, all) and `k`
+    (1; 5 if stored): `examples`, and `accuracy` with `low` and `high`, a 95 % interval over members (NaN if empty).
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples.
+        ties: which of the most frequent classes is the mode: "undecided" for all of them, so that an example is a PIE
+            only if the two populations have no modal label in common; or as in [F] a single one, that of the "lowest"
+            or "highest" class index, or by "confidence".
+
+    Raises:
+        InputError: other examples, or a tie rule that is unknown or needs probabilities that are unknown.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 1], [0, 1, 0]])
+        >>> after = Predictions.from_top1([0, 1, 1], [[0, 1, 0], [0, 0, 0], [0, 1, 0]])
+        >>> exemplars(before, after).index
+        array([2])
+    """
+    require_same_examples(baseline, compressed)
+    require(ties in (UNDECIDED, *TIES), "ties", ties, ", ".join((UNDECIDED, *TIES)))
+    modes = _modes(baseline, ties), _modes(compressed, ties)
+    probability = 1 - modes[0].agreement(modes[1])
+    changed = probability == 1
+    index = np.flatnonzero(changed)
+    known = baseline.probabilities is not None and compressed.probabilities is not None
+    rules = [rule for rule in TIES if rule != ties and (known or rule != "confidence")]
+    by_rule = {rule: baseline.modal(rule) != compressed.modal(rule) for rule in {"lowest", *rules}}
+    names = baseline.class_names
+    baseline_share, baseline_entropy = _votes(baseline, index)
+    compressed_share, compressed_entropy = _votes(compressed, index)
+    columns = {
+        "index": index,
+        "example": baseline.example_ids[index],
+        "label": np.array(names, object)[baseline.labels[index]],
+        "baseline_mode": modes[0].names(names)[index],
+        "compressed_mode": modes[1].names(names)[index],
+        "baseline_share": baseline_share,
+        "compressed_share": compressed_share,
+        "baseline_entropy": baseline_entropy,
+        "compressed_entropy": compressed_entropy,
+        "decisiveness": baseline_share * compressed_share,
+    }
+    return Exemplars(
+        index=index,
+        class_names=baseline.class_names,
+        labels=baseline.labels,
+        baseline_mode=modes[0],
+        compressed_mode=modes[1],
+        pies=pd.DataFrame(columns),
+        difficulty=_difficulty({"baseline": baseline, "compressed": compressed}, changed),
+        probability=probability,
+        tie_changes={rule: int(np.sum(changed != by_rule[rule])) for rule in rules},
+        published=int(by_rule["lowest"].sum()),
+        ties=ties,
+    )
+
+
+def changed_modes(baseline: Predictions, compressed: Predictions) -> np.ndarray:
+    """Return `(N,)` booleans: whether the modal label changes however ties are settled.
+
+    Example:
+        >>> before, after = (Predictions.from_top1([0, 1], [[0, 0], last]) for last in ([0, 1], [1, 0]))
+        >>> changed_modes(before, after)
+        array([False, False])
+    """
+    return baseline.modal_classes().agreement(compressed.modal_classes()) == 0
+
+
+def _modes(population: Predictions, ties: str) -> BestClasses:
+    if ties == UNDECIDED:
+        return population.modal_classes()
+    return BestClasses(population.modal(ties), Ties.none())
+
+
+def _votes(population: Predictions, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of votes for the most frequent class of each example, and the votes' entropy in bits, `(P,)`."""
+    rows, classes, votes = population.all_best().votes()
+    example = rows % population.num_examples
+    inside = np.isin(example, index)
+    cells = np.searchsorted(index, example[inside]) * population.num_classes + classes[inside]
+    cell, place = np.unique(cells, return_inverse=True)
+    share = np.bincount(place.ravel(), votes[inside], len(cell)) / population.num_members
+    most, entropy = np.zeros(len(index)), np.zeros(len(index))
+    np.maximum.at(most, cell // population.num_classes, share)
+    np.add.at(entropy, cell // population.num_classes, -share * np.log2(share))
+    return most, np.abs(entropy)
+
+
+def _difficulty(populations: Mapping[str, Predictions], changed: np.ndarray) -> pd.DataFrame:
+    rows = []
+    masks = {"PIE": changed, "non-PIE": ~changed, "all": np.ones_like(changed)}
+    for name, population in populations.items():
+        for k in (k for k in (1, 5) if k <= population.ranked.shape[2]):
+            correct = population.correct(k)
+            for group, mask in masks.items():
+                interval = mean_interval(correct[:, mask].mean(1) if mask.any() else np.full(len(correct), np.nan))
+                rows.append((name, group, k, int(mask.sum()), interval.mean, interval.low, interval.high))
+    return pd.DataFrame(rows, columns=["population", "group", "k", "examples", "accuracy", "low", "high"])

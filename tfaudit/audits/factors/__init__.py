@@ -1,0 +1,1 @@
+"""Factors that explain the accuracy of classes."""

@@ -1,0 +1,1 @@
+"""Predictions that change: negative flips, twins trained again, changed images."""

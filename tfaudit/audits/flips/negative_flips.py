@@ -1,0 +1,174 @@
+"""Negative flips: images that are right before compression and wrong after, model by model, class by class."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
+from tfaudit.errors import require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions, paired_answers, require_same_examples
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ratios import ratio
+from tfaudit.stats.two_way import (
+    Change,
+    GroupChanges,
+    excess_negative_flips,
+    flips_between_members,
+    negative_flips,
+)
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+ALL = "all images"
+MORE, FEWER = "more than average", "fewer than average"
+
+
+@dataclasses.dataclass(frozen=True)
+class NegativeFlips:
+    """Rates of negative flips of all images and of each class, with intervals over images and members.
+
+    Attributes:
+        table: one row for all images, then one per class; see `frame`.
+        members: numbers of members of the baseline and of the compressed population.
+        pairs: number of pairs of members; 0 where the populations are independent.
+        alpha: level of the tests; 1 - alpha is that of the intervals.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    table: pd.DataFrame
+    members: tuple[int, int]
+    pairs: int
+    alpha: float
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row for all images, then one per class.
+
+        Columns: `class`; `examples`; `negative_share`, the mean share of images that are right before and wrong after,
+        with `negative_low` and `negative_high`; `positive_share`, wrong before and right after; `retrained_share`, the
+        negative flips between two members of the baseline; of independent populations what compression adds to it:
+        `excess_pp`, `excess_low_pp`, `excess_high_pp`, `excess_p` and `excess_p_holm` (NaN of pairs, which have no such
+        noise); how the class differs from all images: `relative_pp`, `relative_low_pp`, `relative_high_pp`,
+        `relative_p`, `relative_p_holm` and `verdict` (more than average, fewer than average, cannot tell). Corrections
+        are Holm's for the number of classes.
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return the rates of all images, the class of the highest rate, and how many flip more than average."""
+        whole, classes = self.table.iloc[0], self.table.iloc[1:].dropna(subset=["negative_share"])
+        worst = None if classes.empty else classes.iloc[int(classes["negative_share"].argmax())]
+        return {
+            **{name: float(whole[name]) for name in ("negative_share", "negative_low", "negative_high")},
+            **{name: float(whole[name]) for name in ("positive_share", "retrained_share", "excess_pp", "excess_p")},
+            "more_than_average": int((self.table["verdict"] == MORE).sum()),
+            "worst_class": None if worst is None else worst["class"],
+            "worst_share": float("nan") if worst is None else float(worst["negative_share"]),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the rate of every class with its interval; the rule is that of all images."""
+        from tfaudit.audits.flips.chart import flips_chart
+
+        return flips_chart(self.table)
+
+
+def flip_rates(
+    baseline: Predictions, compressed: Predictions, *, paired: bool | None = None, alpha: float = 0.05
+) -> NegativeFlips:
+    """Measure how often a model that replaces another is wrong where that one was right.
+
+    The rate is a mean over pairs of models, one before and one after: of those made from each other where the
+    populations are paired, else of all. Two models that are only trained twice differ, too: `retrained_share`.
+
+    Args:
+        baseline: the uncompressed model or population.
+        compressed: the compressed one, on the same examples.
+        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
+            `compressed.parents`.
+        alpha: level of the tests, in (0, 1).
+
+    Raises:
+        InputError: other examples, no pairs, or a level outside (0, 1).
+
+    Example:
+        >>> before = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 0]])
+        >>> after = Predictions.from_top1([0, 0, 1, 1], [[0, 1, 1, 1], [0, 1, 1, 0]])
+        >>> flip_rates(before, after).frame()[["class", "negative_share", "positive_share", "retrained_share"]]
+                class  negative_share  positive_share  retrained_share
+        0  all images          0.3125          0.0625            0.125
+        1           0          0.5000          0.0000            0.000
+        2           1          0.1250          0.1250            0.250
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_same_examples(baseline, compressed)
+    answers, names, labels = paired_answers(baseline, compressed, paired), baseline.class_names, baseline.labels
+    members = baseline.num_members, compressed.num_members
+    notes = [*answers.notes, *empty_class_notes(names, np.bincount(labels, minlength=len(names)))]
+    if 1 in members and members != (1, 1):
+        notes.append(f"No intervals: {members[0]} against {members[1]} members; they need two or more on both sides.")
+    levels = (np.zeros_like(labels), (ALL,)), (labels, names)
+    rows = [
+        _rows(answers.before, answers.after, groups, kinds, bool(answers.pairs), alpha, members)
+        for groups, kinds in levels
+    ]
+    whole = rows[0].assign(verdict="")
+    whole.loc[:, [str(name).startswith("relative_") for name in whole]] = np.nan
+    table = pd.concat([whole, rows[1]], ignore_index=True)
+    return NegativeFlips(table, members, answers.pairs, alpha, tuple(notes))
+
+
+def _rows(
+    before: np.ndarray,
+    after: np.ndarray,
+    groups: np.ndarray,
+    names: tuple[str, ...],
+    paired: bool,
+    alpha: float,
+    members: tuple[int, int],
+) -> pd.DataFrame:
+    count, everywhere = len(names), np.bincount(groups, minlength=len(names))
+    flips = negative_flips(before, after, groups, count, paired=paired)
+    if 1 in members and members != (1, 1):
+        parts = (Change.without_error(part.value) for part in (flips.absolute, flips.relative))
+        flips = GroupChanges(flips.examples, *parts)
+    positive = negative_flips(after, before, groups, count, paired=paired).absolute.value
+    excess = Change.without_error(np.full(count, np.nan))
+    if not paired and min(members) > 1:
+        excess = excess_negative_flips(before, after, groups, count)
+    low, high = (np.clip(end, 0, 1) for end in flips.absolute.interval(1 - alpha))
+    relative_p = adjust(flips.relative.p(), "holm")
+    directions = np.where(flips.relative.value > 0, MORE, FEWER)
+    return pd.DataFrame(
+        {
+            "class": names,
+            "examples": everywhere,
+            "negative_share": flips.absolute.value,
+            "negative_low": low,
+            "negative_high": high,
+            "positive_share": positive,
+            "retrained_share": _between_members(before, groups, count),
+            **_columns("excess", excess, alpha),
+            **_columns("relative", flips.relative, alpha),
+            "verdict": np.where(relative_p <= alpha, directions, CANNOT_TELL),
+        }
+    )
+
+
+def _columns(name: str, change: Change, alpha: float) -> dict[str, np.ndarray]:
+    (low, high), p = change.interval(1 - alpha), change.p()
+    points = {f"{name}_pp": change.value, f"{name}_low_pp": low, f"{name}_high_pp": high}
+    return {key: 100 * value for key, value in points.items()} | {f"{name}_p": p, f"{name}_p_holm": adjust(p, "holm")}
+
+
+def _between_members(right: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
+    """Return the mean rate of negative flips between two members of one population; NaN for a single member."""
+    return ratio(np.bincount(groups, flips_between_members(right), count), np.bincount(groups, minlength=count))

@@ -1,0 +1,1 @@
+"""Limits on what compression may cost, and whether a model keeps them."""

@@ -1,0 +1,293 @@
+"""Checks of measured quantities against their limits: pass, fail, or too little data to judge."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.gate.limits import QUANTITIES, Limits
+from tfaudit.audits.gate.measurements import Estimate, Losses, Measurements
+from tfaudit.errors import InputError, listed
+from tfaudit.names import class_in_words
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.precision import Design
+
+FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
+"""The gravest first."""
+
+HARM_PP = 10.0
+"""Loss of a class that must be excluded if `Limits.worst_class_drop_pp` is not set."""
+
+LISTED = 10
+"""Most classes that a sentence names."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """One quantity against its limit; the numbers are in the unit of the limit.
+
+    Attributes:
+        name: of the limit.
+        subject: the class that is meant, or "".
+        limit: the value that the quantity must lie below.
+        value: what was measured; NaN where it is undefined.
+        low, high: ends of its interval at level 1 - alpha; NaN for exact quantities.
+        images, members: the smallest numbers that would decide if the value is what was measured; 0 where unknown.
+        outcome: "pass", "fail" or "cannot judge".
+        reason: the value and the limit in few words.
+        sentence: the outcome in words.
+    """
+
+    name: str
+    subject: str
+    limit: float
+    value: float
+    low: float
+    high: float
+    images: int
+    members: int
+    outcome: str
+    reason: str
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Checks:
+    """Checks of one compressed model or population; see `tfaudit.gate` for the rules.
+
+    Every field of `Limits` has a method of its name, which takes the limit and returns a `Check`. `sizes` are the bytes
+    of the baseline's and of the compressed model's file.
+    """
+
+    measurements: Measurements
+    limits: Limits
+    sizes: tuple[float, float] | None = None
+
+    def all(self) -> tuple[Check, ...]:
+        """Return one check per limit that is set."""
+        return tuple(getattr(self, name)(limit) for name, limit in self.limits.as_dict().items())
+
+    def broken_baseline(self) -> Check | None:
+        """Return a check that cannot be judged if the baseline knows too little to compare with; else None."""
+        accuracy, chance = float(self.measurements.overall.before[0]), self.measurements.chance
+        least = self.limits.min_baseline_accuracy
+        if reason := not_above_chance(accuracy, chance):
+            limit = chance.high
+        elif least is not None and accuracy < least:
+            limit, required = least, f"{100 * least:g} % or more are required."
+            reason = f"{_right_on(accuracy)}; {required}"
+        else:
+            return None
+        return unusable("baseline_accuracy", accuracy, limit, reason, f"{reason} Nothing is judged against it.")
+
+    def overall_drop_pp(self, limit: float) -> Check:
+        """Check the loss of accuracy."""
+        losses = self.measurements.overall
+        return self._loss("overall_drop_pp", "accuracy", losses, 0, limit, str(_outcomes(losses, limit)[0]))
+
+    def worst_class_drop_pp(self, limit: float) -> Check:
+        """Check the loss of the worst class: the largest among the classes of the gravest outcome."""
+        losses, outcomes = self.measurements.classes, _outcomes(self.measurements.classes, limit)
+        gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
+        # NaN, a class without images, comes last among its equals; the rest in the order of the names.
+        order = np.lexsort((np.array(losses.names), -losses.loss.round(9), gravity))
+        row, outcome = int(order[0]), str(outcomes[order[0]])
+        name = losses.names[row]
+        recall = f"recall of {class_in_words(name)}"
+        check = self._loss("worst_class_drop_pp", recall, losses, row, limit, outcome, name)
+        alike = [losses.names[i] for i in order if outcomes[i] == outcome]
+        verb = {FAIL: "fail", CANNOT_JUDGE: "cannot be judged", PASS: "pass"}[outcome]
+        names = f": {listed(alike, LISTED)}." if outcome != PASS else "."
+        sentence = f"{check.sentence} {len(alike)} of {len(losses.names)} classes {verb}{names}"
+        return dataclasses.replace(check, sentence=sentence)
+
+    def class_frame(self) -> pd.DataFrame:
+        """Return the check of every class's loss; no rows if `worst_class_drop_pp` is not limited.
+
+        Columns: `class`, `examples`, `drop_pp`, `low_pp`, `high_pp`, `sure_low_pp` (lower end of the interval that
+        holds for all classes at once), `p_holm` (of no change), `outcome`.
+        """
+        columns = ["class", "examples", "drop_pp", "low_pp", "high_pp", "sure_low_pp", "p_holm", "outcome"]
+        limit = self.limits.worst_class_drop_pp
+        if limit is None:
+            return pd.DataFrame(columns=columns)
+        losses = self.measurements.classes
+        intervals = losses.loss, losses.low, losses.high, losses.sure_low
+        values = (losses.names, losses.examples, *intervals, adjust(losses.p, "holm"), _outcomes(losses, limit))
+        return pd.DataFrame(dict(zip(columns, values, strict=True)))
+
+    def harmed_share(self, limit: float) -> Check:
+        """Check the share of classes that lost recall; those that may have count against a pass."""
+        harm = HARM_PP if self.limits.worst_class_drop_pp is None else self.limits.worst_class_drop_pp
+        losses = self.measurements.classes
+        lost = (adjust(losses.p, "holm") <= self.measurements.alpha) & (losses.loss > 0)
+        unknown = ~lost & ~(losses.high < harm)  # NaN is unknown
+        share, most = lost.mean(), (lost | unknown).mean()
+        outcome = FAIL if share > limit else PASS if most <= limit else CANNOT_JUDGE
+        names = [name for name, is_lost in zip(losses.names, lost, strict=True) if is_lost]
+        sentence = f"{len(names)} of {len(lost)} classes lost recall, limit {100 * limit:g} %"
+        sentence += f": {listed(names, LISTED)}." if names else "."
+        if outcome == CANNOT_JUDGE:
+            sentence += f" In {unknown.sum()} more a loss of {harm:g} points cannot be excluded."
+        return _check("harmed_share", limit, Estimate(float(share)), outcome, sentence)
+
+    def intensification(self, limit: float) -> Check:
+        """Check the slope of recall distortion."""
+        slope = self.measurements.intensification
+        if np.isnan(slope.value):
+            outcome, sentence = CANNOT_JUDGE, "Intensification is undefined."
+        else:
+            outcome = _outcome(slope, limit)
+            interval = f"{self._level} interval {slope.low:.2f} to {slope.high:.2f}"
+            sentence = f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}."
+        return _check("intensification", limit, slope, outcome, f"{sentence} {slope.remark}".strip())
+
+    def flips(self, limit: float) -> Check:
+        """Check the share of predictions that change."""
+        return self._share("flips", self.measurements.flips, "change", limit)
+
+    def negative_flips(self, limit: float) -> Check:
+        """Check the share of predictions that turn from right to wrong."""
+        return self._share("negative_flips", self.measurements.negative_flips, "turn from right to wrong", limit)
+
+    def size_bytes(self, limit: float) -> Check:
+        """Check the size of the compressed model's file."""
+        _, compressed = self._known_sizes("size_bytes")
+        return _exact("size_bytes", compressed, limit, f"The model takes {compressed:,.0f} bytes, limit {limit:,.0f}.")
+
+    def size_ratio(self, limit: float) -> Check:
+        """Check its size against the baseline's."""
+        baseline, compressed = self._known_sizes("size_ratio")
+        ratio = compressed / baseline
+        sentence = f"The model takes {ratio:.3f} of the baseline's bytes, limit {limit:g}."
+        return _exact("size_ratio", ratio, limit, sentence)
+
+    @property
+    def _level(self) -> str:
+        return f"{100 * (1 - self.measurements.alpha):g} %"
+
+    def _loss(
+        self, name: str, subject: str, losses: Losses, row: int, limit: float, outcome: str, short: str = ""
+    ) -> Check:
+        loss, low, high = (float(values[row]) for values in (losses.loss, losses.low, losses.high))
+        moves = f"falls by {loss:.2f}" if loss >= 0 else f"rises by {-loss:.2f}"
+        change = f"The {subject} {moves} points ({self._level} interval of the loss {low:.2f} to {high:.2f})"
+        worded = class_in_words(short)
+        loser = worded if short and worded == short else (worded or subject).capitalize()  # a name keeps its case
+        reason = f"{loser} {_moves(loss, low, high)}, limit {limit:g}"
+        design = self.measurements.decides(losses, row, limit) if outcome == CANNOT_JUDGE else None
+        if not losses.examples[row]:
+            reason = sentence = f"The {subject} is unknown: no test images."
+        elif outcome == CANNOT_JUDGE:
+            remedy = self._remedy(design, int(losses.examples[row]))
+            if low > limit:  # by its own interval alone
+                for_all = f"; {losses.sure_low[row]:.1f} or more in an interval for all classes at once"
+                reason, change = f"{reason}{for_all}", f"{change[:-1]}{for_all})"
+            reason += f"; {remedy}."
+            sentence = f"{change}: {self._data(losses, row)} do not decide on the limit of {limit:g}; {remedy}."
+        else:
+            reason, side = f"{reason}.", "above" if outcome == FAIL else "below"
+            sentence = f"{change}: {side} the limit of {limit:g}."
+        check = _check(name, limit, Estimate(loss, low, high), outcome, sentence, reason)
+        if design is None:
+            return dataclasses.replace(check, subject=short)
+        return dataclasses.replace(check, subject=short, images=design.images, members=design.members)
+
+    def _data(self, losses: Losses, row: int) -> str:
+        count = int(losses.examples[row])
+        images = f"{count:,} image{'s' * (count != 1)}"
+        before, after = self.measurements.members
+        if self.measurements.single:
+            return images
+        members = f"{self.measurements.pairs} pairs of" if self.measurements.pairs else f"{before} and {after}"
+        return f"{images} and {members} members"
+
+    def _remedy(self, design: Design | None, images: int) -> str:
+        """Return which images or members would decide, as the end of a sentence."""
+        if design is None:
+            return "no number of images would decide, if this is the loss"
+        more = [f"{_about(design.images):,} images"] * (design.images > images)
+        more_members = design.members > self.measurements.members_a_side
+        more += [f"{_about(design.members):,} members on each side"] * more_members
+        wanted = f"about {' and '.join(more)}" if more else "a few more images"
+        return f"{wanted} would decide, if this is the loss"
+
+    def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
+        if np.isnan(share.low):
+            changed = f"{100 * share.value:.2f} % of the majority predictions {verb}"
+            sentence = f"{changed}, limit {100 * limit:g} %; exact on these data."
+            return _exact(name, share.value, limit, sentence)
+        interval = f"{self._level} interval {100 * share.low:.2f} to {100 * share.high:.2f}"
+        sentence = (
+            f"{100 * share.value:.2f} % of the predictions {verb} ({interval}), limit {100 * limit:g} %. {share.remark}"
+        )
+        return _check(name, limit, share, _outcome(share, limit), sentence.strip())
+
+    def _known_sizes(self, name: str) -> tuple[float, float]:
+        if self.sizes is None or min(self.sizes) <= 0:
+            raise InputError("sizes", repr(self.sizes), f"the bytes of both models' files, because {name} is limited")
+        return self.sizes
+
+
+def not_above_chance(accuracy: float, chance: Estimate) -> str:
+    """Return that a baseline of this accuracy may be right by chance alone; empty if it is not.
+
+    >>> not_above_chance(0.12, Estimate(0.1, 0.1, 0.15))[:62]
+    'The baseline is right on 12.00 % of the images; chance alone g'
+    """
+    if not accuracy <= chance.high:  # NaN where chance is unknown
+        return ""
+    of_chance = f"chance alone gives {100 * chance.value:.2f} % and up to {100 * chance.high:.2f} %"
+    return f"{_right_on(accuracy)}; {of_chance}: is it the order of the classes, or the preprocessing?"
+
+
+def _right_on(accuracy: float) -> str:
+    return f"The baseline is right on {100 * accuracy:.2f} % of the images"
+
+
+def _about(count: int) -> int:
+    """Return a number rounded up to two digits.
+
+    Example:
+        >>> _about(37), _about(429_102)
+        (37, 430000)
+    """
+    step = 10 ** max(len(str(count)) - 2, 0)
+    return -(-count // step) * step
+
+
+def _moves(loss: float, low: float, high: float) -> str:
+    if loss >= 0:
+        return f"loses {loss:.1f} points ({low:.1f} to {high:.1f})"
+    return f"gains {-loss:.1f} points (loss at most {high:.1f})"
+
+
+def _outcomes(losses: Losses, limit: float) -> np.ndarray:
+    """Return the `(C,)` outcomes: a loss passes below the limit by its interval, fails above it by that for all."""
+    return np.where(losses.sure_low > limit, FAIL, np.where(losses.high < limit, PASS, CANNOT_JUDGE))
+
+
+def _outcome(estimate: Estimate, limit: float) -> str:
+    return FAIL if estimate.low > limit else PASS if estimate.high < limit else CANNOT_JUDGE
+
+
+def unusable(name: str, value: float, limit: float, reason: str, sentence: str) -> Check:
+    """Return the check of a set-up that cannot be judged, such as a study with missing members."""
+    unknown = {"low": np.nan, "high": np.nan, "images": 0, "members": 0}
+    figures = {"limit": float(limit), "value": float(value), "outcome": CANNOT_JUDGE}
+    return Check(name, "", **unknown, **figures, reason=reason, sentence=sentence)  # type: ignore[arg-type]
+
+
+def _exact(name: str, value: float, limit: float, sentence: str) -> Check:
+    if np.isnan(value):
+        return _check(name, limit, Estimate(), CANNOT_JUDGE, f"The {QUANTITIES[name].title} is unknown.")
+    return _check(name, limit, Estimate(value), FAIL if value > limit else PASS, sentence)
+
+
+def _check(name: str, limit: float, estimate: Estimate, outcome: str, sentence: str, reason: str = "") -> Check:
+    quantity = QUANTITIES[name]
+    title = quantity.title[0].upper() + quantity.title[1:]
+    reason = reason or f"{title}: {quantity.text(estimate.value)}, limit {quantity.text(limit)}."
+    return Check(name, "", limit, estimate.value, estimate.low, estimate.high, 0, 0, outcome, reason, sentence)

@@ -1,0 +1,207 @@
+"""The gate: checks of a compressed model against limits, and their verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks, unusable
+from tfaudit.audits.gate.limits import Limits, quantity_of
+from tfaudit.audits.gate.measurements import Measurements, measure
+from tfaudit.audits.ties import TieReading
+from tfaudit.errors import listed
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Verdict of a gate on one compressed model or population.
+
+    It holds one check per limit that is set; `classes` as in `Checks.class_frame`; `alpha`, the level of the tests; the
+    number of test `examples`; `members` of the baseline and of the compressed population; `ties`, what the deployed
+    `argmax` makes of predictions in which classes tie; and `notes` for the reader.
+    """
+
+    checks: tuple[Check, ...]
+    classes: pd.DataFrame
+    alpha: float
+    examples: int
+    members: tuple[int, int]
+    ties: TieReading
+    notes: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """Return the gravest outcome of the checks: "fail", "cannot judge" or "pass"."""
+        return min((check.outcome for check in self.checks), key=OUTCOMES.index)
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of `tfaudit gate`: 0 pass, 1 fail, 2 cannot judge."""
+        return EXIT_CODES[self.outcome]
+
+    def with_missing(self, missing: Sequence[str], allowed: int = 0) -> Verdict:
+        """Return the verdict where results are missing that the study should hold: with too many nothing passes.
+
+        Args:
+            missing: a few words on each, such as "int8, member 3 (damaged)".
+            allowed: how many may be missing.
+        """
+        if not missing:
+            return self
+        count = f"{len(missing)} result{'s' * (len(missing) > 1)} of the study {'are' if len(missing) > 1 else 'is'}"
+        sentence = f"{count} missing: {listed(missing)}. `tfaudit run` makes them again."
+        if len(missing) <= allowed:
+            return dataclasses.replace(self, notes=(*self.notes, sentence))
+        reason = f"{count} missing, {allowed} allowed."
+        check = unusable("missing_members", len(missing), allowed, reason, sentence)
+        return dataclasses.replace(self, checks=(*self.checks, check))
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per check, the gravest first.
+
+        Columns: `check`, `subject` (the class that is meant), `outcome`, `value`, `limit`, `low`, `high` (in the unit
+        of the limit: names that end in `_pp` are percentage points, shares are in [0, 1]), `images` and `members` that
+        would decide (0 where unknown), `reason` and `sentence`.
+        """
+        columns = ["check", "subject", "outcome", "value", "limit", "low", "high"]
+        columns += ["images", "members", "reason", "sentence"]
+        rows = [dataclasses.asdict(check) for check in self.checks]
+        frame = pd.DataFrame(rows).rename(columns={"name": "check"})[columns]
+        gravity = frame["outcome"].map(OUTCOMES.index)
+        return frame.loc[gravity.sort_values(kind="stable").index].reset_index(drop=True)
+
+    def labelled_frame(self) -> pd.DataFrame:
+        """Return `frame` with titles and printed values, for tables and charts.
+
+        Adds `title` (name of the check), `measured` and `allowed` (value and limit as text with units) and `neutral`
+        (the value without any change).
+        """
+        frame = self.frame()
+        quantities = [quantity_of(name) for name in frame["check"]]
+        for column, source in (("measured", "value"), ("allowed", "limit")):
+            frame[column] = [quantity.text(value) for quantity, value in zip(quantities, frame[source], strict=True)]
+        titles, neutral = zip(*((quantity.title, quantity.neutral) for quantity in quantities), strict=True)
+        return frame.assign(title=titles, neutral=neutral)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the whole verdict as plain values, ready for JSON: None instead of NaN."""
+        return {
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "alpha": self.alpha,
+            "examples": self.examples,
+            "members": list(self.members),
+            "ties": _plain(self.ties.summary()),
+            "checks": _records(self.frame()),
+            "classes": _records(self.classes),
+            "notes": list(self.notes),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw each quantity with its interval, in units of its limit."""
+        from tfaudit.audits.gate.chart import gate_chart
+
+        return gate_chart(self.labelled_frame())
+
+
+def gate(
+    baseline: Predictions,
+    compressed: Predictions,
+    limits: Limits,
+    *,
+    alpha: float = 0.05,
+    sizes: tuple[float, float] | None = None,
+    paired: bool | None = None,
+) -> Verdict:
+    """Check a compressed model, or a population of them, against limits.
+
+    Every loss has an interval at level 1 - alpha, here 95 %. A loss **passes** where the whole interval lies below its
+    limit (non-inferiority), and **fails** where the whole interval lies above it; for classes the one that holds for
+    all classes at once (Bonferroni). Otherwise the gate **cannot judge**, and says how many images or members would
+    decide if the loss is what was measured. So at a true loss of exactly the limit both a pass and a failure have a
+    probability of at most alpha, and a model that loses less than the limit fails still more seldom.
+
+    - Single models: Tango's interval, over images.
+    - Populations (two members or more each): intervals over images and members [C].
+    - Share of harmed classes: those that lost recall after Holm's correction. The gate cannot judge if they and the
+      classes in which a loss of `worst_class_drop_pp` (10 points if that is not limited) cannot be excluded together
+      exceed the limit. Without this rule, fewer images would make a pass easier.
+    - Flips of single models: the exact interval of Clopper and Pearson. Those of populations are of modal labels, and
+      exact, as sizes are: the value decides.
+    - A baseline that is not better than chance, one-sided at level alpha and given how often it predicts each class, or
+      less accurate than `limits.min_baseline_accuracy`: nothing is judged. The cause is most often another order of the
+      classes, or another preprocessing than the model was trained with.
+    - Intensification: the interval is a seeded bootstrap over the images of each class, or Student's over members.
+
+    Args:
+        baseline: the uncompressed model or population.
+        compressed: the compressed one, on the same examples.
+        limits: what to check.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        sizes: bytes of the baseline's and of the compressed model's file, or means over the members.
+        paired: for populations: whether a compressed member is made from the baseline's member of the same name, as
+            quantized members are; None to take it from `compressed.parents`.
+
+    Raises:
+        InputError: other examples, one model against a population, a limit of size without sizes, or a level outside
+            (0, 1).
+
+    Example:
+        >>> labels = [0] * 200 + [1] * 200
+        >>> before = Predictions.from_top1(labels, labels)
+        >>> after = Predictions.from_top1(labels, [1] * 40 + labels[40:])
+        >>> verdict = gate(before, after, Limits(overall_drop_pp=15, worst_class_drop_pp=10))
+        >>> verdict.frame()[["check", "outcome", "value", "limit"]]
+                         check outcome  value  limit
+        0  worst_class_drop_pp    fail   20.0   10.0
+        1      overall_drop_pp    pass   10.0   15.0
+    """
+    return judge(measure(baseline, compressed, paired=paired, alpha=alpha), limits, sizes)
+
+
+def judge(measurements: Measurements, limits: Limits, sizes: tuple[float, float] | None = None) -> Verdict:
+    """Return the verdict on what was measured; see `gate`.
+
+    Args:
+        measurements: of `measure`.
+        limits: what to check.
+        sizes: bytes of the baseline's and of the compressed model's file, or means over the members.
+
+    Raises:
+        InputError: a limit of size without sizes.
+    """
+    checks = Checks(measurements, limits, sizes)
+    broken, classes = checks.broken_baseline(), checks.class_frame()
+    return Verdict(
+        checks=(broken,) if broken else checks.all(),
+        classes=classes.head(0) if broken else classes,
+        alpha=measurements.alpha,
+        examples=int(measurements.overall.examples[0]),
+        members=measurements.members,
+        ties=measurements.ties,
+        notes=measurements.notes,
+    )
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [_plain(row) for row in frame.to_dict("records")]
+
+
+def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return values for JSON: None instead of NaN."""
+    return {
+        str(name): None if isinstance(cell, float) and not math.isfinite(cell) else cell for name, cell in row.items()
+    }

@@ -1,0 +1,197 @@
+"""Limits of a gate; a field of `Limits` is the one place that registers a limit."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from tfaudit.errors import InputError, require
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """The quantity that a limit bounds.
+
+    `description` is one line with the unit of the limit, the help of the command-line flag; `title` a short name for
+    tables and charts. Values are printed times `scale` in `number_format`, with the printed unit. Limits from `minimum`
+    to `maximum` are allowed, in words `allowed`; `neutral` is no change, where the chart's scale starts.
+    """
+
+    description: str
+    title: str
+    number_format: str
+    scale: float = 1.0
+    minimum: float = 0.0
+    maximum: float = math.inf
+    allowed: str
+    neutral: float = 0.0
+
+    def text(self, value: float) -> str:
+        """Return a value with its unit, "unknown" for NaN.
+
+        Example:
+            >>> QUANTITIES["flips"].text(0.0123), QUANTITIES["size_bytes"].text(1_250_000)
+            ('1.23 %', '1.25 MB')
+        """
+        return "unknown" if math.isnan(value) else self.number_format.format(self.scale * value)
+
+
+_POINTS = {"number_format": "{:.2f} pp", "maximum": 100.0, "allowed": "percentage points in [0, 100]"}
+_SHARE = {"number_format": "{:.2f} %", "scale": 100.0, "maximum": 1.0, "allowed": "a share in [0, 1]"}
+
+
+def _limit(description: str, title: str, **quantity: Any) -> Any:
+    return dataclasses.field(
+        default=None, metadata={"quantity": Quantity(description=description, title=title, **quantity)}
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """The largest values that a gate allows; None leaves a quantity unchecked.
+
+    A new limit is a field here, with its metadata, and a method of the same name in `Checks` of `checks.py`.
+    The flags and TOML keys of `tfaudit gate`, tables and charts follow from them.
+
+    The metadata of each field describes it. For populations, `flips` is the share of PIEs, and `negative_flips` the
+    mean over pairs of members. Classes are harmed that lost recall, after Holm's correction over the classes;
+    `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, is no limit of the
+    compressed model: with a baseline of less accuracy nothing is judged.
+
+    Raises:
+        InputError: no limit, or a value that is not a number in the allowed range.
+
+    Example:
+        >>> Limits(worst_class_drop_pp=2).as_dict()
+        {'worst_class_drop_pp': 2.0}
+    """
+
+    overall_drop_pp: float | None = _limit("Drop of accuracy, percentage points.", "drop of accuracy", **_POINTS)
+    worst_class_drop_pp: float | None = _limit(
+        "Drop of any class's recall, percentage points.", "drop of worst class", **_POINTS
+    )
+    harmed_share: float | None = _limit(
+        "Share of classes that lost recall, in [0, 1].", "harmed classes", **_SHARE | {"number_format": "{:.1f} %"}
+    )
+    flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", **_SHARE)
+    negative_flips: float | None = _limit(
+        "Share that turns from right to wrong, in [0, 1].", "right to wrong", **_SHARE
+    )
+    intensification: float | None = _limit(
+        "How far the classes drift apart; 1 is not at all.",
+        "intensification",
+        number_format="{:.3f}",
+        minimum=1.0,
+        allowed="a slope of 1 or more; 1 is no intensification",
+        neutral=1.0,
+    )
+    size_bytes: float | None = _limit(
+        "Bytes of the compressed model's file.",
+        "size",
+        number_format="{:,.6g} MB",
+        scale=1e-6,
+        minimum=1.0,
+        allowed="a number of bytes, 1 or more",
+    )
+    size_ratio: float | None = _limit(
+        "Its bytes divided by the baseline's.",
+        "size against baseline",
+        number_format="{:.1f} %",
+        scale=100.0,
+        allowed="compressed / baseline, 0 or more",
+    )
+
+    min_baseline_accuracy: float | None = None
+
+    def __post_init__(self) -> None:
+        least = self.min_baseline_accuracy
+        number = isinstance(least, int | float) and not isinstance(least, bool) and 0 <= least <= 1
+        require(least is None or number, "min_baseline_accuracy", least, "a share in [0, 1]")
+        for name, quantity in QUANTITIES.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            require(number and quantity.minimum <= value <= quantity.maximum, name, value, quantity.allowed)
+            object.__setattr__(self, name, float(value))
+        if not self.as_dict():
+            raise InputError("limits", "none", f"one or more of {', '.join(QUANTITIES)}")
+
+    def in_words(self) -> str:
+        """Return the limits that are set, in one line.
+
+        Example:
+            >>> Limits(overall_drop_pp=1, worst_class_drop_pp=5).in_words()
+            'drop of accuracy at most 1 pp, drop of worst class at most 5 pp'
+        """
+        return ", ".join(
+            f"{QUANTITIES[name].title} at most {_short(QUANTITIES[name].text(value))}"
+            for name, value in self.as_dict().items()
+        )
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any]) -> Limits:
+        """Return limits by name, such as the `[gate]` table of a TOML file.
+
+        Raises:
+            InputError: an unknown name, or as `Limits`.
+
+        Example:
+            >>> Limits.from_mapping({"flips": 0.02}).flips
+            0.02
+        """
+        for name in settings:
+            known = [field.name for field in dataclasses.fields(cls)]
+            require(name in known, "limits", name, f"names among {', '.join(known)}")
+        return cls(**settings)
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the limits that are set, by name, in the order of the checks."""
+        return {name: value for name in QUANTITIES if (value := getattr(self, name)) is not None}
+
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
+    {field.name: field.metadata["quantity"] for field in dataclasses.fields(Limits) if field.metadata}
+)
+"""The quantity of each limit, by name."""
+
+DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
+"""Limits of a study's first screen where the user sets none."""
+
+FLAGS: Mapping[str, str] = MappingProxyType({name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES})
+"""Name of each limit's flag of `tfaudit gate` and parameter of the viewer's URL, by name of the limit."""
+
+_OF_SET_UPS: Mapping[str, Quantity] = MappingProxyType(
+    {
+        "baseline_accuracy": Quantity(
+            description="Accuracy of the baseline.",
+            title="accuracy of baseline",
+            **_SHARE,  # type: ignore[arg-type]
+        ),
+        "missing_members": Quantity(
+            description="Members of a study that may be missing.",
+            title="missing members",
+            number_format="{:.0f}",
+            allowed="a number of members, 0 or more",
+        ),
+    }
+)
+
+
+def quantity_of(check: str) -> Quantity:
+    """Return what a check measures, by its name: a limit's, or what the set-up itself must keep to.
+
+    Example:
+        >>> quantity_of("flips").title, quantity_of("missing_members").title
+        ('flips', 'missing members')
+    """
+    return QUANTITIES[check] if check in QUANTITIES else _OF_SET_UPS[check]
+
+
+def _short(text: str) -> str:
+    """Return a value with its unit without trailing zeros."""
+    number, _, unit = text.partition(" ")
+    return f"{float(number):g} {unit}".strip()

@@ -1,0 +1,372 @@
+"""What a gate measures of a compressed model, once; limits may change without reading predictions again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import special
+
+from tfaudit.audits.classes.classes import NEAR_ZERO, collapsed_classes, empty_class_notes
+from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.model_pair.model_pair import PairComparison, compare
+from tfaudit.audits.ties import TieReading, tie_reading
+from tfaudit.errors import InputError, require
+from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
+from tfaudit.stats.contingency import chance_agreement_of, paired_difference_rejected, paired_interval
+from tfaudit.stats.intervals import mean_interval
+from tfaudit.stats.least_squares import slope
+from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
+from tfaudit.stats.ratios import normalised_balance, ratio
+from tfaudit.stats.two_way import flips_between_members, group_changes, negative_flips
+
+RESAMPLES = 1000
+"""Bootstrap samples of the slope of a pair."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Losses:
+    """Losses of accuracy or recall: `(C,)` arrays, one entry per class or one for all images, percentage points.
+
+    Attributes:
+        names: names of the classes.
+        examples: number of test images.
+        before, after: mean accuracy or recall, shares; NaN without images.
+        loss: before minus after.
+        low, high: ends of its interval at level 1 - alpha.
+        sure_low: lower end of the interval at level 1 - alpha / C, which holds for all classes at once.
+        p: p-value of no change, without correction.
+        of_images, of_members, overlap: components of the variance of a population's loss; see `two_way.Change`.
+        lost, won: predictions that became wrong and right, of one model against one; 0 for populations.
+    """
+
+    names: tuple[str, ...]
+    examples: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    loss: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    sure_low: np.ndarray
+    p: np.ndarray
+    of_images: np.ndarray
+    of_members: np.ndarray
+    overlap: np.ndarray
+    lost: np.ndarray
+    won: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """A quantity and the ends of its interval at level 1 - alpha; they are NaN where it is exact on these data.
+
+    `remark` is a sentence that helps to interpret the value, or "".
+    """
+
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    remark: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurements:
+    """All that is measured of a compressed model or population against its baseline, for any limits.
+
+    Attributes:
+        members: numbers of members of the baseline and of the compressed population.
+        pairs: number of pairs of members; 0 where the populations are independent, 1 for one model against one.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        chance: accuracy of the baseline by chance alone, given how often it predicts each class; `high` is the most
+            that chance explains. NaN where all images are of one class.
+        overall: loss of accuracy.
+        classes: loss of recall of every class.
+        collapsed: `(C,)` booleans, classes that the compressed models no longer know; see `collapsed_classes`.
+        blind_members: `(C,)` number of compressed members that almost never find the class: of recall .05 or less.
+        flips: share of the predictions that change; for populations of modal labels (PIEs).
+        negative_flips: share that turn from right to wrong; for populations the mean over pairs of members.
+        intensification: slope of recall distortion, [R] 5.
+        ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    members: tuple[int, int]
+    pairs: int
+    alpha: float
+    chance: Estimate
+    overall: Losses
+    classes: Losses
+    collapsed: np.ndarray
+    blind_members: np.ndarray
+    flips: Estimate
+    negative_flips: Estimate
+    intensification: Estimate
+    ties: TieReading
+    notes: tuple[str, ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether one model is measured against one."""
+        return self.members == (1, 1)
+
+    @property
+    def members_a_side(self) -> int:
+        """The number of pairs, or of members of two populations of one size that would tell as much."""
+        return self.pairs or round(2 / (1 / self.members[0] + 1 / self.members[1]))
+
+    def decides(self, losses: Losses, row: int, limit: float) -> Design | None:
+        """Return the design that would decide whether a loss is above or below the limit, if it is what was measured.
+
+        It is the smallest number of images at these members, else of members at these images, else of both; None where
+        the loss equals the limit, or no design of any size decides.
+
+        Args:
+            losses: `overall` or `classes`.
+            row: of the loss.
+            limit: in percentage points.
+        """
+        gap, images = abs(float(losses.loss[row]) - limit), int(losses.examples[row])
+        if not gap > 1e-9 or images == 0:
+            return None
+        share = self.alpha / (len(losses.names) if losses.loss[row] > limit else 1)
+        if self.single:
+            return _images_of_a_pair(losses, row, limit, 1 - share)
+        of_images, of_members, overlap = (
+            float(part[row]) for part in (losses.of_images, losses.of_members, losses.overlap)
+        )
+        design = Design(images, self.members_a_side)
+        spread = Spread.measured(of_images, of_members, overlap, design, paired=bool(self.pairs), unit=100)
+        return spread.decides(gap, design, 1 - share)
+
+
+def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float) -> Design | None:
+    """Return the images at which Tango's interval, with the shares lost and won of now, excludes the limit."""
+    images, lost, won = int(losses.examples[row]), losses.lost[row], losses.won[row]
+    above = losses.loss[row] > limit
+
+    def enough(factor: float) -> bool:
+        down, up, n = (round(factor * count) for count in (lost, won, images))
+        rejected = paired_difference_rejected([down], [up], [n], -limit / 100, confidence=confidence)
+        return bool(rejected[0]) and (100 * (down - up) > limit * n) == above
+
+    under, over = 0.0, 2.0
+    while not enough(over):
+        under, over = over, 2 * over
+        if over * images > MOST_IMAGES:
+            return None
+    while over - under > 0.01 * over:
+        middle = (under + over) / 2
+        under, over = (under, middle) if enough(middle) else (middle, over)
+    return Design(int(np.ceil(over * images)), 1)
+
+
+def measure(
+    baseline: Predictions, compressed: Predictions, *, paired: bool | None = None, alpha: float = 0.05, seed: int = 0
+) -> Measurements:
+    """Measure the losses of a compressed model or population against its baseline.
+
+    Losses of populations have intervals over images and members [C]; those of one model against one Tango's interval
+    over images, and p-values of McNemar's exact test. The shares of changed predictions have the exact interval of
+    Clopper and Pearson for one model against one. Of populations `flips` is that of modal labels, and exact, and
+    `negative_flips` the mean over pairs of members, with an interval over images and members.
+
+    Args:
+        baseline: the uncompressed model or population.
+        compressed: the compressed one, on the same examples.
+        paired: for populations: whether each compressed member is made from the baseline's member of the same name;
+            None to take it from `compressed.parents`.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        seed: of the bootstrap of a pair's slope.
+
+    Raises:
+        InputError: other examples, one model against a population, no pairs, or a level outside (0, 1).
+
+    Example:
+        >>> labels = [0] * 100 + [1] * 100
+        >>> before, after = Predictions.from_top1(labels, labels), Predictions.from_top1(labels, [1] * 30 + labels[30:])
+        >>> measure(before, after).classes.loss
+        array([30.,  0.])
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_same_examples(baseline, compressed)
+    members = baseline.num_members, compressed.num_members
+    if members == (1, 1):
+        return _measure_pair(baseline, compressed, alpha, seed)
+    if min(members) > 1:
+        return _measure_populations(baseline, compressed, paired, alpha)
+    got = f"{members[1]} members against a baseline of {members[0]}"
+    raise InputError("compressed", got, "one model against one, or populations of 2 or more")
+
+
+def _measure_pair(baseline: Predictions, compressed: Predictions, alpha: float, seed: int) -> Measurements:
+    pair = compare(baseline, compressed, alpha=alpha)
+    whole = pair.overall
+    counts = [np.array([count]) for count in (whole.examples, whole.lost, whole.won)]
+    estimate = [np.array([figure]) for figure in (whole.low, whole.high, whole.p)]
+    of_classes = (pair.examples, pair.lost, pair.won), (pair.low, pair.high, pair.p)
+    return Measurements(
+        members=(1, 1),
+        pairs=1,
+        alpha=alpha,
+        chance=accuracy_by_chance(baseline, alpha),
+        overall=_pair_losses(("all images",), baseline.accuracy(), counts, estimate, alpha),
+        classes=_pair_losses(pair.class_names, pair.recall_before, *of_classes, alpha),
+        collapsed=pair.collapsed,
+        blind_members=(pair.recall_after <= NEAR_ZERO).astype(int),
+        flips=_share(whole.lost + whole.won + whole.other_wrong, whole.examples, alpha),
+        negative_flips=_share(whole.lost, whole.examples, alpha),
+        intensification=_pair_slope(baseline, compressed, pair, alpha, seed),
+        ties=pair.ties,
+        notes=pair.notes,
+    )
+
+
+def _pair_losses(
+    names: tuple[str, ...],
+    before: np.ndarray,
+    counts: Sequence[np.ndarray],
+    estimate: Sequence[np.ndarray],
+    alpha: float,
+) -> Losses:
+    """Return the losses of one model against one: `counts` of images, lost and won, and the interval and p of each."""
+    (examples, lost, won), (low, high, p) = counts, estimate
+    tested = max(1, int(np.count_nonzero(examples)))
+    _, sure_high = paired_interval(lost, won, examples, confidence=1 - alpha / tested)
+    change, none = ratio(won - lost, examples), np.zeros(len(examples))
+    return Losses(
+        names=names,
+        examples=examples,
+        before=before,
+        after=before + change,
+        loss=0.0 - 100 * change,
+        low=-100 * high,
+        high=-100 * low,
+        sure_low=-100 * sure_high,
+        p=p,
+        of_images=100**2 * ratio(ratio(lost + won, examples) - change**2, examples),
+        of_members=none,
+        overlap=none,
+        lost=lost,
+        won=won,
+    )
+
+
+def accuracy_by_chance(baseline: Predictions, alpha: float) -> Estimate:
+    """Return the mean accuracy of the members by chance, and one-sided the most that chance explains."""
+    if (baseline.labels == baseline.labels[0]).all():
+        return Estimate()
+    count, shares = baseline.num_examples, np.bincount(baseline.labels, minlength=baseline.num_classes)
+    of_members = [chance_agreement_of(shares / count, member / count, count) for member in baseline.predicted()]
+    expected, error = np.mean(of_members, axis=0)
+    # The mean over members has at most the mean standard error.
+    return Estimate(float(expected), float(expected), float(expected + special.ndtri(1 - alpha) * error))
+
+
+def _share(count: float, total: int, alpha: float) -> Estimate:
+    """Return a share with the exact interval of Clopper and Pearson (1934)."""
+    low = special.betaincinv(count, total - count + 1, alpha / 2) if count else 0.0
+    high = special.betaincinv(count + 1, total - count, 1 - alpha / 2) if count < total else 1.0
+    return Estimate(count / total, float(low), float(high))
+
+
+def _pair_slope(
+    baseline: Predictions, compressed: Predictions, pair: PairComparison, alpha: float, seed: int
+) -> Estimate:
+    """Return intensification with the percentile interval of a seeded bootstrap of each class's images."""
+    recalls, accuracies = zip(*((side.recall()[0], side.accuracy()[0]) for side in (baseline, compressed)), strict=True)
+    value = float(slope(*map(normalised_balance, recalls, accuracies)))
+    slopes = _resampled_slopes(pair, seed) if np.isfinite(value) else np.array([np.nan])
+    if not np.isfinite(slopes).all():
+        return Estimate(value)
+    low, high = np.quantile(slopes, [alpha / 2, 1 - alpha / 2])
+    return Estimate(value, float(low), float(high))
+
+
+def _resampled_slopes(pair: PairComparison, seed: int) -> np.ndarray:
+    """Return the slopes of `RESAMPLES` bootstrap samples, drawn from each class's counts.
+
+    The images of a class are of four kinds: right in both models, lost, won, wrong in both. One lost and one won image
+    are spread over all classes: without them a pair that does not differ would show no uncertainty.
+    """
+    order = np.argsort(pair.class_names)  # so that the draws do not depend on how classes are numbered
+    order = order[pair.examples[order] > 0]
+    examples, lost, won, recall = (values[order] for values in (pair.examples, pair.lost, pair.won, pair.recall_before))
+    both = (recall * examples).round(9) - lost
+    kinds = np.stack([both, lost, won, examples - both - lost - won], -1).astype(float)
+    kinds[:, 1:3] += (examples / examples.sum())[:, None]
+    kinds /= kinds.sum(1, keepdims=True)
+    drawn = np.random.default_rng(seed).multinomial(examples, kinds, size=(RESAMPLES, len(examples)))
+    right = drawn[..., 0] + drawn[..., 1], drawn[..., 0] + drawn[..., 2]
+    balances = [normalised_balance(hits / examples, hits.sum(-1) / examples.sum()) for hits in right]
+    return slope(*balances)
+
+
+def _measure_populations(
+    baseline: Predictions, compressed: Predictions, paired: bool | None, alpha: float
+) -> Measurements:
+    answers, labels, names = paired_answers(baseline, compressed, paired), baseline.labels, baseline.class_names
+    classes = _losses(answers, labels, names, alpha)
+    recalls, count = (baseline.recall(), compressed.recall()), baseline.num_examples
+    changed, ties = exemplars(baseline, compressed), tie_reading(baseline, compressed, paired)
+    return Measurements(
+        members=(baseline.num_members, compressed.num_members),
+        pairs=answers.pairs,
+        alpha=alpha,
+        chance=accuracy_by_chance(baseline, alpha),
+        overall=_losses(answers, np.zeros_like(labels), ("all images",), alpha),
+        classes=classes,
+        collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
+        blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
+        flips=Estimate(float(changed.probability.sum()) / count),
+        negative_flips=_flip_rate(answers, alpha),
+        intensification=_mean_slope(baseline, compressed, bool(answers.pairs), alpha),
+        ties=ties,
+        notes=(*ties.sentences(), *answers.notes, *empty_class_notes(names, classes.examples)),
+    )
+
+
+def _losses(answers: PairedAnswers, groups: np.ndarray, names: tuple[str, ...], alpha: float) -> Losses:
+    changes = group_changes(answers.before, answers.after, groups, len(names), paired=bool(answers.pairs))
+    change, examples = changes.absolute, changes.examples
+    tested = max(1, int(np.count_nonzero(examples)))
+    (low, high), (_, sure_high) = (np.clip(change.interval(1 - level), -1, 1) for level in (alpha, alpha / tested))
+    none = np.zeros(len(names), int)
+    rate = ratio(np.bincount(groups, answers.before.mean(0), len(names)), examples)
+    return Losses(
+        names=names,
+        examples=examples,
+        before=rate,
+        after=rate + change.value,
+        loss=0.0 - 100 * change.value,
+        low=-100 * high,
+        high=-100 * low,
+        sure_low=-100 * sure_high,
+        p=change.p(),
+        of_images=100**2 * change.of_images,
+        of_members=100**2 * change.of_members,
+        overlap=100**2 * change.overlap,
+        lost=none,
+        won=none,
+    )
+
+
+def _flip_rate(answers: PairedAnswers, alpha: float) -> Estimate:
+    """Return the mean rate of negative flips over pairs of members, with its interval over images and members."""
+    everywhere, paired = np.zeros(answers.before.shape[1], int), bool(answers.pairs)
+    rate = negative_flips(answers.before, answers.after, everywhere, 1, paired=paired).absolute
+    (low,), (high,) = (np.clip(end, 0, 1) for end in rate.interval(1 - alpha))
+    own = flips_between_members(answers.before).mean()
+    chance = f"Two baseline models differ so on {100 * own:.2f} %."
+    return Estimate(float(rate.value[0]), float(low), float(high), "" if paired else chance)
+
+
+def _mean_slope(baseline: Predictions, compressed: Predictions, paired: bool, alpha: float) -> Estimate:
+    """Return the mean slope of the members that both populations have, with Student's interval over members."""
+    if len(set(baseline.members) & set(compressed.members)) < 2:
+        return Estimate()
+    result = distortion(baseline, compressed)
+    mean = mean_interval(result.alpha, confidence=1 - alpha)
+    chance = f"Independently trained members have the slope {result.slope_between_dense:.2f} without compression."
+    return Estimate(float(mean.mean), float(mean.low), float(mean.high), "" if paired else chance)

@@ -1,0 +1,295 @@
+"""Which groups and individuals compression hurts: [P] 4.1, [F] 3.2."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from tfaudit.audits.classes.classes import (
+    BETTER,
+    CANNOT_TELL,
+    MARGIN_PP,
+    NO_CHANGE,
+    WORSE,
+    change_columns,
+    directions,
+    question_columns,
+)
+from tfaudit.errors import require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
+from tfaudit.stats.contingency import exact_changes, flip_counts
+from tfaudit.stats.group_codes import MISSING, column_name, group_codes, group_means
+from tfaudit.stats.least_squares import line
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.t_tests import welch
+from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, group_changes, group_values
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+_INDIVIDUAL_COLUMNS = {"group": "str", "individual": "str", "examples": "int64"}
+_INDIVIDUAL_COLUMNS |= dict.fromkeys(("accuracy_before", "accuracy_after", "change_pp"), "float64")
+
+LOST, GAINED = "lost accuracy", "gained accuracy"
+
+
+@dataclasses.dataclass(frozen=True)
+class Groups:
+    """The effect of compression on each group, and on each individual.
+
+    Attributes:
+        name: name of the column.
+        table: one row per group; see `frame`.
+        individuals, fits: what `individual_accuracy` and `individual_fits` return; empty without individuals.
+        alpha: level of the tests; 1 - alpha is that of the intervals.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    name: str
+    table: pd.DataFrame
+    individuals: pd.DataFrame
+    fits: pd.DataFrame
+    alpha: float
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per group.
+
+        Columns: `group`; `examples`; `accuracy_before` and `accuracy_after`, means over the members, with the ends
+        `before_low`, `before_high`, `after_low`, `after_high` of intervals over images and members; what the group
+        lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`, `change_p_holm`, `change_p_bh` and
+        `verdict` (lost accuracy, gained accuracy, no change, cannot tell); how that differs from the change of the
+        overall accuracy: the same with `relative_`, and `relative_verdict` (worse than average, better than average, as
+        average, cannot tell); as in [F] 2.2 for classes, Welch's test over the members alone of the accuracy minus the
+        member's overall accuracy: `published_pp`, `published_low_pp`, `published_high_pp`, `published_p`,
+        `published_p_holm`, `published_p_bh`, `published_direction` (worse or better than average, no evidence;
+        uncorrected), NaN for single models. Verdicts are corrected after Holm for the number of groups.
+        """
+        return self.table.copy()
+
+    def individuals_frame(self) -> pd.DataFrame:
+        """Return the table of `individual_accuracy`; an individual in several groups has a row in each."""
+        return self.individuals.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts of groups by verdict and of individuals, and those that lose most, or None.
+
+        The worst group is one of 10 images or more, where there is one.
+        """
+        table, people = self.table, self.individuals
+        enough = table[table["examples"] >= LEAST_IMAGES]  # a loss of fewer images is mostly chance
+        large = enough if len(enough) else table
+        worst = large.iloc[int(large["change_pp"].argmin())]
+        hit = people.iloc[int(people["change_pp"].argmin())] if len(people) else None
+        sides = ("before", "after")
+        verdicts = {"verdict": (LOST, GAINED, NO_CHANGE, CANNOT_TELL), "relative_verdict": (WORSE, BETTER)}
+        return {
+            "column": self.name,
+            "groups": len(table),
+            "tested": int(table["change_p"].notna().sum()),
+            **{
+                verdict.replace(" ", "_"): int((table[name] == verdict).sum())
+                for name, words in verdicts.items()
+                for verdict in words
+            },
+            "worst_group": worst["group"],
+            "worst_change_pp": float(worst["change_pp"]),
+            **{f"gap_{side}_pp": float(100 * np.ptp(table[f"accuracy_{side}"].to_numpy())) for side in sides},
+            "individuals": len(people),
+            "worst_individual": None if hit is None else hit["individual"],
+            "worst_individual_change_pp": None if hit is None else float(hit["change_pp"]),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the accuracy of every group before and after; with individuals, [P] figure 1 below it."""
+        from tfaudit.audits.groups.chart import groups_chart
+
+        return groups_chart(self.table, self.individuals, self.fits, self.name)
+
+
+def groups(
+    baseline: Predictions,
+    compressed: Predictions,
+    column: ArrayLike | pd.Series,
+    *,
+    individuals: ArrayLike | pd.Series | None = None,
+    paired: bool | None = None,
+    alpha: float = 0.05,
+    margin_pp: float = MARGIN_PP,
+) -> Groups:
+    """Compare the accuracy of every group of examples before and after compression.
+
+    As `class_impact` does for classes, two questions are kept apart: has a group lost accuracy, and has it lost more
+    than the model as a whole? The intervals are over images and members; those of one model against one are over the
+    images, with McNemar's exact test and Tango's interval for the first question. Missing values of the column form a
+    group of their own; numbers are not binned.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples.
+        column: `(N,)` the group of each example, of any type, in the order of the examples.
+        individuals: `(N,)` who made each example (a writer, a patient), or None. Examples of unknown ones are left out.
+        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
+            `compressed.parents`.
+        alpha: level of the tests, in (0, 1).
+        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+
+    Raises:
+        InputError: other examples, a column of another length, or a level outside (0, 1).
+
+    Example:
+        >>> before = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 0]])
+        >>> after = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 0, 1], [0, 0, 0, 0]])
+        >>> by_side = groups(before, after, ["left", "right", "left", "right"])
+        >>> by_side.frame()[["group", "examples", "accuracy_before", "accuracy_after", "change_pp"]]
+           group  examples  accuracy_before  accuracy_after  change_pp
+        0   left         2             1.00            0.50      -50.0
+        1  right         2             0.75            0.75        0.0
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_same_examples(baseline, compressed)
+    codes, names = group_codes(column, baseline.num_examples, "column")
+    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    notes = []
+    match baseline.num_members, compressed.num_members:
+        case 1, 1:
+            notes.append("One model against one: the tests are about these two models, not about other trainings.")
+        case (1, _) | (_, 1) as sizes:
+            notes.append(f"No test: {sizes[0]} against {sizes[1]} members; it needs two or more on both sides.")
+    answers = paired_answers(baseline, compressed, paired)
+    notes += answers.notes
+    table = _table(baseline, compressed, answers, codes, names, alpha, margin_pp)
+    if individuals is None:
+        people = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
+    else:
+        people = individual_accuracy(baseline, compressed, column, individuals)
+        unknown = people["individual"] == MISSING
+        if unknown.any():
+            count = people.loc[unknown, "examples"].sum()
+            notes.append(f"{count} examples of unknown individuals count for the groups, but for no individual.")
+            people = people[~unknown].reset_index(drop=True)
+    fits = individual_fits(people, alpha=alpha)
+    return Groups(column_name(column, "group"), table, people, fits, alpha, tuple(notes))
+
+
+def individual_accuracy(
+    baseline: Predictions, compressed: Predictions, group: ArrayLike, individuals: ArrayLike | pd.Series
+) -> pd.DataFrame:
+    """Return one row per group and individual, in the order of both; unknown individuals are one, `(missing)`.
+
+    Columns: `group`, `individual`, `examples`, `accuracy_before` and `accuracy_after` (means over members and examples)
+    and `change_pp`. `group` is the column of `groups`, whose other arguments these are.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1, 1], [0, 1, 1])
+        >>> after = Predictions.from_top1([0, 1, 1], [0, 0, 1])
+        >>> individual_accuracy(before, after, ["a", "a", "a"], [7, 8, 8])
+          group individual  examples  accuracy_before  accuracy_after  change_pp
+        0     a          7         1              1.0             1.0        0.0
+        1     a          8         2              1.0             0.5      -50.0
+    """
+    groups, group_names = group_codes(group, baseline.num_examples, "column")
+    people, people_names = group_codes(individuals, baseline.num_examples, "individuals")
+    columns = {
+        "group": pd.Categorical.from_codes(groups, pd.Index(group_names)),
+        "individual": pd.Categorical.from_codes(people, pd.Index(people_names)),
+        "accuracy_before": baseline.correct().mean(0),
+        "accuracy_after": compressed.correct().mean(0),
+    }
+    by = pd.DataFrame(columns).groupby(["group", "individual"], observed=True)
+    table = by.mean().assign(examples=by.size()).reset_index()
+    table["change_pp"] = 100 * (table["accuracy_after"] - table["accuracy_before"])
+    return table[list(_INDIVIDUAL_COLUMNS)].astype(_INDIVIDUAL_COLUMNS)
+
+
+def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
+    """Fit the least-squares line of an individual's accuracy after on before, per group: [P] figure 1.
+
+    Columns: `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN where undetermined.
+
+    Args:
+        people: what `individual_accuracy` returns.
+        alpha: 1 - alpha is the level of the interval of the slope.
+
+    Example:
+        >>> people = pd.DataFrame({"group": "a", "accuracy_before": [0.8, 0.9], "accuracy_after": [0.5, 0.7]})
+        >>> individual_fits(people)[["group", "individuals", "slope", "intercept"]].round(3)
+          group  individuals  slope  intercept
+        0     a            2    2.0       -1.1
+    """
+    rows = []
+    for name, inside in people.groupby("group", sort=False):
+        # Accuracies are ratios of counts: without rounding, equal ones could differ in the last bit and steer a line.
+        before, after = inside["accuracy_before"].round(12), inside["accuracy_after"].round(12)
+        fit = line(before, after, confidence=1 - alpha)
+        rows.append((name, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r))
+    return pd.DataFrame(rows, columns=["group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r"])
+
+
+def _table(
+    baseline: Predictions,
+    compressed: Predictions,
+    answers: PairedAnswers,
+    codes: np.ndarray,
+    names: tuple[str, ...],
+    alpha: float,
+    margin_pp: float,
+) -> pd.DataFrame:
+    right, count = (baseline.correct(), compressed.correct()), len(names)
+    columns: dict[str, object] = {"group": names, "examples": np.bincount(codes, minlength=count)}
+    for side, correct in zip(("before", "after"), right, strict=True):
+        low, high = accuracy_interval(correct, codes, count, confidence=1 - alpha)
+        accuracy = {f"accuracy_{side}": group_means(correct, codes, count).mean(0)}
+        columns |= accuracy | {f"{side}_low": low, f"{side}_high": high}
+    return pd.DataFrame(
+        columns
+        | _questions(answers, codes, count, alpha, margin_pp)
+        | _published(baseline.by_argmax().correct(), compressed.by_argmax().correct(), codes, count, alpha)
+    )
+
+
+def _questions(
+    answers: PairedAnswers, codes: np.ndarray, count: int, alpha: float, margin_pp: float
+) -> dict[str, np.ndarray]:
+    """Return the columns of both questions."""
+    before, after, pairs, _ = answers
+    sizes, noun = (len(before), len(after)), "accuracy"
+    if sizes == (1, 1) or min(sizes) > 1:
+        changes = group_changes(before, after, codes, count, paired=bool(pairs))
+    else:
+        changes = group_values(before, after, codes, count)
+    columns = change_columns(changes, alpha, margin_pp, noun=noun)
+    if sizes == (1, 1):
+        flips = flip_counts(before[0], after[0], codes, count)
+        figures = changes.absolute.value, *exact_changes(*flips, changes.examples, confidence=1 - alpha)
+        columns |= question_columns("change", *figures, alpha=alpha, margin_pp=margin_pp, noun=noun)
+    return columns
+
+
+def _published(
+    before: np.ndarray, after: np.ndarray, codes: np.ndarray, count: int, alpha: float
+) -> dict[str, np.ndarray]:
+    """Return the columns of Welch's test, which takes the images as fixed and members as independent."""
+    difference = low = high = p = np.full(count, np.nan)
+    if min(len(before), len(after)) > 1:
+        # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
+        sides = [
+            np.round(group_means(right, codes, count) - right.mean(1, keepdims=True), 12) for right in (after, before)
+        ]
+        test = welch(*sides, confidence=1 - alpha)
+        difference, low, high, p = test.difference, test.low, test.high, test.p
+    return {
+        "published_pp": 100 * difference,
+        "published_low_pp": 100 * low,
+        "published_high_pp": 100 * high,
+        "published_p": p,
+        **{f"published_p_{method}": adjust(p, method) for method in ("holm", "bh")},
+        "published_direction": directions(difference, p, alpha),
+    }

@@ -1,0 +1,1 @@
+"""Gaps between groups and their intersections."""

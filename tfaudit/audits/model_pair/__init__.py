@@ -1,0 +1,1 @@
+"""One model against one."""

@@ -1,0 +1,364 @@
+"""One model against one model: what changed, class by class and example by example, and whether chance explains it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.classes.classes import (
+    CANNOT_TELL,
+    CORRECTIONS,
+    GAINED,
+    LOST,
+    MARGIN_PP,
+    NO_CHANGE,
+    change_columns,
+    collapsed_classes,
+    empty_class_notes,
+    question_columns,
+    verdict_counts,
+    worst_class,
+)
+from tfaudit.audits.ties import TieReading, tie_reading
+from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions, require_predictions, require_same_examples
+from tfaudit.stats.contingency import (
+    exact_changes,
+    flip_counts,
+    kappa_of,
+    mcnemar,
+    mcnemar_false_alarms,
+    paired_interval,
+)
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ratios import ratio
+from tfaudit.stats.two_way import GroupChanges, group_changes
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+KINDS = np.array(["lost", "won", "other wrong"], object)
+
+
+@dataclasses.dataclass(frozen=True)
+class Overall:
+    """The comparison over all examples of all classes. Shares are in [0, 1], NaN where their denominator is 0.
+
+    Attributes:
+        examples: N.
+        accuracy_before, accuracy_after: top-1 accuracy of the two models.
+        low, high: ends of the interval of the difference, at level 1 - alpha.
+        p, p_mid: p-value of McNemar's exact test, and its mid-p value.
+        lost, won: negative flips (right before, wrong after) and positive flips (wrong before, right after); of a
+            prediction in which m classes tie, the part that random settlement loses or wins.
+        other_wrong: wrong before, wrong after with another class.
+        btc: backward trust compatibility: of the baseline's right predictions, the share that stays right.
+        bec: backward error compatibility: of the baseline's wrong predictions, the share that stays wrong.
+        agreement: share of examples for which both predict the same class.
+        top5_overlap: mean share of the five best classes that both models name; NaN where fewer than five are stored.
+        kappa: Cohen's kappa of the two models' predictions; NaN where both always predict one class.
+    """
+
+    examples: int
+    accuracy_before: float
+    accuracy_after: float
+    low: float
+    high: float
+    p: float
+    p_mid: float
+    lost: float
+    won: float
+    other_wrong: float
+    btc: float
+    bec: float
+    agreement: float
+    top5_overlap: float
+    kappa: float
+
+
+@dataclasses.dataclass(frozen=True)
+class PairComparison:
+    """What one compressed model does to the classes. Arrays are `(C,)`; recalls and differences are shares.
+
+    Attributes:
+        class_names, examples: the classes, and the number of test examples of each.
+        recall_before, recall_after: recall of the two models; NaN for a class without examples.
+        collapsed: whether recall is halved or near 0, as in `ClassImpact`.
+        lost, won: numbers of negative and of positive flips; parts where classes tie.
+        p, p_mid: p-values of McNemar's exact test, and its mid-p values; 1 where nothing was lost or won, NaN for a
+            class without examples.
+        low, high: ends of the interval of recall_after - recall_before, at level 1 - alpha; see `paired_interval`.
+        changes: change of recall over the images, absolute and relative to the change of the overall accuracy.
+        p_holm, p_bh: p-values adjusted after Holm, and after Benjamini and Hochberg.
+        overall: the same over all examples, and how far the two models agree.
+        flips: one row per flipped example; see `flips_frame`.
+        ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
+        alpha: level of the tests.
+        margin_pp: a change whose interval lies within this margin counts as none, percentage points.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    class_names: tuple[str, ...]
+    examples: np.ndarray
+    recall_before: np.ndarray
+    recall_after: np.ndarray
+    collapsed: np.ndarray
+    lost: np.ndarray
+    won: np.ndarray
+    p: np.ndarray
+    p_mid: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    changes: GroupChanges
+    p_holm: np.ndarray
+    p_bh: np.ndarray
+    overall: Overall
+    flips: pd.DataFrame
+    ties: TieReading
+    alpha: float
+    margin_pp: float
+    notes: tuple[str, ...]
+
+    @property
+    def difference(self) -> np.ndarray:
+        """Recall after minus recall before."""
+        return self.recall_after - self.recall_before
+
+    _repr_html_ = html_of
+
+    def frame(self, correction: str = "holm") -> pd.DataFrame:
+        """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1].
+
+        Columns: `class`, `examples`, `recall_before`, `recall_after`, `lowest_recall` (that after), `collapsed`, `lost`
+        and `won` (images); what the recall lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`
+        (McNemar's exact test), `change_p_holm`, `change_p_bh`, `verdict` (lost recall, gained recall, no change, cannot
+        tell) and `p_mid` (the mid-p value of that test); how that differs from the change of the overall accuracy: the
+        same with `relative_`, over the images, and `relative_verdict`.
+
+        Args:
+            correction: of the verdicts for the number of classes: "none", "holm" or "bh".
+        """
+        require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
+        options: dict[str, Any] = {"alpha": self.alpha, "margin_pp": self.margin_pp}
+        figures = self.difference, self.low, self.high, self.p
+        absolute = question_columns("change", *figures, **options, correction=correction)
+        relative = change_columns(self.changes, **options, correction=correction)
+        columns = {
+            "class": self.class_names,
+            **{name: getattr(self, name) for name in ("examples", "recall_before", "recall_after")},
+            "lowest_recall": self.recall_after,
+            **{name: getattr(self, name) for name in ("collapsed", "lost", "won")},
+            **absolute,
+            "p_mid": self.p_mid,
+            **{name: values for name, values in relative.items() if name.startswith("relative_")},
+        }
+        return pd.DataFrame(columns)
+
+    def flips_frame(self) -> pd.DataFrame:
+        """Return one row per flipped example, in the order of the examples; the models predict different classes there.
+
+        Columns: `index`, `example` (id), `label`, `before`, `after` (class names; several where they tie), `kind`
+        (lost, won, other wrong), `share` (the probability that random settlement of ties changes the prediction, 1
+        without a tie), and where the predictions hold them `probability_before`, `probability_after`: each model's for
+        its own prediction.
+        """
+        return self.flips.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return the overall figures, counts of classes by verdict after Holm's correction, and the worst class.
+
+        `significant` counts the classes with p <= alpha, uncorrected; `expected_by_chance` is what McNemar's exact test
+        gives on average for as many changed images where nothing but chance changes them. Figures that begin with
+        `argmax_` are those of the deployed `argmax`; `tied_before`, `tied_after` and `tied_flips` count ties.
+        """
+        return dict(self._summary)
+
+    @functools.cached_property
+    def _summary(self) -> dict[str, Any]:
+        whole, frame = self.overall, self.frame()
+        worst = worst_class(frame)
+        return {
+            **{name: getattr(whole, name) for name in ("examples", "accuracy_before", "accuracy_after")},
+            "change_pp": 100 * (whole.won - whole.lost) / whole.examples,
+            "change_low_pp": 100 * whole.low,
+            "change_high_pp": 100 * whole.high,
+            "change_p": whole.p,
+            "p_mid": whole.p_mid,
+            "flips": whole.lost + whole.won + whole.other_wrong,
+            "negative_flips": whole.lost,
+            "positive_flips": whole.won,
+            "wrong_to_other_wrong": whole.other_wrong,
+            **{name: getattr(whole, name) for name in ("btc", "bec", "agreement", "top5_overlap", "kappa")},
+            "classes": len(self.class_names),
+            "tested": int(np.isfinite(self.p).sum()),
+            "significant": int((self.p <= self.alpha).sum()),
+            "expected_by_chance": float(mcnemar_false_alarms(self.lost + self.won, self.alpha).sum()),
+            "significant_holm": int((self.p_holm <= self.alpha).sum()),
+            "significant_bh": int((self.p_bh <= self.alpha).sum()),
+            **verdict_counts(frame["verdict"], LOST, GAINED, NO_CHANGE, CANNOT_TELL),
+            "collapsed": int(self.collapsed.sum()),
+            "worst_class": None if worst is None else self.class_names[worst],
+            "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
+            **self.ties.summary(),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the shares lost and won of each class as bars, the change of recall with its interval as a point."""
+        from tfaudit.audits.model_pair.chart import pair_chart
+
+        return pair_chart(self.frame())
+
+
+def compare(
+    baseline: Predictions, compressed: Predictions, *, alpha: float = 0.05, margin_pp: float = MARGIN_PP
+) -> PairComparison:
+    """Compare one model with one compressed model on the same examples, by McNemar's exact test per class and overall.
+
+    Intervals of the changes are Tango's (1998), widened where the exact test does not reject. Both models see the same
+    images, so only flips count. What holds of two models need not hold of others trained alike: that takes members.
+
+    Args:
+        baseline: predictions of the uncompressed model, one member.
+        compressed: predictions of the compressed model, one member, on the same examples.
+        alpha: a class is significant where p <= alpha; intervals are at level 1 - alpha.
+        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+
+    Raises:
+        InputError: more than one member, other examples, or a level outside (0, 1).
+
+    Example:
+        >>> labels = [0] * 8 + [1] * 2
+        >>> before = Predictions.from_top1(labels, [0] * 8 + [1, 0])
+        >>> after = Predictions.from_top1(labels, [0, 0] + [1] * 6 + [1, 1])
+        >>> compare(before, after).frame("none")[["class", "change_pp", "lost", "won", "change_p", "verdict"]].round(3)
+          class  change_pp  lost  won  change_p      verdict
+        0     0      -75.0   6.0  0.0     0.031  lost recall
+        1     1       50.0   0.0  1.0     1.000  cannot tell
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    require_predictions(baseline=baseline, compressed=compressed)
+    for name, model in (("baseline", baseline), ("compressed", compressed)):
+        if model.num_members != 1:
+            expected = "one; `tfaudit.class_impact` and `tfaudit.exemplars` compare populations"
+            raise InputError(name, f"{model.num_members} members", expected)
+    require_same_examples(baseline, compressed)
+    classes, labels = baseline.num_classes, baseline.labels
+    before, after = baseline.correct()[0], compressed.correct()[0]
+    examples = np.bincount(labels, minlength=classes)
+    lost, won = flip_counts(before, after, labels, classes)
+    low, high, p = exact_changes(lost, won, examples, confidence=1 - alpha)
+    recalls, ties = (baseline.recall(), compressed.recall()), tie_reading(baseline, compressed)
+    return PairComparison(
+        class_names=baseline.class_names,
+        examples=examples,
+        recall_before=recalls[0][0],
+        recall_after=recalls[1][0],
+        collapsed=collapsed_classes(*recalls, examples, alpha=alpha),
+        lost=lost,
+        won=won,
+        p=p,
+        p_mid=np.where(examples > 0, mcnemar(lost, won, mid=True), np.nan),
+        low=low,
+        high=high,
+        changes=group_changes(before[None], after[None], labels, classes, paired=True),
+        p_holm=adjust(p, "holm"),
+        p_bh=adjust(p, "bh"),
+        overall=_overall(baseline, compressed, alpha),
+        flips=_flips(baseline, compressed),
+        ties=ties,
+        alpha=alpha,
+        margin_pp=margin_pp,
+        notes=(
+            *ties.sentences(),
+            *empty_class_notes(baseline.class_names, examples),
+            *_small_class_notes(examples, alpha),
+        ),
+    )
+
+
+def _overall(baseline: Predictions, compressed: Predictions, alpha: float) -> Overall:
+    before, after = baseline.correct()[0], compressed.correct()[0]
+    flips = Flips.between(baseline, compressed)
+    lost, won = float(flips.lost.sum()), float(flips.won.sum())
+    top5 = baseline.ranked[0, :, :5], compressed.ranked[0, :, :5]
+    deep = all(ranked.shape[1] == 5 for ranked in top5)
+    low, high = paired_interval([lost], [won], [len(before)], confidence=1 - alpha)
+    predicted = [population.predicted()[0] / len(before) for population in (baseline, compressed)]
+    return Overall(
+        examples=len(before),
+        accuracy_before=float(before.mean()),
+        accuracy_after=float(after.mean()),
+        low=float(low[0]),
+        high=float(high[0]),
+        p=float(mcnemar(lost, won)),
+        p_mid=float(mcnemar(lost, won, mid=True)),
+        lost=lost,
+        won=won,
+        other_wrong=float(flips.other_wrong.sum()),
+        btc=float(ratio(before.sum() - lost, before.sum())),
+        bec=float(ratio((1 - before).sum() - won, (1 - before).sum())),
+        agreement=float(1 - flips.changed.mean()),
+        top5_overlap=float((top5[0][:, :, None] == top5[1][:, None]).any(2).mean()) if deep else float("nan"),
+        kappa=kappa_of(float(1 - flips.changed.mean()), *predicted),
+    )
+
+
+class Flips(NamedTuple):
+    """What changes between one model and another, example by example: `(N,)` probabilities, 0 or 1 without ties.
+
+    A tie is settled alike in both models as far as it can be, so that a model does not differ from itself.
+
+    Attributes:
+        changed: that the predictions differ.
+        lost: right before, wrong after.
+        won: wrong before, right after.
+    """
+
+    changed: np.ndarray
+    lost: np.ndarray
+    won: np.ndarray
+
+    @classmethod
+    def between(cls, baseline: Predictions, compressed: Predictions) -> Flips:
+        """Return the flips between the first members of two populations."""
+        before, after = baseline.correct()[0], compressed.correct()[0]
+        changed = 1 - baseline.best(0).agreement(compressed.best(0))
+        return cls(changed, np.maximum(before - after, 0), np.maximum(after - before, 0))
+
+    @property
+    def other_wrong(self) -> np.ndarray:
+        """Wrong before, wrong after with another class."""
+        return self.changed - self.lost - self.won
+
+
+def _flips(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
+    flips, names = Flips.between(baseline, compressed), baseline.class_names
+    index = np.flatnonzero(flips.changed)
+    kinds = np.stack([part[index] for part in (flips.lost, flips.won, flips.other_wrong)])
+    columns = {
+        "index": index,
+        "example": baseline.example_ids[index],
+        "label": np.array(names, object)[baseline.labels[index]],
+        "before": baseline.best(0).names(names)[index],
+        "after": compressed.best(0).names(names)[index],
+        "kind": KINDS[kinds.round(12).argmax(0)],
+        "share": flips.changed[index],
+    }
+    for name, model in (("probability_before", baseline), ("probability_after", compressed)):
+        if model.probabilities is not None:
+            columns[name] = model.probabilities[0, index, 0]
+    return pd.DataFrame(columns)
+
+
+def _small_class_notes(examples: np.ndarray, alpha: float) -> list[str]:
+    needed = int(np.ceil(1 - np.log2(alpha)))  # n changes to one side give at best p = 2 / 2^n
+    small = int(((examples > 0) & (examples < needed)).sum())
+    few = f"{small:,} {'class has' if small == 1 else 'classes have'} fewer than {needed} examples"
+    never = f"McNemar's exact test cannot reach p <= {alpha:g} there, whatever the model does."
+    return [f"{few}: {never}"] if small else []

@@ -1,0 +1,1 @@
+"""Which variant to choose: trade-offs between costs and harm."""

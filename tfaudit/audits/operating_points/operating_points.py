@@ -1,0 +1,267 @@
+"""Trade-offs between accuracy, size and unfairness, and the operating points worth choosing: [P] 4.2."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS
+from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions
+from tfaudit.stats.pareto import pareto_set
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+UNFAIRNESS: dict[str, Callable[[np.ndarray], float]] = {
+    "range": lambda recalls: recalls.max() - recalls.min(),
+    "mean-min": lambda recalls: recalls.mean() - recalls.min(),
+}
+"""Measures of unfairness of the recalls of the classes, by name."""
+
+OBJECTIVES = {"sparsity": "max", "unfairness": "min"}
+KEYS = ("variant", "dataset", "model")
+
+GATE = {PASS: "passes the gate", FAIL: "fails the gate", CANNOT_JUDGE: "cannot be judged"}
+"""What is said of a point, by the outcome of the gate."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OperatingPoints:
+    """Points, each the mean over the seeds of one variant, and which of them are worth choosing.
+
+    Attributes:
+        points: one row per point; see `frame`.
+        objectives: "max" where more is better, else "min", by name.
+        floor: lowest acceptable mean accuracy, a share; None for any.
+        weights: value of one unit of each objective; None without a value function.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    points: pd.DataFrame
+    objectives: Mapping[str, str]
+    floor: float | None
+    weights: Mapping[str, float] | None
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per point, in the order of the table.
+
+        Columns: `variant` and, where the table has them, `dataset`, `model`, `title` and `technique`; each objective
+        and `accuracy` where known, means over seeds in the units of the table; `seeds`; with outcomes of the gate
+        `gate`, one of `GATE`, NaN of a variant that was not judged; and the booleans `above_floor`, `pareto` (in the
+        Pareto set of the points above the floor that may ship) and `chosen` (of the highest value in that set); `value`
+        is NaN without weights.
+        """
+        return self.points.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts of points and the chosen variant, the first of equally good ones; None if there is none."""
+        chosen = self.points[self.points["chosen"]]
+        return {
+            "points": len(self.points),
+            "above_floor": int(self.points["above_floor"].sum()),
+            "pareto": int(self.points["pareto"].sum()),
+            "chosen": len(chosen),
+            "choice": None if chosen.empty else str(chosen["variant"].iloc[0]),
+            "objectives": dict(self.objectives),
+            "floor": self.floor,
+            "weights": None if self.weights is None else dict(self.weights),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw [P] figures 3 and 4: every objective, and accuracy, against the first one; the Pareto set is marked."""
+        from tfaudit.audits.operating_points.chart import operating_points_chart
+
+        return operating_points_chart(self.frame(), self.objectives, self.floor)
+
+
+def trade_offs(
+    populations: Mapping[str, Predictions],
+    descriptions: pd.DataFrame,
+    *,
+    unfairness: str | Callable[[np.ndarray], float] = "range",
+) -> pd.DataFrame:
+    """Tabulate accuracy and unfairness of every member, for `operating_points`.
+
+    Columns: `variant`, `member`, the columns of the descriptions, `accuracy` and `unfairness`.
+
+    Args:
+        populations: predictions by key of the variant.
+        descriptions: facts about the variants, indexed by key: `sparsity`, `bytes`, `technique`, ...
+        unfairness: "range", largest minus smallest recall of a class ([P] 4.2); "mean-min", mean minus smallest
+            ([P] fig. 4b); or a function of the recalls `(C,)` of the classes that have examples.
+
+    Raises:
+        InputError: an unknown measure, or repeated keys in the descriptions.
+
+    Example:
+        >>> predictions = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 0], [0, 0, 0, 0]])
+        >>> trade_offs({"int8": predictions}, pd.DataFrame({"bytes": [9000]}, index=["int8"]))
+          variant  member  bytes  accuracy  unfairness
+        0    int8       0   9000      0.75         0.5
+        1    int8       1   9000      0.50         1.0
+    """
+    if isinstance(unfairness, str) and unfairness not in UNFAIRNESS:
+        raise InputError("unfairness", repr(unfairness), f"{', '.join(UNFAIRNESS)} or a function of recalls")
+    for key in descriptions.index[descriptions.index.duplicated()]:
+        raise InputError("descriptions", f"{key!r} twice in the index", "one row per variant")
+    measure = UNFAIRNESS[unfairness] if isinstance(unfairness, str) else unfairness
+    facts = descriptions.reindex(list(populations)) if set(populations) - set(descriptions.index) else descriptions
+    rows = []
+    for key, population in populations.items():
+        recalls = population.recall()[:, np.bincount(population.labels, minlength=population.num_classes) > 0]
+        for member, accuracy, recall in zip(population.members, population.accuracy(), recalls, strict=True):
+            measured = {"accuracy": accuracy, "unfairness": float(measure(recall))}
+            rows.append({"variant": key, "member": member, **facts.loc[key], **measured})
+    return pd.DataFrame(rows)
+
+
+def operating_points(
+    table: pd.DataFrame,
+    *,
+    objectives: Mapping[str, str] = OBJECTIVES,
+    floor: float | None = None,
+    weights: Mapping[str, float] | None = None,
+    outcomes: Mapping[str, str] | None = None,
+) -> OperatingPoints:
+    """Find the points that are worth choosing, and choose one: [P] 4.2.
+
+    Rows of one variant (and data set and model) are averaged. Points below the accuracy floor are dropped, and so are
+    variants that a gate fails or cannot judge. Of the others the Pareto set stays: points that no other dominates. The
+    value function `sum of weight * objective`, objectives to be minimised counting negative, then chooses. Objectives
+    are not scaled: a weight is the value of one unit, and fairness valued 100 times as much as sparsity, as in [P], is
+    `{"sparsity": 1, "unfairness": 100}`.
+
+    Args:
+        table: one row per `variant` and seed, or per variant, as `trade_offs` returns: the objectives, `accuracy`
+            where a floor is set; `dataset`, `model`, `title` and `technique` are kept.
+        objectives: columns, with "max" if more is better, "min" if less is.
+        floor: lowest acceptable mean accuracy, a share.
+        weights: one weight >= 0 per objective; without them no point is chosen.
+        outcomes: of the gate, by variant ("pass", "fail", "cannot judge"); a variant without one, such as the baseline,
+            is not judged. If no variant passes, no point is chosen. By default there is no gate.
+
+    Raises:
+        InputError: missing columns, values that are not numbers, unknown directions, or weights of other objectives.
+
+    Example:
+        >>> rows = [("l1", 0.6, 0.02, 0.985), ("l2", 0.7, 0.03, 0.982), ("strong", 0.9, 0.30, 0.900)]
+        >>> table = pd.DataFrame(rows, columns=["variant", "sparsity", "unfairness", "accuracy"])
+        >>> points = operating_points(table, floor=0.98, weights={"sparsity": 1, "unfairness": 100})
+        >>> points.frame()[["variant", "above_floor", "pareto", "value", "chosen"]]
+          variant  above_floor  pareto  value  chosen
+        0      l1         True    True   -1.4    True
+        1      l2         True    True   -2.3   False
+        2  strong        False   False  -29.1   False
+    """
+    _check(table, objectives, floor, weights)
+    points, notes = _means(table, objectives, floor)
+    signs = np.array([1.0 if goal == "max" else -1.0 for goal in objectives.values()])
+    gains = signs * points[list(objectives)].to_numpy(np.float64)
+    points["above_floor"] = True if floor is None else points["accuracy"] >= floor
+    above = points["above_floor"].to_numpy(bool)
+    may_ship = np.full(len(points), True)
+    if outcomes is not None:
+        points["gate"] = points["variant"].map(outcomes).map(GATE)
+        may_ship = points["gate"].isin([np.nan, GATE[PASS]]).to_numpy(bool)
+    points["pareto"] = False
+    points.loc[above & may_ship, "pareto"] = pareto_set(gains[above & may_ship])
+    worth = np.array([np.nan if weights is None else weights[name] for name in objectives])
+    points["value"] = np.round(gains @ worth, 12)
+    points["chosen"] = points["pareto"] & (points["value"] == points.loc[points["pareto"], "value"].max())
+    if outcomes is not None and PASS not in outcomes.values():
+        points["chosen"] = False
+    if not above.any():
+        notes.append(f"No point reaches the accuracy floor of {floor:g}." if len(points) else "No point is complete.")
+    if points["chosen"].sum() > 1:
+        notes.append(f"{points['chosen'].sum()} points have the same highest value.")
+    return OperatingPoints(points, dict(objectives), floor, None if weights is None else dict(weights), tuple(notes))
+
+
+def pareto_shares(
+    table: pd.DataFrame, *, objectives: Mapping[str, str] = OBJECTIVES, floor: float | None = None, draws: int = 500
+) -> pd.Series:
+    """Return in which share of resamples of its seeds each variant is in the Pareto set, by variant.
+
+    Each draw resamples the seeds of every variant with replacement, from a fixed random seed. Two variants that differ
+    by less than their seeds do take turns in the set. Without a second seed nothing can be resampled: NaN.
+
+    Args:
+        table: as of `operating_points`.
+        objectives: as of `operating_points`.
+        floor: as of `operating_points`.
+        draws: number of resamples.
+
+    Example:
+        >>> rows = [("a", 0.90, 0.1), ("a", 0.92, 0.1), ("b", 0.91, 0.2), ("b", 0.89, 0.2)]
+        >>> table = pd.DataFrame(rows, columns=["variant", "accuracy", "size"])
+        >>> shares = pareto_shares(table, objectives={"accuracy": "max", "size": "min"})
+        >>> float(shares["a"]), bool(0 < shares["b"] < 0.5)
+        (1.0, True)
+    """
+    _check(table, objectives, floor, None)
+    names = list(dict.fromkeys((*objectives, *(["accuracy"] if floor is not None else []))))
+    complete = table[np.isfinite(table[names].astype("float64")).all(axis=1)]
+    groups = {key: rows[names].to_numpy(np.float64) for key, rows in complete.groupby("variant", sort=False)}
+    if not groups or max(map(len, groups.values())) < 2:
+        return pd.Series(np.nan, index=list(groups), dtype="float64")
+    generator = np.random.default_rng(0)
+    means = np.stack(
+        [rows[generator.integers(len(rows), size=(draws, len(rows)))].mean(1).round(12) for rows in groups.values()],
+        axis=1,
+    )
+    signs = np.array([1.0 if goal == "max" else -1.0 for goal in objectives.values()])
+    gains = means[..., : len(objectives)] * signs
+    inside = np.zeros(means.shape[:2])
+    for draw, gain in enumerate(gains):
+        above = np.ones(len(gain), bool) if floor is None else means[draw][:, names.index("accuracy")] >= floor
+        inside[draw, above] = pareto_set(gain[above])
+    return pd.Series(inside.mean(0), index=list(groups))
+
+
+def _check(
+    table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None, weights: Mapping[str, float] | None
+) -> None:
+    if not objectives:
+        raise InputError("objectives", "none", "at least one column with 'max' or 'min'")
+    for name, goal in objectives.items():
+        if goal not in ("max", "min"):
+            raise InputError("objectives", f"{name} {goal!r}", "'max' and 'min'")
+    for name in ["variant", *objectives, *(["accuracy"] if floor is not None else [])]:
+        if name not in table:
+            raise InputError("table", f"columns {', '.join(map(str, table.columns))}", f"a column {name!r}")
+    require(floor is None or bool(np.isfinite(floor)), "floor", floor, "a finite accuracy")
+    if weights is not None:
+        if set(weights) != set(objectives):
+            raise InputError("weights", f"for {', '.join(weights) or 'nothing'}", f"for {', '.join(objectives)}")
+        if not all(np.isfinite(weight) and weight >= 0 for weight in weights.values()):
+            raise InputError("weights", str(dict(weights)), "finite values of 0 or more; directions are in objectives")
+
+
+def _means(table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None) -> tuple[pd.DataFrame, list[str]]:
+    """Return one row per point, the means of its complete rows; and notes."""
+    measured = list(dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in table else []))))
+    keys = [name for name in KEYS if name in table]
+    labels = [name for name in ("title", "technique") if name in table]
+    rows = table[[*keys, *labels]].copy()
+    for name in measured:
+        try:
+            rows[name] = pd.to_numeric(table[name]).astype("float64")
+        except (ValueError, TypeError):
+            raise InputError("table", f"column {name!r} with values that are not numbers", "numbers") from None
+    needed = [*objectives, *(["accuracy"] if floor is not None else [])]
+    complete = np.isfinite(rows[needed]).all(axis=1)
+    groups = rows[complete].groupby(keys, sort=False, dropna=False)
+    points = groups[labels].first().join(groups[measured].mean().round(12))  # means of equal numbers must be equal
+    points["seeds"] = groups.size()
+    variants = listed(list(rows[~complete]["variant"].unique()))
+    note = f"{(~complete).sum()} of {len(rows)} rows lack an objective and are left out, of {variants}."
+    return points.reset_index(), [] if complete.all() else [note]

@@ -1,0 +1,1 @@
+"""How many images and members a study needs."""

@@ -1,0 +1,1 @@
+"""How often each class is predicted for each image."""

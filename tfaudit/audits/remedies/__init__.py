@@ -1,0 +1,1 @@
+"""Remedies against their controls."""

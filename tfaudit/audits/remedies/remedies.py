@@ -1,0 +1,196 @@
+"""What remedies keep: compressed models trained with a remedy against those trained without it, the control."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.exemplars.exemplars import changed_modes
+from tfaudit.errors import require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.group_codes import group_codes
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.t_tests import paired_test
+from tfaudit.stats.two_way import LEAST_IMAGES, mean_change
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+LARGEST_GAP = "largest excess gap"
+
+MEASURES = ("accuracy", "worst-class recall", LARGEST_GAP, "negative flips", "PIEs")
+"""What is compared; of the first two more is better, of the others less."""
+
+BETTER, WORSE, CANNOT_TELL = "better", "worse", "cannot tell"
+
+Trio = tuple[Predictions, Predictions, Predictions]
+"""Dense models, those compressed without the remedy and those with it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Remedies:
+    """Control against remedy, for every compressed variant that has both.
+
+    Attributes:
+        table: a row per variant and measure; see `frame`.
+        alpha: level of the tests; 1 - alpha is that of the intervals.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    table: pd.DataFrame
+    alpha: float
+    notes: tuple[str, ...] = ()
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row per variant and measure, all in per cent of the images.
+
+        Columns: `title` of the variant with the remedy; `measure`, one of `MEASURES`, or the largest excess gap over
+        other groups than the classes, with the names of their columns; `members`, the number of pairs; `control` and
+        `remedy`, means over them; `difference_pp`, remedy minus control, with `low_pp`, `high_pp` and `p` (NaN of a
+        single pair); `p_holm`, Holm's over all rows; `verdict` of the remedy.
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many comparisons there are, and in how many the remedy is better and worse."""
+        verdicts = self.table["verdict"]
+        return {
+            "tested": len(verdicts),
+            "better": int((verdicts == BETTER).sum()),
+            "worse": int((verdicts == WORSE).sum()),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw a panel per measure: the difference of every remedy from its control, with its interval."""
+        from tfaudit.audits.remedies.chart import remedies_chart
+
+        return remedies_chart(self.table)
+
+
+def remedies(
+    trios: Mapping[str, Trio], groups: Mapping[str, pd.DataFrame] | None = None, *, alpha: float = 0.05
+) -> Remedies:
+    """Compare models that were trained with a remedy to their controls, pair by pair from the same dense model.
+
+    Accuracy, negative flips and PIEs (images whose modal label is another than the dense models') are means over
+    images; their intervals and tests are over images and members, those of PIEs over images alone. A member's
+    worst-class recall is that of its own worst class, its largest excess gap the largest
+    `(dense_c - member_c) - (dense - member)` over classes c, and over the groups that the remedy was given, if it was:
+    none of these is a mean over images, so they have a paired t-test over members, for these images.
+
+    Args:
+        trios: by title the dense population, the control and the remedied one, on the same examples. Members of one
+            name belong together; others are left out.
+        groups: by title the columns, N rows in the order of the examples, whose combinations of values are the groups
+            that the remedy bounds. Those of fewer than 10 images are left out.
+        alpha: level of the tests, in (0, 1).
+
+    Raises:
+        InputError: other examples, no common members, columns of another length, or a level outside (0, 1).
+
+    Example:
+        >>> dense = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 1]])
+        >>> control = Predictions.from_top1([0, 0, 1, 1], [[0, 1, 1, 1], [0, 1, 0, 1]])
+        >>> remedied = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 0, 1]])
+        >>> remedies({"with a remedy": (dense, control, remedied)}).frame()[["measure", "control", "remedy"]]
+                      measure  control  remedy
+        0            accuracy    0.625   0.875
+        1  worst-class recall    0.500   0.750
+        2  largest excess gap    0.125   0.125
+        3      negative flips    0.375   0.125
+        4                PIEs    0.250   0.000
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    notes = ["Intervals of worst-class recall and of the largest excess gap are over members, for these images."]
+    rows = []
+    for title, trio in trios.items():
+        grouping, left_out = _grouping((groups or {}).get(title), trio[0].num_examples)
+        rows.append(_rows(title, *trio, grouping, alpha))
+        if left_out:
+            notes.append(f"{title}: groups of fewer than {LEAST_IMAGES} images are left out ({left_out:,}).")
+    table = pd.concat(rows, ignore_index=True)
+    table["p_holm"] = adjust(table["p"].to_numpy(), "holm")
+    sign = np.where(table["measure"].isin(MEASURES[:2]), 1, -1) * table["difference_pp"]
+    verdict = np.where(sign > 0, BETTER, WORSE)
+    table["verdict"] = np.where(table["p_holm"] <= alpha, verdict, CANNOT_TELL)
+    if (table["members"] == 1).any():
+        notes.append("A single pair of models has intervals over images alone, and none of the worst class.")
+    return Remedies(table, alpha, tuple(notes))
+
+
+def _grouping(columns: pd.DataFrame | None, count: int) -> tuple[dict[str, np.ndarray], int]:
+    """Return the group of each image by the name of the measure, -1 for none, and how many groups are left out."""
+    if columns is None:
+        return {}, 0
+    coded = [group_codes(columns[name], count, "groups")[0] for name in columns]
+    _, codes, sizes = np.unique(np.stack(coded), axis=1, return_inverse=True, return_counts=True)
+    codes = codes.reshape(count)  # NumPy 2.0 gives it a side of 1 more
+    left_out = int((sizes < LEAST_IMAGES).sum())
+    if left_out == len(sizes):
+        return {}, left_out
+    name = f"{LARGEST_GAP}, groups: {' and '.join(map(str, columns))}"
+    return {name: np.where(sizes[codes] < LEAST_IMAGES, -1, codes)}, left_out
+
+
+def _rows(
+    title: str,
+    dense: Predictions,
+    control: Predictions,
+    remedied: Predictions,
+    grouping: Mapping[str, np.ndarray],
+    alpha: float,
+) -> pd.DataFrame:
+    require_same_examples(dense, control)
+    require_same_examples(dense, remedied)
+    common = [m for m in dense.members if m in set(control.members) & set(remedied.members)]
+    require(bool(common), "members", f"none in common for {title!r}", "members of the same dense models")
+    dense, control, remedied = (_chosen(population, common) for population in (dense, control, remedied))
+    before, *sides = (population.correct() for population in (dense, control, remedied))
+    lost = [np.maximum(before - right, 0) for right in sides]
+    moved = [changed_modes(dense, population)[None] for population in (control, remedied)]
+    over_images = {"accuracy": sides, "negative flips": lost, "PIEs": moved}
+    over_members = {"worst-class recall": [_recalls(right, dense.labels).min(1) for right in sides]}
+    for name, codes in {LARGEST_GAP: dense.labels, **grouping}.items():
+        over_members[name] = [_largest_gaps(before, right, codes) for right in sides]
+    rows = []
+    for measure in (*MEASURES[:3], *grouping, *MEASURES[3:]):
+        if measure in over_images:
+            first, second = (values.astype(float) for values in over_images[measure])
+            change = mean_change(first, second, paired=True)
+            (low, high), p = change.interval(1 - alpha), change.p()
+            ends = float(low[0]), float(high[0]), float(p[0])
+        else:
+            first, second = over_members[measure]
+            ends = (float("nan"),) * 3
+            if len(common) > 1:
+                test = paired_test(second[:, None], first[:, None], confidence=1 - alpha)
+                ends = float(test.low[0]), float(test.high[0]), float(test.p[0])
+        means = float(first.mean()), float(second.mean())
+        figures = 100 * (means[1] - means[0]), 100 * ends[0], 100 * ends[1], ends[2]
+        rows.append((title, measure, len(common), *means, *figures))
+    names = ["title", "measure", "members", "control", "remedy", "difference_pp", "low_pp", "high_pp", "p"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _chosen(population: Predictions, members: list[Any]) -> Predictions:
+    """Return the predictions of some members."""
+    ranked = [population.member(population.members.index(member)) for member in members]
+    return Predictions.from_ranked(population.labels, ranked, class_names=population.class_names)
+
+
+def _recalls(right: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the accuracies `(K, G)` in the classes, or groups, that have examples; a code below 0 is in none."""
+    return np.stack([right[:, codes == code].mean(1) for code in np.unique(codes[codes >= 0])], axis=1)
+
+
+def _largest_gaps(before: np.ndarray, after: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return `(K,)` the largest excess gap of each pair of models."""
+    losses = _recalls(before, codes) - _recalls(after, codes)
+    return (losses - (before.mean(1) - after.mean(1))[:, None]).max(1)

@@ -1,0 +1,1 @@
+"""Accuracy under corruption."""

@@ -1,0 +1,296 @@
+"""Robustness: the cost of compression under corruption, [F] 4 and D."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.classes.classes import BETTER, GAINED, LOST, MARGIN_PP, WORSE
+from tfaudit.audits.robustness.accuracy_changes import (
+    OVERALL,
+    clean_table,
+    corruption_table,
+    overall_table,
+    severity_table,
+)
+from tfaudit.audits.robustness.class_changes import class_changes
+from tfaudit.audits.robustness.condition_rates import ConditionRates, CorruptionLevel, condition_rates
+from tfaudit.audits.robustness.exemplar_flips import flip_table
+from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+
+@dataclasses.dataclass(frozen=True)
+class Robustness:
+    """Comparison of a baseline and a compressed population under corruption.
+
+    Attributes:
+        conditions: the corruption levels, in order.
+        corruptions: one row per k and corruption; see `frame`.
+        overall: one row per k, the mean over all corruptions with severities; columns as `frame`, without the adjusted
+            p-values of the excess. Its corruption error is the mCE, its relative one the relative mCE.
+        clean: one row per k, the change on clean images; columns of `frame` from `k` to `published_p`; empty without.
+        severities, classes, flips: see `severity_frame`, `class_frame` and `flip_frame`.
+        lost_first: by corruption, `(N,)` numbers of severities at which only the compressed population loses an example
+            that both get right when clean; no entry for sets of other images than the clean ones.
+        alpha: level of the tests.
+        margin_pp: a change whose interval lies within this margin counts as none, percentage points.
+        notes: remarks for the reader, one sentence each.
+    """
+
+    conditions: tuple[CorruptionLevel, ...]
+    corruptions: pd.DataFrame
+    overall: pd.DataFrame
+    clean: pd.DataFrame
+    severities: pd.DataFrame
+    classes: pd.DataFrame
+    flips: pd.DataFrame
+    lost_first: Mapping[str, np.ndarray]
+    alpha: float
+    margin_pp: float
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return [F] table 3: one row per k (1, and 5 if five ranks are stored) and corruption, means over severities.
+
+        Columns: `corruption`; `k`; `severities`, their number; `members_before`, `members_after`; `accuracy_before`,
+        `accuracy_after`, shares; `change_pp` with `change_low_pp`, `change_high_pp`, the interval over images and
+        members, `change_p`, `change_p_holm`, `change_p_bh` over the corruptions and `verdict` (lost accuracy, gained
+        accuracy, no change, cannot tell); `relative_change`, the change as a share of the accuracy before, with its
+        interval `relative_low`, `relative_high`; for two single models `lost` and `won`, images that are right less or
+        more often; `test` (images and members; of two single models images, or McNemar); `published_low_pp`,
+        `published_high_pp`, `published_p` of Welch's test over the members alone; `corruption_error`, errors
+        after as a share of those before (CE, 1 for the baseline) with `corruption_error_low`, `corruption_error_high`;
+        `relative_corruption_error`, the loss from clean to corrupted images as a share of the baseline's; `excess_pp`,
+        how far the change exceeds that on clean images (below 0: compression costs more under corruption), with
+        `excess_low_pp`, `excess_high_pp`, `excess_p`, `excess_p_holm`, `excess_p_bh`. Unknown values are NaN.
+        """
+        return self.corruptions.copy()
+
+    def severity_frame(self) -> pd.DataFrame:
+        """Return one row per k, corruption and severity.
+
+        Columns: those of `frame` from `members_before` to `published_p`; `severity`; `examples`; `before_low`,
+        `before_high`, `after_low`, `after_high`, intervals of the accuracies over images and members.
+        """
+        return self.severities.copy()
+
+    def class_frame(self) -> pd.DataFrame:
+        """Return one row per corruption and class, means over severities.
+
+        Columns: `corruption`, `class`, `examples` (of one severity), `recall_before`, `recall_after`; the columns
+        `change_...`, `verdict`, `relative_...` (against the change of the accuracy under that corruption) and
+        `relative_verdict` of `ClassImpact.frame`, corrected over all rows; `clean_relative_pp`, `relative_pp` on clean
+        images; `published_pp`, `published_low_pp`, `published_high_pp`, `published_p`, `published_p_holm`,
+        `published_p_bh`, `published_direction` of Welch's test as in [F] 2.2, the direction uncorrected.
+        """
+        return self.classes.copy()
+
+    def changes(self, severity: int | None = None) -> pd.DataFrame:
+        """Return one row per k and corruption, and their mean; for one severity, the rows of `severity_frame`."""
+        if severity is None:
+            return pd.concat([self.corruptions, self.overall])
+        return self.severities[self.severities["severity"] == severity]
+
+    def curves(self) -> pd.DataFrame:
+        """Return the rows of `severity_frame` with a severity, and clean images as severity 0 of each corruption."""
+        rows = self.severities[self.severities["severity"] > 0]
+        clean = rows[["k", "corruption"]].drop_duplicates().merge(self.clean.assign(severity=0), on="k")
+        return pd.concat([clean, rows] if len(clean) else [rows])
+
+    def flip_frame(self) -> pd.DataFrame:
+        """Return the clean exemplars among the flips; `exemplar_flips.flip_table` describes the columns."""
+        return self.flips.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return the top-1 means over the corruptions, counts of verdicts, and the costliest corruption.
+
+        `class_tests` is the number of tests of a class under a corruption; the keys that start so count their verdicts.
+        """
+        top1 = self.corruptions[self.corruptions["k"] == 1]
+        overall = self.overall[self.overall["k"] == 1].to_dict("records")[0]
+        clean = next(iter(self.clean[self.clean["k"] == 1].to_dict("records")), {})
+        verdicts = {LOST: "verdict", GAINED: "verdict", WORSE: "relative_verdict", BETTER: "relative_verdict"}
+        lowest = top1.dropna(subset=["relative_change"]).nsmallest(1, "relative_change")
+        worst = next(iter(lowest.to_dict("records")), {})
+        return {
+            "corruptions": len(top1),
+            "conditions": len(self.conditions),
+            **{name: overall[name] for name in _OVERALL_KEYS},
+            **{f"clean_{name}": clean.get(name, float("nan")) for name in ("change_pp", "relative_change")},
+            **{f"mce{end}": overall[f"corruption_error{end}"] for end in ("", "_low", "_high")},
+            "relative_mce": overall["relative_corruption_error"],
+            **{name.replace(" ", "_"): int((top1["verdict"] == name).sum()) for name in _VERDICTS},
+            "worse_than_clean_holm": int(((top1["excess_p_holm"] <= self.alpha) & (top1["excess_pp"] < 0)).sum()),
+            "most_sensitive": worst.get("corruption"),
+            "most_sensitive_relative_change": worst.get("relative_change", float("nan")),
+            "class_tests": int(self.classes["change_p"].notna().sum()),
+            **{
+                f"class_tests_{verdict.replace(' ', '_')}": int((self.classes[name] == verdict).sum())
+                for verdict, name in verdicts.items()
+            },
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the relative change of accuracy per corruption with intervals, [F] figures 4 and 7."""
+        from tfaudit.audits.robustness.chart import relative_change_chart
+
+        return relative_change_chart({"compressed": self.changes()})
+
+    def severity_chart(self) -> Drawing:
+        """Draw accuracy over severity, a panel per corruption."""
+        from tfaudit.audits.robustness.chart import severity_chart
+
+        return severity_chart({"compressed": self.curves()})
+
+    def class_chart(self) -> Drawing:
+        """Draw a heat map of the change of recall, class by corruption."""
+        from tfaudit.audits.robustness.class_chart import class_corruption_chart
+
+        return class_corruption_chart(self.classes)
+
+
+_VERDICTS = ("lost accuracy", "gained accuracy")
+_OVERALL_KEYS = (
+    *("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp", "change_p"),
+    *("verdict", "relative_change"),
+    *("excess_pp", "excess_low_pp", "excess_high_pp", "excess_p"),
+)
+
+
+def robustness(
+    baseline: Mapping[CorruptionLevel, Predictions],
+    compressed: Mapping[CorruptionLevel, Predictions],
+    *,
+    clean: tuple[Predictions, Predictions] | None = None,
+    paired: bool | None = None,
+    alpha: float = 0.05,
+    margin_pp: float = MARGIN_PP,
+) -> Robustness:
+    """Compute what compression costs under corruption, by corruption and class, and beyond its cost on clean images.
+
+    Accuracies are averaged over the severities of each member, then over members ([F] 4), and tested as
+    `accuracy_changes.accuracy_change` describes. A member counts in a mean if it was evaluated under all of its
+    conditions. Corruption errors are those of Hendrycks and Dietterich (2019), with the mean errors of the baseline in
+    the place of AlexNet's.
+
+    Args:
+        baseline: predictions of the uncompressed population by corruption and severity, 1 to 5, or 0 for a set without
+            severities, such as ImageNet-A. Each is read once, so that a mapping may load them from files.
+        compressed: predictions of the compressed population under the same conditions.
+        clean: predictions of the two populations on clean images; without them the excess over the clean change and the
+            exemplars are unknown.
+        paired: whether compressed members are made from the baseline's members of the same names, as quantized ones
+            are; None to take it from `parents` of the compressed predictions. Of pairs only complete ones count, in the
+            means, too.
+        alpha: level of the tests; intervals are at 1 - alpha.
+        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+
+    Raises:
+        InputError: no conditions; conditions, examples or classes that differ; or a level outside (0, 1).
+
+    Example:
+        >>> labels = [0, 0, 1, 1]
+        >>> before = {("fog", s): Predictions.from_top1(labels, [[0, 0, 1, 1], [0, 0, 1, 0]]) for s in (1, 2)}
+        >>> after = {("fog", s): Predictions.from_top1(labels, [[0, 1, 1, 0], [0, 1, 1, 1]]) for s in (1, 2)}
+        >>> result = robustness(before, after)
+        >>> result.frame()[["corruption", "accuracy_before", "accuracy_after", "relative_change"]].round(3)
+          corruption  accuracy_before  accuracy_after  relative_change
+        0        fog            0.875           0.625           -0.286
+        >>> result.summary()["mce"]
+        3.0
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    rates, level = condition_rates(baseline, compressed, clean, paired=paired), {"alpha": alpha, "margin_pp": margin_pp}
+    return Robustness(
+        conditions=rates.conditions,
+        corruptions=corruption_table(rates, **level),
+        overall=overall_table(rates, **level),
+        clean=clean_table(rates, **level),
+        severities=severity_table(rates, **level),
+        classes=class_changes(rates, **level),
+        flips=flip_table(rates.flips, alpha),
+        lost_first=rates.lost_first,
+        alpha=alpha,
+        margin_pp=margin_pp,
+        notes=tuple(_notes(rates)),
+    )
+
+
+def robustness_table(
+    levels: Mapping[str, Robustness], *, relative: bool = True, baseline: str = "baseline"
+) -> pd.DataFrame:
+    """Return [F] tables 3 and 8 with a column per level, in percent by corruption, and last the mean.
+
+    The rows are corruptions; the columns have two levels, the title and `top-1` or `top-5`. The results, by title, are
+    for one baseline under the same corruptions.
+
+    Args:
+        levels: results by title.
+        relative: the changes relative to the baseline's accuracy; else the accuracies, the baseline's first.
+        baseline: title of the baseline.
+
+    Raises:
+        InputError: no levels, or levels with different corruptions.
+
+    Example:
+        >>> before = {("fog", 1): Predictions.from_top1([0, 1], [0, 1])}
+        >>> after = {("fog", 1): Predictions.from_top1([0, 1], [0, 0])}
+        >>> robustness_table({"90 %": robustness(before, after)})["90 %"]
+                         top-1
+        corruption
+        fog              -50.0
+        all corruptions  -50.0
+    """
+    require(bool(levels), "levels", dict(levels), "one title and Robustness or more")
+    parts, rows = {}, None
+    for title, level in levels.items():
+        names = list(dict.fromkeys(level.corruptions["corruption"]))
+        rows = rows or names
+        if names != rows:
+            raise InputError("levels", f"{title} with the corruptions {listed(names)}", f"{listed(rows)} for all")
+        wanted = {title: "relative_change"} if relative else {baseline: "accuracy_before", title: "accuracy_after"}
+        for heading, values in wanted.items():
+            wide = level.changes().pivot(index="corruption", columns="k", values=values).loc[[*names, OVERALL]]
+            parts[heading] = 100 * wide.rename(columns=lambda k: f"top-{k}").rename_axis(columns=None)
+    return pd.concat(parts, axis=1)
+
+
+def _notes(rates: ConditionRates) -> list[str]:
+    notes = []
+    evaluated = [population.evaluated for population in rates.populations]
+    counts = [sorted(set(members[:, : len(rates.conditions)].sum(0).tolist())) for members in evaluated]
+    if counts == [[1], [1]]:
+        notes.append(
+            "One model against one: the tests are over the images, about these two models, not about training."
+        )
+    elif min(map(min, counts)) < 2:
+        sizes = " against ".join("–".join(map(str, dict.fromkeys((sizes[0], sizes[-1])))) for sizes in counts)
+        notes.append(f"No test with a single member: {sizes} members; it needs two or more on both sides.")
+    if any(len(sizes) > 1 for sizes in counts):
+        notes.append("Conditions have different members; a mean is over the members that have all of its conditions.")
+    if rates.paired and set(rates.before.members) != set(rates.after.members):
+        notes.append("Members without a partner in the other population do not count.")
+    if not rates.graded:
+        notes.append("No mean over corruptions and no mCE: none of the sets has severities.")
+    if rates.has_clean:
+        clean = [int(members[:, -1].sum()) for members in evaluated]
+        if any(count > max(sizes) for count, sizes in zip(clean, counts, strict=True)):
+            notes.append(
+                f"Exemplars on clean images are those of all {' and '.join(map(str, dict.fromkeys(clean)))} members; "
+                "the majority predictions under corruption are those of the members evaluated there."
+            )
+        if len(rates.flips) < len(rates.conditions):
+            notes.append("Sets that show other images than the clean ones have no exemplars to compare with.")
+    return notes

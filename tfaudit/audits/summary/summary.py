@@ -1,0 +1,277 @@
+"""The table of a study: the audit of every variant against the dense baseline, [F] table 2."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.chance.chance import CANNOT_TELL, CONSISTENT, Chance, chance, count_verdict
+from tfaudit.audits.classes.classes import ClassImpact, class_impact
+from tfaudit.audits.exemplars.exemplars import Exemplars, exemplars
+from tfaudit.audits.flips.retrained_twins import changed_predictions
+from tfaudit.audits.ties import joined_notes
+from tfaudit.errors import listed, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions
+from tfaudit.stats.ratios import relative_change
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+_COLUMNS = (
+    {"variant": "str", "title": "str", "family": "str", "sparsity": "Float64", "members": "int64"}
+    | {"bytes": "Float64", "gzipped_bytes": "Float64", "top1": "float64", "top5": "Float64", "top1_change": "Float64"}
+    | {"argmax_top1": "Float64", "tied": "Float64"}
+    | {"significant": "Int64", "expected_by_chance": "Float64", "significant_p": "Float64"}
+    | {"significant_holm": "Int64", "significant_bh": "Int64", "harmed": "Int64", "favoured": "Int64"}
+    | {
+        "changed_predictions": "Float64",
+        "pies": "Int64",
+        "pie_share": "Float64",
+        "pies_undecided": "Int64",
+        "published_pies": "Int64",
+        "pies_by_chance": "Float64",
+        "pies_p": "Float64",
+    }
+)
+
+_TESTED = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed", "favoured")
+_BY_CHANCE = ("significant_p", "pies_by_chance", "pies_p")
+_DESCRIPTION = ("title", "family", "sparsity", "bytes", "gzipped_bytes")
+
+
+@dataclasses.dataclass(frozen=True)
+class VariantAudit:
+    """The audit of one population of K members: all that the table needs of its predictions.
+
+    Attributes:
+        members: names of the members.
+        top1, top5: `(K,)` accuracies, shares; `top5` is None where fewer ranks are stored.
+        argmax_top1, tied: `(K,)` accuracies of the deployed `argmax`, and numbers of predictions in which classes tie.
+        changed: `(P,)` predictions that differ between two models, over P pairs of members: each with the one that it
+            is made from, else all with all; of the baseline, between two of its members, which is the noise floor.
+        impact: effect on the classes; None for the baseline, and where either side has a single member.
+        exemplars: PIEs; None for the baseline.
+        chance: permutation tests; None where they are impossible or not requested.
+        parentless: whether members are made from the baseline's but have other names. Then there is no `chance`.
+    """
+
+    members: tuple[object, ...]
+    top1: np.ndarray
+    top5: np.ndarray | None
+    argmax_top1: np.ndarray
+    tied: np.ndarray
+    changed: np.ndarray
+    impact: ClassImpact | None
+    exemplars: Exemplars | None
+    chance: Chance | None
+    parentless: bool
+
+    def accuracies(self) -> pd.DataFrame:
+        """Return one row per `member` and `k`: the member's top-k `accuracy`, a share."""
+        known = [(k, values) for k, values in ((1, self.top1), (5, self.top5)) if values is not None]
+        return pd.concat(pd.DataFrame({"member": self.members, "k": k, "accuracy": values}) for k, values in known)
+
+    def row(self) -> dict[str, Any]:
+        """Return its figures in the table of a study: the columns of `Summary.frame` that predictions give."""
+        row: dict[str, Any] = {"members": len(self.members), "top1": self.top1.mean()}
+        row["top5"] = np.nan if self.top5 is None else self.top5.mean()
+        if self.tied.any():
+            row |= {"argmax_top1": self.argmax_top1.mean(), "tied": self.tied.mean()}
+        row["changed_predictions"] = self.changed.mean() if len(self.changed) else np.nan
+        if self.exemplars:
+            counts = self.exemplars.summary()
+            row |= {"pies": counts["pies"], "pie_share": counts["share"]}
+            row |= {"pies_undecided": counts["undecided"], "published_pies": counts["published"]}
+        if self.impact:
+            published = self.impact.published_counts()
+            row |= {name: published[name] for name in _TESTED}
+        if self.chance:
+            by_chance = self.chance.summary()
+            row |= {name: by_chance[name] for name in _BY_CHANCE}
+        if self.chance and self.chance.classes:
+            # The exact null of coarse recalls and of pairs; alpha times the classes is its bound.
+            row["expected_by_chance"] = self.chance.classes.mean
+        return row
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """All audits of a study.
+
+    Attributes:
+        baseline: key of the uncompressed population.
+        table: one row per variant; see `frame`.
+        impacts: class impact per compressed variant, where both populations have two members or more.
+        exemplars, chances: PIEs, and permutation tests where they are possible, per compressed variant.
+        accuracies: one row per `variant`, `title`, `member` and `k`: the member's top-k `accuracy`, a share.
+        alpha: level of the tests.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    baseline: str
+    table: pd.DataFrame
+    impacts: Mapping[str, ClassImpact]
+    exemplars: Mapping[str, Exemplars]
+    chances: Mapping[str, Chance]
+    accuracies: pd.DataFrame
+    alpha: float
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per variant, the baseline first.
+
+        Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
+        (of the model file, means over members), `top1`, `top5` (mean accuracies, shares), `top1_change` (share of the
+        baseline's, [F] table 3), `argmax_top1` (by the deployed `argmax`, which gives ties to the class of the lowest
+        number), `tied` (predictions in which classes tie, mean over members), `significant`, `expected_by_chance` (by
+        permutation, else alpha times the classes tested), `significant_p` (of their number, by permutation),
+        `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes, by the published test and `argmax`),
+        `changed_predictions` (between two models, mean over pairs of members; the baseline's is what training again
+        changes), `pies`, `pie_share`, `pies_undecided` (examples that ties between classes leave undecided),
+        `published_pies` (by [F]'s rule for ties), `pies_by_chance` and `pies_p` (by permutation). NA where a figure
+        does not exist: tests of the baseline or of single members, unknown sizes, no permutations, no ties.
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts, and every row of the table by its variant's key."""
+        rows = self.table.set_index("variant").to_dict("index")
+        return {"baseline": self.baseline, "compressed": len(self.exemplars), "variants": rows}
+
+    def chart(self) -> Drawing:
+        """Draw [F] table 1: top-1 accuracy of every member."""
+        from tfaudit.audits.summary.chart import accuracy_chart
+
+        return accuracy_chart(self.accuracies)
+
+
+def summary(
+    populations: Mapping[str, Predictions],
+    descriptions: pd.DataFrame | None = None,
+    *,
+    baseline: str = "dense",
+    alpha: float = 0.05,
+    permutations: int = 1000,
+    seed: int = 0,
+    paired: Collection[str] = (),
+) -> Summary:
+    """Audit every population against the baseline.
+
+    Args:
+        populations: predictions by key of the variant, including the baseline. Each is looked up once.
+        descriptions: any of `title`, `family`, `sparsity`, `bytes`, `gzipped_bytes` of the variants, indexed by key.
+        baseline: key of the uncompressed population.
+        alpha: level of the tests.
+        permutations: maximum number of assignments of members to count for figures expected by chance; 0 for none.
+        seed: seed of the random assignments.
+        paired: keys of the variants whose members are made from the baseline's members of the same names.
+
+    Raises:
+        InputError: an unknown baseline, a population on other examples, or an invalid option.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0]])
+        >>> after = Predictions.from_top1([0, 1, 1], [[1, 1, 1], [1, 1, 1]])
+        >>> summary({"dense": before, "int8": after}).frame()[["variant", "members", "top1", "pies"]].round(3)
+          variant  members   top1  pies
+        0   dense        2  0.833  <NA>
+        1    int8        2  0.667     1
+    """
+    require(baseline in populations, "baseline", baseline, f"one of {', '.join(populations) or 'no populations'}")
+    require(permutations >= 0, "permutations", permutations, "0 or more")
+    audit = functools.partial(audit_variant, populations[baseline], alpha=alpha, permutations=permutations, seed=seed)
+    audits = {baseline: audit(None)}
+    audits |= {key: audit(populations[key], paired=key in paired) for key in populations if key != baseline}
+    return summarise(audits, descriptions, alpha=alpha)
+
+
+def audit_variant(
+    baseline: Predictions,
+    compressed: Predictions | None,
+    *,
+    alpha: float = 0.05,
+    permutations: int = 1000,
+    seed: int = 0,
+    paired: bool = False,
+) -> VariantAudit:
+    """Audit one population against the baseline, or, where `compressed` is None, the baseline itself.
+
+    `paired` says whether members are made from the baseline's members of the same names. Options as in `summary`.
+
+    Example:
+        >>> before, after = (Predictions.from_top1([0, 1], [[x, 1], [x, 1]]) for x in (0, 1))
+        >>> audit_variant(before, after).row()["pies"]
+        1
+    """
+    population = baseline if compressed is None else compressed
+    parentless = paired and permutations > 0 and set(population.members) != set(baseline.members)
+    several = min(population.num_members, baseline.num_members) > 1
+    countable = permutations and not parentless and population.num_members + baseline.num_members > 2
+    return VariantAudit(
+        members=population.members,
+        top1=population.accuracy(),
+        top5=population.accuracy(5) if population.ranked.shape[2] >= 5 else None,
+        argmax_top1=population.by_argmax().accuracy(),
+        tied=(population.tied_classes() > 1).sum(1),
+        changed=changed_predictions(baseline, compressed, None if parentless else paired or None),
+        impact=class_impact(baseline, compressed, paired or None, alpha=alpha) if compressed and several else None,
+        exemplars=exemplars(baseline, compressed) if compressed else None,
+        chance=chance(baseline, compressed, permutations=permutations, seed=seed, alpha=alpha, paired=paired)
+        if compressed and countable
+        else None,
+        parentless=parentless,
+    )
+
+
+def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float) -> Summary:
+    """Join the results of `audit_variant` by key of the variant, the baseline's first; arguments as in `summary`."""
+    facts = _described(list(audits), descriptions)
+    titles = {key: str(title) for key, title in facts["title"].items()}
+    rows: list[dict[str, Any]] = []
+    for key, audit in audits.items():
+        row = {"variant": key, **facts.loc[key], **audit.row()}
+        rows.append(row | ({"top1_change": relative_change(rows[0]["top1"], row["top1"])} if rows else {}))
+    impacts = {key: audit.impact for key, audit in audits.items() if audit.impact}
+    pies = {key: audit.exemplars for key, audit in audits.items() if audit.exemplars}
+    chances = {key: audit.chance for key, audit in audits.items() if audit.chance}
+    notes = joined_notes({titles[key]: impact for key, impact in impacts.items()})
+    if len(impacts) < len(pies):
+        single = listed([row["title"] for row in rows if row["members"] == 1])
+        untested = f"No tests of populations where one has a single member: {single}"
+        notes.append(f"{untested}; `tfaudit.compare` tests single models.")
+    parentless = [titles[key] for key, audit in audits.items() if audit.parentless]
+    if parentless:
+        notes.append(f"No counts expected by chance where a member's parent is missing: {listed(parentless)}.")
+    few = {titles[key]: null.pies.smallest_p for key, null in chances.items() if null.pies.smallest_p > alpha}
+    said = {titles[key]: count_verdict(null.pies, alpha) for key, null in chances.items() if titles[key] not in few}
+    unclear, usual = ([title for title, words in said.items() if words == v] for v in (CANNOT_TELL, CONSISTENT))
+    if unclear:
+        notes.append(
+            f"Cannot tell whether there are more PIEs than expected by chance (p > {alpha:g}): {listed(unclear)}."
+        )
+    if usual:
+        notes.append(f"Numbers of PIEs that are consistent with chance: {listed(usual)}.")
+    if few:
+        least = listed([f"{title} ({p:.3g})" for title, p in few.items()])
+        notes.append(f"Too few members to test the number of PIEs; p cannot be below: {least}.")
+    table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
+    tables = [audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()]
+    accuracies = pd.concat(tables, ignore_index=True)[["variant", "title", "member", "k", "accuracy"]]
+    return Summary(next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes))
+
+
+def _described(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the required columns, filled from the descriptions."""
+    descriptions = pd.DataFrame(index=keys) if descriptions is None else descriptions
+    facts = descriptions.reindex(index=keys, columns=list(_DESCRIPTION)).astype(object)
+    facts["title"] = facts["title"].where(facts["title"].notna(), facts.index)
+    facts["family"] = facts["family"].where(facts["family"].notna(), "")
+    return facts.astype(object).where(facts.notna(), None)

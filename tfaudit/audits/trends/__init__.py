@@ -1,0 +1,1 @@
+"""Accuracy and properties of the images."""

@@ -1,0 +1,222 @@
+"""How accuracy follows a property of the examples, before and after compression: [P] 4.1, C and figure 13."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.group_codes import MISSING, column_name, group_codes
+from tfaudit.stats.intervals import mean_interval
+from tfaudit.stats.least_squares import curvature, line
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+MEASURES = ("before", "after", "change")
+RANGE = ("range_low", "range_high")
+FULL = "full"
+"""Group of all units, where there are several groups."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Trends:
+    """Least-squares lines of accuracy on a property, per group.
+
+    Attributes:
+        property, column: names of the property and of the groups.
+        table: one row per group and measure; see `frame`.
+        binned, units: means in ranges, and the points that the lines fit; see `bins_frame` and `units_frame`.
+        alpha: 1 - alpha is the level of the intervals.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    property: str
+    column: str
+    table: pd.DataFrame
+    binned: pd.DataFrame
+    units: pd.DataFrame
+    alpha: float
+    notes: tuple[str, ...]
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return three rows per group: accuracy `before`, `after`, and the `change` of each unit, after minus before.
+
+        With several groups the last three rows, `full`, are those of all units, as in [P] table 1.
+
+        Columns: `group`, `measure`, `units` (their number), `slope` (share of accuracy per unit of the property) with
+        `slope_low` and `slope_high`, `intercept`, `r`, `p` of slope 0; `curvature`, the coefficient of the squared
+        property beside it, with `curvature_low`, `curvature_high`, `curvature_p`; NaN where the units do not determine
+        a number. A negative slope of the change means that compression makes accuracy depend more on the property: its
+        p tests it.
+        """
+        return self.table.copy()
+
+    def bins_frame(self) -> pd.DataFrame:
+        """Return mean accuracy in ranges of the property that hold about equally many units.
+
+        Columns: `group`, `measure` (before, after), `units`, `value` (mean property), `accuracy` with `low` and `high`,
+        an interval over the units (NaN for a single one); `range_low` and `range_high`, the lowest and the highest
+        property in the range.
+        """
+        return self.binned.copy()
+
+    def units_frame(self) -> pd.DataFrame:
+        """Return one row per individual, or per example where no individuals are known.
+
+        Columns: `group`, `unit` (name of the individual, or position of the example), `value` (mean property),
+        `before` and `after` (accuracies, shares) and `change`, after minus before.
+        """
+        return self.units.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return slopes by group: `before`, `after`, `change`, and the p-value of the change."""
+        slopes = self.table.pivot(index="group", columns="measure", values="slope")
+        p = self.table[self.table["measure"] == "change"].set_index("group")["p"]
+        groups = {
+            str(group): {name: float(slopes.loc[group, name]) for name in MEASURES} | {"p": float(p[group])}
+            for group in slopes.index
+        }
+        return {"property": self.property, "groups": groups}
+
+    def chart(self) -> Drawing:
+        """Draw [P] figure 13: binned accuracy and its lines before and after, a panel per group."""
+        from tfaudit.audits.trends.chart import trends_chart
+
+        return trends_chart(self.table, self.binned, self.property, self.column)
+
+    def change_chart(self) -> Drawing:
+        """Draw [P] figure 2: the change of accuracy of every unit against its property, with a smooth curve."""
+        from tfaudit.audits.trends.chart import change_chart
+
+        return change_chart(self.units, self.property, self.column)
+
+    def histogram(self) -> Drawing:
+        """Draw [P] figures 8b, 9b, 11 and 12b: how the property is distributed in every group."""
+        from tfaudit.audits.trends.chart import histogram_chart
+
+        return histogram_chart(self.units, self.property, self.column)
+
+    def scatter(self) -> Drawing:
+        """Draw [P] figures 2, 8, 9 and 12: accuracy of every individual after on before, coloured by mean property."""
+        from tfaudit.audits.trends.chart import scatter_chart
+
+        return scatter_chart(self.units, self.property, self.column)
+
+
+def trends(
+    baseline: Predictions,
+    compressed: Predictions,
+    values: ArrayLike | pd.Series,
+    *,
+    column: ArrayLike | pd.Series | None = None,
+    individuals: ArrayLike | pd.Series | None = None,
+    bins: int = 8,
+    alpha: float = 0.05,
+) -> Trends:
+    """Fit accuracy, a mean over the members, on a property of the examples, before and after compression.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples.
+        values: `(N,)` floats, the property of each example, for instance `abs(tilt(images))`; NaN where unknown.
+        column: `(N,)` the group of each example; one group "all" by default.
+        individuals: `(N,)` who made each example. With them, points are individuals with their mean property and
+            accuracy, as in [P]; without, points are examples.
+        bins: maximum number of ranges per group in `binned`.
+        alpha: 1 - alpha is the level of the intervals, in (0, 1).
+
+    Raises:
+        InputError: other examples, columns of another length, infinite values, no bins, or a level outside (0, 1).
+
+    Example:
+        >>> before = Predictions.from_top1([0, 0, 0, 1], [0, 0, 0, 1])
+        >>> after = Predictions.from_top1([0, 0, 0, 1], [[0, 0, 1, 0], [0, 0, 0, 0]])
+        >>> lines = trends(before, after, [0.0, 0.1, 0.2, 0.3])
+        >>> lines.frame()[["group", "measure", "units", "slope", "intercept"]].round(3)
+          group measure  units  slope  intercept
+        0   all  before      4    0.0       1.00
+        1   all   after      4   -3.5       1.15
+        2   all  change      4   -3.5       0.15
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(bins >= 1, "bins", bins, "1 or more")
+    require_same_examples(baseline, compressed)
+    units, notes = _units(baseline, compressed, values, column, individuals)
+    rows, binned = [], []
+    groups = [(str(group), inside) for group, inside in units.groupby("group", observed=True)]
+    for group, inside in [*groups, *[(FULL, units)] * (len(groups) > 1)]:
+        for measure in MEASURES:
+            points = inside["value"], inside[measure].round(12)
+            fit, bend = line(*points, confidence=1 - alpha), curvature(*points, confidence=1 - alpha)
+            rows.append((group, measure, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r, fit.p, *bend))
+    for group, inside in groups:
+        binned += _bins(group, inside, bins, 1 - alpha)
+    columns = ["group", "measure", "units", "slope", "slope_low", "slope_high", "intercept", "r", "p"]
+    columns += ["curvature", "curvature_low", "curvature_high", "curvature_p"]
+    return Trends(
+        property=column_name(values, "value"),
+        column=column_name(column, "group"),
+        table=pd.DataFrame(rows, columns=columns),
+        binned=pd.DataFrame(binned, columns=["group", "measure", "units", "value", "accuracy", "low", "high", *RANGE]),
+        units=units[["group", "unit", "value", *MEASURES]].reset_index(drop=True),
+        alpha=alpha,
+        notes=tuple(notes),
+    )
+
+
+def _units(
+    baseline: Predictions,
+    compressed: Predictions,
+    values: ArrayLike | pd.Series,
+    column: ArrayLike | pd.Series | None,
+    individuals: ArrayLike | pd.Series | None,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return one row per point (`group`, `unit`, `value` and the three measures), and notes."""
+    count = baseline.num_examples
+    property_ = np.asarray(values, np.float64)
+    if property_.shape != (count,):
+        raise InputError("values", f"shape {property_.shape}", f"one number for each of the {count} examples")
+    if np.isinf(property_).any():
+        raise InputError("values", "infinite ones", "finite numbers, and NaN for unknown ones")
+    codes, names = group_codes(["all"] * count if column is None else column, count, "column")
+    groups = pd.Categorical.from_codes(codes, pd.Index(names))
+    units = pd.DataFrame({"group": groups, "unit": np.arange(count), "value": property_})
+    units = units.assign(before=baseline.correct().mean(0), after=compressed.correct().mean(0))
+    notes = []
+    known = ~np.isnan(property_)
+    if not known.all():
+        notes.append(f"{(~known).sum()} examples of unknown {column_name(values, 'value')} are left out.")
+    if individuals is not None:
+        who, people = group_codes(individuals, count, "individuals")
+        nobody = who == people.index(MISSING) if MISSING in people else np.zeros(count, bool)
+        if nobody.any():
+            notes.append(f"{nobody.sum()} examples of unknown individuals are left out.")
+        known &= ~nobody
+        units = units.assign(unit=pd.Categorical.from_codes(who, pd.Index(people)))[known]
+        units = units.groupby(["group", "unit"], observed=True).mean().reset_index()
+    else:
+        units = units[known]
+    return units.assign(change=units["after"] - units["before"]), notes
+
+
+def _bins(group: str, inside: pd.DataFrame, bins: int, confidence: float) -> list[tuple[object, ...]]:
+    value = inside["value"].to_numpy()
+    # Quantiles that coincide are one edge, so that equal values stay together.
+    edges = np.unique(np.quantile(value, np.linspace(0, 1, bins + 1))) if len(value) else value
+    rows: list[tuple[object, ...]] = []
+    for _, part in inside.groupby(np.digitize(value, edges[1:-1], right=True)):
+        for measure in MEASURES[:2]:
+            span = mean_interval(part[measure], confidence=confidence)
+            ends = (float(span.mean), float(span.low), float(span.high))
+            ranges = (float(part["value"].min()), float(part["value"].max()))
+            rows.append((group, measure, len(part), float(part["value"].mean()), *ends, *ranges))
+    return rows

@@ -1,0 +1,1 @@
+"""The verdict on every variant of a study."""

@@ -1,0 +1,337 @@
+"""The first screen of a study: may a compressed model ship, which, and which class pays?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.classes.classes import MARGIN_PP, worst_class
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check
+from tfaudit.audits.gate.gate import Verdict, judge
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.measurements import Measurements
+from tfaudit.audits.ties import joined_notes
+from tfaudit.errors import listed
+from tfaudit.names import class_in_words
+from tfaudit.notebook import html_of
+from tfaudit.stats.multiplicity import adjust
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+NAMED = 3
+"""Collapsed classes of a variant that have a sentence of their own."""
+
+SIMILAR = 0.01
+"""Share by which a file may be larger than the smallest that passes and still be the best one."""
+
+_COLUMNS = (
+    *("variant", "title", "outcome", "reason", "best", "top1", "change_pp", "change_low_pp", "change_high_pp"),
+    *("worst_class", "worst_before", "worst_after", "worst_change_pp", "worst_low_pp", "worst_high_pp"),
+    *("lost", "collapsed", "changed_share", "size_ratio"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyVerdict:
+    """Verdict on every compressed variant of a study.
+
+    Attributes:
+        table: one row per variant; see `frame`.
+        headline: the verdict in one or two sentences. It claims harm only of classes in `lost`, or where the gate
+            fails a variant.
+        alerts: one sentence on each collapsed class, without a test: the models do not know it any more.
+        best: key of the smallest variant that passes, by its compressed file, and of those that are at most 1 % larger
+            the one whose worst class loses least; where a size is unknown that of the highest sparsity; or None.
+        limits: that the gate checked.
+        verdicts: of the gate, by variant; a single model cannot be judged against a population and has none.
+        lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        notes: caveats for the reader, one sentence each.
+        missing: results that a study should have and has not yet, one sentence each; the first of `alerts`.
+    """
+
+    table: pd.DataFrame
+    headline: str
+    alerts: tuple[str, ...]
+    best: str | None
+    limits: Limits
+    verdicts: Mapping[str, Verdict]
+    lost: Mapping[str, tuple[str, ...]]
+    alpha: float
+    notes: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+    _repr_html_ = html_of
+
+    @property
+    def outcomes(self) -> Mapping[str, str]:
+        """Return the outcome of every variant: "pass", "fail" or "cannot judge"."""
+        return dict(zip(self.table["variant"], self.table["outcome"], strict=True))
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per compressed variant, in the order of the study.
+
+        Columns: `variant` (key), `title`, `outcome` (pass, fail, cannot judge), `reason` (a sentence), `best` (whether
+        it is the one to ship), `top1` (mean accuracy, a share), its change `change_pp` with `change_low_pp` and
+        `change_high_pp`; `worst_class` with `worst_before` and `worst_after` (mean recalls, shares) and their change
+        `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `lost` and `collapsed` (numbers of classes);
+        `changed_share` (of the predictions; of modal labels for populations) and `size_ratio` (gzipped bytes as a share
+        of the baseline's; of plain bytes where only those are known). NaN, or None for a class, where unknown.
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return the headline, the alerts, the best variant and the number of variants by outcome."""
+        counts = {name.replace(" ", "_"): int((self.table["outcome"] == name).sum()) for name in OUTCOMES}
+        return {"headline": self.headline, "alerts": list(self.alerts), "best": self.best, **counts}
+
+    def chart(self) -> Drawing:
+        """Draw the changes of accuracy and of the worst class of every variant, against their limits."""
+        from tfaudit.audits.gate.chart import verdict_chart
+
+        return verdict_chart(self.table, (self.limits.overall_drop_pp, self.limits.worst_class_drop_pp))
+
+
+def study_verdict(
+    measured: Mapping[str, Measurements | None],
+    descriptions: pd.DataFrame | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    baseline: str = "dense",
+) -> StudyVerdict:
+    """Judge every compressed variant of a study, and say what to know first.
+
+    Args:
+        measured: results of `measure` by key of the variant; None for a single model against a population.
+        descriptions: any of `title`, `sparsity`, `bytes`, `gzipped_bytes` of the variants and of the baseline, indexed
+            by key.
+        limits: of the gate.
+        baseline: key of the baseline in `descriptions`.
+
+    Example:
+        >>> from tfaudit.audits.gate.measurements import measure
+        >>> from tfaudit.predictions import Predictions
+        >>> labels = [0] * 500 + [1] * 500
+        >>> before, after = Predictions.from_top1(labels, labels), Predictions.from_top1(labels, [1] * 90 + labels[90:])
+        >>> print(study_verdict({"int8": measure(before, after)}).headline)
+        int8 fails. Recall of class 0 falls from 100.0 to 82.0 %, more than chance explains.
+    """
+    facts = _facts([baseline, *measured], descriptions)
+    known = {key: measurements for key, measurements in measured.items() if measurements is not None}
+    verdicts = {key: judge(of_key, limits, _sizes(facts, baseline, key)) for key, of_key in known.items()}
+    alpha = min((of_key.alpha for of_key in known.values()), default=0.05)
+    lost = _lost(known, alpha)
+    variants = [
+        _Variant(str(facts["title"][key]), known.get(key), verdicts.get(key), lost.get(key, ())) for key in measured
+    ]
+    table = pd.DataFrame([variant.row() for variant in variants]).assign(variant=list(measured), best=False)
+    plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
+    sizes = pd.to_numeric(facts["bytes" if plain else "gzipped_bytes"])
+    table["size_ratio"] = (sizes[list(measured)] / sizes[baseline]).to_numpy()
+    table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
+    table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
+    passing = [i for i, variant in enumerate(variants) if variant.outcome == PASS]
+    order = pd.DataFrame({"size": table["size_ratio"], "sparsity": -pd.to_numeric(facts["sparsity"])[1:].to_numpy()})
+    order = order.assign(worst=-pd.to_numeric(table["worst_change_pp"]).fillna(0)).loc[passing]
+    sized = order["size"].notna().all()
+    similar = order[order["size"] <= (1 + SIMILAR) * order["size"].min()] if sized else order
+    sort = ["worst", "size", "sparsity"] if sized else ["sparsity"]
+    best = int(similar.sort_values(sort, kind="stable").index[0]) if passing else None
+    if best is not None:
+        table.loc[best, "best"] = True
+    return StudyVerdict(
+        table=table[list(_COLUMNS)],
+        headline=_headline(variants, best, table),
+        alerts=tuple(alert for variant in variants for alert in variant.alerts()),
+        best=None if best is None else list(measured)[best],
+        limits=limits,
+        verdicts=verdicts,
+        lost=lost,
+        alpha=alpha,
+        notes=tuple(joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})),
+    )
+
+
+def _facts(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
+    descriptions = pd.DataFrame(index=keys) if descriptions is None else descriptions
+    facts = descriptions.reindex(index=keys, columns=["title", "sparsity", "bytes", "gzipped_bytes"]).astype(object)
+    facts["title"] = facts["title"].where(facts["title"].notna(), facts.index)
+    return facts.where(facts.notna(), np.nan)
+
+
+def _sizes(facts: pd.DataFrame, baseline: str, key: str) -> tuple[float, float]:
+    """Return the bytes of the baseline's and the compressed model's file, NaN where unknown."""
+    return float(facts["bytes"][baseline]), float(facts["bytes"][key])
+
+
+def _lost(known: Mapping[str, Measurements], alpha: float) -> dict[str, tuple[str, ...]]:
+    """Return the classes that lost recall, by variant: Holm's correction over all classes of all variants."""
+    if not known:
+        return {}
+    ends = np.cumsum([len(of_key.classes.p) for of_key in known.values()])[:-1]
+    adjusted = np.split(adjust(np.concatenate([of_key.classes.p for of_key in known.values()]), "holm"), ends)
+    return {
+        key: tuple(np.array(of_key.classes.names, object)[(p <= alpha) & (of_key.classes.loss > 0)])
+        for (key, of_key), p in zip(known.items(), adjusted, strict=True)
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class _Variant:
+    """What is said of one variant."""
+
+    title: str
+    measurements: Measurements | None
+    verdict: Verdict | None
+    lost: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        return CANNOT_JUDGE if self.verdict is None else self.verdict.outcome
+
+    @cached_property
+    def worst(self) -> int | None:
+        """Position of the class to name first; None without any."""
+        if self.measurements is None:
+            return None
+        losses = self.measurements.classes
+        return worst_class(pd.DataFrame({"collapsed": self.measurements.collapsed, "change_pp": -losses.loss}))
+
+    def reason(self) -> str:
+        """Return the gravest check in few words; of those that pass that of the classes."""
+        gravest = self.gravest()
+        return "A single model cannot be compared with a population." if gravest is None else gravest.reason
+
+    def gravest(self) -> Check | None:
+        """Return the gravest check; among those that pass that of the classes."""
+        if self.verdict is None:
+            return None
+
+        def gravity(check: Check) -> tuple[int, bool]:
+            return OUTCOMES.index(check.outcome), check.name != "worst_class_drop_pp"
+
+        return min(self.verdict.checks, key=gravity)
+
+    def other_cause(self) -> str:
+        """Return the reason as the end of a sentence, or a full stop where it is the worst class, which comes next."""
+        worst = "" if self.worst is None or self.measurements is None else self.measurements.classes.names[self.worst]
+        reason, gravest = self.reason(), self.gravest()
+        subject = "" if gravest is None else gravest.subject
+        if subject and subject == worst:
+            return "."
+        named = subject and class_in_words(subject) == subject  # a name keeps its capital
+        return f": {reason if named else reason[0].lower() + reason[1:]}"
+
+    def row(self) -> dict[str, Any]:
+        """Return the columns of `StudyVerdict.frame` that measurements give."""
+        row: dict[str, Any] = dict.fromkeys(_COLUMNS, np.nan)
+        row |= {"title": self.title, "outcome": self.outcome, "reason": self.reason(), "worst_class": None}
+        if self.measurements is None:
+            return row
+        whole, losses, worst = self.measurements.overall, self.measurements.classes, self.worst
+        row |= {"top1": whole.after[0], "lost": len(self.lost), "collapsed": int(self.measurements.collapsed.sum())}
+        row |= {"change_pp": 0 - whole.loss[0], "change_low_pp": -whole.high[0], "change_high_pp": -whole.low[0]}
+        row["changed_share"] = self.measurements.flips.value
+        if worst is not None:
+            row |= {"worst_class": losses.names[worst]}
+            row |= {"worst_before": losses.before[worst], "worst_after": losses.after[worst]}
+            row |= {"worst_change_pp": 0 - losses.loss[worst]}
+            row |= {"worst_low_pp": -losses.high[worst], "worst_high_pp": -losses.low[worst]}
+        return row
+
+    def gravity(self) -> tuple[bool, float, float]:
+        """Return what sorts variants: by their worst class, collapsed ones last, then its loss, then that overall."""
+        if self.measurements is None or self.worst is None:
+            return False, -np.inf, -np.inf
+        losses, overall = self.measurements.classes.loss, self.measurements.overall.loss
+        return bool(self.measurements.collapsed[self.worst]), float(losses[self.worst]), float(overall[0])
+
+    def worst_in_words(self) -> str:
+        """Return the worst class and its recalls, and whether chance may explain them."""
+        if self.measurements is None or self.worst is None:
+            return "no class has test images"
+        losses, worst = self.measurements.classes, self.worst
+        before, after = 100 * losses.before[worst], 100 * losses.after[worst]
+        moves = "falls" if losses.loss[worst] > 0 else "rises" if losses.loss[worst] < 0 else "stays"
+        recalls = f"from {before:.1f} to {after:.1f} %" if losses.loss[worst] else f"at {before:.1f} %"
+        return f"recall of {class_in_words(losses.names[worst])} {moves} {recalls}, {self._certainty()}"
+
+    def _certainty(self) -> str:
+        assert self.measurements is not None
+        assert self.worst is not None
+        losses, worst = self.measurements.classes, self.worst
+        failed = self.verdict is not None and any(
+            check.outcome == FAIL and check.subject == losses.names[worst] for check in self.verdict.checks
+        )
+        if losses.names[worst] in self.lost or failed:
+            return "more than chance explains"
+        if self.measurements.collapsed[worst]:
+            return f"a collapse{self.blindness(worst)}"
+        if losses.low[worst] > -MARGIN_PP and losses.high[worst] < MARGIN_PP:
+            return f"a change of less than {MARGIN_PP:g} points"
+        few = "models" if losses.of_members[worst] > losses.of_images[worst] else "images"
+        return f"but there are too few {few} to tell that from chance"
+
+    def blindness(self, row: int) -> str:
+        """Return how many models almost never find a class, as the end of a sentence; empty of a single model."""
+        assert self.measurements is not None
+        blind, count = int(self.measurements.blind_members[row]), self.measurements.members[1]
+        return f"; {blind} of {count} models almost never find it" if blind and count > 1 else ""
+
+    def alerts(self) -> list[str]:
+        """Return a sentence on each collapsed class, and one on those beyond the first `NAMED`."""
+        if self.measurements is None:
+            return []
+        losses = self.measurements.classes
+        collapsed = np.flatnonzero(self.measurements.collapsed)
+        collapsed = collapsed[np.argsort(-losses.loss[collapsed], kind="stable")]
+        alerts = []
+        for row in collapsed[:NAMED]:
+            fell = f"recall of {class_in_words(losses.names[row])} collapsed from {100 * losses.before[row]:.1f} to"
+            alerts.append(f"{self.title}: {fell} {100 * losses.after[row]:.1f} %{self.blindness(row)}.")
+        more = [losses.names[row] for row in collapsed[NAMED:]]
+        if more:
+            verb = "class" if len(more) == 1 else "classes"
+            alerts.append(f"{self.title}: the recall of {len(more)} more {verb} collapsed: {listed(more)}.")
+        return alerts
+
+
+def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame) -> str:
+    """Return the verdict, then the worst class of all variants."""
+    gravest = max(variants, key=_Variant.gravity)
+    if best is None:
+        return f"{_none_passes(variants)} {_of_the_worst(gravest, len(variants) > 1)}".rstrip()
+    chosen, ratio = variants[best], table["size_ratio"][best]
+    whole = chosen.measurements.overall if chosen.measurements else None
+    size = f", at {100 * ratio:.3g} % of the size" if ratio == ratio else ""
+    passes = "passes" if table["outcome"].eq(PASS).sum() == 1 else "is the smallest that passes"
+    points = 0.0 if whole is None else round(0 - whole.loss[0], 1)
+    change = f": accuracy changes by {f'{points:+.1f}' if points else '0.0'} points"
+    first = f"{chosen.title} {passes}{size}{change}; {chosen.worst_in_words()}."
+    others = [variant for variant in variants if variant is not chosen and variant.outcome == FAIL]
+    if not others:
+        return first
+    return f"{first} {_of_the_worst(max(others, key=_Variant.gravity), True)}"
+
+
+def _none_passes(variants: list[_Variant]) -> str:
+    failed = sum(variant.outcome == FAIL for variant in variants)
+    undecided = len(variants) - failed
+    if len(variants) == 1:
+        return f"{variants[0].title} {'fails' if failed else 'cannot be judged'}{variants[0].other_cause()}"
+    parts = [f"{failed} fail{'s' * (failed == 1)}"] * bool(failed)
+    parts += [f"{undecided} cannot be judged"] * bool(undecided)
+    return f"No variant passes: {', '.join(parts)}."
+
+
+def _of_the_worst(variant: _Variant, named: bool) -> str:
+    if variant.worst is None:
+        return ""
+    words = variant.worst_in_words()
+    return f"Under {variant.title}, {words}." if named else f"{words[0].upper()}{words[1:]}."

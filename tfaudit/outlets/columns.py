@@ -1,0 +1,601 @@
+"""The catalogue of columns: heading, unit, format and help of every column that reports, terminal and viewer show."""
+
+import dataclasses
+import functools
+import math
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.factors.design import term_title
+from tfaudit.audits.ties import count_text
+from tfaudit.datasets.corruptions.registry import corruption_title
+
+LEAST_P = 0.0001
+"""Below it a p-value is not told exactly: it is never 0."""
+
+FIRST, ANSWERS = 8, ("verdict", "chosen")
+"""How many columns of a grid come first, and which of them always do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """How a column of a frame is shown.
+
+    Attributes:
+        heading: without the unit.
+        form: format specification of numbers; integers without one have thousands separators.
+        unit: "%" of shares, "pp" of percentage points, "bytes", ...; empty for numbers without one and for text.
+        scale: factor from the frame's values to the unit.
+        help: what the column means, in a few words.
+        words: returns the text of a name in the column; None where names stand as they are.
+    """
+
+    heading: str
+    form: str = ""
+    unit: str = ""
+    scale: float = 1
+    help: str = ""
+    words: Callable[[str], str] | None = None
+
+    @property
+    def is_p(self) -> bool:
+        """Whether the column holds p-values."""
+        return re.search(r"\bp\b", self.heading) is not None and not self.unit and self.form == ".2g"
+
+    @property
+    def title(self) -> str:
+        """Heading with its unit.
+
+        Example:
+            >>> column("recall_before").title
+            'recall before, %'
+        """
+        return f"{self.heading}, {self.unit}" if self.unit else self.heading
+
+    @property
+    def grid_heading(self) -> str:
+        """Heading in a data grid, whose cells show percent and bytes with their unit."""
+        return self.heading if self.unit == "%" or self.grid_format == "bytes" else self.title
+
+    @property
+    def grid_format(self) -> str | None:
+        """Format of numbers in their unit as Streamlit's `NumberColumn` takes it; None is its default.
+
+        Example:
+            >>> column("recall_before").grid_format, column("difference_pp").grid_format
+            ('%.1f %%', '%+.2f')
+        """
+        if self.unit == "bytes":
+            return "bytes"
+        percent = " %%" if self.unit == "%" else ""
+        return f"%{self.form}{percent}" if self.form and "," not in self.form else None
+
+    def text(self, value: object) -> str:
+        """Return the text of a cell: a dash for an unknown value, a true minus sign, "yes" or "no" for a truth value.
+
+        Example:
+            >>> column("difference_pp").text(-5.125), column("p").text(float("nan"))
+            ('−5.12', '–')
+        """
+        if pd.isna(value):  # type: ignore[call-overload]
+            return "–"
+        if isinstance(value, (bool, np.bool_)):
+            return "yes" if value else "no"
+        if isinstance(value, (int, np.integer)) and self.scale == 1 and not self.is_p:
+            return f"{value:,}".replace("-", "−")
+        if isinstance(value, str) and self.words:
+            return self.words(value)
+        if isinstance(value, float) and not self.form and self.scale == 1:
+            return count_text(value).replace("-", "−")
+        if isinstance(value, str) or not self.form:
+            return str(value)
+        number: float = self.scale * value  # type: ignore[operator]
+        if self.is_p and 0 <= number < LEAST_P:
+            return "< .0001"
+        text = format(number, self.form)
+        if "e" in text:  # 1,100 rather than 1.1e+03, and 0.000012 rather than 1.2e-05
+            sign, digits = "+" * self.form.startswith("+"), ",.0f" if abs(number) >= 1 else f".{_decimals(text)}f"
+            text = format(number, sign + digits)
+        return text.replace("-", "−")
+
+
+def _decimals(text: str) -> int:
+    """Return the number of decimals that show the digits of a number below 1 with an exponent.
+
+    Example:
+        >>> _decimals("1.2e-05")
+        6
+    """
+    digits, exponent = text.lstrip("+-").split("e-")
+    return int(exponent) + len(digits.replace(".", "")) - 1
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as a sentence has it after "p"; it is never 0.
+
+    Example:
+        >>> p_text(0.0571).replace("\u00a0", " "), p_text(0).replace("\u00a0", " ")
+        ('= 0.057', '< .0001')
+    """
+    text = P.text(p)
+    return text.replace(" ", "\u00a0") if text.startswith("<") else f"=\u00a0{text}"
+
+
+def first_columns(names: Sequence[str]) -> list[str]:
+    """Return the columns that a grid shows before a reader asks for all: at most eight, the verdict among them.
+
+    Example:
+        >>> first_columns([*"abcdefghi", "verdict", "j"])
+        ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'verdict']
+    """
+    answers = [name for name in names[FIRST:] if name in ANSWERS]
+    return [*names[: FIRST - len(answers)], *answers]
+
+
+@dataclasses.dataclass(frozen=True)
+class TextColumn:
+    """A column as text.
+
+    Attributes:
+        heading: with its unit.
+        help: what the heading means; may be empty.
+        cells: one per row.
+        numeric: whether the cells are numbers.
+    """
+
+    heading: str
+    help: str
+    cells: tuple[str, ...]
+    numeric: bool = True
+
+
+def column(name: Hashable, table: str = "") -> Column:
+    """Return how a column is shown; one that the catalogue lacks has its own name as heading.
+
+    Args:
+        name: of the column in its frame.
+        table: prefix of the entries of `COLUMNS` that come first, such as "slopes".
+
+    Example:
+        >>> column("low", "slopes").help
+        'Lower end of the confidence interval of the mean slope; a family of intervals holds together'
+        >>> column("mean_rank").heading
+        'mean rank'
+    """
+    fallback = Column(str(name).replace("_", " "), ".4g")
+    return COLUMNS.get(f"{table}.{name}", COLUMNS.get(str(name), fallback))
+
+
+def text_columns(
+    frame: pd.DataFrame, names: Sequence[str] = (), table: str = "", headings: Mapping[str, str] | None = None
+) -> tuple[TextColumn, ...]:
+    """Return columns of a frame as text.
+
+    Args:
+        frame: its rows are the rows of the table.
+        names: which columns, in this order; all by default.
+        table: as in `column`.
+        headings: by name, where the heading depends on the data, such as a column of groups.
+
+    Example:
+        >>> recall, = text_columns(pd.DataFrame({"recall_before": [0.5]}), ["recall_before"])
+        >>> recall.heading, recall.cells
+        ('recall before, %', ('50.0',))
+    """
+    shown = []
+    for name in names or map(str, frame):
+        entry = column(name, table)
+        if entry.unit == "bytes":
+            entry = in_round_unit(entry, frame[name].max())
+        numeric = pd.api.types.is_numeric_dtype(frame[name]) and not pd.api.types.is_bool_dtype(frame[name])
+        heading = (headings or {}).get(name, entry.title)
+        shown.append(TextColumn(heading, entry.help, tuple(map(entry.text, frame[name])), numeric))
+    return tuple(shown)
+
+
+def in_round_unit(entry: Column, largest: float) -> Column:
+    """Return a column of bytes in the unit in which the largest value is below a thousand."""
+    power = 0 if pd.isna(largest) or largest < 1 else min(int(math.log10(largest)) // 3, 3)
+    return dataclasses.replace(entry, unit=("B", "kB", "MB", "GB")[power], scale=1000.0**-power)
+
+
+def _share(heading: str, help: str = "", form: str = ".1f") -> Column:
+    return Column(heading, form, "%", 100, help)
+
+
+def _points(heading: str, help: str = "Percentage points", form: str = "+.2f") -> Column:
+    return Column(heading, form, "pp", help=help)
+
+
+def _number(heading: str, form: str, help: str = "") -> Column:
+    return Column(heading, form, help=help)
+
+
+def _text(heading: str, help: str = "") -> Column:
+    return Column(heading, help=help)
+
+
+def _interval(low: str, high: str, of: str, form: str = "+.2f", unit: str = "", scale: float = 1) -> dict[str, Column]:
+    """Return the columns of the ends of an interval."""
+    ends = ((low, "from", "Lower"), (high, "to", "Upper"))
+    return {name: Column(heading, form, unit, scale, f"{end} end of the {of}") for name, heading, end in ends}
+
+
+def _pair(before: str, after: str, entry: Column) -> dict[str, Column]:
+    """Return a column before compression and the same after it, whose heading is "after"."""
+    return {before: entry, after: dataclasses.replace(entry, heading="after")}
+
+
+_count = functools.partial(_number, form=",.0f")
+_p = functools.partial(_number, form=".2g")
+P = _p("p")
+"""A p-value."""
+
+_HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
+
+
+def _change(name: str, heading: str, help: str) -> dict[str, Column]:
+    """Return the columns of a change, its interval and its p-values, all of one prefix."""
+    interval = f"confidence interval of the {heading}" if heading == "centred change" else "confidence interval"
+    return {
+        f"{name}_pp": _points(heading, help),
+        **_interval(f"{name}_low_pp", f"{name}_high_pp", f"{interval} over images and members"),
+        f"{name}_p": _p("p", help="Of no such change, uncorrected"),
+        f"{name}_p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
+        f"{name}_p_bh": _p("p, BH", help=f"p after {_BH}"),
+    }
+
+
+COLUMNS: Mapping[str, Column] = {
+    # Columns whose heading is their name.
+    **{name: _text(name) for name in ("member", "class", "group", "individual", "attribute", "value")},
+    "corruption": Column("corruption", words=corruption_title),
+    **{name: _text(name) for name in ("test", "kind", "population", "chosen", "term", "rater")},
+    **{name: _count(name) for name in ("severity", "parameters", "observed", "individuals")},
+    **{name: _count(name) for name in ("answers", "raters", "votes")},
+    # What a row is about.
+    "title": _text("variant", "Variant of the model"),
+    "members": _count("members", help="Models of the variant"),
+    "condition": Column("condition", help="Corruption and severity", words=corruption_title),
+    "rank": _text("accuracy", "The true class counts as right among the first k predictions"),
+    "k": _count("k", help="The true class counts as right among the first k predictions"),
+    "examples": _count("images"),
+    "direction": _text(
+        "direction", "Whether the class or group changes for the worse or the better than average, corrected"
+    ),
+    # Size and cost.
+    "costs.bytes": Column("size", ",.4g", "bytes", help="Model file, mean over members"),
+    "costs.gzipped_bytes": Column("gzipped", ",.4g", "bytes", help="Gzipped model file, mean over members"),
+    "sparsity": _share("sparsity", "Zeros among the prunable weights"),
+    "bytes": Column("size", ".3g", "bytes", help="Model file, mean over members"),
+    "gzipped_bytes": Column("gzipped", ".3g", "bytes", help="Gzipped model file, mean over members"),
+    "zeros": _count("zeros", help="Zeros among the weights of kernels"),
+    "flops": Column("Mflops", ",.4g", scale=1e-6, help="Operations for one image, in millions"),
+    "effective_flops": Column("effective Mflops", ",.4g", scale=1e-6, help="Operations without those on zero weights"),
+    "latency_1_ms": Column("latency", ".3g", "ms", help="Median for one image, one thread, on this machine"),
+    "latency_1_ratio": _number("of dense", ".2f", "Median ratio to the dense model, measured alternately"),
+    "latency_32_ms": Column("latency of 32", ".3g", "ms", help="Median for 32 images, one thread, on this machine"),
+    "size": _share("size", "Gzipped model file, relative to the baseline's"),
+    "time": _share("latency", "Latency of one image, relative to the baseline's, on this machine"),
+    # Accuracy and recall.
+    "accuracy": _share("accuracy", "Mean top-1 accuracy over members", ".2f"),
+    **_pair("accuracy_before", "accuracy_after", _share("accuracy before", form=".2f")),
+    "top1": _share("top-1", "Mean accuracy", ".2f"),
+    "top1_change": _share("relative change", "Change of mean top-1 accuracy, relative to the baseline's", "+.2f"),
+    "top5": _share("top-5", "Mean accuracy of five guesses", ".2f"),
+    **_pair("recall_before", "recall_after", _share("recall before", "Mean over the members")),
+    "difference_pp": _points("change"),
+    **_interval("low_pp", "high_pp", "confidence interval of the change"),
+    "relative_change": _share("relative change", "Change as a share of the accuracy before", "+.2f"),
+    "p": _p("p"),
+    "p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
+    "p_bh": _p("p, BH", help=f"p after {_BH}"),
+    # The verdict on every variant.
+    "verdicts.outcome": _text("verdict", "Of the gate: pass, fail, or the data cannot judge"),
+    "verdicts.reason": _text("why"),
+    "verdicts.change_pp": _points("change", "Of mean top-1 accuracy, with its confidence interval, percentage points"),
+    "verdicts.worst_class": _text("worst class", "The class that lost most: mean recall before and after"),
+    "verdicts.changed_share": Column("changed", help="PIEs: images whose majority prediction changes"),
+    "verdicts.changed_predictions": Column("changed", help="Images whose prediction changes"),
+    "verdicts.size_ratio": Column("size", help="Gzipped model file, of the baseline's"),
+    "verdicts.top1": Column("top-1", help="Mean accuracy"),
+    # Remedies.
+    "remedies.title": _text("remedy", "The compressed variant that was trained with it"),
+    "remedies.measure": _text("measure", "In per cent of the images; of the first two more is better"),
+    "remedies.members": Column("pairs", help="Models of both that were made from one dense model"),
+    "remedies.control": _share("control", "Mean of the models trained without the remedy"),
+    "remedies.remedy": _share("with it", "Mean of the models trained with the remedy"),
+    "remedies.difference_pp": _points("difference", "With the remedy minus without it, percentage points"),
+    "remedies.p_holm": _p("p, Holm", help=f"p after {_HOLM} over all rows"),
+    "remedies.verdict": _text("verdict", "Of the remedy, after the correction"),
+    # Candidates of a search.
+    "candidates.title": _text("candidate", "Kind of the file, and what was pruned before"),
+    "candidates.outcome": _text("verdict", "Of the gate on the selection part"),
+    "candidates.bytes": Column("size", ",.4g", "bytes", help="Of the file"),
+    "candidates.size_ratio": _share("of the model", "Size as a share of the model's file"),
+    "candidates.top1": _share("top-1", "Accuracy", ".2f"),
+    "candidates.change_pp": _points("change", "Of accuracy"),
+    **_interval("candidates.change_low_pp", "candidates.change_high_pp", "confidence interval over images"),
+    "candidates.worst_class": _text("worst class", "The class that loses most"),
+    **_pair("candidates.worst_before", "candidates.worst_after", _share("its recall before")),
+    "candidates.reason": _text("why"),
+    # The table of a study, [F] table 2.
+    "significant": _count("signif.", help="Classes with p ≤ alpha, uncorrected as in [F]"),
+    "expected_by_chance": _number("chance", ".2g", "Mean number when members are reassigned at random"),
+    "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
+    "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
+    "harmed": _count("of these worse", help="Uncorrected: classes that lose more than the model as a whole"),
+    "favoured": _count("of these better", help="Uncorrected: classes that lose less than the model as a whole"),
+    "changed_predictions": _number("changed", ",.0f", "Predictions that differ between two models, mean over members"),
+    "pies": _count("PIEs", help="Images whose prediction changes, of populations the majority prediction"),
+    "pies_undecided": _count("undecided", help="Images whose majority predictions tie, so that they may have changed"),
+    "tied": _number("ties", ",.0f", "Predictions in which classes share the best score exactly, mean over members"),
+    "argmax_top1": _share("top-1 by argmax", "Mean accuracy where ties go to the class of the lowest number", ".2f"),
+    "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
+    "pies_p": _p("p of PIEs", help="Probability of as many PIEs by chance; permutation test over members"),
+    # Classes under compression: what they lost, and whether that is more than the average.
+    "lowest_recall": _share("lowest", "Recall of the compressed member that knows the class least"),
+    "collapsed": _text("collapsed", "Recall is halved in the mean, or near 0 in a member"),
+    **_change("change", "change", "Recall or accuracy after minus before, percentage points"),
+    "verdict": _text("verdict", "Whether recall or accuracy was lost or gained, corrected for the number of rows"),
+    **_change("relative", "against average", "Change of recall minus the change of accuracy, percentage points"),
+    "relative_verdict": _text("against average", "Whether the class or group loses more than all images do"),
+    **_change(
+        "published", "centred change", "Change of recall minus accuracy as published, [F] 2.2, percentage points"
+    ),
+    **_interval("published_low_pp", "published_high_pp", "published interval, which takes the images as fixed"),
+    **{f"published_{name}": _number(name, ".3g", "Welch's test as published, [F] 2.2") for name in ("t", "df")},
+    "published_direction": _text("direction", "Worse or better than average by the published test, [F] 2.2"),
+    # One model against one, and what training again changes.
+    "changed": _count("changed", help="Images for which the two models predict different classes"),
+    "pairs.title": _text("model"),
+    "pairs.pies": _count("changed", help="Images whose prediction changes"),
+    "pairs.accuracy_before": _share("top-1 before", form=".2f"),
+    **_pair("pairs.recall_before", "pairs.recall_after", _share("recall before")),
+    "pairs.change_p": _p("p", help="McNemar's exact test"),
+    "p_mid": _p("mid-p", help="McNemar's mid-p, less conservative than the exact test"),
+    "pairs.expected_by_chance": _number("chance", ".2g", "Classes with p ≤ alpha where only chance changes images"),
+    **dict.fromkeys(
+        ("negative_flips", "lost"), _count("newly wrong", help="Negative flips: right before, wrong after")
+    ),
+    **dict.fromkeys(
+        ("positive_flips", "won"), _count("newly correct", help="Positive flips: wrong before, right after")
+    ),
+    "wrong_to_other_wrong": _count("other wrong", help="Wrong before, wrong in another way after"),
+    "btc": _share("BTC", "Backward trust compatibility: share of the right predictions that stay right"),
+    "bec": _share("BEC", "Backward error compatibility: share of the wrong predictions that stay wrong"),
+    "agreement": _share("same", "Images with the same prediction before and after"),
+    "kappa": _number("kappa", ".3f", "Cohen's kappa: agreement beyond chance"),
+    "example": _text("image"),
+    "label": _text("true class"),
+    **_pair("before", "after", _text("before")),
+    **_pair("probability_before", "probability_after", _share("probability before", "Of the model's own prediction")),
+    # Expected by chance.
+    "count": _text("count of"),
+    "chance.verdict": _text("verdict", "More than expected by chance, cannot tell, or consistent with chance"),
+    "expected": _number("by chance", ",.1f", "Mean count expected by chance"),
+    **_interval("chance.low", "chance.high", "central 95 % expected by chance", ",.0f"),
+    "chance.p": _p("p", help="Probability of a count at least as large by chance"),
+    "permutations": _count("assignments", help="Reassignments of the members to two groups"),
+    "chance.kind": _text("drawn", "All possible assignments, or random ones"),
+    # Exemplars.
+    "baseline_mode": _text("before", "Majority prediction of the baseline"),
+    "compressed_mode": _text("after", "Majority prediction of the compressed population"),
+    "baseline_share": _share("votes before", "Share of the members that make the majority prediction"),
+    "compressed_share": _share("after", "Share of the members that make the majority prediction"),
+    "decisiveness": _share(
+        "decisiveness", "Probability that a member of each side makes its side's majority prediction"
+    ),
+    "baseline_entropy": Column("entropy before", ".2f", "bits", help="Entropy of the votes"),
+    "compressed_entropy": Column("after", ".2f", "bits", help="Entropy of the votes"),
+    "share": _share("of all", "Share of all images"),
+    "baseline_mode_right": _count("right before", help="PIEs whose majority prediction is right before compression"),
+    "compressed_mode_right": _count("right after", help="PIEs whose majority prediction is right after compression"),
+    "difficulty.accuracy": _share("accuracy"),
+    **_interval("difficulty.low", "difficulty.high", "95 % confidence interval over the members", ".1f", "%", 100),
+    # Negative flips, and calibration.
+    "negative_share": _share("newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"),
+    **_interval("negative_low", "negative_high", "confidence interval over images and members", ".2f", "%", 100),
+    "positive_share": _share("newly correct", "Images wrong before and right after, mean over pairs of models", ".2f"),
+    "retrained_share": _share("two dense", "Images that one baseline model has right and another wrong", ".2f"),
+    "negative_flips.excess_pp": _points("excess", "Lost images minus those between two baseline models"),
+    "negative_flips.excess_p_holm": _p("p of excess, Holm", help=f"p of no excess after {_HOLM} over the classes"),
+    "negative_flips.relative_pp": _points("against average", "Rate of the class minus that of all, percentage points"),
+    "negative_flips.verdict": _text("against average", "Whether the class loses images more often than all do"),
+    "calibration.measure": _text("measure", "Means over images and members"),
+    **_pair("calibration.before", "calibration.after", _number("before", ".5f")),
+    "calibration.change": _number("change", "+.5f"),
+    **_interval("change_low", "change_high", "confidence interval over images and members", "+.5f"),
+    "calibration.verdict": _text("verdict", "Whether the measure or the overconfidence rises, corrected for the rows"),
+    **_pair("confidence_before", "confidence_after", _share("confidence before", "Probability of the predicted class")),
+    **_pair(
+        "overconfidence_before_pp",
+        "overconfidence_after_pp",
+        _points("overconfidence before", "Confidence minus accuracy, percentage points"),
+    ),
+    # All variants side by side.
+    "accuracies.rank": _text("accuracy", "The true class counts as right among the first k predictions"),
+    "mean": _share("mean", "Over the members", ".2f"),
+    "sd": Column("sd", ".2f", "pp", 100, "Standard deviation over the members"),
+    "least": _share("lowest", "Over the members", ".2f"),
+    "median": _share("median", "Over the members", ".2f"),
+    "most": _share("highest", "Over the members", ".2f"),
+    "tested": _count("classes", help="Classes with test images"),
+    "uncorrected": _count("p ≤ alpha", help="Classes, uncorrected"),
+    "expected_false": _number(
+        "by chance", ".2g", "Alpha times the classes: what chance alone gives at most on average"
+    ),
+    "holm_own": _count("Holm, own", help=f"Classes after {_HOLM} over the classes of the variant"),
+    "holm_all": _count("Holm, all", help=f"Classes after {_HOLM} over the classes of all variants"),
+    "bh_all": _count("BH, all", help=f"Classes after {_BH} over the classes of all variants"),
+    "lost_all": _count("lost", help=f"Classes that lost recall, after {_HOLM} over all variants"),
+    "gained_all": _count("gained", help=f"Classes that gained recall, after {_HOLM} over all variants"),
+    "p_holm_own": _p("p, Holm, own", help=f"p after {_HOLM} over the classes of the variant"),
+    "p_holm_all": _p("p, Holm, all", help=f"p after {_HOLM} over the classes of all variants"),
+    "p_bh_all": _p("p, BH, all", help=f"p after {_BH} over the classes of all variants"),
+    "train_examples": _count("training images"),
+    "train_share": _share("of all", "Share of all training images", ".2f"),
+    "method": _text("method"),
+    "class_recalls.level": _share("sparsity", form=".4g"),
+    "class_recalls.recall": _share("recall", "Mean over the members"),
+    **{
+        f"top{k}_{group}": _share(f"top-{k} {heading}", f"Accuracy on {meaning}", ".2f")
+        for k in (1, 5)
+        for group, heading, meaning in (
+            ("non_pies", "non-PIEs", "images whose modal label stays"),
+            ("pies", "PIEs", "images whose modal label changes"),
+            ("all", "all", "all images"),
+        )
+    },
+    # Recall distortion.
+    "mark": _text("mark", "< classes move closer together, > further apart, ? cannot tell"),
+    "alpha": _number("slope", ".3f", "Mean over the members"),
+    **_interval(
+        "slopes.low",
+        "slopes.high",
+        "confidence interval of the mean slope; a family of intervals holds together",
+        ".3f",
+    ),
+    "slope_between_dense": _number("two dense", ".3f", "Slope of one dense model on another"),
+    "corrected": _number("corrected", ".3f", "Slope without the attenuation by finite test images, mean over members"),
+    **_interval("corrected_low", "corrected_high", "confidence interval of the corrected slope", ".3f"),
+    "corrected_mark": _text("mark", "Of the corrected slope: against 1, or against two dense where trained apart"),
+    "corrected_between_dense": _number("two dense", ".3f", "Corrected slope of one dense model on another"),
+    "slopes.accuracy_before": _share("top-1 before", form=".2f"),
+    "variance_before": _number("variance before", ".5f", "Variance of recall over the classes, mean over members"),
+    "variance_after": _number("after", ".5f", "Variance of recall over the classes, mean over members"),
+    **_pair("rate_before", "rate_after", _share("recall before")),
+    "balance_before_pp": _points("balance before", "Recall minus accuracy, percentage points"),
+    "balance_after_pp": _points("after", "Recall minus accuracy, percentage points"),
+    **_pair("normalised_before", "normalised_after", _share("normalised before", "Balance as a share of the accuracy")),
+    "intensification": _number("intensification", ".2f", "Normalised after / before; unstable near 0 before"),
+    "study": _text("study"),
+    "dataset": _text("data set"),
+    "model": _text("model"),
+    "studies.level": _number("level", ".4g", "Sparsity, or pruning ratio"),
+    "studies.accuracy_before": _share("top-1 before", form=".2f"),
+    "alpha_se": _number("error", ".3f", "Standard error of the mean slope"),
+    "spread.measure": _text("of", "The slope of a model, or the mean of its ratios over the classes"),
+    **{
+        f"spread.{name}": _number(heading, ".3f", "Over the models")
+        for name, heading in {"mean": "mean", "sd": "sd", "least": "lowest", "most": "highest"}.items()
+    },
+    # Groups, individuals, attributes.
+    **_pair("individuals.accuracy_before", "individuals.accuracy_after", _share("accuracy before")),
+    "individuals.change_pp": _points("change", form="+.1f"),
+    "fits.slope": _number("slope", ".3f", "Slope of accuracy after on accuracy before"),
+    "intercept": _number("intercept", "+.3f"),
+    "r": _number("r", ".3f", "Correlation"),
+    "name": _text("attribute"),
+    # Gaps and intersections.
+    "grouping": _text("grouping", "Classes, a column of groups, or two of these crossed"),
+    "groups": _count("groups", help="Groups of 10 images or more"),
+    "worst_group": _text("worst group", "The group of the lowest accuracy after compression"),
+    **_pair("worst_before", "worst_after", _share("worst before", "Lowest accuracy of a group", ".2f")),
+    **_interval("worst_after_low", "worst_after_high", "interval, for all groups at once", ".2f", "%", 100),
+    **_pair("gap_before_pp", "gap_after_pp", Column("gap before", ".2f", "pp", help="Best minus worst accuracy")),
+    "gap_change_pp": _points("change of gap", "Gap after minus gap before, percentage points"),
+    **_interval("gap_change_low_pp", "gap_change_high_pp", "confidence interval over images and members"),
+    "gap_change_p_holm": _p("p, Holm", help=f"p of no change of the gap after {_HOLM} over the groupings"),
+    "intersections.verdict": _text("verdict", "Corrected for the number of rows"),
+    "share_pie": _share("of PIEs", "Share of the PIEs that have the attribute"),
+    "share_non_pie": _share("of others", "Share of the other images that have the attribute"),
+    "ratio": _number("ratio", ".2f", "Above 1: PIEs have it more often"),
+    # Properties of images.
+    "measure": _text("accuracy", "Accuracy before, after, or its change"),
+    "units": _count("points", help="Images or individuals that the line is fitted to"),
+    "slope": _number("slope", "+.4g", "Accuracy, a share, per unit of the property"),
+    **_interval("slope_low", "slope_high", "confidence interval of the slope", "+.4g"),
+    "trends.p": _p("p", help="Of slope 0"),
+    "curvature": _number("curvature", "+.4g", "Coefficient of the squared property, beside the property"),
+    **_interval("curvature_low", "curvature_high", "confidence interval of the curvature", "+.4g"),
+    "curvature_p": _p("p of curvature", help="Of curvature 0"),
+    # Robustness.
+    "robustness.accuracy_before": _share("before", "Accuracy under corruption", ".2f"),
+    "robustness.accuracy_after": _share("after", "Accuracy under corruption", ".2f"),
+    "clean_change_pp": _points("clean", "Change on clean images, percentage points"),
+    "excess_pp": _points("excess", "Change under corruption minus the change on clean images, percentage points"),
+    **_interval("excess_low_pp", "excess_high_pp", "confidence interval of the excess"),
+    "excess_p": _p("p of excess"),
+    "excess_p_holm": _p("p of excess, Holm", help=f"p of no excess after {_HOLM} over the corruptions"),
+    "mce": _share("mCE", "Mean corruption error; the baseline's is 100 %"),
+    **_interval("mce_low", "mce_high", "confidence interval of mCE", ".1f", scale=100),
+    "relative_mce": _share("relative mCE", "Mean corruption error of the loss from clean to corrupted images"),
+    "corruptions.change_p_holm": _p("p, Holm", help=f"p after {_HOLM} over the corruptions"),
+    "corruptions.published_p": _p("Welch's p", help="Over the members alone, the images taken as fixed"),
+    "cells.relative_pp": _points("against average", "Change minus the change of accuracy, percentage points"),
+    "clean_relative_pp": _points("clean", "The same on clean images, percentage points"),
+    "cells.change_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
+    "cells.relative_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
+    "flips": _count("flips", help="Images whose majority prediction differs between baseline and variant"),
+    "flips.pies": _count("PIEs", help="On clean images"),
+    "pie_share": _share("of all", "Share of PIEs among all images", ".2f"),
+    "flip_pie_share": _share("of flips", "Share of PIEs among the flips", ".2f"),
+    "flips.ratio": _number("ratio", ".2f", "Share among the flips over the share among all images"),
+    "pie_flip_share": _share("PIEs that flip"),
+    "flips.p": _p("p", help="Of no more PIEs among the flips than among the others"),
+    # Operating points.
+    "unfairness": Column("unfairness", ".1f", "pp", 100, "Largest minus smallest recall of a class, mean over members"),
+    "gzipped kB": Column("gzipped", ",.3g", "kB", help="Gzipped model file, mean over members"),
+    "gate": _text("gate", "Under the limits: passes, fails, or the data cannot judge; the baseline is not judged"),
+    "above_floor": _text("above the floor", "Whether the accuracy reaches the floor"),
+    "pareto": _text("Pareto set", "No other variant is as good in every objective and better in one"),
+    "pareto_share": _share(
+        "Pareto set in resamples", "Share of resamples of its models in which the variant is in the Pareto set", ".0f"
+    ),
+    "points.behind": _number(
+        "worth less by", ".2f", "How much less the variant is worth than the best, in points of worth"
+    ),
+    "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
+    # Factors.
+    "factors.term": Column(
+        "term", help="Of the formula; × joins terms whose effects depend on each other", words=term_title
+    ),
+    "estimate": _number("estimate", "+.4f"),
+    "se": _number("HAC error", ".4f", "Standard error, robust to heteroscedasticity and autocorrelation"),
+    "t": _number("t", "+.2f"),
+    "factors.p": _p("p", help="Two-sided"),
+    **_interval("low", "high", "confidence interval of the estimate", "+.4f"),
+    "fit": _text("fit"),
+    "rows": _count("rows", help="Classes of models"),
+    "r_squared": _number("R²", ".3f", "Share of the variance, or of the deviance, that is explained"),
+    "r_squared_adjusted": _number("adjusted", ".3f", "R² adjusted for the degrees of freedom"),
+    "f": _number("F", ",.4g", "Robust test that no term counts"),
+    "f_p": _p("p of F"),
+    **{name: _number(name.upper(), ",.6g", "Smaller fits better for its size") for name in ("aic", "bic")},
+    "log_likelihood": _number("log-likelihood", ",.6g"),
+    "omnibus": _number("Omnibus", ",.4g", "D'Agostino and Pearson's test of normal residuals"),
+    "omnibus_p": _p("p of Omnibus"),
+    "jarque_bera": _number("Jarque-Bera", ",.4g", "Test of normal residuals"),
+    "jarque_bera_p": _p("p of Jarque-Bera"),
+    "durbin_watson": _number("Durbin-Watson", ".2f", "2 without correlation between neighbouring rows"),
+    **{name: _number(name, ".3g", "Of the residuals") for name in ("skew", "kurtosis")},
+    "condition_number": _number("condition", ",.3g", "Condition number of the design"),
+    "cluster_se": _number("error by class", ".4f", "Standard error with the classes as clusters"),
+    "cluster_p": _p("p by class", help="Two-sided, with the classes as clusters"),
+    "cluster_p_one_tailed": _p("p by class, one-tailed", help="Of imbalance > 0, class entropy < 0"),
+    "p_one_tailed": _p("p, one-tailed", help="Of imbalance > 0, class entropy < 0"),
+    # Human rating.
+    "survey.share_pie": _share("of PIEs", "Images with the attribute, of the PIEs that raters agree on"),
+    "survey.share_non_pie": _share("of others", "Images with the attribute, of the other images that raters agree on"),
+    "survey.p": _p("p", help="Fisher's exact test"),
+    "survey.p_holm": _p("p, Holm", help=f"p after {_HOLM} over the questions"),
+    "survey.kappa": _number("kappa", ".2f", "Fleiss' kappa: agreement of the raters beyond chance"),
+    "survey.pies": _count("PIEs", help="PIEs with the attribute"),
+    "pies_judged": _count("of", help="PIEs that were judged"),
+    "non_pies": _count("others", help="Other images with the attribute"),
+    "non_pies_judged": _count("of others judged", help="Other images that were judged"),
+    "undecided": _count("undecided", help="Images whose raters are evenly divided"),
+    "last": _text("last answer"),
+    # Votes on one image or class.
+    "votes.name": _text("prediction"),
+    "votes.share": _share("of votes", form=".0f"),
+    "votes.probability": _share("probability", "Of their prediction, mean over the members that make it"),
+    **_pair("votes.before", "votes.after", _share("before", "Share of all predictions for images of the class")),
+    "votes.change_pp": _points("change"),
+    "attributes.difference_pp": _points("difference"),
+}
+"""By name of the column in its frame; "TABLE.NAME" comes before "NAME" where a table shows the same name otherwise."""

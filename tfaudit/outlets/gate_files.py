@@ -1,0 +1,75 @@
+"""Verdicts of a gate as files: JUnit XML for CI systems, and JSON."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS, Check
+from tfaudit.audits.gate.gate import Verdict
+
+FORMAT = 1  # version of the JSON format; a change that older readers would misread increments it
+
+_ELEMENTS = {FAIL: "failure", CANNOT_JUDGE: "error"}
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def json_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
+    """Return the verdicts as UTF-8 JSON, with null instead of NaN.
+
+    Keys: `format`, and `verdicts` with the `Verdict.summary` of each variant.
+
+    Args:
+        verdicts: by variant.
+
+    Example:
+        >>> json_verdicts({}).split()
+        [b'{', b'"format":', b'1,', b'"verdicts":', b'{}', b'}']
+    """
+    content = {"format": FORMAT, "verdicts": {key: verdict.summary() for key, verdict in verdicts.items()}}
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode()
+
+
+def junit_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
+    """Return one test suite per variant and one test case per check, as Jenkins and GitLab read them.
+
+    A failed check contains a `failure`, a check that cannot be judged an `error`, because CI systems show `skipped`
+    as passed. Characters that XML 1.0 forbids are dropped.
+
+    Args:
+        verdicts: by variant.
+
+    Example:
+        >>> junit_verdicts({}).decode().splitlines()[1]
+        '<testsuites name="tfaudit gate" tests="0" failures="0" errors="0" />'
+    """
+    checks = [check for verdict in verdicts.values() for check in verdict.checks]
+    root = ET.Element("testsuites", {"name": "tfaudit gate", **_counts(checks)})
+    root.extend(_suite(key, verdict) for key, verdict in verdicts.items())
+    ET.indent(root)
+    return ET.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _suite(key: str, verdict: Verdict) -> ET.Element:
+    suite = ET.Element("testsuite", {"name": _xml(key), **_counts(verdict.checks), "skipped": "0", "time": "0"})
+    for check in verdict.checks:
+        case = ET.SubElement(suite, "testcase", classname=f"tfaudit.gate.{_xml(key)}", name=check.name, time="0")
+        sentence = _xml(check.sentence)
+        if check.outcome == PASS:
+            ET.SubElement(case, "system-out").text = sentence
+        else:
+            kind = _ELEMENTS[check.outcome]
+            ET.SubElement(case, kind, message=sentence, type=check.outcome).text = sentence
+    if verdict.notes:
+        ET.SubElement(suite, "system-out").text = _xml("\n".join(verdict.notes))
+    return suite
+
+
+def _counts(checks: Sequence[Check]) -> dict[str, str]:
+    outcomes = [check.outcome for check in checks]
+    counts = {"tests": len(outcomes), "failures": outcomes.count(FAIL), "errors": outcomes.count(CANNOT_JUDGE)}
+    return {name: str(count) for name, count in counts.items()}
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("", text)

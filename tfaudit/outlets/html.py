@@ -1,0 +1,190 @@
+"""`report.html`: one self-contained file that loads nothing from a network."""
+
+import base64
+import dataclasses
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+
+import jinja2
+from altair.utils import schemapi
+from markupsafe import Markup
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.classes.classes import GAINED, LOST
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.summary.summary import Summary
+from tfaudit.charts.renderer import DrawingError
+from tfaudit.charts.rendering import can_draw, inline_svg
+from tfaudit.charts.style import Drawing, css_variables
+from tfaudit.datasets.corruptions.registry import corruption_title
+from tfaudit.errors import InputError
+from tfaudit.outlets.chart_files import study_charts
+from tfaudit.outlets.exemplar_cards import Card, by_decisiveness, cards
+from tfaudit.outlets.headlines import headlines
+from tfaudit.outlets.references import cited
+from tfaudit.outlets.sections.order import study_sections
+from tfaudit.outlets.sections.section import ReportTable, Section
+from tfaudit.outlets.summary_table import html_table
+from tfaudit.outlets.verdict_table import verdict_html
+
+CLASS_LIMIT = 100  # classes in the table of a variant; a study with more shows at most this many that changed
+GALLERY = 24  # cards of a variant
+
+CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "verdict")
+RELATIVE = ("relative_pp", "relative_low_pp", "relative_high_pp", "relative_verdict")
+CLASS_COLUMNS = ("class", "examples", "recall_before", "recall_after", "lowest_recall", *CHANGE, *RELATIVE)
+PUBLISHED = ("class", "published_pp", "published_t", "published_p", "published_p_holm", "published_direction")
+
+_LOADER = jinja2.PackageLoader("tfaudit.outlets", "")
+PAGES = jinja2.Environment(
+    loader=_LOADER, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+"""The templates; they escape every value that is not `Markup`."""
+PAGES.filters["corruption_title"] = corruption_title
+
+COLOURS = (
+    f":root {{ {css_variables('light')} }}\n"
+    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {css_variables('dark')} }} }}\n"
+)
+"""Colours of both themes as CSS."""
+
+_SCRIPT = (files("tfaudit.outlets") / "sort.js").read_text()
+_SCRIPT_HASH = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
+"""By which the page's policy knows its only script."""
+
+FULL, HALF = 860, 460
+"""Pixels of a chart that has the width of the page to itself, and of one of two side by side."""
+
+_ALWAYS_CITED = "[F] [W] [H] [BH]"
+
+_DESCRIPTIONS = {
+    "accuracy": "One line per variant: a dot for the top-1 accuracy of every member, a bar at the mean.",
+    "difficulty": "Accuracy on PIEs, on the other images and on all, for baseline and compressed models.",
+    "class": "Classes by change of recall, with intervals; the table of classes has the same figures.",
+}
+"""Alternative text of the charts of the main table, by the first word of their names."""
+
+
+def write_report(study_audit: StudyAudit, out: str | Path | None = None, *, limits: Limits = DEFAULT_LIMITS) -> Path:
+    """Write the report of a study and return its path.
+
+    Args:
+        study_audit: of the study.
+        out: the file; by default `report.html` in the study's directory.
+        limits: of the gate, which the verdict is about.
+
+    Raises:
+        InputError: damaged files, or a path that cannot be written.
+    """
+    store = study_audit.data.store
+    with schemapi.debug_mode(False):  # Altair would check every part of every chart; tests do
+        page = _page(study_audit, limits)
+    path = store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
+    try:
+        store.write(str(path), page.encode())
+    except OSError as problem:
+        got = f"{path}, which cannot be written ({problem.strerror})"
+        raise InputError("out", got, "a path that can be written") from None
+    return path
+
+
+def _page(study_audit: StudyAudit, limits: Limits) -> str:
+    store, split, audit = study_audit.data.store, study_audit.data.split, study_audit.summary
+    examples = store.examples(split, images=False, groups=False)
+    sections, charts = drawable_sections(study_sections(study_audit, limits)), study_charts(audit)
+    drawable = can_draw()
+    verdict = study_audit.verdict(limits) if audit.exemplars else None
+    several = bool(audit.table["members"].max() > 1)
+    links = {key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars}
+    styles = ["report.css", "verdict.css", *["strip.css"] * any(section.strip for section in sections)]
+    return PAGES.get_template("report.html.j2").render(
+        study=store.study,
+        examples_are=study_audit.data.examples_are,
+        split=split,
+        examples=len(examples),
+        class_count=len(examples.attrs["class_names"]),
+        style=Markup(COLOURS + "".join((files("tfaudit.outlets") / style).read_text() for style in styles)),
+        versions=json.loads((store.directory / "study.json").read_text()).get("versions", {}),
+        audit=audit,
+        several=several,
+        drawable=drawable,
+        verdict=verdict,
+        verdicts=verdict and verdict_html(verdict, links, several=several),
+        limits=limits.in_words(),
+        table=html_table(audit),
+        headlines=headlines(audit, study_audit.model_pairs),
+        script=Markup(_SCRIPT),
+        script_hash=_SCRIPT_HASH,
+        charts={
+            name: _drawn(chart, _DESCRIPTIONS[name.split("-")[0]], _width(name)) if drawable else ""
+            for name, chart in charts.items()
+        },
+        sections=sections,
+        sources=cited([_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]),
+        drawings=drawings(sections),
+        class_tables={key: _class_tables(audit, key) for key in audit.impacts},
+        galleries=_galleries(study_audit),
+    )
+
+
+def drawable_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
+    """Return the sections; without figures where charts cannot be drawn."""
+    if can_draw():
+        return tuple(sections)
+    return tuple(dataclasses.replace(section, figures=()) for section in sections)
+
+
+def drawings(sections: Iterable[Section]) -> dict[str, Markup]:
+    """Return the figures of sections by name, as inline SVG."""
+    return {
+        figure.name: _drawn(figure.chart, figure.description, FULL if section.fills_page(figure) else HALF)
+        for section in sections
+        for figure in section.figures
+    }
+
+
+def _width(name: str) -> int:
+    """Return the width of a chart of the main table; those of classes stand side by side."""
+    return HALF if name.startswith("class-impact") else FULL
+
+
+def _drawn(chart: Drawing, description: str, width: int) -> Markup:
+    try:
+        return Markup(inline_svg(chart, description, width=width))
+    except DrawingError as problem:
+        return Markup('<p class="limits">This chart is left out: {}.</p>').format(problem)
+
+
+def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
+    """Return the most decisive exemplars of every variant, an unchanged image beside each; reads each image once."""
+    data = study_audit.data
+    exemplars = study_audit.summary.exemplars
+    shown = {key: by_decisiveness(result.frame()).head(GALLERY) for key, result in exemplars.items()}
+    beside = {key: exemplars[key].unchanged_beside(rows["index"].to_numpy()) for key, rows in shown.items()}
+    positions = sorted({*itertools.chain(*(rows["index"] for rows in shown.values()), *beside.values())} - {-1})
+    images = dict(zip(positions, data.store.images(data.split, positions), strict=True))
+    return {
+        key: cards(rows, map(images.__getitem__, rows["index"]), map(images.get, beside[key]))
+        for key, rows in shown.items()
+    }
+
+
+def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
+    """Return the classes by change of recall, and the published test; of many classes those with a claim."""
+    frame, classes = audit.impacts[key].frame().dropna(subset=["change_pp"]), len(audit.impacts[key].class_names)
+    title = "Table of classes"
+    if classes > CLASS_LIMIT:
+        claimed = frame["verdict"].isin([LOST, GAINED]) | frame["collapsed"]
+        frame = frame[claimed].sort_values("change_p", kind="stable").head(CLASS_LIMIT)
+        title = f"The {len(frame)} of {classes:,} classes with most evidence of a loss or gain"
+    if frame.empty:
+        return []
+    rows = frame.sort_values("change_pp", kind="stable")
+    return [
+        ReportTable.of(title, rows, CLASS_COLUMNS, "classes", folded=True),
+        ReportTable.of("As published: Welch's test of the centred recall", rows, PUBLISHED, "classes", folded=True),
+    ]

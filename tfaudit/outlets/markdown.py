@@ -1,0 +1,153 @@
+"""Verdicts as Markdown: for a model card, a pull request, or the summary of a GitHub Action."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.gate.checks import OUTCOMES, PASS
+from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.ties import joined_notes
+from tfaudit.errors import printable
+from tfaudit.outlets.outcomes import MARKS
+
+SHOWN = 5  # classes of a variant that are listed
+
+
+def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
+    """Return the checks of every variant, the gravest first, and the classes that lost most.
+
+    Args:
+        verdicts: by variant.
+
+    Example:
+        >>> gate_markdown({}).splitlines()
+        ['## tfaudit gate']
+    """
+    parts = ["## tfaudit gate", ""]
+    for name, verdict in sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome)):
+        before, after = verdict.members
+        data = f"{verdict.examples:,} images" + f", {before} and {after} members" * (max(before, after) > 1)
+        parts += [f"### {_text(name)}: {MARKS[verdict.outcome].markdown}", "", f"{data}.", "", *_checks(verdict), ""]
+        parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
+        parts += [""] * (verdict.outcome != PASS)
+        parts += _worst_classes(verdict)
+    notes = joined_notes(verdicts)
+    return "\n".join([*parts, *(f"> {_text(note)}" for note in notes)]).rstrip("\n") + "\n"
+
+
+def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
+    """Return the verdict on every variant of a study: headline, collapsed classes, table, exemplars.
+
+    Args:
+        study_audit: of the study.
+        limits: of the gate.
+    """
+    verdict, summary = study_audit.verdict(limits), study_audit.summary
+    parts = [f"## {_text(study_audit.data.study.name)}: what the compressed models forget", "", _text(verdict.headline)]
+    parts += ["", *(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts), *[""] * bool(verdict.alerts)]
+    change = f"change, points ({100 * (1 - verdict.alpha):g} %)"
+    headings = ("variant", "verdict", "top-1 %", change, "worst class", "its recall %", "exemplars")
+    rows = []
+    for row in verdict.frame().to_dict("records"):
+        exemplars = summary.exemplars.get(row["variant"])
+        rows.append(
+            (
+                f"**{_text(row['title'])}**" if row["best"] else _text(row["title"]),
+                MARKS[row["outcome"]].markdown,
+                _number(100 * row["top1"]),
+                _with_interval(row["change_pp"], row["change_low_pp"], row["change_high_pp"]),
+                _text(row["worst_class"] or ""),
+                f"{_number(100 * row['worst_before'])} → {_number(100 * row['worst_after'])}",
+                "" if exemplars is None else f"{len(exemplars.frame()):,}",
+            )
+        )
+    parts += [*_table(headings, rows), "", f"Limits: {verdict.limits.in_words()}."]
+    if verdict.best is not None:
+        parts[-1] += " In bold: the most compressed variant that passes."
+    return "\n".join([*parts, *(f"\n> {_text(note)}" for note in verdict.notes)]) + "\n"
+
+
+def model_card(study_audit: StudyAudit, limits: Limits) -> str:
+    """Return `study_markdown` as the page of a model on the Hugging Face Hub, with metrics as front matter.
+
+    The metrics are those of the most compressed variant that passes, or of the baseline where none does: accuracy, and
+    the recall of the class that lost most.
+
+    Args:
+        study_audit: of the study.
+        limits: of the gate.
+    """
+    data, verdict = study_audit.data, study_audit.verdict(limits)
+    metrics: list[dict[str, Any]] = []
+    if verdict.best is None:
+        accuracy = float(data.baseline.accuracy().mean())
+        metrics.append({"type": "accuracy", "name": "Accuracy of the uncompressed model", "value": accuracy})
+    else:
+        row = verdict.frame().set_index("variant").loc[verdict.best]
+        metrics.append({"type": "accuracy", "name": f"Accuracy, {row['title']}", "value": row["top1"]})
+        if row["worst_class"]:
+            name = f"Recall of {row['worst_class']}, the class that lost most, {row['title']}"
+            metrics.append({"type": "recall", "name": name, "value": row["worst_after"]})
+    result = {
+        "task": {"type": "image-classification" if data.examples_are == "images" else "other"},
+        "dataset": {"type": data.study.dataset, "name": data.study.dataset, "split": data.split},
+        "metrics": [{**metric, "value": round(metric["value"], 4)} for metric in metrics],
+    }
+    front: dict[str, Any] = {"tags": ["tfaudit", "model-compression"]}
+    front["model-index"] = [{"name": data.study.name, "results": [result]}]
+    lines = [f"{key}: {json.dumps(value)}" for key, value in front.items()]  # JSON is YAML, whatever the names hold
+    return "\n".join(["---", *lines, "---", "", study_markdown(study_audit, limits)])
+
+
+def _checks(verdict: Verdict) -> list[str]:
+    headings = ("", "check", "measured", f"{100 * (1 - verdict.alpha):g} % interval", "limit")
+    rows = []
+    for row in verdict.labelled_frame().to_dict("records"):
+        interval = "" if math.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
+        cells = (row["title"], row["measured"], interval, row["allowed"])
+        rows.append((MARKS[row["outcome"]].markdown, *map(_text, cells)))
+    return _table(headings, rows)
+
+
+def _worst_classes(verdict: Verdict) -> list[str]:
+    if verdict.classes.empty:
+        return []
+    worst = verdict.classes.dropna(subset="drop_pp").nlargest(SHOWN, "drop_pp")
+    rows = [
+        (
+            _text(row["class"]),
+            f"{row['examples']:,}",
+            _with_interval(*(0 - row[name] for name in ("drop_pp", "high_pp", "low_pp"))),
+        )
+        for row in worst.to_dict("records")
+    ]
+    title = f"<details><summary>The {len(rows)} classes that lose most</summary>"
+    return [title, "", *_table(("class", "images", "change, points"), rows), "", "</details>", ""]
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    return "" if math.isnan(value) else f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.1f}"
+
+
+def _text(text: object) -> str:
+    r"""Return text in which no character has a meaning in Markdown or HTML.
+
+    Example:
+        >>> print(_text("a|b <i>*c*"))
+        a\|b &lt;i>\*c\*
+    """
+    escaped = re.sub(r"([\\`*_\[\]|])", r"\\\1", printable(str(text)))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;")

@@ -1,0 +1,42 @@
+"""How an outcome of the gate is shown: its word, and the signs beside it in a page, in Markdown and in the terminal."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from rich.text import Text
+
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS
+
+
+@dataclasses.dataclass(frozen=True)
+class OutcomeMark:
+    """Signs of one outcome: nothing is told by colour alone.
+
+    Attributes:
+        word: in text; what is no pass is in capitals.
+        sign: before the word in a page.
+        emoji: before the word in Markdown.
+        style: of the word in a terminal, as Rich names it.
+    """
+
+    word: str
+    sign: str
+    emoji: str
+    style: str
+
+    @property
+    def markdown(self) -> str:
+        """Emoji and word."""
+        return f"{self.emoji} {self.word}"
+
+    def in_terminal(self, text: str = "") -> Text:
+        """Return the word, or another text, in the style of the outcome."""
+        return Text(text or self.word, style=self.style)
+
+
+MARKS: Mapping[str, OutcomeMark] = {
+    FAIL: OutcomeMark("FAIL", "✗", "❌", "bold red"),
+    CANNOT_JUDGE: OutcomeMark("CANNOT JUDGE", "?", "⚠️", "bold yellow"),
+    PASS: OutcomeMark("pass", "✓", "✅", "green"),
+}
+"""By outcome of a check, the gravest first."""

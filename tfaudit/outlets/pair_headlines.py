@@ -1,0 +1,89 @@
+"""One model against one in sentences: what happens to accuracy, predictions and classes."""
+
+from typing import Any
+
+import pandas as pd
+
+from tfaudit.audits.classes.classes import GAINED, LOST
+from tfaudit.audits.model_pair.model_pair import PairComparison
+from tfaudit.audits.ties import count_text
+from tfaudit.outlets.columns import p_text
+
+NAMED = 5  # classes named in a sentence
+
+
+def accuracy_sentence(pair: PairComparison) -> str:
+    """Return how far top-1 accuracy moves, with its interval and McNemar's exact test."""
+    summary = pair.summary()
+    before, after = 100 * summary["accuracy_before"], 100 * summary["accuracy_after"]
+    change = f"{points(summary['change_pp'])} points ({interval(summary)}; p\u00a0{p_text(summary['change_p'])})"
+    return f"Top-1 accuracy {before:.2f}\u00a0% → {after:.2f}\u00a0%: {change}."
+
+
+def predictions_sentence(pair: PairComparison) -> str:
+    """Return how many predictions change, and how."""
+    summary = pair.summary()
+    if not summary["flips"]:
+        return "No prediction changes."
+    subject = "1 prediction changes" if summary["flips"] == 1 else f"{count_text(summary['flips'])} predictions change"
+    lost, won, other = (
+        count_text(summary[name]) for name in ("negative_flips", "positive_flips", "wrong_to_other_wrong")
+    )
+    kinds = f"{lost} from right to wrong, {won} from wrong to right, {other} from wrong to another wrong"
+    return f"{subject} ({100 * (1 - summary['agreement']):.1f}\u00a0%): {kinds}."
+
+
+def classes_sentence(pair: PairComparison) -> str:
+    """Return the classes that are shown to lose or gain recall, or the one that loses most and what it may lose."""
+    frame, tested = pair.frame(), pair.summary()["tested"]
+    collapsed = frame[frame["collapsed"]]
+    sentences = []
+    if len(collapsed):
+        recalls = [
+            f"{name} ({100 * before:.1f}\u00a0% → {100 * after:.1f}\u00a0%)"
+            for name, before, after in collapsed[["class", "recall_before", "recall_after"]].itertuples(index=False)
+        ]
+        sentences.append(f"Collapsed: {_noun(recalls)} {_listed(recalls)}.")
+    correction = f"McNemar's test, Holm's correction for {tested:,} classes"
+    for verdict, verb in ((LOST, "lose"), (GAINED, "gain")):
+        claimed = frame[frame["verdict"] == verdict]
+        claimed = claimed.loc[claimed["change_pp"].abs().sort_values(ascending=False, kind="stable").index]
+        if len(claimed):
+            names = [f"{row['class']} ({points(row['change_pp'])} points)" for row in claimed.to_dict("records")]
+            one = "s" if len(claimed) == 1 else ""
+            sentences.append(f"{_noun(names).capitalize()} {_listed(names)} {verb}{one} recall ({correction}).")
+    if not (frame["verdict"] == LOST).any():
+        sentences.append(_largest_loss(frame, tested))
+    return " ".join(sentences)
+
+
+def _largest_loss(frame: pd.DataFrame, tested: int) -> str:
+    losing = frame[frame["change_pp"] < 0].sort_values(["change_pp", "change_p"], kind="stable")
+    none = f"None of {tested:,} classes is shown to lose recall"
+    if losing.empty:
+        return f"{none}."
+    worst = losing.iloc[0]
+    return (
+        f"{none}; the largest loss is that of class {worst['class']}: {points(worst['change_pp'])} ({interval(worst)})."
+    )
+
+
+def _noun(names: list[str]) -> str:
+    return "class" if len(names) == 1 else "classes"
+
+
+def _listed(names: list[str]) -> str:
+    shown = names[:NAMED]
+    if len(names) > NAMED:
+        return f"{', '.join(shown)} and {len(names) - NAMED} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def points(value: float) -> str:
+    """Return a change in percentage points with its sign."""
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def interval(row: Any) -> str:
+    """Return the interval of the change of a row or summary, `change_low_pp` to `change_high_pp`."""
+    return f"{points(row['change_low_pp'])} to {points(row['change_high_pp'])}"

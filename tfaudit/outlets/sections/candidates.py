@@ -1,0 +1,34 @@
+"""Candidates from which `tfaudit compress` chose the file of a study."""
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.gate.candidates_chart import candidates_chart
+from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+
+SHOWN = (
+    *("title", "chosen", "outcome", "bytes", "size_ratio", "latency_1_ms", "top1"),
+    *("change_pp", "change_low_pp", "change_high_pp", "worst_class", "worst_before", "worst_after"),
+)
+
+
+def candidates_section(study_audit: StudyAudit) -> Section | None:
+    """Return the candidates of the search that wrote the study; None where none did."""
+    table = study_audit.data.store.table("candidates")
+    if table is None:
+        return None
+    tried, titles = table[table["bytes"].notna()], table.loc[table["chosen"], "title"]
+    left_out = len(table) - len(tried)
+    reasons = f"Why, and {left_out} that were left out" if left_out else "Why"
+    description = "Size of every candidate, and the change of its worst class, with intervals."
+    return Section(
+        "candidates",
+        "Candidates",
+        f"Which files were tried, and which was chosen? {titles.iloc[0]} was, on other examples than those of this "
+        "report. Those alone decide: what is chosen for passing tends to look better than it is.",
+        "",
+        (Figure("candidates", candidates_chart(table, None), description),),
+        (
+            ReportTable.of("Tried, the smallest first", tried, SHOWN, "candidates"),
+            ReportTable.of(reasons, table, ("title", "outcome", "reason"), "candidates", folded=True),
+        ),
+        ("Figures of this section are measured on the selection part; those of all others on the held-out part.",),
+    )

@@ -1,0 +1,35 @@
+"""Counts expected by chance."""
+
+import pandas as pd
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.outlets.sections.section import ReportTable, Section, chart_per_variant, notes_of
+
+
+def chance_section(study_audit: StudyAudit) -> Section | None:
+    """Return the permutation tests of the numbers of PIEs and of significant classes."""
+    chances, titles = study_audit.summary.chances, study_audit.data.titles
+    if not chances:
+        return None
+    rows = pd.concat([chance.frame().assign(title=titles[key]) for key, chance in chances.items()])
+    rows["kind"] = rows["exact"].map({True: "all", False: "random"})
+    names = ("title", "count", "verdict", "observed", "expected", "low", "high", "p", "permutations", "kind")
+    # Where each count has a single value, a histogram shows nothing.
+    varied = {key: chance for key, chance in chances.items() if len(chance.distribution()) > len(chance.frame())}
+    findings = [
+        f"{titles[key]}: every reassignment gives {values.iloc[0]:,} {count}, and {row['observed']:,} are observed."
+        for key, chance in chances.items()
+        for count, row in chance.frame().set_index("count").iterrows()
+        if (values := chance.distribution().set_index("count").loc[[count], "value"]).nunique() == 1
+    ]
+    return Section(
+        "chance",
+        "Expected by chance",
+        "How many PIEs and significant classes appear when the members are reassigned to two groups at random (within "
+        "pairs, where one is made from the other), and are there more between baseline and variant?",
+        "[PS]",
+        chart_per_variant("chance", varied, titles, "Histogram of the counts by chance, with the observed count."),
+        (ReportTable.of("Counts by chance", rows, names, "chance", folded=True),),
+        notes_of(chances.values()),
+        findings=tuple(findings),
+    )

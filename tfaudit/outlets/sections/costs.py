@@ -1,0 +1,65 @@
+"""Size and speed: weights, operations, bytes, latency."""
+
+import pandas as pd
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.charts.costs import cost_chart
+from tfaudit.errors import InputError, listed
+from tfaudit.outlets.columns import column
+from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+
+OPERATIONS = ("parameters", "zeros", "flops", "effective_flops")
+BYTES = ("bytes", "gzipped_bytes")
+LATENCIES = ("latency_1_ms", "latency_1_ratio", "latency_32_ms")
+
+
+def costs_section(study_audit: StudyAudit) -> Section | None:
+    """Return means over the members, and latency where `tfaudit cost` measured it; None where nothing was counted.
+
+    Raises:
+        InputError: a file of costs that is none.
+    """
+    data = study_audit.data
+    table = pd.DataFrame(
+        {"variant": key, "title": title, **data.means(key, OPERATIONS + BYTES)} for key, title in data.titles.items()
+    )
+    measured, missing = _measured(study_audit, list(table["variant"])), ""
+    if measured is not None:
+        counted = [name for name in OPERATIONS if name in measured]
+        latencies = [str(name) for name in measured if str(name).startswith("latency")]
+        table = table.fillna(measured[counted]).assign(**measured[latencies])
+        missing = listed([column(name).heading for name in OPERATIONS if table[name].isna().all()])
+    elif table["flops"].isna().all():
+        return None
+    table["accuracy"] = table["variant"].map(study_audit.summary.table.set_index("variant")["top1"])
+    timed = "latency_1_ms" in table and bool(table["latency_1_ms"].notna().any())
+    description = "Latency with quartiles, and accuracy, of every variant."
+    figures = (Figure("costs", cost_chart(table), description),) if timed else ()
+    names = ("title", "accuracy", *OPERATIONS, *BYTES, *(name for name in LATENCIES if timed and name in table))
+    again = f"tfaudit cost {data.store.directory.name}"
+    notes = [f"Latency was not measured; “{again}” measures it."] * (not timed)
+    notes += [f"The file of costs has no {missing}; “{again}” writes it again."] * bool(missing)
+    return Section(
+        "costs",
+        "Size and speed",
+        "What does compression save in weights, operations, bytes and, where it was measured, latency of TensorFlow "
+        "Lite on this machine?",
+        "[F] A",
+        figures,
+        (ReportTable.of("Every variant", table, names, "costs"),),
+        tuple(notes),
+    )
+
+
+def _measured(study_audit: StudyAudit, variants: list[str]) -> pd.DataFrame | None:
+    """Return the table that `tfaudit cost` wrote, a row per variant; None where there is none."""
+    store = study_audit.data.store
+    table = store.table("costs")
+    if table is None:
+        return None
+    figures = [table[name] for name in table if name != "variant"]
+    known = "variant" in table and table["variant"].is_unique
+    if not known or not all(map(pd.api.types.is_numeric_dtype, figures)):
+        got, expected = "a file that is no table of costs", f"what `tfaudit cost {store.directory}` writes"
+        raise InputError("costs", f"{got}, {store.directory / 'costs.parquet'}", expected)
+    return table.set_index("variant").reindex(variants).reset_index(drop=True)

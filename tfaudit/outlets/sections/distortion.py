@@ -1,0 +1,208 @@
+"""Recall distortion: slopes of the recall balances."""
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import pandas as pd
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.distortion.chart import balance_chart
+from tfaudit.audits.distortion.recall_distortion import Distortion
+from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
+from tfaudit.audits.distortion.slope_tables import level_table, p_table, variance_table
+from tfaudit.audits.distortion.slope_tests import slope_tests
+from tfaudit.audits.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
+from tfaudit.errors import listed
+from tfaudit.outlets.columns import Column, P
+from tfaudit.outlets.sections.section import Figure, ReportTable, Section, crosstab, notes_of
+from tfaudit.stats.intervals import Mark
+from tfaudit.study.variants import Pruned
+
+BY = ("method", "level")
+MethodLevel: TypeAlias = tuple[str, float | str]
+"""Method and level of a variant: the level is a number for pruning and a name otherwise."""
+
+CORRECTED = ("corrected", "corrected_low", "corrected_high", "corrected_mark", "corrected_between_dense")
+SLOPE = ("title", "members", "alpha", "low", "high", "slope_between_dense", *CORRECTED)
+VARIANCE = Column("variance", ".4f")
+RECALL = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
+
+
+def distortion_section(study_audit: StudyAudit) -> Section | None:
+    """Return the slopes of the recall balances of every variant whose members share the numbers of dense ones."""
+    by_key, levels = distortions(study_audit), method_levels(study_audit)
+    if not by_key:
+        return None
+    by_level = {levels[key]: distortion for key, distortion in by_key.items()}
+    slopes = slope_frame(by_level, by=BY)
+    intervals = slope_intervals(slopes, alpha=study_audit.data.alpha)
+    titles = {level: study_audit.data.titles[key] for key, level in levels.items()}
+    questions = [crosstab(*question) for question in slope_questions(study_audit, slopes)]
+    return Section.of_audit(
+        "distortion",
+        _figures(by_level, slopes, intervals, titles),
+        (_slope_table(by_level, intervals, titles), *questions, _spread_table(by_level, titles)),
+        distortion_notes(study_audit, by_key),
+        findings=drift_sentences(study_audit, by_key).values(),
+    )
+
+
+def distortions(study_audit: StudyAudit) -> dict[str, Distortion]:
+    """Return the audit of every variant that has slopes, by key."""
+    data = study_audit.data
+    results = {key: study_audit.distortion(key) for key in data.compressed_keys if data.shares_members(key)}
+    return {key: result for key, result in results.items() if result.alpha.size and pd.notna(result.alpha).any()}
+
+
+def method_levels(study_audit: StudyAudit) -> dict[str, MethodLevel]:
+    """Return the method and the level of every compressed variant, by key."""
+    data = study_audit.data
+    levels: dict[str, MethodLevel] = {}
+    for key in data.compressed_keys:
+        variant = data.study.variant(key)
+        if isinstance(variant, Pruned):
+            levels[key] = variant.pruning_method(*data.study.varied_settings), variant.level
+        else:
+            levels[key] = variant.family, data.titles[key]
+    return levels
+
+
+def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> tuple[str, ...]:
+    """Return the notes of these audits, and one on variants without dense parents."""
+    data = study_audit.data
+    titles = [data.titles[key] for key in data.compressed_keys if data.study.variant(key).parent is None]
+    notes = notes_of(results.values())
+    if not titles or data.study.training is None:
+        return notes
+    unpaired = (
+        f"Members of {listed(titles)} were trained independently and are paired with dense members by number, which "
+        "alone pulls the slope below 1. Compare it with “two dense”, the slope of one dense model on another."
+    )
+    return tuple(dict.fromkeys((unpaired, *notes)))
+
+
+def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[str, str]:
+    """Say of every variant whether the recalls of its classes drift apart, by key.
+
+    An interval holds for all levels of a method together, so it is wider than in the table of single variants. The
+    sentence is about the corrected slope, for finite test images alone pull the other below 1: without a corrected
+    one nothing is claimed. Members that are trained apart are compared with two dense ones.
+    """
+    levels = method_levels(study_audit)
+    sizes = Counter(levels[key][0] for key in results)
+    sentences = {}
+    for key, result in results.items():
+        family: dict[str, Any] = {"levels": sizes[levels[key][0]], "alpha": study_audit.data.alpha}
+        mark, between_dense = result.corrected_mark(**family), None
+        if math.isnan(mark.mean):
+            mark = dataclasses.replace(result.mark(**family), mark="?")
+        elif not result.paired:
+            between_dense = float(result.corrected_between_dense.mean())
+        sentences[key] = drift_sentence(study_audit.data.titles[key], mark, between_dense)
+    return sentences
+
+
+def drift_sentence(title: str, slope: Mark, between_dense: float | None = None) -> str:
+    """Say what the mean slope of a variant means.
+
+    Args:
+        title: of the variant.
+        slope: its mean slope.
+        between_dense: that of two dense models, with which the slope is compared; 1 by default.
+
+    Example:
+        >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
+        'int8: cannot tell whether the recalls of the classes drift apart: 1.654 times (95 %: 0.900 to 2.410).'
+        >>> drift_sentence("int8", Mark("<", 0.8, 0.7, 0.9, 0.95))
+        'int8: the recalls of the classes move closer together: 0.800 times (95 %: 0.700 to 0.900).'
+        >>> print(drift_sentence("p", Mark(">", 1.07, 0.992, 1.148, 0.95), 0.991))  # doctest: +NORMALIZE_WHITESPACE
+        p: the recalls of the classes drift further apart than those of two dense models: 1.070 times (95 %: 0.992 to
+        1.148) instead of 0.991.
+    """
+    apart = slope.mean >= (1 if between_dense is None else between_dense)
+    claim = "cannot tell whether " if slope.mark == "?" else ""
+    level = f"{100 * slope.confidence:.3g} %"
+    interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.3f} to {slope.high:.3f})"
+    verb, dense = "drift apart" if apart else "move closer together", ""
+    if between_dense is not None:
+        verb = f"{'drift further apart' if apart else verb} than those of two dense models"
+        dense = f" instead of {between_dense:.3f}"
+    text = f"{title}: {claim}the recalls of the classes {verb}: {slope.mean:.3f} times{interval}{dense}."
+    return text.replace(" -", " −").replace("(-", "(−")
+
+
+def _figures(
+    by_level: Mapping[MethodLevel, Distortion],
+    slopes: pd.DataFrame,
+    intervals: pd.DataFrame,
+    titles: Mapping[MethodLevel, str],
+) -> tuple[Figure, ...]:
+    named = {titles[level]: result for level, result in by_level.items()}
+    figures = []
+    if slopes.groupby([*BY]).size().max() > 1:
+        spread = "A box per variant and a dot per model."
+        levels, means = (
+            rows.assign(title=[titles[level] for level in rows[[*BY]].itertuples(index=False, name=None)])
+            for rows in (slopes, intervals)
+        )
+        figures.append(Figure("slopes", slope_chart(levels, means), spread, "Slopes, as published: not corrected"))
+        mean = "Mean slope with its interval."
+        heading = "Mean slopes, as published: not corrected"
+        figures.append(Figure("slope-intervals", interval_chart(means), mean, heading))
+    description = "Mean accuracy and mean slope of every variant with standard errors."
+    figures.append(Figure("accuracy-slope", tradeoff_chart(level_table(slopes)), description, "Accuracy and slope"))
+    description = "A point per class and member: normalised recall balance after against before."
+    chart = balance_chart(balance_frame(named), pooled_frame(named))
+    return (*figures, Figure("balances", chart, description, "Balances after and before"))
+
+
+def _slope_table(
+    by_level: Mapping[MethodLevel, Distortion], intervals: pd.DataFrame, titles: Mapping[MethodLevel, str]
+) -> ReportTable:
+    summaries = [
+        {"title": titles[level], **dict(zip(BY, level, strict=True)), **result.summary()}
+        for level, result in by_level.items()
+    ]
+    rows = pd.DataFrame(summaries).merge(intervals[[*BY, "low", "high"]], on=[*BY])
+    return ReportTable.of("Slopes and variance of recall", rows, SLOPE + RECALL, "slopes")
+
+
+def _spread_table(by_level: Mapping[MethodLevel, Distortion], titles: Mapping[MethodLevel, str]) -> ReportTable:
+    rows = pd.concat([result.spread_frame().assign(title=titles[level]) for level, result in by_level.items()])
+    names = ("title", "measure", "members", "mean", "sd", "least", "most")
+    title = "Slopes and means of the intensification ratios over the models ([R] G)"
+    return ReportTable.of(title, rows, names, "spread", folded=True)
+
+
+def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tuple[str, pd.DataFrame, Column], ...]:
+    """Answer the questions of [R] 7 for pruned variants: does the slope grow with the level, do methods differ?
+
+    Args:
+        study_audit: of the study.
+        slopes: of all its variants, by method and level.
+
+    Returns:
+        For each question its words, a table of the answers, and how their numbers are shown.
+    """
+    pruned = slopes[slopes["level"].map(lambda level: not isinstance(level, str))]
+    if pruned.empty:
+        return ()
+    variants = [study_audit.data.study.variant(key) for key in study_audit.data.compressed_keys]
+    paired = all(variant.parent for variant in variants if isinstance(variant, Pruned))
+    kind = "paired" if paired else "independent"
+    questions = []
+    if pruned.groupby("method")["level"].nunique().max() > 1:
+        rising = slope_tests(pruned, "level", paired=paired, alternative="less")
+        if rising["p"].notna().any():
+            title = f"Does the slope grow from one level to the next? p, {kind}, one-sided"
+            questions.append((f"{title}, Bonferroni by column ([R] 1-4)", p_table(rising, columns="method"), P))
+    if pruned["method"].nunique() > 1:
+        between = slope_tests(pruned, "method", paired=paired, pairs="all")
+        if between["p"].notna().any():
+            title = f"Do methods differ at a level? p, {kind}, two-sided"
+            questions.append((f"{title}, Bonferroni by column ([R] table 8)", p_table(between, columns="level"), P))
+    questions.append(("Variance of recall over the classes ([R] table 11)", variance_table(pruned), VARIANCE))
+    return tuple(questions)

@@ -1,0 +1,87 @@
+"""Factors that explain the accuracy of a class after pruning."""
+
+import pandas as pd
+
+from tfaudit.analysis.across_studies import AcrossStudies
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.factors.design import term_title
+from tfaudit.audits.factors.regression import Factors
+from tfaudit.errors import listed
+from tfaudit.outlets.columns import column, p_text
+from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+
+TERM = (
+    "term",
+    "estimate",
+    "se",
+    "t",
+    "p",
+    "low",
+    "high",
+    "p_one_tailed",
+    "cluster_se",
+    "cluster_p",
+    "cluster_p_one_tailed",
+)
+
+
+DIAGNOSTICS = (
+    *("rows", "r_squared", "r_squared_adjusted", "f", "f_p", "log_likelihood", "aic", "bic"),
+    *("omnibus", "omnibus_p", "jarque_bera", "jarque_bera_p", "durbin_watson", "skew", "kurtosis", "condition_number"),
+)
+
+
+def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
+    """Return the regressions of [P], where a study, or one of several, prunes to three sparsities or more."""
+    fits = audits.factors()
+    if not fits:
+        return None
+    least_squares, binomial = fits
+    diagnostics = least_squares.diagnostics_chart()
+    tables = (("Least squares, changes of accuracy", least_squares), ("Binomial model, log-odds", binomial))
+    return Section(
+        "factors",
+        "Factors",
+        "What explains the accuracy of a class after pruning: sparsity, its accuracy before, its share of the training "
+        "set or the entropy of its images, by least squares with robust (HAC) errors and by a binomial model?",
+        "[P] 3.1 and D",
+        (
+            Figure("factors", least_squares.chart(), "Coefficients with confidence intervals.", "Least squares"),
+            Figure("factors-residuals", diagnostics, "Fitted against observed, residuals.", "Fit"),
+        ),
+        (
+            *(ReportTable.of(title, fit.frame(), TERM, "factors", folded=True) for title, fit in tables),
+            _diagnostics_table(fits),
+        ),
+        (
+            *least_squares.notes,
+            *withdrawn(least_squares),
+            _goodness_of_fit(least_squares),
+            f"Formula ([P] eq. 2): {least_squares.formula}.",
+        ),
+    )
+
+
+def _diagnostics_table(fits: tuple[Factors, ...]) -> ReportTable:
+    rows = pd.DataFrame([{name: fit.summary()[name] for name in DIAGNOSTICS} for fit in fits])
+    title = "Diagnostics ([P] D)"
+    return ReportTable.of(title, rows.assign(fit=[fit.fit for fit in fits]), ("fit", *DIAGNOSTICS), folded=True)
+
+
+def withdrawn(fit: Factors) -> tuple[str, ...]:
+    """Return a note of the terms whose HAC interval lacks 0, but whose interval by class does not; () without any."""
+    rows = fit.frame()
+    by_class = rows["cluster_low"] * rows["cluster_high"] <= 0
+    if not (terms := rows.loc[(rows["low"] * rows["high"] > 0) & by_class, "term"].map(term_title).tolist()):
+        return ()
+    return (f"Errors that allow for correlation within a class leave no evidence for: {listed(terms)}.",)
+
+
+def _goodness_of_fit(fit: Factors) -> str:
+    facts = fit.summary()
+    condition = column("condition_number").text(facts["condition_number"])
+    return (
+        f"R² {facts['r_squared']:.3f}, adjusted {facts['r_squared_adjusted']:.3f}, of {facts['rows']:,} rows; "
+        f"condition number {condition}, Durbin-Watson {facts['durbin_watson']:.2f}, Breusch-Pagan p "
+        f"{p_text(facts['breusch_pagan_p'])}. All members see the same images, so rows are not independent."
+    )

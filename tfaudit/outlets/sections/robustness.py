@@ -1,0 +1,171 @@
+"""Robustness: the cost of compression under corruption."""
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_data import BASELINE
+from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
+from tfaudit.audits.robustness.class_chart import class_corruption_chart, largest_change
+from tfaudit.audits.robustness.robustness import Robustness, robustness_table
+from tfaudit.datasets.corruptions.registry import corruption_title
+from tfaudit.errors import listed
+from tfaudit.outlets.columns import Column
+from tfaudit.outlets.sections.section import Figure, ReportTable, Section, crosstab, notes_of
+
+CELLS = 40  # rows of the table of classes by corruption: those of smallest p
+
+ACCURACY = Column("accuracy", ".2f")
+CHANGE = ("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp")
+EXCESS = ("excess_pp", "excess_low_pp", "excess_high_pp")
+MEAN = (
+    "title",
+    *CHANGE,
+    "verdict",
+    "clean_change_pp",
+    *EXCESS,
+    "excess_p",
+    "mce",
+    "mce_low",
+    "mce_high",
+    "relative_mce",
+)
+RECALL = ("recall_before", "recall_after", "change_pp", "change_low_pp", "change_high_pp", "change_p_holm", "verdict")
+CELL = ("class", "corruption", "title", *RECALL, "relative_pp", "clean_relative_pp", "relative_verdict")
+FLIP = ("condition", "title", "flips", "pies", "pie_share", "flip_pie_share", "ratio", "pie_flip_share", "test")
+
+
+def robustness_section(study_audit: StudyAudit) -> Section | None:
+    """Return every variant that was evaluated under the study's conditions, against the baseline."""
+    results = robustness_levels(study_audit)
+    if not results:
+        return None
+    titled = {study_audit.data.titles[key]: result for key, result in results.items()}
+    return Section.of_audit(
+        "robustness",
+        tuple(_figures(study_audit, results, titled)),
+        tuple(_tables(study_audit, titled)),
+        robustness_notes(study_audit, results),
+        study_audit.most_lost_image(),
+    )
+
+
+def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:
+    """Return the audit of every variant that was evaluated under conditions, by key; {} without conditions."""
+    data = study_audit.data
+    return {key: study_audit.robustness(key) for key in data.corrupted_keys} if data.conditions else {}
+
+
+def robustness_notes(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> tuple[str, ...]:
+    """Return the notes of these audits, and of planned evaluations that are missing."""
+    return (*_design_notes(study_audit), *notes_of(results.values()))
+
+
+def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
+    """Yield what the study plans and does not contain, and which variants are tested in pairs."""
+    data = study_audit.data
+    study, evaluated, conditions = data.study, data.corrupted_keys, data.conditions
+    planned = data.compressed_keys if study.corrupted_variants is None else study.corrupted_variants
+    absent = [data.titles[key] for key in data.compressed_keys if key not in evaluated and key in planned]
+    if absent:
+        yield f"Not evaluated under corruption: {listed(absent)}."
+    omitted = [condition.title for condition in study.conditions if condition not in conditions]
+    if omitted:
+        yield f"Left out, because not every variant was evaluated there: {listed(omitted)}."
+    expected = min(study.corrupted_members or study.population, study.population)
+    for key in (BASELINE, *evaluated):
+        counts = [len(data.evaluated_members(key, condition)) for condition in conditions]
+        members, title = len(data.members[key]), data.titles[key]
+        if incomplete := sum(count < min(expected, members) for count in counts):
+            yield f"{title}: fewer than {expected} members under {incomplete} of {len(conditions)} conditions."
+        elif min(counts) < members:
+            yield f"{title}: {min(counts)} of {members} members were evaluated."
+    paired = [data.titles[key] for key in evaluated if data.is_paired(key)]
+    if paired and len(data.members[BASELINE]) > 1:
+        yield f"Members of {listed(paired)} are compared in pairs with the baseline's members that they are made from."
+
+
+def _figures(
+    study_audit: StudyAudit, results: Mapping[str, Robustness], titled: Mapping[str, Robustness]
+) -> Iterator[Figure]:
+    titles = study_audit.data.titles
+    first = next(iter(results.values()))
+    changes = {title: result.changes() for title, result in titled.items()}
+    for k in first.overall["k"]:
+        description = f"Change of top-{k} accuracy per corruption, relative to the baseline's, with intervals."
+        chart = relative_change_chart(changes, k=k)
+        yield Figure(f"robustness-relative-top{k}", chart, description, f"Relative change, top-{k}")
+    if (first.severities["severity"] > 0).any():
+        description = "Accuracy over severity, a panel per corruption, a line per variant."
+        curves = {title: result.curves() for title, result in titled.items()}
+        chart = severity_chart(curves, baseline=titles[BASELINE])
+        yield Figure("robustness-severity", chart, description, "Accuracy over severity")
+    # All variants share one scale.
+    reach = max(largest_change(result.classes) for result in results.values())
+    description = "Change of recall by class and corruption; a dot where recall is lost or gained after Holm."
+    for key, result in results.items():
+        if result.classes["change_pp"].notna().any():
+            chart = class_corruption_chart(result.classes, reach=reach)
+            yield Figure(f"robustness-classes-{key}", chart, description, f"{titles[key]}: classes by corruption")
+
+
+def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterator[ReportTable]:
+    intervals = f"with {study_audit.data.level} confidence intervals"
+    first = next(iter(titled.values()))
+    if first.overall["accuracy_before"].notna().all():
+        means = pd.DataFrame([{"title": title, **result.summary()} for title, result in titled.items()])
+        title = f"Means over severities and corruptions, top-1, {intervals}"
+        yield ReportTable.of(title, means, MEAN, "robustness")
+    relative = robustness_table(titled).dropna(how="all").rename(index=corruption_title)
+    relative.columns = pd.Index([", ".join(names) for names in relative.columns])
+    yield crosstab("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, Column("change", "+.2f"))
+
+    rows = _stacked({title: result.frame() for title, result in titled.items()})
+    rows["rank"] = rows["k"].map(lambda k: f"top-{k}")
+    flips = ("lost", "won") if rows["lost"].notna().any() else ()
+    tests = ("test", "change_p", "change_p_holm", "verdict", "published_p")
+    names = ("corruption", "title", "rank", *CHANGE, "relative_change", *flips, *tests, *EXCESS)
+    title = f"Corruptions, means over severities, {intervals}"
+    yield ReportTable.of(title, rows, (*names, "excess_p_holm"), "corruptions", folded=True)
+
+    yield _severity_table(titled, study_audit.data.titles[BASELINE])
+    yield from _cell_table(_stacked({title: result.class_frame() for title, result in titled.items()}))
+    rows = _stacked({title: result.flip_frame() for title, result in titled.items()})
+    if not rows.empty:
+        severities = rows["severity"].map(lambda severity: f" {severity}" if severity else "")
+        title = "PIEs among the images whose majority prediction differs between baseline and variant under corruption"
+        rows["condition"] = rows["corruption"] + severities
+        yield ReportTable.of(title, rows, (*FLIP, "p", "p_holm"), "flips", folded=True)
+    absolute = robustness_table(titled, relative=False, baseline=study_audit.data.titles[BASELINE]).dropna(how="all")
+    absolute = absolute.rename(index=corruption_title)
+    absolute.columns = pd.Index([", ".join(names) for names in absolute.columns])
+    yield crosstab("Accuracy over levels, % ([F] tables 3 and 8)", absolute, ACCURACY, folded=True)
+
+
+def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTable:
+    """Return top-1 accuracy, a row per condition and a column per variant."""
+    top1 = {title: result.severities.query("k == 1") for title, result in titled.items()}
+    first = next(iter(top1.values()))
+    columns = {baseline: first["accuracy_before"], **{title: rows["accuracy_after"] for title, rows in top1.items()}}
+    conditions = first["corruption"].map(corruption_title) + first["severity"].map(
+        lambda severity: f" {severity}" if severity else ""
+    )
+    percent = 100 * pd.DataFrame({title: column.to_numpy() for title, column in columns.items()}, index=conditions)
+    return crosstab("Top-1 accuracy by severity, %", percent.rename_axis(index="condition"), ACCURACY, folded=True)
+
+
+def _cell_table(rows: pd.DataFrame) -> Iterator[ReportTable]:
+    """Yield the classes by corruption that changed most: those of smallest p."""
+    tested = rows.dropna(subset=["change_p"])
+    if tested.empty:
+        return
+    shown = tested.assign(size=-tested["change_pp"].abs())
+    shown = shown.sort_values(["change_p", "size"], kind="stable").head(CELLS)
+    some = f"the {CELLS} of smallest p of {len(tested):,}" if len(tested) > CELLS else f"{len(tested):,}"
+    yield ReportTable.of(f"Classes by corruption, {some}", shown, CELL, "cells", folded=True)
+
+
+def _stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the frames of all variants below each other, with their titles."""
+    return pd.concat([frame.assign(title=title) for title, frame in frames.items()], ignore_index=True)

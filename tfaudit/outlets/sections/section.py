@@ -1,0 +1,175 @@
+"""A section of a report: one question, figures, tables, notes."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.image_strip import ImageStrip
+from tfaudit.charts.panels import is_grid
+from tfaudit.charts.style import Drawing
+from tfaudit.errors import listed
+from tfaudit.outlets.columns import Column, TextColumn, text_columns
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """A chart in a report.
+
+    Attributes:
+        name: of its file.
+        chart: to draw.
+        description: alternative text.
+        title: above it; empty where the section has a single figure.
+        folded: what a reader opens to see it and its neighbours of the same; empty where it is shown at once.
+    """
+
+    name: str
+    chart: Drawing
+    description: str
+    title: str = ""
+    folded: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Return whether its panels need the whole width of a page."""
+        return is_grid(self.chart, columns=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportTable:
+    """A table in a report, as text; its first column names the rows.
+
+    Attributes:
+        title: above it, and its label for screen readers.
+        columns: at least one, equally long.
+        folded: whether it is hidden until a reader opens it.
+    """
+
+    title: str
+    columns: tuple[TextColumn, ...]
+    folded: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        frame: pd.DataFrame,
+        names: Sequence[str] = (),
+        table: str = "",
+        *,
+        headings: Mapping[str, str] | None = None,
+        folded: bool = False,
+    ) -> ReportTable:
+        """Return columns of a frame as a table; `text_columns` explains `names`, `table` and `headings`.
+
+        Columns of which nothing is known are left out.
+        """
+        first, *others = names or map(str, frame)
+        known = [first, *(name for name in others if frame.empty or frame[name].notna().any())]
+        return cls(title, text_columns(frame, known, table, headings), folded)
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """One audit of a study.
+
+    Attributes:
+        key: anchor in the page.
+        title: heading.
+        question: what the section answers, in one sentence.
+        source: of the method, such as "[R] 5".
+        figures: charts.
+        tables: tables.
+        notes: one sentence each.
+        strip: one image under corruption, or None.
+        findings: the answers to the question, one sentence each.
+    """
+
+    key: str
+    title: str
+    question: str
+    source: str
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
+    notes: tuple[str, ...] = ()
+    strip: ImageStrip | None = None
+    findings: tuple[str, ...] = ()
+
+    @classmethod
+    def of_audit(cls, name: str, *contents: Any, findings: Iterable[str] = ()) -> Section:
+        """Return a section with the title, the question and the source of a row of `AUDITS`.
+
+        Args:
+            name: of the audit.
+            *contents: figures, tables, notes and strip.
+            findings: the answers to the question.
+        """
+        audit = AUDITS[name]
+        key = name.replace("_", "-")
+        section = cls(key, audit.title, audit.question, audit.source, *contents)
+        return dataclasses.replace(section, findings=tuple(findings))
+
+    @property
+    def panels(self) -> list[tuple[str, list[Figure]]]:
+        """Return the figures in runs that are shown or folded together, each with what opens it."""
+        return [(folded, list(run)) for folded, run in itertools.groupby(self.figures, lambda figure: figure.folded)]
+
+    def fills_page(self, figure: Figure) -> bool:
+        """Return whether a figure has the page's width to itself: one of many panels, or one without a neighbour."""
+        beside = [other for other in self.figures if other.folded == figure.folded and not other.is_wide]
+        return figure.is_wide or len(beside) == 1
+
+
+def chart_per_variant(
+    name: str, results: Mapping[str, Any], titles: Mapping[str, str], description: str
+) -> tuple[Figure, ...]:
+    """Return the chart of each variant's result.
+
+    Args:
+        name: of the files, before the key of the variant.
+        results: by key of the variant.
+        titles: by key of the variant.
+        description: alternative text.
+    """
+    return tuple(Figure(f"{name}-{key}", result.chart(), description, titles[key]) for key, result in results.items())
+
+
+def titled_notes(results: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the notes of the results by title; a note that not all results have says whose it is.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> titled_notes({"int8": SimpleNamespace(notes=("one", "two")), "float16": SimpleNamespace(notes=("one",))})
+        ('one', 'int8: two')
+    """
+    whose: dict[str, list[str]] = {}
+    for title, result in results.items():
+        for note in getattr(result, "notes", ()):
+            whose.setdefault(note, []).append(title)
+    return tuple(note if len(of) == len(results) else f"{listed(of)}: {note}" for note, of in whose.items())
+
+
+def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
+    """Return the notes of the results that have any, each note once."""
+    return tuple(dict.fromkeys(note for result in results for note in getattr(result, "notes", ())))
+
+
+def crosstab(title: str, frame: pd.DataFrame, entry: Column, *, folded: bool = False) -> ReportTable:
+    """Return a frame of numbers of one kind as a table, its index as the first column.
+
+    Example:
+        >>> frame = pd.DataFrame({10: [0.5]}, index=pd.Index(["2 vs 4"], name="pair"))
+        >>> table = crosstab("Balances", frame, Column("balance", ".2f"))
+        >>> [(column.heading, column.cells) for column in table.columns]
+        [('pair', ('2 vs 4',)), ('10', ('0.50',))]
+    """
+    index = frame.index.to_frame(index=False)
+    rows = TextColumn(", ".join(map(str, index)), "", tuple(index.astype(str).agg(", ".join, axis=1)), numeric=False)
+    numbers = [TextColumn(str(name), "", tuple(map(entry.text, frame[name]))) for name in frame]
+    return ReportTable(title, (rows, *numbers), folded)

@@ -1,0 +1,42 @@
+"""The human study: attributes that raters saw in the exemplars."""
+
+import pandas as pd
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.survey.survey import survey
+from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+from tfaudit.ratings.answers import open_answers
+
+ATTRIBUTE = ("attribute", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "kappa")
+
+
+def survey_section(study_audit: StudyAudit) -> Section | None:
+    """Return the analysis of the answers that were passed, else of the last study that raters began in the viewer."""
+    data = study_audit.data
+    answers, notes = (data.answers, ()) if data.answers is not None else _stored_answers(study_audit)
+    if answers is None:
+        return None
+    result = survey(answers, alpha=data.alpha)
+    return Section(
+        "survey",
+        "Human rating",
+        "Which attributes did raters, who did not know which images are PIEs, see in PIEs and in the other images, and "
+        "how far do raters agree?",
+        "[F] 3.2 and C [K]",
+        (Figure("survey", result.chart(), "Share of PIEs and of other images to which raters answered yes."),),
+        (ReportTable.of("Answers", result.frame(), ATTRIBUTE, "survey"),),
+        (*notes, *result.notes),
+    )
+
+
+def _stored_answers(study_audit: StudyAudit) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
+    """Return the answers of the last study that has any, and a note that names it."""
+    data = study_audit.data
+    stored = open_answers(data.store.directory)
+    studies = stored.studies(data.split, data.fingerprints.examples).query("raters > 0").to_dict("records")
+    if not studies:
+        return None, ()
+    last = studies[-1]
+    more = f"; the last of {len(studies)} studies" if len(studies) > 1 else ""
+    title = data.study.titles.get(last["variant"], last["variant"])
+    return stored.answers(last["study"]), (f"The images are of {title}, {last['images']} of them{more}.",)
