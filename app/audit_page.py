@@ -56,11 +56,11 @@ def show_result(study_audit: StudyAudit, audit: Audit | Across, result: Any, nam
     clicks = on_points(f"chart {name}", show) if fields else None
     meaning = f"{question} A click shows the images." if fields else question
     show_chart(chart, name, meaning, clicks=clicks, fields=fields)
-    tables = {"": frame, **(result.tables() if hasattr(result, "tables") else {})}
+    tables = {"": frame, **result.tables()}
     for count, (heading, rows) in enumerate(tables.items()):
         if heading:
             st.markdown(f"**{escape(worded(heading))}**")
         table = name if not count else f"{name}-{count + 1}"
         clickable = on_rows(f"table {table}", rows, show) if set(FIELDS) & set(rows) else None
         show_table(rows, table, (audit.columns or None) if not count else None, table=audit.name, clicks=clickable)
-    show_notes(getattr(result, "notes", ()))
+    show_notes(result.notes)

@@ -12,8 +12,8 @@ from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.audits.distortion.slope_tables import accuracy_table, p_table, variance_table
 from tfaudit.audits.distortion.slope_tests import slope_tests
 from tfaudit.audits.distortion.slopes import slope_frame, slope_means
+from tfaudit.audits.result import Result
 from tfaudit.errors import InputError
-from tfaudit.notebook import html_of
 from tfaudit.study.study import Study
 from tfaudit.study.variants import Pruned
 
@@ -24,7 +24,7 @@ FACTORS = ("study", "dataset", "model", "method", "level")
 
 
 @dataclasses.dataclass(frozen=True)
-class AcrossStudies:
+class AcrossStudies(Result):
     """Slopes and class accuracies of the pruned variants of several studies.
 
     Attributes:
@@ -41,8 +41,7 @@ class AcrossStudies:
     alternative: str
     classes: pd.DataFrame
     alpha: float
-
-    _repr_html_ = html_of
+    notes = ()
 
     def frame(self) -> pd.DataFrame:
         """Return one row per study, method, level and member.

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.result import Result
 from tfaudit.compress.counts import Counts, counts
 from tfaudit.compress.litert.latency import BATCHES, COLUMNS, REPEATS, as_flatbuffer, latencies
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs
 from tfaudit.errors import require
-from tfaudit.notebook import html_of
 
 if TYPE_CHECKING:
     import keras
 
 
 @dataclasses.dataclass(frozen=True)
-class Cost:
+class Cost(Result):
     """Size, operations and latency of a model.
 
     Attributes:
@@ -39,11 +39,9 @@ class Cost:
     latency: pd.DataFrame
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
         """The notes of `counts`."""
         return self.counts.notes
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row.

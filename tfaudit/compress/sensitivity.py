@@ -14,10 +14,10 @@ import pandas as pd
 import rich.progress
 
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.errors import InputError, listed, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
 from tfaudit.quiet import captured_output
 from tfaudit.stats.multiplicity import adjust
@@ -34,7 +34,7 @@ DEBUGGED = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class QuantizationSensitivity:
+class QuantizationSensitivity(Result):
     """What int8 costs layer by layer.
 
     Attributes:
@@ -50,8 +50,7 @@ class QuantizationSensitivity:
     mode: str
     size: int
     seconds: float
-
-    _repr_html_ = html_of
+    notes = ()
 
     def frame(self) -> pd.DataFrame:
         """Return one row per layer, the one that matters most first.

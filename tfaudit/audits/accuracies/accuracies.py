@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError
-from tfaudit.notebook import html_of
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 _NEEDED = ("title", "member", "k", "accuracy")
 
 
 @dataclasses.dataclass(frozen=True)
-class Accuracies:
+class Accuracies(Result):
     """Accuracies of the members of every variant.
 
     Attributes:
@@ -27,8 +24,6 @@ class Accuracies:
 
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per variant and k.

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import MISSING, group_codes
 from tfaudit.stats.modes import UNDECIDED
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import Proportions, compare_proportions
 
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
-
 MANY = 50
 """More distinct numbers than this are a measurement, not an attribute."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Attributes:
+class Attributes(Result):
     """Shares of exemplars and of other examples with each attribute.
 
     Attributes:
@@ -40,8 +37,6 @@ class Attributes:
     others: int
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per attribute and value; of a yes-no attribute only the yes.

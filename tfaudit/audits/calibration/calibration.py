@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, paired_rows, require_same_examples
 from tfaudit.stats.calibration import (
     BINS,
@@ -26,15 +26,12 @@ from tfaudit.stats.group_codes import group_means
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.two_way import Change, group_changes, group_values, mean_change
 
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
-
 HIGHER, LOWER, NOT_TESTED = "higher", "lower", "not tested"
 MORE, LESS = "more overconfident", "less overconfident"
 
 
 @dataclasses.dataclass(frozen=True)
-class Calibration:
+class Calibration(Result):
     """How far confidence and its match with accuracy shift.
 
     Attributes:
@@ -53,8 +50,6 @@ class Calibration:
     calibrated: tuple[float, float]
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per measure, means over the members: [G].

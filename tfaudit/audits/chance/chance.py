@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import CENTERINGS
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, member_pairs, require_same_examples
 from tfaudit.stats.modes import TIES, UNDECIDED, count_changed_modes
 from tfaudit.stats.permutation import CountNull, assign, count_significant
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.ties import Ties
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 PIES, CLASSES = "PIEs", "significant classes"
 
@@ -26,7 +23,7 @@ MORE, CANNOT_TELL, CONSISTENT = "more than expected by chance", "cannot tell", "
 
 
 @dataclasses.dataclass(frozen=True)
-class Chance:
+class Chance(Result):
     """The two counts of an audit and their null distributions, under which members could be exchanged.
 
     Attributes:
@@ -43,8 +40,6 @@ class Chance:
     paired: bool
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per `count` (PIEs, significant classes).

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, GAINED, LOST
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
 from tfaudit.stats.multiplicity import adjust
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 
 @dataclasses.dataclass(frozen=True)
-class Claims:
+class Claims(Result):
     """Changes of every class in every variant, tested together.
 
     Attributes:
@@ -31,8 +28,6 @@ class Claims:
     cells: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per variant.

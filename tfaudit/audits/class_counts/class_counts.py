@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError
-from tfaudit.notebook import html_of
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 
 @dataclasses.dataclass(frozen=True)
-class ClassCounts:
+class ClassCounts(Result):
     """How many training images each class has, and how well uncompressed models know it.
 
     Attributes:
@@ -27,8 +24,6 @@ class ClassCounts:
 
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per class: `class`, `train_examples`, `train_share`, `recall_before` (means over members)."""

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 BASELINE = 0.0
 """Level of the uncompressed models."""
 
 
 @dataclasses.dataclass(frozen=True)
-class ClassRecalls:
+class ClassRecalls(Result):
     """Mean recalls of C classes at the levels of every method.
 
     Attributes:
@@ -29,8 +26,6 @@ class ClassRecalls:
 
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per method, level and class; level 0 is uncompressed.

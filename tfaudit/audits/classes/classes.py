@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, listed, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, paired_answers, require_same_examples
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.t_tests import TTests, welch
 from tfaudit.stats.two_way import GroupChanges, group_changes
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 CENTERINGS = ("member", "population", "none", "ratio")
 """What may be subtracted from each recall; "ratio" divides it by the accuracy instead."""
@@ -40,7 +37,7 @@ MARGIN_PP = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
-class ClassImpact:
+class ClassImpact(Result):
     """What compression does to each of C classes. All arrays are `(C,)`; recalls and differences are shares in [-1, 1].
 
     Attributes:
@@ -77,8 +74,6 @@ class ClassImpact:
     centering: str
     ties: TieReading
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self, correction: str = "holm") -> pd.DataFrame:
         """Return one row per class; columns ending in `_pp` are percentage points, recalls shares in [0, 1].

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from tfaudit.audits.exemplars.exemplars import Exemplars
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError
-from tfaudit.notebook import html_of
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 GROUPS = {"non-PIE": "non_pies", "PIE": "pies", "all": "all"}
 
 
 @dataclasses.dataclass(frozen=True)
-class DifficultyLevels:
+class DifficultyLevels(Result):
     """How hard the exemplars of every variant are, for uncompressed and for compressed models.
 
     Attributes:
@@ -31,8 +28,6 @@ class DifficultyLevels:
     difficulty: pd.DataFrame
     counts: Mapping[str, int]
     notes: tuple[str, ...] = ()
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return [F] table 6: one row per variant, mean accuracies of the uncompressed models, shares.

@@ -5,26 +5,23 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.class_rates import class_rates
 from tfaudit.audits.distortion.attenuation import corrected_slopes
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import Mark, mark_slopes
 from tfaudit.stats.least_squares import slope, uncentred_r2
 from tfaudit.stats.ratios import normalised_balance, ratio
 
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
-
 
 @dataclasses.dataclass(frozen=True)
-class Distortion:
+class Distortion(Result):
     """Recall distortion of C classes in K members by compression.
 
     Attributes:
@@ -127,8 +124,6 @@ class Distortion:
             return mark
         apart = mark_slopes(1 + self.corrected - self.corrected_between_dense, levels=levels, alpha=alpha)
         return dataclasses.replace(mark, mark=apart.mark)
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per member and class with examples.

@@ -10,25 +10,22 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.modes import TIES, UNDECIDED
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.ties import BestClasses, Ties
 
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
-
 
 @dataclasses.dataclass(frozen=True)
-class Exemplars:
+class Exemplars(Result):
     """The examples whose modal label changes with compression. P is the number of PIEs, N that of all examples.
 
     Attributes:
@@ -54,8 +51,7 @@ class Exemplars:
     tie_changes: Mapping[str, int]
     published: int
     ties: str
-
-    _repr_html_ = html_of
+    notes = ()
 
     def frame(self) -> pd.DataFrame:
         """Return one row per PIE.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,17 +17,14 @@ from statsmodels.stats.stattools import durbin_watson
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
 from tfaudit.audits.factors.design import KEYS, Design, design, redundant, term_title
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 ALTERNATIVES = {"imbalance": "greater", "class_entropy": "less"}  # [P] 3.1: E > 0 and F < 0
 
 
 @dataclasses.dataclass(frozen=True)
-class Factors:
+class Factors(Result):
     """A fitted regression of the accuracy of n class-model pairs.
 
     `fit` is "ols" (coefficients are changes of accuracy, a share) or "binomial" (changes of its log-odds). `frame` and
@@ -41,8 +38,6 @@ class Factors:
     residuals: pd.DataFrame
     diagnostics: Mapping[str, float]
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per coefficient.

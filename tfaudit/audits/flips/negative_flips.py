@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, paired_answers, require_same_examples
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
@@ -22,15 +22,12 @@ from tfaudit.stats.two_way import (
     negative_flips,
 )
 
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
-
 ALL = "all images"
 MORE, FEWER = "more than average", "fewer than average"
 
 
 @dataclasses.dataclass(frozen=True)
-class NegativeFlips:
+class NegativeFlips(Result):
     """Rates of negative flips of all images and of each class, with intervals over images and members.
 
     Attributes:
@@ -46,8 +43,6 @@ class NegativeFlips:
     pairs: int
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row for all images, then one per class.

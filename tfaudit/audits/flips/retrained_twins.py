@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, compared_members, require_same_examples
 from tfaudit.stats.modes import count_changed_modes
 from tfaudit.stats.permutation import assign
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 HALVES = 100  # ways to halve the population that are counted, where there are more
 
 
 @dataclasses.dataclass(frozen=True)
-class RetrainedTwins:
+class RetrainedTwins(Result):
     """What training again changes. P is the number of pairs of members.
 
     Attributes:
@@ -37,8 +34,7 @@ class RetrainedTwins:
     second: tuple[str, ...]
     changed: np.ndarray
     halves: np.ndarray
-
-    _repr_html_ = html_of
+    notes = ()
 
     def frame(self) -> pd.DataFrame:
         """Return one row per pair of members: `first`, `second`, `changed` and its `share` of the examples."""

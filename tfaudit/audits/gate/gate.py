@@ -5,26 +5,23 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks, unusable
 from tfaudit.audits.gate.limits import Limits, quantity_of
 from tfaudit.audits.gate.measurements import Measurements, measure
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading
 from tfaudit.errors import listed
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
 
 
 @dataclasses.dataclass(frozen=True)
-class Verdict:
+class Verdict(Result):
     """Verdict of a gate on one compressed model or population.
 
     It holds one check per limit that is set; `classes` as in `Checks.class_frame`; `alpha`, the level of the tests; the
@@ -66,8 +63,6 @@ class Verdict:
         reason = f"{count} missing, {allowed} allowed."
         check = unusable("missing_members", len(missing), allowed, reason, sentence)
         return dataclasses.replace(self, checks=(*self.checks, check))
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per check, the gravest first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,8 @@ from tfaudit.audits.classes.classes import (
     directions,
     question_columns,
 )
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.group_codes import MISSING, column_name, group_codes, group_means
@@ -29,9 +29,6 @@ from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import welch
 from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, group_changes, group_values
 
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
-
 _INDIVIDUAL_COLUMNS = {"group": "str", "individual": "str", "examples": "int64"}
 _INDIVIDUAL_COLUMNS |= dict.fromkeys(("accuracy_before", "accuracy_after", "change_pp"), "float64")
 
@@ -39,7 +36,7 @@ LOST, GAINED = "lost accuracy", "gained accuracy"
 
 
 @dataclasses.dataclass(frozen=True)
-class Groups:
+class Groups(Result):
     """The effect of compression on each group, and on each individual.
 
     Attributes:
@@ -56,8 +53,6 @@ class Groups:
     fits: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per group.

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, MARGIN_PP, question_columns
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.group_codes import group_codes, group_means
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, group_changes, group_values, mean_change
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 WIDER, NARROWER = "wider", "narrower"
 CLASS = "class"
@@ -28,7 +25,7 @@ MOST_COLUMNS = 12
 
 
 @dataclasses.dataclass(frozen=True)
-class Intersections:
+class Intersections(Result):
     """Accuracy of groups of every grouping: the classes, each column, and all pairs of these.
 
     Attributes:
@@ -42,8 +39,6 @@ class Intersections:
     cells: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per grouping.

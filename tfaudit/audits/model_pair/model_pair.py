@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,9 +23,9 @@ from tfaudit.audits.classes.classes import (
     verdict_counts,
     worst_class,
 )
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_predictions, require_same_examples
 from tfaudit.stats.contingency import (
     exact_changes,
@@ -38,9 +38,6 @@ from tfaudit.stats.contingency import (
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import GroupChanges, group_changes
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 KINDS = np.array(["lost", "won", "other wrong"], object)
 
@@ -82,7 +79,7 @@ class Overall:
 
 
 @dataclasses.dataclass(frozen=True)
-class PairComparison:
+class PairComparison(Result):
     """What one compressed model does to the classes. Arrays are `(C,)`; recalls and differences are shares.
 
     Attributes:
@@ -128,8 +125,6 @@ class PairComparison:
     def difference(self) -> np.ndarray:
         """Recall after minus recall before."""
         return self.recall_after - self.recall_before
-
-    _repr_html_ = html_of
 
     def frame(self, correction: str = "holm") -> pd.DataFrame:
         """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1].

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.pareto import pareto_set
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 UNFAIRNESS: dict[str, Callable[[np.ndarray], float]] = {
     "range": lambda recalls: recalls.max() - recalls.min(),
@@ -32,7 +29,7 @@ GATE = {PASS: "passes the gate", FAIL: "fails the gate", CANNOT_JUDGE: "cannot b
 
 
 @dataclasses.dataclass(frozen=True)
-class OperatingPoints:
+class OperatingPoints(Result):
     """Points, each the mean over the seeds of one variant, and which of them are worth choosing.
 
     Attributes:
@@ -48,8 +45,6 @@ class OperatingPoints:
     floor: float | None
     weights: Mapping[str, float] | None
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per point, in the order of the table.

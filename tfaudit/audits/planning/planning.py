@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
 from tfaudit.audits.gate.measurements import Measurements
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
 from tfaudit.stats.precision import Design, Spread
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 MEMBERS, IMAGES = (1, 2, 3, 5, 10, 30), (50, 100, 200, 500, 1000, 5000)
 """Numbers of members, and of images of a class, that a plan shows."""
@@ -26,7 +23,7 @@ POWER = 0.8
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Plan(Result):
     """Half-widths of the interval of a class's change by number of members and of images, percentage points.
 
     Attributes:
@@ -52,7 +49,7 @@ class Plan:
         """The limit of a gate that a class without any true loss passes with a probability of about 80 %."""
         return float(self.half_width * (1 + special.ndtri(POWER) / special.ndtri(1 - self.alpha / 2)))
 
-    _repr_html_ = html_of
+    notes = ()
 
     def frame(self) -> pd.DataFrame:
         """Return one row per number of `members` and of `images`, with `half_width_pp`."""

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.result import Result
 from tfaudit.errors import require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, frozen
 from tfaudit.stats.ties import BestClasses, Ties
 
@@ -20,7 +20,7 @@ LEAST_VOTE = 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
-class PredictionCounts:
+class PredictionCounts(Result):
     """Top-1 predictions of K members on N examples of C classes. V is the number of distinct (example, class) pairs.
 
     Attributes:
@@ -95,7 +95,7 @@ class PredictionCounts:
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
         return self._table(order, counts[order], counts.sum())
 
-    _repr_html_ = html_of
+    notes = ()
 
     def frame(self) -> pd.DataFrame:
         """Return one row per example and predicted class: `example` (position), `answer`, `class`, `votes`, `share`."""

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.exemplars.exemplars import changed_modes
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.group_codes import group_codes
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import paired_test
 from tfaudit.stats.two_way import LEAST_IMAGES, mean_change
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 LARGEST_GAP = "largest excess gap"
 
@@ -33,7 +30,7 @@ Trio = tuple[Predictions, Predictions, Predictions]
 
 
 @dataclasses.dataclass(frozen=True)
-class Remedies:
+class Remedies(Result):
     """Control against remedy, for every compressed variant that has both.
 
     Attributes:
@@ -45,8 +42,6 @@ class Remedies:
     table: pd.DataFrame
     alpha: float
     notes: tuple[str, ...] = ()
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return a row per variant and measure, all in per cent of the images.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import BETTER, GAINED, LOST, MARGIN_PP, WORSE
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.robustness.accuracy_changes import (
     OVERALL,
     clean_table,
@@ -21,15 +22,11 @@ from tfaudit.audits.robustness.class_changes import class_changes
 from tfaudit.audits.robustness.condition_rates import ConditionRates, CorruptionLevel, condition_rates
 from tfaudit.audits.robustness.exemplar_flips import flip_table
 from tfaudit.errors import InputError, listed, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 
 @dataclasses.dataclass(frozen=True)
-class Robustness:
+class Robustness(Result):
     """Comparison of a baseline and a compressed population under corruption.
 
     Attributes:
@@ -57,8 +54,6 @@ class Robustness:
     alpha: float
     margin_pp: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return [F] table 3: one row per k (1, and 5 if five ranks are stored) and corruption, means over severities.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,11 @@ from tfaudit.audits.chance.chance import CANNOT_TELL, CONSISTENT, Chance, chance
 from tfaudit.audits.classes.classes import ClassImpact, class_impact
 from tfaudit.audits.exemplars.exemplars import Exemplars, exemplars
 from tfaudit.audits.flips.retrained_twins import changed_predictions
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import listed, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ratios import relative_change
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 _COLUMNS = (
     {"variant": "str", "title": "str", "family": "str", "sparsity": "Float64", "members": "int64"}
@@ -101,7 +98,7 @@ class VariantAudit:
 
 
 @dataclasses.dataclass(frozen=True)
-class Summary:
+class Summary(Result):
     """All audits of a study.
 
     Attributes:
@@ -122,8 +119,6 @@ class Summary:
     accuracies: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per variant, the baseline first.

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from tfaudit.audits.attributes.attributes import share_columns
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.survey.questions import CO_OCCURRING, QUESTIONS, Question
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
 from tfaudit.stats.proportions import compare_proportions
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 
 @dataclasses.dataclass(frozen=True)
-class Survey:
+class Survey(Result):
     """Shares of exemplars and of other images with each attribute, and the agreement of the raters.
 
     `frame` describes the `table`; `examples` counts the images with an answer; `alpha` is the level of the tests, and
@@ -33,8 +30,6 @@ class Survey:
     examples: int
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per question.

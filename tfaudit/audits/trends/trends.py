@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.group_codes import MISSING, column_name, group_codes
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import curvature, line
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 MEASURES = ("before", "after", "change")
 RANGE = ("range_low", "range_high")
@@ -26,7 +23,7 @@ FULL = "full"
 
 
 @dataclasses.dataclass(frozen=True)
-class Trends:
+class Trends(Result):
     """Least-squares lines of accuracy on a property, per group.
 
     Attributes:
@@ -44,8 +41,6 @@ class Trends:
     units: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return three rows per group: accuracy `before`, `after`, and the `change` of each unit, after minus before.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,14 +15,11 @@ from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check
 from tfaudit.audits.gate.gate import Verdict, judge
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.gate.measurements import Measurements
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import listed
 from tfaudit.names import class_in_words
-from tfaudit.notebook import html_of
 from tfaudit.stats.multiplicity import adjust
-
-if TYPE_CHECKING:
-    from tfaudit.charts.style import Drawing
 
 NAMED = 3
 """Collapsed classes of a variant that have a sentence of their own."""
@@ -38,7 +35,7 @@ _COLUMNS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class StudyVerdict:
+class StudyVerdict(Result):
     """Verdict on every compressed variant of a study.
 
     Attributes:
@@ -66,8 +63,6 @@ class StudyVerdict:
     alpha: float
     notes: tuple[str, ...]
     missing: tuple[str, ...] = ()
-
-    _repr_html_ = html_of
 
     @property
     def outcomes(self) -> Mapping[str, str]:

@@ -7,21 +7,20 @@ import keras
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.result import Result
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.shrinking.graph import ChannelGraph
 from tfaudit.compress.shrinking.steps import ChannelwiseStep, MixingStep, OpaqueStep
 from tfaudit.errors import InputError, listed
-from tfaudit.notebook import html_of
 
 
 @dataclass(frozen=True, eq=False)
-class Shrunk:
+class Shrunk(Result):
     """Smaller model, not compiled, and the table of the channels removed from each layer that `frame` returns."""
 
     model: keras.Model
     layers: pd.DataFrame
-
-    _repr_html_ = html_of
+    notes = ()
 
     def frame(self) -> pd.DataFrame:
         """Return a row per layer with weights, in the order of the calls.

@@ -16,7 +16,7 @@ def across_sections(study_audit: StudyAudit) -> tuple[Section, ...]:
             continue
         frame = result.frame()
         tables = [ReportTable.of("Table", frame, audit.columns, name, folded=len(frame) > ROWS)]
-        further = result.tables() if hasattr(result, "tables") else {}
+        further = result.tables()
         tables += [ReportTable.of(title, rows, table=name, folded=True) for title, rows in further.items()]
         figure = Figure(f"across-{name}", result.chart(), f"{audit.title}: {audit.question}")
         key = name.replace("_", "-")

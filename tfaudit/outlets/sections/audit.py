@@ -33,7 +33,7 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
         title = titles[place]
         figures.append(Figure("-".join([name, *place]), result.chart(), f"{audit.title}: {title}.", title))
         tables.append(ReportTable.of(title, frames[place], audit.columns, name, folded=folded))
-        further = result.tables() if hasattr(result, "tables") else {}
+        further = result.tables()
         tables += [ReportTable.of(f"{title}: {of}", rows, table=name, folded=True) for of, rows in further.items()]
     notes = titled_notes({titles[place]: result for place, result in results.items()})
     return Section.of_audit(name, tuple(figures), tuple(tables), notes)

@@ -150,14 +150,14 @@ def titled_notes(results: Mapping[str, Any]) -> tuple[str, ...]:
     """
     whose: dict[str, list[str]] = {}
     for title, result in results.items():
-        for note in getattr(result, "notes", ()):
+        for note in result.notes:
             whose.setdefault(note, []).append(title)
     return tuple(note if len(of) == len(results) else f"{listed(of)}: {note}" for note, of in whose.items())
 
 
 def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
     """Return the notes of the results that have any, each note once."""
-    return tuple(dict.fromkeys(note for result in results for note in getattr(result, "notes", ())))
+    return tuple(dict.fromkeys(note for result in results for note in result.notes))
 
 
 def crosstab(title: str, frame: pd.DataFrame, entry: Column, *, folded: bool = False) -> ReportTable:
