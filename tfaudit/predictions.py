@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, require
 from tfaudit.names import clean_names, clean_texts
 from tfaudit.stats.modes import TIES, modal_classes, modal_labels
 from tfaudit.stats.one_hot import without_one_hot
@@ -317,124 +316,6 @@ def require_predictions(**named: object) -> None:
         if not isinstance(value, Predictions):
             expected = "tfaudit.Predictions; compare_models and gate_models take models and data"
             raise InputError(name, type(value).__name__, expected)
-
-
-def member_pairs(
-    baseline: Predictions, compressed: Predictions, paired: bool | None = None
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the positions of the members that are pairs, of the baseline and of the compressed population.
-
-    Members without a partner on the other side are left out. None where the populations are independent.
-
-    Args:
-        baseline: the uncompressed population.
-        compressed: the compressed one.
-        paired: True where a compressed member was made from the baseline's member of the same name, False where
-            members are independent; None to take it from `compressed.parents`.
-
-    Raises:
-        InputError: pairs are asked for and there are none.
-
-    Example:
-        >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]], members=["a", "b"])
-        >>> after = Predictions.from_top1([0, 1], [[0, 1], [0, 0]], parents=["b", "a"])
-        >>> member_pairs(before, after)
-        (array([1, 0]), array([0, 1]))
-    """
-    if paired is False or (paired is None and compressed.parents is None):
-        return None
-    parents = compressed.members if compressed.parents is None else compressed.parents
-    position = {member: i for i, member in enumerate(baseline.members)}
-    shared = [(position[parent], i) for i, parent in enumerate(parents) if parent in position]
-    if not shared:
-        if paired is None:
-            return None
-        got = f"members made from {listed([str(name) for name in parents])}"
-        raise InputError("paired", got, f"some of the baseline's, {listed([str(name) for name in baseline.members])}")
-    first, second = zip(*shared, strict=True)
-    return np.array(first), np.array(second)
-
-
-def compared_members(
-    baseline: Predictions, compressed: Predictions, paired: bool | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of the members that are compared: the pairs of `member_pairs`, else all with all.
-
-    Example:
-        >>> before, after = (Predictions.from_top1([0], [[0]] * members) for members in (1, 2))
-        >>> compared_members(before, after)
-        (array([0, 0]), array([0, 1]))
-    """
-    pairs = member_pairs(baseline, compressed, paired)
-    if pairs is None:
-        first, second = np.indices((baseline.num_members, compressed.num_members)).reshape(2, -1)
-        return first, second
-    return pairs
-
-
-class PairedAnswers(NamedTuple):
-    """Right answers of two populations, member by member where members are pairs.
-
-    Attributes:
-        before: `(K0, N)` numbers in [0, 1], whether a member of the baseline is right.
-        after: `(K1, N)` of the compressed population; K1 = K0 for pairs.
-        pairs: number of pairs of members; 0 where the populations are compared as independent ones.
-        notes: a caveat for the reader, or none.
-    """
-
-    before: np.ndarray
-    after: np.ndarray
-    pairs: int
-    notes: tuple[str, ...]
-
-
-class PairedRows(NamedTuple):
-    """Which members of two populations are compared, in one order where they are pairs.
-
-    Attributes:
-        before: rows of the baseline's members: positions, or a slice of all.
-        after: rows of the compressed population's.
-        pairs: number of pairs of members; 0 where the populations are compared as independent ones.
-        notes: a caveat for the reader, or none.
-    """
-
-    before: np.ndarray | slice
-    after: np.ndarray | slice
-    pairs: int
-    notes: tuple[str, ...]
-
-
-def paired_rows(baseline: Predictions, compressed: Predictions, paired: bool | None = None) -> PairedRows:
-    """Return the members that are compared; see `member_pairs`.
-
-    A single pair tells nothing of how members differ: such populations count as independent.
-
-    Example:
-        >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
-        >>> after = Predictions.from_top1([0, 1], [[0, 1], [1, 1]], parents=[1, 0])
-        >>> paired_rows(before, after)
-        PairedRows(before=array([1, 0]), after=array([0, 1]), pairs=2, notes=())
-    """
-    positions = member_pairs(baseline, compressed, paired)
-    if positions is None:
-        return PairedRows(slice(None), slice(None), 0, ())
-    if len(positions[0]) < 2:
-        note = "A single pair of members: the populations are compared as if they were independent."
-        return PairedRows(slice(None), slice(None), 0, (note,) * (baseline.num_members > 1))
-    return PairedRows(*positions, len(positions[0]), ())
-
-
-def paired_answers(baseline: Predictions, compressed: Predictions, paired: bool | None = None) -> PairedAnswers:
-    """Return the right answers of both populations with pairs of members in one order; see `paired_rows`.
-
-    Example:
-        >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
-        >>> after = Predictions.from_top1([0, 1], [[0, 1], [1, 1]], parents=[1, 0])
-        >>> paired_answers(before, after).after.tolist(), paired_answers(before, after, paired=False).pairs
-        ([[1.0, 1.0], [0.0, 1.0]], 0)
-    """
-    rows = paired_rows(baseline, compressed, paired)
-    return PairedAnswers(baseline.correct()[rows.before], compressed.correct()[rows.after], rows.pairs, rows.notes)
 
 
 def require_same_examples(baseline: Predictions, compressed: Predictions) -> None:

@@ -128,7 +128,7 @@ def test_one_against_many_is_not_tested():
     assert found.frame()[["change_p", "relative_low_pp", "change_p_bh", "published_p"]].isna().all(axis=None)
     assert found.frame()["change_pp"].notna().all()
     assert set(found.frame()["verdict"]) | set(found.frame()["relative_verdict"]) == {"cannot tell"}
-    assert found.notes == ("No test: 1 against 6 members; it needs two or more on both sides.",)
+    assert found.notes == ("No intervals: 1 against 6 members; they need two or more on both sides.",)
     assert found.summary()["tested"] == 0
 
 

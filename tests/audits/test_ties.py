@@ -9,6 +9,7 @@ from tests.builders.int8_scores import int8_study
 from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
@@ -76,7 +77,7 @@ def tables_of_models(before, after):
 @pytest.mark.parametrize(("members", "tables"), [(4, tables_of_populations), (1, tables_of_models)])
 def test_no_table_depends_on_the_order_of_the_classes(members, tables):
     plain = [by_name(frame) for frame in tables(*populations(np.arange(6), members))]
-    assert tie_reading(*populations(np.arange(6), members)).tied_after > 20
+    assert tie_reading(Comparison(*populations(np.arange(6), members))).tied_after > 20
     for seed in range(20):
         order = np.random.default_rng(seed).permutation(6)
         for expected, frame in zip(plain, tables(*populations(order, members)), strict=True):
@@ -95,7 +96,7 @@ def test_argmax_stands_beside_and_does_depend_on_the_order():
     """What the issue is about: by argmax the class of the lowest number gains, whichever it is."""
     changes = []
     for order in (np.arange(6), np.arange(6)[::-1]):
-        reading = tie_reading(*populations(order))
+        reading = tie_reading(Comparison(*populations(order)))
         changes.append(dict(zip(reading.class_names, reading.argmax_change_pp, strict=True)))
         assert reading.argmax_change_pp[0] > reading.change_pp[0] + 1
         assert reading.argmax_change_pp[-1] < reading.change_pp[-1] - 1
@@ -107,7 +108,7 @@ def test_argmax_stands_beside_and_does_depend_on_the_order():
 
 def test_without_ties_the_two_readings_are_one():
     before, after = (Predictions.from_top1([0, 1, 1], [[0, 1, last]] * 2) for last in (1, 0))
-    reading = tie_reading(before, after)
+    reading = tie_reading(Comparison(before, after))
     assert reading.sentences() == ()
     np.testing.assert_array_equal(reading.change_pp, reading.argmax_change_pp)
     assert before.by_argmax() is before

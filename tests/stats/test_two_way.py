@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tfaudit.errors import InputError
-from tfaudit.stats.two_way import Change, critical_value, group_changes, total_change
+from tfaudit.stats.two_way import Change, critical_value, group_changes, negative_flips, total_change
 
 
 def study(rng, members, images, *, paired):
@@ -183,12 +183,21 @@ def test_shares_are_taken_like_booleans(rng):
             r"got shapes \(2, 3\), \(2, 4\) and \(3,\), expected",
         ),
         (np.ones((2, 3)), np.ones((3, 3)), np.zeros(3, int), True, "got 2 and 3 members, expected as many in pairs"),
-        (np.ones((1, 3)), np.ones((3, 3)), np.zeros(3, int), False, "got 1 and 3 members"),
     ],
 )
 def test_bad_input(before, after, groups, paired, message):
     with pytest.raises(InputError, match=message):
         group_changes(before, after, groups, 1, paired=paired)
+
+
+def test_one_model_against_several_has_values_without_errors():
+    before, after = np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    groups = np.array([0, 0, 1])
+    for of, expected in ((group_changes, [-0.75, 0.5]), (negative_flips, [0.75, 0.0])):
+        changes = of(before, after, groups, 2, paired=False)
+        np.testing.assert_allclose(changes.absolute.value, expected)
+        assert np.isnan(changes.absolute.interval()).all()
+        assert np.isnan(changes.relative.p()).all()
 
 
 def test_critical_values_are_students_where_one_source_varies():

@@ -1,5 +1,6 @@
 """Audits: predictions in, frozen results out, each with `.frame()`, `.summary()` and most with `.chart()`.
 
+Ground        `Comparison` of two populations, the base `Result` of all results
 Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
 Predictions   `calibration`, `flip_rates`, `image_changes`
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
@@ -14,6 +15,8 @@ Human raters  `survey_sample`, `survey`
 from tfaudit.lazy_names import lazy_names
 
 _MODULES = {
+    "comparison": ("Comparison",),
+    "result": ("Result",),
     "classes.classes": ("class_impact", "ClassImpact"),
     "exemplars.exemplars": ("exemplars", "Exemplars"),
     "chance.chance": ("chance", "Chance"),

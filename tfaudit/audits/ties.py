@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tfaudit.audits.comparison import Comparison
 from tfaudit.names import class_in_words
-from tfaudit.predictions import Predictions, compared_members
 
 ADVISED = 0.1
 """Share of the changed predictions above which ties are worth removing."""
@@ -112,24 +112,23 @@ def joined_notes(results: Mapping[str, WithTies]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def tie_reading(baseline: Predictions, compressed: Predictions, paired: bool | None = None) -> TieReading:
+def tie_reading(comparison: Comparison) -> TieReading:
     """Count the predictions that tie, and read all predictions as `argmax` does.
 
-    Args:
-        baseline: the uncompressed model or population.
-        compressed: the compressed one, on the same examples.
-        paired: as in `member_pairs`; flips are counted between the members of a pair, else between all.
+    Flips are counted between the members of a pair, else between all members of both populations.
 
     Example:
+        >>> from tfaudit import Predictions
         >>> before = Predictions.from_scores([0, 1], [[0.9, 0.1], [0.2, 0.8]])
         >>> after = Predictions.from_scores([0, 1], [[0.9, 0.1], [0.5, 0.5]])
-        >>> reading = tie_reading(before, after)
+        >>> reading = tie_reading(Comparison(before, after))
         >>> reading.tied_after, reading.tied_flips, reading.argmax_change_pp, reading.change_pp
         (1.0, 0.5, array([   0., -100.]), array([  0., -50.]))
     """
+    baseline, compressed = comparison.baseline, comparison.compressed
     settled = baseline.by_argmax(), compressed.by_argmax()
     tied = [population.tied_classes() > 1 for population in (baseline, compressed)]
-    flips = _flips(baseline, compressed, tied, paired)
+    flips = _flips(comparison, tied)
     return TieReading(
         class_names=baseline.class_names,
         examples=baseline.num_examples,
@@ -146,9 +145,10 @@ def tie_reading(baseline: Predictions, compressed: Predictions, paired: bool | N
     )
 
 
-def _flips(baseline: Predictions, compressed: Predictions, tied: list[np.ndarray], paired: bool | None) -> list[float]:
+def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
     """Return the mean numbers of changed predictions, and of those in which classes tie; and both by `argmax`."""
-    pairs = list(zip(*compared_members(baseline, compressed, paired), strict=True))
+    baseline, compressed = comparison.baseline, comparison.compressed
+    pairs = list(zip(*comparison.compared, strict=True))
     if not baseline.ties and not compressed.ties:  # then both readings are one, and counting is faster
         differ = float(np.mean([np.count_nonzero(baseline.top1[i] != compressed.top1[j]) for i, j in pairs]))
         return [differ, 0.0, differ, 0.0]

@@ -127,9 +127,9 @@ def group_changes(
 ) -> GroupChanges:
     """Compute the change of accuracy of each group of images, with standard errors over images and members.
 
-    With one member on each side the images are the only sample. No variance is taken as smaller than if one image had
-    been lost and another won, as far as images change in these populations [BP]: few images that all agree prove
-    little, and no number of members makes up for that.
+    With one member on each side the images are the only sample; with one on a single side the errors are unknown. No
+    variance is taken as smaller than if one image had been lost and another won, as far as images change in these
+    populations [BP]: few images that all agree prove little, and no number of members makes up for that.
 
     Args:
         before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1].
@@ -139,7 +139,7 @@ def group_changes(
         paired: whether member k of `after` was made from member k of `before`.
 
     Raises:
-        InputError: shapes that do not agree, or a single member on one side only.
+        InputError: shapes that do not agree.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -152,16 +152,18 @@ def group_changes(
     if before.ndim != 2 or after.ndim != 2 or before.shape[1:] != after.shape[1:] or groups.shape != before.shape[1:]:
         shapes = f"shapes {before.shape}, {after.shape} and {groups.shape}"
         raise InputError("before, after, groups", shapes, "(K0, N), (K1, N) and (N,)")
-    if len(before) != len(after) and (paired or 1 in (len(before), len(after))):
-        sizes_in_words = f"{len(before)} and {len(after)} members"
-        raise InputError("before, after", sizes_in_words, "as many in pairs, else 2 or more or 1 on both sides")
+    if paired and len(before) != len(after):
+        raise InputError("before, after", f"{len(before)} and {len(after)} members", "as many in pairs")
     require(len(groups) > 0, "groups", "no images", "one or more")
     sizes = np.bincount(groups, minlength=count).astype(float)
     images = after.mean(0) - before.mean(0)
-    sides = [_numbers(after) - _numbers(before)] if paired else [after, before]
-    samples = [_Sample(_numbers(side), groups, sizes) for side in sides]
     with np.errstate(divide="ignore", invalid="ignore"):  # groups without images
         change = np.bincount(groups, images, count) / sizes
+    if _is_one_against_several(before, after):
+        unknown = (Change.without_error(value) for value in (change, change - images.mean()))
+        return GroupChanges(sizes.astype(int), *unknown)
+    sides = [_numbers(after) - _numbers(before)] if paired else [after, before]
+    samples = [_Sample(_numbers(side), groups, sizes) for side in sides]
     floor = _least_variance(images, groups, sizes, min(len(before), len(after)))
     spread = np.maximum(_image_variance(images, groups, sizes, change), floor * sizes)
     absolute = _change(change, sizes, spread, samples, relative=False)
@@ -169,20 +171,9 @@ def group_changes(
     return GroupChanges(sizes.astype(int), absolute, relative)
 
 
-def group_values(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> GroupChanges:
-    """Return the changes of group accuracies with unknown errors, as of one model against several.
-
-    The arguments are those of `group_changes`.
-
-    Example:
-        >>> one, several = np.array([[True, True]]), np.array([[True, False], [False, False]])
-        >>> group_values(one, several, np.array([0, 1]), 2).absolute.value
-        array([-0.5, -1. ])
-    """
-    sizes, images = np.bincount(groups, minlength=count), after.mean(0) - before.mean(0)
-    with np.errstate(invalid="ignore"):  # groups without images
-        change = np.bincount(groups, images, count) / sizes
-    return GroupChanges(sizes, Change.without_error(change), Change.without_error(change - images.mean()))
+def _is_one_against_several(before: np.ndarray, after: np.ndarray) -> bool:
+    """Return whether one side alone has a single member: nothing is known of how its members differ."""
+    return len(before) != len(after) and 1 in (len(before), len(after))
 
 
 def accuracy_interval(
@@ -237,7 +228,7 @@ def total_change(before: np.ndarray, after: np.ndarray, groups: np.ndarray, coun
 
 
 def mean_change(before: np.ndarray, after: np.ndarray, *, paired: bool) -> Change:
-    """Compute the change of a mean over all images, `(1,)`; unknown errors of one model against several.
+    """Compute the change of a mean over all images, `(1,)`.
 
     The values are any numbers, such as losses; of a statistic that is no mean, its linear part [C].
 
@@ -251,8 +242,6 @@ def mean_change(before: np.ndarray, after: np.ndarray, *, paired: bool) -> Chang
         array([0.1])
     """
     everywhere = np.zeros(np.shape(before)[1], int)
-    if len(before) != len(after) and 1 in (len(before), len(after)):
-        return group_values(before, after, everywhere, 1).absolute
     return group_changes(before, after, everywhere, 1, paired=paired).absolute
 
 
@@ -283,7 +272,11 @@ def negative_flips(
         flips = np.maximum(before * 1.0 - after, 0)
         return group_changes(np.zeros_like(flips), flips, groups, count, paired=True)
     right, wrong = before.mean(0), 1 - after.mean(0)
-    return _products(right * wrong, [before * wrong, right * (1.0 - after)], groups, count)
+    rates = _products(right * wrong, [before * wrong, right * (1.0 - after)], groups, count)
+    if _is_one_against_several(before, after):
+        unknown = (Change.without_error(rate.value) for rate in (rates.absolute, rates.relative))
+        return GroupChanges(rates.examples, *unknown)
+    return rates
 
 
 def excess_negative_flips(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> Change:

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions, paired_rows, require_same_examples
+from tfaudit.predictions import Predictions
 from tfaudit.stats.calibration import (
     BINS,
     brier_scores,
@@ -24,7 +25,7 @@ from tfaudit.stats.calibration import (
 )
 from tfaudit.stats.group_codes import group_means
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.two_way import Change, group_changes, group_values, mean_change
+from tfaudit.stats.two_way import Change, group_changes, mean_change
 
 HIGHER, LOWER, NOT_TESTED = "higher", "lower", "not tested"
 MORE, LESS = "more overconfident", "less overconfident"
@@ -141,19 +142,14 @@ def calibration(
         3           overconfidence   -0.25    0.5
         4                   margin    0.50    1.0
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(bins >= 1, "bins", bins, "1 or more")
-    require_same_examples(baseline, compressed)
+    comparison = Comparison(baseline, compressed, paired, alpha)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if population.probabilities is None:
             raise InputError(name, "predictions without probabilities", "probabilities of the ranked classes")
-    rows = paired_rows(baseline, compressed, paired)
-    sides = _Side(baseline, rows.before, bins), _Side(compressed, rows.after, bins)
-    members = baseline.num_members, compressed.num_members
-    examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
-    notes = [*rows.notes, *empty_class_notes(baseline.class_names, examples)]
-    if 1 in members and members != (1, 1):
-        notes.append(f"No intervals: {members[0]} against {members[1]} members; they need two or more on both sides.")
+    before, after = comparison.rows
+    sides = _Side(baseline, before, bins), _Side(compressed, after, bins)
+    notes = [*comparison.notes, *empty_class_notes(baseline.class_names, comparison.class_examples)]
     ranks = min(population.ranked.shape[2] for population in (baseline, compressed))
     complete = ranks == baseline.num_classes
     if not complete:
@@ -169,8 +165,8 @@ def calibration(
     )
     names = [name for name in _MEASURES if (complete or name not in _OF_ALL_CLASSES) and (ranks > 1 or name != MARGIN)]
     return Calibration(
-        measures=_measures(sides, names, bool(rows.pairs), alpha),
-        classes=_classes(baseline, sides, bool(rows.pairs), alpha),
+        measures=_measures(sides, names, bool(comparison.pairs), alpha),
+        classes=_classes(baseline, sides, bool(comparison.pairs), alpha),
         curves=pd.concat(
             [_curve(side).assign(when=when) for side, when in zip(sides, ("before", "after"), strict=True)]
         )[["when", "bin", "predictions", "confidence", "accuracy", "range_low", "range_high"]].reset_index(drop=True),
@@ -249,11 +245,7 @@ def _classes(baseline: Predictions, sides: tuple[_Side, _Side], paired: bool, al
     confidence = [group_means(side.confidence, labels, count).mean(0) for side in sides]
     excess = [side.confidence - side.right for side in sides]
     of_classes = [group_means(values, labels, count).mean(0) for values in excess]
-    before, after = excess
-    if len(before) != len(after) and 1 in (len(before), len(after)):
-        change = group_values(before, after, labels, count).absolute
-    else:
-        change = group_changes(before, after, labels, count, paired=paired).absolute
+    change = group_changes(excess[0], excess[1], labels, count, paired=paired).absolute
     (low, high), p = change.interval(1 - alpha), change.p()
     adjusted = adjust(p, "holm")
     return pd.DataFrame(

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import CENTERINGS
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require
-from tfaudit.predictions import Predictions, member_pairs, require_same_examples
+from tfaudit.predictions import Predictions
 from tfaudit.stats.modes import TIES, UNDECIDED, count_changed_modes
 from tfaudit.stats.permutation import CountNull, assign, count_significant
 from tfaudit.stats.ratios import ratio
@@ -146,12 +147,11 @@ def chance(
         0                 PIEs         1       0.4  0.4            20
         1  significant classes         0       0.0  1.0            20
     """
-    require_same_examples(baseline, compressed)
     require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    comparison = Comparison(baseline, compressed, paired, alpha)
     require(ties in (UNDECIDED, *TIES), "ties", ties, ", ".join((UNDECIDED, *TIES)))
     populations = (baseline, compressed)
-    pairs = member_pairs(baseline, compressed, paired)
+    pairs = comparison.partners
     order = _order(*populations, pairs)
     first, second = baseline.num_members, compressed.num_members
     assignments = assign(first, second, permutations=permutations, seed=seed, paired=pairs is not None)

@@ -10,14 +10,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, listed, require
-from tfaudit.predictions import Predictions, paired_answers, require_same_examples
+from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.t_tests import TTests, welch
-from tfaudit.stats.two_way import GroupChanges, group_changes
+from tfaudit.stats.two_way import GroupChanges
 
 CENTERINGS = ("member", "population", "none", "ratio")
 """What may be subtracted from each recall; "ratio" divides it by the accuracy instead."""
@@ -193,20 +194,17 @@ def class_impact(
         1     1        0.0    no change         15.0  better than average
     """
     require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
-    require_same_examples(baseline, compressed)
+    comparison = Comparison(baseline, compressed, paired, alpha)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if population.num_members < 2:
             expected = "2 or more: train more with `--population`, or compare single models with `tfaudit.compare`"
             raise InputError(name, "1 member", expected)
-    answers = paired_answers(baseline, compressed, paired)
     before, after = baseline.recall(), compressed.recall()
     published = [_centred(population.by_argmax(), centering) for population in (compressed, baseline)]
-    test = welch(*published, confidence=1 - alpha)
+    test = welch(*published, confidence=comparison.confidence)
     relative, zeros, notes = _relative_recall(baseline, before, compressed, after)
-    examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
-    ties = tie_reading(baseline, compressed, paired)
+    examples, ties = comparison.class_examples, tie_reading(comparison)
     return ClassImpact(
         class_names=baseline.class_names,
         examples=examples,
@@ -214,10 +212,8 @@ def class_impact(
         recall_after=after.mean(0),
         lowest_recall=after.min(0),
         collapsed=collapsed_classes(before, after, examples, alpha=alpha),
-        changes=group_changes(
-            answers.before, answers.after, baseline.labels, baseline.num_classes, paired=bool(answers.pairs)
-        ),
-        pairs=answers.pairs,
+        changes=comparison.class_changes(),
+        pairs=comparison.pairs,
         published=test,
         relative_recall=relative,
         zero_denominators=zeros,
@@ -225,7 +221,7 @@ def class_impact(
         margin_pp=margin_pp,
         centering=centering,
         ties=ties,
-        notes=(*ties.sentences(), *empty_class_notes(baseline.class_names, examples), *notes, *answers.notes),
+        notes=(*ties.sentences(), *empty_class_notes(baseline.class_names, examples), *notes, *comparison.notes),
     )
 
 

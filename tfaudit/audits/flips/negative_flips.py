@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import require
-from tfaudit.predictions import Predictions, paired_answers, require_same_examples
+from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import (
     Change,
-    GroupChanges,
     excess_negative_flips,
     flips_between_members,
     negative_flips,
@@ -103,41 +102,24 @@ def flip_rates(
         1           0          0.5000          0.0000            0.000
         2           1          0.1250          0.1250            0.250
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    require_same_examples(baseline, compressed)
-    answers, names, labels = paired_answers(baseline, compressed, paired), baseline.class_names, baseline.labels
-    members = baseline.num_members, compressed.num_members
-    notes = [*answers.notes, *empty_class_notes(names, np.bincount(labels, minlength=len(names)))]
-    if 1 in members and members != (1, 1):
-        notes.append(f"No intervals: {members[0]} against {members[1]} members; they need two or more on both sides.")
+    comparison = Comparison(baseline, compressed, paired, alpha)
+    names, labels = baseline.class_names, baseline.labels
+    notes = (*comparison.notes, *empty_class_notes(names, comparison.class_examples))
     levels = (np.zeros_like(labels), (ALL,)), (labels, names)
-    rows = [
-        _rows(answers.before, answers.after, groups, kinds, bool(answers.pairs), alpha, members)
-        for groups, kinds in levels
-    ]
+    rows = [_rows(comparison, groups, kinds) for groups, kinds in levels]
     whole = rows[0].assign(verdict="")
     whole.loc[:, [str(name).startswith("relative_") for name in whole]] = np.nan
     table = pd.concat([whole, rows[1]], ignore_index=True)
-    return NegativeFlips(table, members, answers.pairs, alpha, tuple(notes))
+    return NegativeFlips(table, comparison.members, comparison.pairs, alpha, notes)
 
 
-def _rows(
-    before: np.ndarray,
-    after: np.ndarray,
-    groups: np.ndarray,
-    names: tuple[str, ...],
-    paired: bool,
-    alpha: float,
-    members: tuple[int, int],
-) -> pd.DataFrame:
+def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) -> pd.DataFrame:
+    before, after, alpha, paired = comparison.before, comparison.after, comparison.alpha, bool(comparison.pairs)
     count, everywhere = len(names), np.bincount(groups, minlength=len(names))
     flips = negative_flips(before, after, groups, count, paired=paired)
-    if 1 in members and members != (1, 1):
-        parts = (Change.without_error(part.value) for part in (flips.absolute, flips.relative))
-        flips = GroupChanges(flips.examples, *parts)
     positive = negative_flips(after, before, groups, count, paired=paired).absolute.value
     excess = Change.without_error(np.full(count, np.nan))
-    if not paired and min(members) > 1:
+    if not paired and min(comparison.members) > 1:
         excess = excess_negative_flips(before, after, groups, count)
     low, high = (np.clip(end, 0, 1) for end in flips.absolute.interval(1 - alpha))
     relative_p = adjust(flips.relative.p(), "holm")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require
-from tfaudit.predictions import Predictions, compared_members, require_same_examples
+from tfaudit.predictions import Predictions
 from tfaudit.stats.modes import count_changed_modes
 from tfaudit.stats.permutation import assign
 
@@ -110,7 +111,7 @@ def changed_predictions(
         baseline: the uncompressed population.
         compressed: the compressed one on the same examples; None for the pairs of baseline members, of which a single
             member has none.
-        paired: as in `member_pairs`. Members are compared with those they were made from, else all with all.
+        paired: as in `Comparison`. Members are compared with those they were made from, else all with all.
 
     Example:
         >>> before, after = (Predictions.from_top1([0, 1], [[x, 1], [x, 1]]) for x in (0, 1))
@@ -120,8 +121,7 @@ def changed_predictions(
     if compressed is None:
         first, second = np.triu_indices(baseline.num_members, 1)
         return _differences(baseline, baseline, first, second)
-    require_same_examples(baseline, compressed)
-    return _differences(baseline, compressed, *compared_members(baseline, compressed, paired))
+    return _differences(baseline, compressed, *Comparison(baseline, compressed, paired).compared)
 
 
 def _differences(one: Predictions, other: Predictions, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -9,18 +9,19 @@ import numpy as np
 from scipy import special
 
 from tfaudit.audits.classes.classes import NEAR_ZERO, collapsed_classes, empty_class_notes
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.ties import TieReading, tie_reading
-from tfaudit.errors import InputError, require
-from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import chance_agreement_of, paired_difference_rejected, paired_interval
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
 from tfaudit.stats.ratios import normalised_balance, ratio
-from tfaudit.stats.two_way import flips_between_members, group_changes, negative_flips
+from tfaudit.stats.two_way import flips_between_members, negative_flips
 
 RESAMPLES = 1000
 """Bootstrap samples of the slope of a pair."""
@@ -189,13 +190,12 @@ def measure(
         >>> measure(before, after).classes.loss
         array([30.,  0.])
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    require_same_examples(baseline, compressed)
-    members = baseline.num_members, compressed.num_members
+    comparison = Comparison(baseline, compressed, paired, alpha)
+    members = comparison.members
     if members == (1, 1):
         return _measure_pair(baseline, compressed, alpha, seed)
     if min(members) > 1:
-        return _measure_populations(baseline, compressed, paired, alpha)
+        return _measure_populations(comparison)
     got = f"{members[1]} members against a baseline of {members[0]}"
     raise InputError("compressed", got, "one model against one, or populations of 2 or more")
 
@@ -303,37 +303,36 @@ def _resampled_slopes(pair: PairComparison, seed: int) -> np.ndarray:
     return slope(*balances)
 
 
-def _measure_populations(
-    baseline: Predictions, compressed: Predictions, paired: bool | None, alpha: float
-) -> Measurements:
-    answers, labels, names = paired_answers(baseline, compressed, paired), baseline.labels, baseline.class_names
-    classes = _losses(answers, labels, names, alpha)
+def _measure_populations(comparison: Comparison) -> Measurements:
+    baseline, compressed, alpha = comparison.baseline, comparison.compressed, comparison.alpha
+    labels, names = baseline.labels, baseline.class_names
+    classes = _losses(comparison, labels, names)
     recalls, count = (baseline.recall(), compressed.recall()), baseline.num_examples
-    changed, ties = exemplars(baseline, compressed), tie_reading(baseline, compressed, paired)
+    changed, ties = exemplars(baseline, compressed), tie_reading(comparison)
     return Measurements(
-        members=(baseline.num_members, compressed.num_members),
-        pairs=answers.pairs,
+        members=comparison.members,
+        pairs=comparison.pairs,
         alpha=alpha,
         chance=accuracy_by_chance(baseline, alpha),
-        overall=_losses(answers, np.zeros_like(labels), ("all images",), alpha),
+        overall=_losses(comparison, np.zeros_like(labels), ("all images",)),
         classes=classes,
         collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
         flips=Estimate(float(changed.probability.sum()) / count),
-        negative_flips=_flip_rate(answers, alpha),
-        intensification=_mean_slope(baseline, compressed, bool(answers.pairs), alpha),
+        negative_flips=_flip_rate(comparison),
+        intensification=_mean_slope(comparison),
         ties=ties,
-        notes=(*ties.sentences(), *answers.notes, *empty_class_notes(names, classes.examples)),
+        notes=(*ties.sentences(), *comparison.notes, *empty_class_notes(names, classes.examples)),
     )
 
 
-def _losses(answers: PairedAnswers, groups: np.ndarray, names: tuple[str, ...], alpha: float) -> Losses:
-    changes = group_changes(answers.before, answers.after, groups, len(names), paired=bool(answers.pairs))
+def _losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) -> Losses:
+    changes, alpha = comparison.changes(groups, len(names)), comparison.alpha
     change, examples = changes.absolute, changes.examples
     tested = max(1, int(np.count_nonzero(examples)))
     (low, high), (_, sure_high) = (np.clip(change.interval(1 - level), -1, 1) for level in (alpha, alpha / tested))
     none = np.zeros(len(names), int)
-    rate = ratio(np.bincount(groups, answers.before.mean(0), len(names)), examples)
+    rate = ratio(np.bincount(groups, comparison.before.mean(0), len(names)), examples)
     return Losses(
         names=names,
         examples=examples,
@@ -352,21 +351,22 @@ def _losses(answers: PairedAnswers, groups: np.ndarray, names: tuple[str, ...], 
     )
 
 
-def _flip_rate(answers: PairedAnswers, alpha: float) -> Estimate:
+def _flip_rate(comparison: Comparison) -> Estimate:
     """Return the mean rate of negative flips over pairs of members, with its interval over images and members."""
-    everywhere, paired = np.zeros(answers.before.shape[1], int), bool(answers.pairs)
-    rate = negative_flips(answers.before, answers.after, everywhere, 1, paired=paired).absolute
-    (low,), (high,) = (np.clip(end, 0, 1) for end in rate.interval(1 - alpha))
-    own = flips_between_members(answers.before).mean()
+    before, after, paired = comparison.before, comparison.after, bool(comparison.pairs)
+    rate = negative_flips(before, after, np.zeros(before.shape[1], int), 1, paired=paired).absolute
+    (low,), (high,) = (np.clip(end, 0, 1) for end in rate.interval(comparison.confidence))
+    own = flips_between_members(before).mean()
     chance = f"Two baseline models differ so on {100 * own:.2f} %."
     return Estimate(float(rate.value[0]), float(low), float(high), "" if paired else chance)
 
 
-def _mean_slope(baseline: Predictions, compressed: Predictions, paired: bool, alpha: float) -> Estimate:
+def _mean_slope(comparison: Comparison) -> Estimate:
     """Return the mean slope of the members that both populations have, with Student's interval over members."""
+    baseline, compressed = comparison.baseline, comparison.compressed
     if len(set(baseline.members) & set(compressed.members)) < 2:
         return Estimate()
     result = distortion(baseline, compressed)
-    mean = mean_interval(result.alpha, confidence=1 - alpha)
+    mean = mean_interval(result.alpha, confidence=comparison.confidence)
     chance = f"Independently trained members have the slope {result.slope_between_dense:.2f} without compression."
-    return Estimate(float(mean.mean), float(mean.low), float(mean.high), "" if paired else chance)
+    return Estimate(float(mean.mean), float(mean.low), float(mean.high), "" if comparison.pairs else chance)

@@ -19,15 +19,16 @@ from tfaudit.audits.classes.classes import (
     directions,
     question_columns,
 )
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require
-from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
+from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.group_codes import MISSING, column_name, group_codes, group_means
 from tfaudit.stats.least_squares import line
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import welch
-from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, group_changes, group_values
+from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval
 
 _INDIVIDUAL_COLUMNS = {"group": "str", "individual": "str", "examples": "int64"}
 _INDIVIDUAL_COLUMNS |= dict.fromkeys(("accuracy_before", "accuracy_after", "change_pp"), "float64")
@@ -148,19 +149,13 @@ def groups(
         0   left         2             1.00            0.50      -50.0
         1  right         2             0.75            0.75        0.0
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    require_same_examples(baseline, compressed)
+    comparison = Comparison(baseline, compressed, paired, alpha)
     codes, names = group_codes(column, baseline.num_examples, "column")
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
-    notes = []
-    match baseline.num_members, compressed.num_members:
-        case 1, 1:
-            notes.append("One model against one: the tests are about these two models, not about other trainings.")
-        case (1, _) | (_, 1) as sizes:
-            notes.append(f"No test: {sizes[0]} against {sizes[1]} members; it needs two or more on both sides.")
-    answers = paired_answers(baseline, compressed, paired)
-    notes += answers.notes
-    table = _table(baseline, compressed, answers, codes, names, alpha, margin_pp)
+    notes = [*comparison.notes]
+    if comparison.members == (1, 1):
+        notes.insert(0, "One model against one: the tests are about these two models, not about other trainings.")
+    table = _table(comparison, codes, names, margin_pp)
     if individuals is None:
         people = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
     else:
@@ -228,15 +223,8 @@ def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
     return pd.DataFrame(rows, columns=["group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r"])
 
 
-def _table(
-    baseline: Predictions,
-    compressed: Predictions,
-    answers: PairedAnswers,
-    codes: np.ndarray,
-    names: tuple[str, ...],
-    alpha: float,
-    margin_pp: float,
-) -> pd.DataFrame:
+def _table(comparison: Comparison, codes: np.ndarray, names: tuple[str, ...], margin_pp: float) -> pd.DataFrame:
+    baseline, compressed, alpha = comparison.baseline, comparison.compressed, comparison.alpha
     right, count = (baseline.correct(), compressed.correct()), len(names)
     columns: dict[str, object] = {"group": names, "examples": np.bincount(codes, minlength=count)}
     for side, correct in zip(("before", "after"), right, strict=True):
@@ -245,24 +233,17 @@ def _table(
         columns |= accuracy | {f"{side}_low": low, f"{side}_high": high}
     return pd.DataFrame(
         columns
-        | _questions(answers, codes, count, alpha, margin_pp)
+        | _questions(comparison, codes, count, margin_pp)
         | _published(baseline.by_argmax().correct(), compressed.by_argmax().correct(), codes, count, alpha)
     )
 
 
-def _questions(
-    answers: PairedAnswers, codes: np.ndarray, count: int, alpha: float, margin_pp: float
-) -> dict[str, np.ndarray]:
+def _questions(comparison: Comparison, codes: np.ndarray, count: int, margin_pp: float) -> dict[str, np.ndarray]:
     """Return the columns of both questions."""
-    before, after, pairs, _ = answers
-    sizes, noun = (len(before), len(after)), "accuracy"
-    if sizes == (1, 1) or min(sizes) > 1:
-        changes = group_changes(before, after, codes, count, paired=bool(pairs))
-    else:
-        changes = group_values(before, after, codes, count)
+    changes, alpha, noun = comparison.changes(codes, count), comparison.alpha, "accuracy"
     columns = change_columns(changes, alpha, margin_pp, noun=noun)
-    if sizes == (1, 1):
-        flips = flip_counts(before[0], after[0], codes, count)
+    if comparison.members == (1, 1):
+        flips = flip_counts(comparison.before[0], comparison.after[0], codes, count)
         figures = changes.absolute.value, *exact_changes(*flips, changes.examples, confidence=1 - alpha)
         columns |= question_columns("change", *figures, alpha=alpha, margin_pp=margin_pp, noun=noun)
     return columns

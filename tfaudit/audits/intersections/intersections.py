@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, MARGIN_PP, question_columns
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, require
-from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.group_codes import group_codes, group_means
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, group_changes, group_values, mean_change
+from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, mean_change
 
 WIDER, NARROWER = "wider", "narrower"
 CLASS = "class"
@@ -128,12 +129,8 @@ def intersections(
           grouping worst_group  gap_before_pp  gap_after_pp
         0    class           0            0.0          50.0
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    require_same_examples(baseline, compressed)
-    answers, notes = paired_answers(baseline, compressed, paired), []
-    members = len(answers.before), len(answers.after)
-    if 1 in members and members != (1, 1):
-        notes.append(f"No intervals: {members[0]} against {members[1]} members; they need two or more on both sides.")
+    comparison = Comparison(baseline, compressed, paired, alpha)
+    notes = [*comparison.notes]
     single = [_Grouping(CLASS, baseline.labels, baseline.class_names, crossed=False)]
     names = [] if columns is None else [str(name) for name in columns]
     if len(names) > MOST_COLUMNS:
@@ -152,10 +149,9 @@ def intersections(
             continue
         images = np.isin(grouping.codes, kept)
         codes, labels = np.searchsorted(kept, grouping.codes[images]), tuple(grouping.names[i] for i in kept)
-        inside = answers._replace(before=answers.before[:, images], after=answers.after[:, images])
-        gaps.append({"grouping": grouping.name, **_gap(inside, codes, labels, alpha)})
+        gaps.append({"grouping": grouping.name, **_gap(comparison, images, codes, labels)})
         if grouping.crossed:
-            cells.append(_cells(answers, grouping, kept, alpha))
+            cells.append(_cells(comparison, grouping, kept))
     if not gaps:
         raise InputError("columns", f"groups of fewer than {LEAST_IMAGES} images", f"one of {LEAST_IMAGES} or more")
     if small:
@@ -164,7 +160,7 @@ def intersections(
     p = adjust(table["gap_change_p"].to_numpy(), "holm")
     words = np.where(table["gap_change_pp"] > 0, WIDER, NARROWER)
     table = table.assign(gap_change_p_holm=p, verdict=np.where(p <= alpha, words, CANNOT_TELL))
-    return Intersections(table, _cell_table(cells, alpha), alpha, (*answers.notes, *notes))
+    return Intersections(table, _cell_table(cells, alpha), alpha, tuple(notes))
 
 
 def _nested(first: _Grouping, second: _Grouping) -> bool:
@@ -180,9 +176,10 @@ def _cross(first: _Grouping, second: _Grouping) -> _Grouping:
     return _Grouping(f"{first.name} and {second.name}", codes, names, crossed=True)
 
 
-def _gap(answers: PairedAnswers, codes: np.ndarray, names: tuple[str, ...], alpha: float) -> dict[str, Any]:
-    """Return the row of a grouping, without its grouping; the answers are those on its images."""
-    count, sides = len(names), (answers.before, answers.after)
+def _gap(comparison: Comparison, images: np.ndarray, codes: np.ndarray, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the row of a grouping, without its grouping; `images` are in its groups, whose codes are `codes`."""
+    sides = comparison.before[:, images], comparison.after[:, images]
+    count, alpha, paired = len(names), comparison.alpha, bool(comparison.pairs)
     accuracy = [group_means(right, codes, count).mean(0) for right in sides]
     ends = [accuracy_interval(right, codes, count, confidence=1 - alpha / count) for right in sides]
     worst = [int(values.argmin()) for values in accuracy]
@@ -197,7 +194,7 @@ def _gap(answers: PairedAnswers, codes: np.ndarray, names: tuple[str, ...], alph
         row |= {f"worst_{side}": values.min(), f"worst_{side}_low": low.min(), f"worst_{side}_high": high.min()}
     row |= {f"gap_{side}_pp": 100 * np.ptp(values) for side, values in zip(("before", "after"), accuracy, strict=True)}
     for name, (before, after) in (("worst_change", of_worst), ("gap_change", of_gap)):
-        change = mean_change(before, after, paired=bool(answers.pairs))
+        change = mean_change(before, after, paired=paired)
         low, high = change.interval(1 - alpha)
         figures = {"pp": change.value, "low_pp": low, "high_pp": high}
         row |= {f"{name}_{key}": 100 * float(value[0]) for key, value in figures.items()}
@@ -205,16 +202,10 @@ def _gap(answers: PairedAnswers, codes: np.ndarray, names: tuple[str, ...], alph
     return row
 
 
-def _cells(answers: PairedAnswers, grouping: _Grouping, kept: np.ndarray, alpha: float) -> pd.DataFrame:
+def _cells(comparison: Comparison, grouping: _Grouping, kept: np.ndarray) -> pd.DataFrame:
     """Return the groups of one grouping: images, accuracies, and the figures of the two questions."""
     codes, count = grouping.codes, len(grouping.names)
-    before, after, pairs, _ = answers
-    one_side = 1 in (len(before), len(after)) and len(before) != len(after)
-    changes = (
-        group_values(before, after, codes, count)
-        if one_side
-        else group_changes(before, after, codes, count, paired=bool(pairs))
-    )
+    before, after, changes = comparison.before, comparison.after, comparison.changes(codes, count)
     columns: dict[str, Any] = {
         "grouping": grouping.name,
         "group": grouping.names,
@@ -223,10 +214,10 @@ def _cells(answers: PairedAnswers, grouping: _Grouping, kept: np.ndarray, alpha:
         "accuracy_after": group_means(after, codes, count).mean(0),
     }
     for name, change in (("change", changes.absolute), ("relative", changes.relative)):
-        figures = change.value, *change.interval(1 - alpha), change.p()
-        if name == "change" and len(before) == len(after) == 1:
+        figures = change.value, *change.interval(comparison.confidence), change.p()
+        if name == "change" and comparison.members == (1, 1):
             flips = flip_counts(before[0], after[0], codes, count)
-            figures = change.value, *exact_changes(*flips, changes.examples, confidence=1 - alpha)
+            figures = change.value, *exact_changes(*flips, changes.examples, confidence=comparison.confidence)
         columns |= dict(zip([f"{name}_{figure}" for figure in _FIGURES], figures, strict=True))
     return pd.DataFrame(columns).iloc[kept]
 

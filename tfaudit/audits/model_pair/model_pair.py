@@ -23,10 +23,11 @@ from tfaudit.audits.classes.classes import (
     verdict_counts,
     worst_class,
 )
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions, require_predictions, require_same_examples
+from tfaudit.predictions import Predictions, require_predictions
 from tfaudit.stats.contingency import (
     exact_changes,
     flip_counts,
@@ -37,7 +38,7 @@ from tfaudit.stats.contingency import (
 )
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import GroupChanges, group_changes
+from tfaudit.stats.two_way import GroupChanges
 
 KINDS = np.array(["lost", "won", "other wrong"], object)
 
@@ -235,20 +236,19 @@ def compare(
         0     0      -75.0   6.0  0.0     0.031  lost recall
         1     1       50.0   0.0  1.0     1.000  cannot tell
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     require_predictions(baseline=baseline, compressed=compressed)
     for name, model in (("baseline", baseline), ("compressed", compressed)):
         if model.num_members != 1:
             expected = "one; `tfaudit.class_impact` and `tfaudit.exemplars` compare populations"
             raise InputError(name, f"{model.num_members} members", expected)
-    require_same_examples(baseline, compressed)
+    comparison = Comparison(baseline, compressed, alpha=alpha)
     classes, labels = baseline.num_classes, baseline.labels
     before, after = baseline.correct()[0], compressed.correct()[0]
-    examples = np.bincount(labels, minlength=classes)
+    examples = comparison.class_examples
     lost, won = flip_counts(before, after, labels, classes)
     low, high, p = exact_changes(lost, won, examples, confidence=1 - alpha)
-    recalls, ties = (baseline.recall(), compressed.recall()), tie_reading(baseline, compressed)
+    recalls, ties = (baseline.recall(), compressed.recall()), tie_reading(comparison)
     return PairComparison(
         class_names=baseline.class_names,
         examples=examples,
@@ -261,7 +261,7 @@ def compare(
         p_mid=np.where(examples > 0, mcnemar(lost, won, mid=True), np.nan),
         low=low,
         high=high,
-        changes=group_changes(before[None], after[None], labels, classes, paired=True),
+        changes=comparison.class_changes(),
         p_holm=adjust(p, "holm"),
         p_bh=adjust(p, "bh"),
         overall=_overall(baseline, compressed, alpha),

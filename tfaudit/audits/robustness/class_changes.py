@@ -10,7 +10,7 @@ from tfaudit.audits.robustness.condition_rates import ConditionRates
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import welch
-from tfaudit.stats.two_way import Change, GroupChanges, group_changes, group_values
+from tfaudit.stats.two_way import Change, GroupChanges, group_changes
 
 
 def class_changes(rates: ConditionRates, *, alpha: float, margin_pp: float) -> pd.DataFrame:
@@ -61,8 +61,6 @@ def _changes(rates: ConditionRates, columns: list[int]) -> GroupChanges:
         unknown = Change.without_error(np.full(count, np.nan))
         return GroupChanges(np.bincount(labels, minlength=count), unknown, unknown)
     before, after, _ = rates.shares(weights, 1)
-    if min(members) == 1 and members != (1, 1):
-        return group_values(before, after, labels, count)
     return group_changes(before, after, labels, count, paired=rates.paired)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import MISSING, column_name, group_codes
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import curvature, line
@@ -142,19 +143,19 @@ def trends(
         1   all   after      4   -3.5       1.15
         2   all  change      4   -3.5       0.15
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(bins >= 1, "bins", bins, "1 or more")
-    require_same_examples(baseline, compressed)
+    comparison = Comparison(baseline, compressed, alpha=alpha)
     units, notes = _units(baseline, compressed, values, column, individuals)
     rows, binned = [], []
     groups = [(str(group), inside) for group, inside in units.groupby("group", observed=True)]
     for group, inside in [*groups, *[(FULL, units)] * (len(groups) > 1)]:
         for measure in MEASURES:
             points = inside["value"], inside[measure].round(12)
-            fit, bend = line(*points, confidence=1 - alpha), curvature(*points, confidence=1 - alpha)
+            fit = line(*points, confidence=comparison.confidence)
+            bend = curvature(*points, confidence=comparison.confidence)
             rows.append((group, measure, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r, fit.p, *bend))
     for group, inside in groups:
-        binned += _bins(group, inside, bins, 1 - alpha)
+        binned += _bins(group, inside, bins, comparison.confidence)
     columns = ["group", "measure", "units", "slope", "slope_low", "slope_high", "intercept", "r", "p"]
     columns += ["curvature", "curvature_low", "curvature_high", "curvature_p"]
     return Trends(

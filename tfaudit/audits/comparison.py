@@ -1,0 +1,147 @@
+"""What two populations are compared by: the same examples, their pairs of members, the level of the tests."""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from tfaudit.errors import InputError, listed, require
+from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.two_way import GroupChanges, group_changes
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """A baseline and a compressed population on the same examples, checked.
+
+    Attributes:
+        baseline: the uncompressed model or population.
+        compressed: the compressed one, on the same examples.
+        paired: whether each compressed member was made from the baseline's member of the same name; None takes it from
+            `compressed.parents`. Members without a partner are left out of intervals.
+        alpha: level of the tests, in (0, 1); confidence intervals are at level 1 - alpha.
+
+    Raises:
+        InputError: other examples, a level outside (0, 1), or pairs are asked for and there are none.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
+        >>> after = Predictions.from_top1([0, 1], [[0, 1], [1, 1]], parents=[1, 0])
+        >>> comparison = Comparison(before, after)
+        >>> comparison.pairs, comparison.before.tolist(), comparison.after.tolist()
+        (2, [[1.0, 0.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 1.0]])
+    """
+
+    baseline: Predictions
+    compressed: Predictions
+    paired: bool | None = None
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        require(0 < self.alpha < 1, "alpha", self.alpha, "a level in (0, 1)")
+        require_same_examples(self.baseline, self.compressed)
+        _ = self.partners
+
+    @property
+    def confidence(self) -> float:
+        """Level of the intervals."""
+        return 1 - self.alpha
+
+    @property
+    def members(self) -> tuple[int, int]:
+        """Numbers of members of the baseline and of the compressed population."""
+        return self.baseline.num_members, self.compressed.num_members
+
+    @property
+    def is_one_against_several(self) -> bool:
+        """Whether one side alone has a single member: values have no standard errors then."""
+        return 1 in self.members and self.members != (1, 1)
+
+    @functools.cached_property
+    def partners(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Positions of the members that are pairs, of both populations; None where the populations are independent.
+
+        Members without a partner on the other side are left out.
+        """
+        parents = self.compressed.parents
+        if self.paired is False or (self.paired is None and parents is None):
+            return None
+        names = self.compressed.members if parents is None else parents
+        position = {member: i for i, member in enumerate(self.baseline.members)}
+        shared = [(position[name], i) for i, name in enumerate(names) if name in position]
+        if shared:
+            first, second = zip(*shared, strict=True)
+            return np.array(first), np.array(second)
+        if self.paired is None:
+            return None
+        got = f"members made from {listed([str(name) for name in names])}"
+        known = listed([str(name) for name in self.baseline.members])
+        raise InputError("paired", got, f"some of the baseline's, {known}")
+
+    @property
+    def compared(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the members that are compared: the pairs, else all with all.
+
+        Example:
+            >>> before, after = (Predictions.from_top1([0], [[0]] * members) for members in (1, 2))
+            >>> Comparison(before, after).compared
+            (array([0, 0]), array([0, 1]))
+        """
+        if self.partners is not None:
+            return self.partners
+        first, second = np.indices(self.members).reshape(2, -1)
+        return first, second
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of members in intervals; 0 where the populations count as independent.
+
+        A single pair tells nothing of how members differ: such populations count as independent.
+        """
+        return len(self.partners[0]) if self.partners is not None and len(self.partners[0]) > 1 else 0
+
+    @property
+    def rows(self) -> tuple[np.ndarray | slice, np.ndarray | slice]:
+        """Positions of the members in intervals, of both populations: in one order where they are pairs, else all."""
+        if self.pairs and self.partners is not None:
+            return self.partners
+        return slice(None), slice(None)
+
+    @functools.cached_property
+    def before(self) -> np.ndarray:
+        """`(K0, N)` numbers in [0, 1], whether a member of the baseline is right: those in intervals."""
+        return self.baseline.correct()[self.rows[0]]
+
+    @functools.cached_property
+    def after(self) -> np.ndarray:
+        """`(K1, N)` the same of the compressed population; K1 = K0 for pairs."""
+        return self.compressed.correct()[self.rows[1]]
+
+    @property
+    def class_examples(self) -> np.ndarray:
+        """`(C,)` number of examples of each class."""
+        return np.bincount(self.baseline.labels, minlength=self.baseline.num_classes)
+
+    def changes(self, groups: np.ndarray, count: int) -> GroupChanges:
+        """Return the change of accuracy of each group of examples, with errors over images and members.
+
+        Args:
+            groups: `(N,)` integers, the group of each example from 0 to `count` - 1.
+            count: number of groups.
+        """
+        return group_changes(self.before, self.after, groups, count, paired=bool(self.pairs))
+
+    def class_changes(self) -> GroupChanges:
+        """Return the change of recall of each class, with errors over images and members."""
+        return self.changes(self.baseline.labels, self.baseline.num_classes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Caveats for the reader, one sentence each."""
+        notes = []
+        if self.partners is not None and not self.pairs and self.baseline.num_members > 1:
+            notes.append("A single pair of members: the populations are compared as if they were independent.")
+        if self.is_one_against_several:
+            before, after = self.members
+            notes.append(f"No intervals: {before} against {after} members; they need two or more on both sides.")
+        return tuple(notes)
