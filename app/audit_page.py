@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 
-from tfaudit.analysis.across_variants import Across
 from tfaudit.analysis.audits import Audit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.controls import choose_variant, has_variants
@@ -13,21 +12,20 @@ from tfaudit.app.display import fields_of, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import FIELDS, on_points, on_rows, show_images
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.wording import worded
-from tfaudit.audits.flips.image_changes import NEWLY_WRONG
-
-KINDS = {"negative_flips": NEWLY_WRONG, "calibration": NEWLY_WRONG}
-"""Images that a click shows, by audit; by default all whose prediction changes."""
+from tfaudit.audits.declaration import Declaration
+from tfaudit.audits.result import Result
 
 
-def show_question(audit: Audit) -> None:
+def show_question(shown: Declaration) -> None:
     """Draw what an audit answers, and its source."""
-    if audit.question:
-        st.markdown(escape(worded(audit.question) + (f" ({audit.source})" if audit.source else "")))
+    st.markdown(escape(worded(shown.question) + (f" ({shown.source})" if shown.source else "")))
 
 
 def page(study_audit: StudyAudit, audit: Audit) -> None:
     """Draw the page of an audit: each result of the chosen variant, one after the other."""
-    show_question(audit)
+    shown = audit.shown
+    assert shown is not None
+    show_question(shown)
     if not has_variants(study_audit):
         return
     key = choose_variant(study_audit)
@@ -40,18 +38,17 @@ def page(study_audit: StudyAudit, audit: Audit) -> None:
             st.subheader(escape(", ".join(f"{name}: {value}" for name, value in arguments.items() if value)))
         result = study_audit.result(audit.name, key, **arguments)
         for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
-            question = audit.question or f"{audit.title}, {title}"
-            show_result(study_audit, audit, part, f"{audit.name}-{key}-{i + 1}-{number + 1}", question)
+            show_result(study_audit, shown, part, f"{audit.name}-{key}-{i + 1}-{number + 1}", shown.question)
 
 
-def show_result(study_audit: StudyAudit, audit: Audit | Across, result: Any, name: str, question: str) -> None:
+def show_result(study_audit: StudyAudit, shown: Declaration, result: Result, name: str, question: str) -> None:
     """Draw the chart, the tables and the notes of a result; a click on a row or mark shows its images."""
-    kind = {"show": KINDS[audit.name]} if audit.name in KINDS else {}
+    kind = {"show": shown.images} if shown.images else {}
 
     def show(row: Mapping[str, Any]) -> None:
         show_images(study_audit, row, **({} if "quantity" in row else kind))
 
-    chart, frame = result.chart(), result.frame()
+    chart, frame = result.chart(), shown.table.rows(result)
     fields = [field for field in FIELDS if field in fields_of(chart)]
     clicks = on_points(f"chart {name}", show) if fields else None
     meaning = f"{question} A click shows the images." if fields else question
@@ -62,5 +59,6 @@ def show_result(study_audit: StudyAudit, audit: Audit | Across, result: Any, nam
             st.markdown(f"**{escape(worded(heading))}**")
         table = name if not count else f"{name}-{count + 1}"
         clickable = on_rows(f"table {table}", rows, show) if set(FIELDS) & set(rows) else None
-        show_table(rows, table, (audit.columns or None) if not count else None, table=audit.name, clicks=clickable)
+        columns = () if count else shown.table.columns
+        show_table(rows, table, columns or None, table=shown.name, clicks=clickable)
     show_notes(result.notes)

@@ -23,6 +23,7 @@ from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.app.wording import worded
 from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, worst_class
+from tfaudit.audits.classes.declaration import CLASSES
 from tfaudit.audits.classes.selection_chart import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.errors import InputError, listed
 
@@ -32,13 +33,6 @@ QUESTION_LABELS = {"change": "lost recall", "relative": "more than the average"}
 
 ORDERS = {"change": ("{}_pp", True), "p": ("{}_p", True), "name": ("class", True), "examples": ("examples", False)}
 """Orders of the classes: a column, by question, and whether its lowest values come first."""
-
-RECALLS = ("recall_before", "recall_after", "lowest_recall")
-CHANGE = ("verdict", "change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
-RELATIVE = ("relative_verdict", "relative_pp", "relative_low_pp", "relative_high_pp", "relative_p_holm")
-COLUMNS = ("class", *CHANGE, *RECALLS, "examples", *RELATIVE, "change_p", "relative_p")
-TEST = ("published_p", "published_p_holm", "published_direction", "published_t", "published_df", "published_p_bh")
-PUBLISHED = ("class", "published_pp", "published_low_pp", "published_high_pp", *TEST)
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -102,7 +96,7 @@ def page(study_audit: StudyAudit) -> None:
         show_details_of_class(study_audit, variant, one)
     if not shown.empty:
         rows = on_selection(f"table {state} {question} {correction} {order} {search} {len(shown)}", now, choose_row)
-        show_table(shown, f"classes-{variant}", COLUMNS, table="classes", clicks=rows)
+        show_table(shown, f"classes-{variant}", CLASSES.table.columns, table="classes", clicks=rows)
     _published(study_audit, variant, correction)
     show_notes(impact.notes)
 
@@ -142,7 +136,7 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         )
         st.caption(worded(sentence))
         frame = impact.frame(correction).dropna(subset=["published_p"]).sort_values("published_pp", kind="stable")
-        show_table(frame, f"published-{variant}", PUBLISHED, table="classes")
+        show_table(frame, f"published-{variant}", CLASSES.tables["published"].columns, table="classes")
 
 
 def _in_range(ranked: pd.DataFrame, order: str, question: str, study_audit: StudyAudit, variant: str) -> pd.DataFrame:

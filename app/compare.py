@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 
-from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
@@ -18,6 +17,7 @@ from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.wording import worded
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
+from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.ties import count_text
 from tfaudit.charts.style import distinct_names
@@ -30,15 +30,12 @@ METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window
 KIND_LABELS = {"all": "all", "lost": NEWLY_WRONG, "won": NEWLY_CORRECT, "other wrong": OTHER_WRONG}
 KINDS = tuple(KIND_LABELS)
 
-RECALLS = ("recall_before", "recall_after", "change_pp", "change_low_pp", "change_high_pp")
-RELATIVE = ("relative_pp", "relative_low_pp", "relative_high_pp", "relative_verdict")
-CLASSES = ("class", "verdict", *RECALLS, "change_p_holm", "lost", "won", "examples", "change_p", *RELATIVE)
 FLIPS = ("example", "kind", "label", "before", "after", "probability_before", "probability_after")
 
 
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
-    show_question(AUDITS["model_pair"])
+    show_question(MODEL_PAIR)
     if not has_variants(study_audit):
         return
     key = choose_variant(study_audit)
@@ -57,7 +54,7 @@ def page(study_audit: StudyAudit) -> None:
         "A line per class: red, the share of its images that are newly wrong; blue, newly correct; the dot is the "
         "change of recall with its confidence interval. A click on a class filters the images below."
     )
-    frame = pair.frame().sort_values(["change_p", "change_pp"], kind="stable")
+    frame = MODEL_PAIR.table.rows(pair)
     labels = unique_labels(pair.class_names)
     distinct = distinct_names(pair.frame()["class"]).tolist()
     now = st.query_params.get("class")
@@ -72,7 +69,9 @@ def page(study_audit: StudyAudit) -> None:
             put(**{"class": labels[frame.index[row]], "flips": None})
 
     show_chart(pair.chart(), name, text, clicks=on_selection(f"chart {name}", now, choose_point), fields=["name"])
-    show_table(frame, name, CLASSES, table="pairs", clicks=on_selection(f"table {name}", now, choose_row))
+    show_table(
+        frame, name, MODEL_PAIR.table.columns, table="pairs", clicks=on_selection(f"table {name}", now, choose_row)
+    )
     st.subheader(worded("Images whose prediction flips"))
     _flips(study_audit, pair, name)
     show_notes(pair.notes)

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
@@ -25,6 +24,7 @@ from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart, distinct_class_names, largest_change
+from tfaudit.audits.robustness.declaration import ROBUSTNESS
 from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.outlets.sections.robustness import robustness_levels, robustness_notes
@@ -57,7 +57,7 @@ def page(study_audit: StudyAudit) -> None:
             "`tfaudit run RECIPE` then evaluates the trained models."
         )
         return
-    show_question(AUDITS["robustness"])
+    show_question(ROBUSTNESS)
     views = {"Corruptions": _corruptions, "Severities": _severities, "Classes": _classes}
     views |= {"One image": show_corrupted_image, "Exemplars": _exemplars}
     draw_tabs({name: functools.partial(draw, study_audit, results) for name, draw in views.items()}, "corruptions")

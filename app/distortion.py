@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
@@ -16,6 +15,7 @@ from tfaudit.app.display import POINT, go_to_later, show_chart, show_notes, show
 from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audits.distortion.chart import balance_chart
+from tfaudit.audits.distortion.declaration import DISTORTION
 from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.audits.distortion.slope_tables import level_table
@@ -50,7 +50,7 @@ def page(study_audit: StudyAudit) -> None:
             "`tfaudit run` resumes where it stopped."
         )
         return
-    show_question(AUDITS["distortion"])
+    show_question(DISTORTION)
     views = {
         "Slopes": _slopes,
         "Accuracy and slope": _accuracy,

@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question
 from tfaudit.app.choices import choose_from, only
@@ -18,19 +17,10 @@ from tfaudit.app.image_panel import open_image
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.quantities import quantity_of_property
 from tfaudit.app.wording import worded
-from tfaudit.audits.groups.chart import groups_chart, individuals_chart, largest_losses_first
-
-ACCURACIES = ("examples", "accuracy_before", "accuracy_after", "change_pp")
-LOSS = ("change_low_pp", "change_high_pp", "change_p", "change_p_holm", "change_p_bh", "verdict")
-DISPROPORTION = tuple(f"relative_{name}" for name in ("pp", "low_pp", "high_pp", "p", "p_holm", "p_bh", "verdict"))
-PUBLISHED = ("published_pp", "published_p", "published_direction")
-GROUPS = ("group", *ACCURACIES, *LOSS, *DISPROPORTION, *PUBLISHED)
-INDIVIDUALS = ("individual", "group", *ACCURACIES)
-FITS = ("group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r")
-SHARES = ("share_pie", "share_non_pie", "ratio")
-ATTRIBUTES = ("attribute", "value", "examples", *SHARES, "p_holm", "difference_pp", "low_pp", "high_pp", "test", "p")
-PROPERTIES = ("group", "measure", "slope", "slope_low", "slope_high", "p", "units", "intercept")
-CURVATURE = ("curvature", "curvature_low", "curvature_high", "curvature_p")
+from tfaudit.audits.attributes.declaration import ATTRIBUTES
+from tfaudit.audits.groups.chart import groups_chart, individuals_chart
+from tfaudit.audits.groups.declaration import GROUPS
+from tfaudit.audits.trends.declaration import TRENDS
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -42,7 +32,7 @@ def page(study_audit: StudyAudit) -> None:
             "stores those that the data set names."
         )
         return
-    show_question(AUDITS["groups"])
+    show_question(GROUPS)
     if not has_variants(study_audit):
         return
     key = choose_variant(study_audit)
@@ -72,7 +62,7 @@ def page(study_audit: StudyAudit) -> None:
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
     result = study_audit.groups(key, column)
     chart = groups_chart(result.table, result.individuals.head(0), result.fits, result.name)
-    rows = largest_losses_first(result.frame())
+    rows = GROUPS.table.rows(result)
 
     def opened(row: Mapping[str, Any]) -> None:
         if column is not None and row.get("group") is not None:
@@ -84,7 +74,7 @@ def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
     )
     clicks = on_points("groups", opened)
     show_chart(chart, f"groups-{key}", text, clicks=clicks, fields=["group"])
-    show_table(rows, f"groups-{key}", GROUPS, clicks=on_rows("groups table", rows, opened))
+    show_table(rows, f"groups-{key}", GROUPS.table.columns, clicks=on_rows("groups table", rows, opened))
     show_notes(result.notes)
 
 
@@ -107,11 +97,12 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
         show_chart(chart, f"individuals-{key}", text, clicks=clicks, fields=["individual"])
     with right:
         st.markdown(f"**Individuals ({escape_name(str(individuals.name))}), the largest losses first**")
-        losses = result.individuals_frame().sort_values(["change_pp", "examples"], kind="stable")
+        table = GROUPS.tables["individuals"]
+        losses = table.rows(result)
         rows = on_rows("individuals table", losses, opened)
-        show_table(losses, f"individuals-{key}", INDIVIDUALS, table="individuals", clicks=rows)
+        show_table(losses, f"individuals-{key}", table.columns, table="individuals", clicks=rows)
         st.markdown("**Fitted lines of accuracy after on accuracy before, one per group**")
-        show_table(result.fits, f"fits-{key}", FITS, table="fits")
+        show_table(result.fits, f"fits-{key}", GROUPS.tables["fits"].columns, table="fits")
     show_notes(result.notes)
 
 
@@ -126,7 +117,7 @@ def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
         st.info(worded("No column of this study names groups or attributes of images."))
         return
     result = study_audit.attributes(key)
-    show_question(AUDITS["attributes"])
+    show_question(ATTRIBUTES)
     st.markdown(worded(f"{result.pies:,} PIEs, {result.others:,} other images."))
 
     def opened(row: Mapping[str, Any]) -> None:
@@ -136,9 +127,9 @@ def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
     text = "A line per attribute: its share among the PIEs and among the other images. A click shows the PIEs with it."
     clicks = on_points("attributes", opened)
     show_chart(result.chart(), f"attributes-{key}", text, clicks=clicks, fields=["attribute", "value"])
-    rows = result.frame().sort_values("p", kind="stable")
+    rows = ATTRIBUTES.table.rows(result)
     clickable = on_rows("attributes table", rows, opened)
-    show_table(rows, f"attributes-{key}", ATTRIBUTES, table="attributes", clicks=clickable)
+    show_table(rows, f"attributes-{key}", ATTRIBUTES.table.columns, table="attributes", clicks=clickable)
     show_notes(result.notes)
 
 
@@ -147,7 +138,7 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
     if not results:
         st.info("Tilt and activation are measured on small grey images of equal size: digits, letters, drawings.")
         return
-    show_question(AUDITS["trends"])
+    show_question(TRENDS)
     result = results[choose_option("Property", list(results), "property")]
     quantity = quantity_of_property(study_audit, result.property)
 
@@ -187,5 +178,5 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
         bars = f"Histogram of {result.property} in every group. A click on a bar shows its images."
         clicks = on_points("histogram of property", opened)
         show_chart(result.histogram(), f"property-{key}-histogram", bars, clicks=clicks, fields=fields)
-    show_table(result.frame(), f"property-{key}", (*PROPERTIES, *CURVATURE), table="trends")
+    show_table(result.frame(), f"property-{key}", TRENDS.table.columns, table="trends")
     show_notes(result.notes)

@@ -6,23 +6,22 @@ import streamlit as st
 
 from tfaudit.analysis.across_variants import ACROSS, Across
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.audit_page import show_result
+from tfaudit.app.audit_page import show_question, show_result
 from tfaudit.app.controls import draw_tabs, has_variants
-from tfaudit.app.markdown import escape
-from tfaudit.app.wording import worded
 
 
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     if has_variants(study_audit):
-        views = {audit.title: functools.partial(_draw, study_audit, audit) for audit in ACROSS.values()}
+        views = {audit.shown.title: functools.partial(_draw, study_audit, audit) for audit in ACROSS.values()}
         draw_tabs(views, "across")
 
 
 def _draw(study_audit: StudyAudit, audit: Across) -> None:
-    st.markdown(escape(worded(f"{audit.question} ({audit.source})")))
+    show_question(audit.shown)
     result = audit.compute(study_audit)
     if result is None:
         st.info(f"This takes {audit.takes}; the study has none.")
         return
-    show_result(study_audit, audit, result, f"across-{audit.name}", f"{audit.title}: {audit.question}")
+    shown = audit.shown
+    show_result(study_audit, shown, result, f"across-{shown.name}", f"{shown.title}: {shown.question}")

@@ -108,14 +108,16 @@ def _menu() -> dict[str, dict[str, ViewerPage]]:
         "People": {"label": ViewerPage("human_rating", "Human rating")},
     }
     shown = {name for pages in menu.values() for page in pages.values() for name in page.audits}
-    others = [audit.name for audit in AUDITS.values() if audit.question and audit.name not in shown]
+    others = [audit.name for audit in AUDITS.values() if audit.shown and audit.name not in shown]
     menu["Why"] |= {name: _audit_page(name) for name in others}
     return menu
 
 
 def _audit_page(name: str) -> ViewerPage:
     """Return the page of an audit that has no module of its own."""
-    return ViewerPage("audit_page", AUDITS[name].title, (name,))
+    shown = AUDITS[name].shown
+    assert shown is not None
+    return ViewerPage("audit_page", shown.title, (name,))
 
 
 MENU: Mapping[str, Mapping[str, ViewerPage]] = _menu()

@@ -38,9 +38,9 @@ def write(folder: Path) -> None:
 def sections_page() -> str:
     """Return a table of the sections of a report with their questions and sources."""
     rows = [
-        f"| {audit.title} | {audit.question} | {audit.source} |"
+        f"| {audit.shown.title} | {audit.shown.question} | {audit.shown.source} |"
         for audit in (*AUDITS.values(), *ACROSS.values())
-        if audit.question
+        if audit.shown
     ]
     return "\n".join(["| section | question | source |", "|---|---|---|", *rows, ""])
 

@@ -20,7 +20,8 @@ def test_every_row_has_a_section(tmp_path):
         if name in ("class_counts", "remedies"):  # nor is any variant trained with a remedy
             continue
         section = sections[name.replace("_", "-")]
-        assert (section.title, section.question, section.source) == (audit.title, audit.question, audit.source)
+        shown = audit.shown
+        assert (section.title, section.question, section.source) == (shown.title, shown.question, shown.source)
     levels = cells(sections["class-recalls"].tables[0])["sparsity, %"]
     assert set(levels) == {"0", "50", "90"}
     titles = cells(sections["claims"].tables[0])["variant"]

@@ -209,8 +209,8 @@ def lists_of_columns():
             if isinstance(value, tuple) and len(value) > 1 and all(isinstance(item, str) for item in value):
                 yield pytest.param(value, id=f"{name}.{constant}")
     for audit in (*AUDITS.values(), *ACROSS.values()):
-        if audit.columns:
-            yield pytest.param(audit.columns, id=audit.name)
+        for name, table in audit.shown.tables.items() if audit.shown else ():
+            yield pytest.param(table.columns, id=f"{audit.shown.name}.{name}")
 
 
 @pytest.mark.parametrize("names", list(lists_of_columns()))

@@ -21,6 +21,7 @@ from tfaudit.app import viewer
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.viewer import PAGES
 from tfaudit.app.wording import worded
+from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
@@ -208,7 +209,8 @@ def test_a_study_that_grows_is_read_again_when_asked(open_page, tmp_path):
 
 
 def test_an_audit_without_a_page_of_its_own_gets_one(open_page, small, monkeypatch):
-    audit = dataclasses.replace(AUDITS["distortion"], name="mine", title="Mine", question="What changed?", source="[X]")
+    shown = Declaration(name="mine", title="Mine", question="What changed?", source="[X]")
+    audit = dataclasses.replace(AUDITS["distortion"], name="mine", shown=shown)
     audits = {**AUDITS, "mine": audit}
     monkeypatch.setattr("tfaudit.app.viewer.AUDITS", audits)
     monkeypatch.setattr("tfaudit.analysis.study_audit.AUDITS", audits)
@@ -282,10 +284,10 @@ def test_names_are_shown_as_they_are():
 def test_all_variants_have_a_tab_per_audit(open_page, tmp_path):
     directory = make_study(tmp_path, variants=(Pruned(0.5), Pruned(0.9))).directory
     for audit in ACROSS.values():
-        app = open_page(directory, "levels", across=audit.title)
+        app = open_page(directory, "levels", across=audit.shown.title)
         assert not app.exception
         assert not app.error
-        asked = escape(worded(audit.question))
+        asked = escape(worded(audit.shown.question))
         assert any(asked in text.value for text in app.markdown)
         # Training images are unknown, and no variant has a remedy.
         known = audit.name not in ("class_counts", "remedies")

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from tests.builders.populations import population
-from tfaudit.audits.groups.chart import individuals_chart, largest_losses_first
+from tfaudit.audits.groups.chart import individuals_chart
 from tfaudit.audits.groups.groups import groups, individual_fits
+from tfaudit.audits.groups.order import largest_losses_first
 from tfaudit.audits.trends.trends import trends
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.charts.style import GAIN, LOSS

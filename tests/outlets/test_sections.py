@@ -16,6 +16,7 @@ from tfaudit.analysis.audits import AUDITS, Audit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import Exemplars, exemplars
 from tfaudit.audits.factors.regression import Factors
@@ -271,17 +272,22 @@ def test_cells_show_minus_signs_and_dashes():
 @pytest.mark.usefixtures("without_drawings")
 def test_an_audit_with_a_question_alone_has_a_section(tmp_path, monkeypatch):
     store = make_study(tmp_path)
+    shown = Declaration(name="difficulty", title="Difficulty", question="How hard are the exemplars?", source="[F] 3.1")
     audit = Audit(
         name="difficulty",
         result=Exemplars,
         compute=lambda data, key, alpha: exemplars(data.baseline, data.populations[key]),
-        title="Difficulty",
-        question="How hard are the exemplars?",
-        source="[F] 3.1",
+        shown=Declaration(
+            name="difficulty", title="Difficulty", question="How hard are the exemplars?", source="[F] 3.1"
+        ),
     )
     monkeypatch.setitem(AUDITS, "difficulty", audit)
     section = sections_of(store)["difficulty"]
-    assert (section.title, section.question, section.source) == (audit.title, audit.question, audit.source)
+    assert (section.title, section.question, section.source) == (
+        audit.shown.title,
+        audit.shown.question,
+        audit.shown.source,
+    )
     assert [figure.name for figure in section.figures] == ["difficulty-magnitude-0.9", "difficulty-int8"]
     assert [table.title for table in section.tables] == ["magnitude 90 %", "fixed-point int8"]
     expected = exemplars(store.predictions("dense"), store.predictions("int8")).frame()

@@ -12,10 +12,17 @@ import pandas as pd
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.accuracies.accuracies import Accuracies, accuracies
+from tfaudit.audits.accuracies.declaration import ACCURACIES
 from tfaudit.audits.claims.claims import Claims, claims
+from tfaudit.audits.claims.declaration import CLAIMS
 from tfaudit.audits.class_counts.class_counts import ClassCounts, class_counts
+from tfaudit.audits.class_counts.declaration import CLASS_COUNTS
 from tfaudit.audits.class_recalls.class_recalls import ClassRecalls, class_recalls
+from tfaudit.audits.class_recalls.declaration import CLASS_RECALLS
+from tfaudit.audits.declaration import Declaration
+from tfaudit.audits.difficulty.declaration import EXEMPLAR_LEVELS
 from tfaudit.audits.difficulty.difficulty import DifficultyLevels, difficulty_levels
+from tfaudit.audits.remedies.declaration import REMEDIES
 from tfaudit.audits.remedies.remedies import Remedies, remedies
 from tfaudit.errors import listed
 from tfaudit.study.remedies import CLASS
@@ -27,21 +34,15 @@ class Across:
     """One audit of all variants.
 
     Attributes:
-        name: of its section and of its files.
+        shown: what it is to a reader.
         compute: takes the audits of a study; returns a result with `.frame()`, `.summary()`, `.chart()`, perhaps
             `.tables()` and `notes`, or None where the study lacks what it `takes`.
         takes: in words, what not every study has.
-        columns: of its table, in order; all by default.
-        title, question, source: as in `Audit`.
     """
 
-    name: str
+    shown: Declaration
     compute: Callable[[StudyAudit], Any]
     takes: str = ""
-    columns: tuple[str, ...] = ()
-    title: str
-    question: str
-    source: str
 
 
 def _accuracies(study_audit: StudyAudit) -> Accuracies:
@@ -112,71 +113,36 @@ def _remedies(study_audit: StudyAudit) -> Remedies | None:
 
 
 ACROSS: Mapping[str, Across] = {
-    audit.name: audit
+    audit.shown.name: audit
     for audit in (
         Across(
-            name="accuracies",
+            shown=ACCURACIES,
             compute=_accuracies,
-            title="Accuracies of the members",
-            question="How do the top-1 and top-5 accuracies of the members of every population spread?",
-            source="[F] table 1",
         ),
         Across(
-            name="claims",
+            shown=CLAIMS,
             compute=_claims,
             takes="classes compared with the baseline's",
-            title="Classes over all variants",
-            question=(
-                "Which classes lose or gain recall in which variants, with one correction for all variants and classes "
-                "that are shown together?"
-            ),
-            source="[H] [BH], intervals [C]",
         ),
         Across(
-            name="remedies",
+            shown=REMEDIES,
             compute=_remedies,
             takes='variants with a remedy, such as `Pruned(0.9, treatment="finetune", remedy="distillation")`',
-            columns=(
-                *("title", "measure", "control", "remedy", "difference_pp", "low_pp", "high_pp", "verdict"),
-                *("members", "p", "p_holm"),
-            ),
-            title="Remedies",
-            question=(
-                "What does training with a remedy keep that plain fine-tuning of the same length, the control, loses: "
-                "accuracy, the worst class, the largest excess gap (over classes, and over groups that the remedy was "
-                "given), negative flips, PIEs?"
-            ),
-            source="[Y] [HB], intervals [C]",
         ),
         Across(
-            name="class_recalls",
+            shown=CLASS_RECALLS,
             compute=_class_recalls,
             takes="one pruning method at two sparsities or more",
-            title="Classes over sparsity",
-            question=(
-                "How does the recall of every class fall with sparsity, and do the classes that are hard before "
-                "compression stay the hardest?"
-            ),
-            source="[P] figures 3, 5 and 7",
         ),
         Across(
-            name="class_counts",
+            shown=CLASS_COUNTS,
             compute=_class_counts,
             takes="the training images of every class, which imported predictions lack",
-            title="Training images",
-            question="Are the classes that models know badly before compression those of the fewest training images?",
-            source="[P] figure 6",
         ),
         Across(
-            name="exemplar_levels",
+            shown=EXEMPLAR_LEVELS,
             compute=_difficulty,
             takes="exemplars, and so several members of a variant",
-            title="Exemplars over levels",
-            question=(
-                "How much harder are PIEs than other images for models that are not compressed, at every level of "
-                "compression?"
-            ),
-            source="[F] figure 3 and table 6",
         ),
     )
 }

@@ -1,7 +1,7 @@
 """Every audit of the variants of a study, registered once.
 
 A row of `AUDITS` drives what is computed ahead, how it is cached, and where it appears: the report has a section and
-the viewer a page for every audit with a `question`.
+the viewer a page for every audit that is `shown`.
 """
 
 import contextlib
@@ -13,19 +13,29 @@ import pandas as pd
 
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.attributes.attributes import Attributes, attributes
+from tfaudit.audits.attributes.declaration import ATTRIBUTES
 from tfaudit.audits.calibration.calibration import Calibration, calibration
+from tfaudit.audits.calibration.declaration import CALIBRATION
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, class_impact
+from tfaudit.audits.declaration import Declaration
+from tfaudit.audits.distortion.declaration import DISTORTION
 from tfaudit.audits.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audits.factors.class_table import class_table
+from tfaudit.audits.flips.declaration import NEGATIVE_FLIPS
 from tfaudit.audits.flips.negative_flips import NegativeFlips, flip_rates
 from tfaudit.audits.gate.measurements import Measurements, measure
+from tfaudit.audits.groups.declaration import GROUPS
 from tfaudit.audits.groups.groups import Groups, groups
+from tfaudit.audits.intersections.declaration import INTERSECTIONS
 from tfaudit.audits.intersections.intersections import Intersections, intersections
+from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.operating_points.operating_points import trade_offs
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
+from tfaudit.audits.robustness.declaration import ROBUSTNESS
 from tfaudit.audits.robustness.robustness import Robustness, robustness
 from tfaudit.audits.summary.summary import VariantAudit, audit_variant
+from tfaudit.audits.trends.declaration import TRENDS
 from tfaudit.audits.trends.trends import Trends, trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
@@ -53,9 +63,7 @@ class Audit:
         options, arguments: take the data and a key; the options of `compute`, plain JSON values, and the further
             arguments of each result that is computed ahead.
         depends_on: takes the data and a key; what else the result depends on, plain JSON values.
-        columns: of the table in its section and page, in order; all by default.
-        title, question, source: of its section and page: the heading, what it answers in one sentence (empty where it
-            is part of other sections), and such as "[R] 5".
+        shown: what it is to a reader; None where it is part of other sections.
     """
 
     name: str
@@ -66,10 +74,7 @@ class Audit:
     options: Callable[[StudyData, str], Mapping[str, Any]] = lambda data, key: {"alpha": data.alpha}
     arguments: Callable[[StudyData, str], Sequence[Mapping[str, Any]]] = lambda data, key: ({},)
     depends_on: Callable[[StudyData, str], object] = lambda data, key: None
-    columns: tuple[str, ...] = ()
-    title: str = ""
-    question: str = ""
-    source: str = ""
+    shown: Declaration | None = None
 
 
 def _variant_options(data: StudyData, key: str) -> dict[str, Any]:
@@ -143,39 +148,20 @@ AUDITS: Mapping[str, Audit] = {
             result=PairComparison,
             compute=lambda data, key, alpha: compare(data.baseline, data.populations[key], alpha=alpha),
             applies=lambda data, key: key != BASELINE and data.is_single(key),
-            title="One model against one",
-            question=(
-                "What does each compressed model newly get wrong and newly get right, is that more than chance "
-                "(McNemar's exact test), and how large may the change be (Tango's interval)?"
-            ),
-            source="[M] [T]",
+            shown=MODEL_PAIR,
         ),
         Audit(
             name="negative_flips",
             result=NegativeFlips,
             compute=lambda data, key, alpha: flip_rates(data.baseline, data.populations[key], alpha=alpha),
-            columns=(
-                *("class", "negative_share", "negative_low", "negative_high", "retrained_share", "excess_pp"),
-                *("excess_p_holm", "relative_pp", "relative_p_holm", "verdict", "positive_share", "examples"),
-            ),
-            title="Negative flips",
-            question=(
-                "How often is a compressed model wrong where the model that it replaces was right, in which classes "
-                "most, and how much of that would training again do, too?"
-            ),
-            source="[Y], intervals [C]",
+            shown=NEGATIVE_FLIPS,
         ),
         Audit(
             name="calibration",
             result=Calibration,
             compute=lambda data, key, alpha: calibration(data.baseline, data.populations[key], alpha=alpha),
             applies=lambda data, key: key != BASELINE and data.has_probabilities(key),
-            title="Calibration",
-            question=(
-                "Does a compressed model still know when it is wrong: how does its confidence shift, does that still "
-                "match its accuracy, and in which classes does it become overconfident?"
-            ),
-            source="[G] [Ku], intervals [C]",
+            shown=CALIBRATION,
         ),
         Audit(
             name="distortion",
@@ -183,12 +169,7 @@ AUDITS: Mapping[str, Audit] = {
             compute=lambda data, key: distortion(data.baseline, data.populations[key]),
             options=lambda data, key: {},
             applies=lambda data, key: key != BASELINE and data.shares_members(key),
-            title="Recall distortion",
-            question=(
-                "Does compression drive the recalls of the classes apart (slope above 1) or together (slope below 1), "
-                "where the slope is that of the recall balances after compression on those before?"
-            ),
-            source="[R] 5 and 6",
+            shown=DISTORTION,
         ),
         Audit(
             name="groups",
@@ -197,9 +178,7 @@ AUDITS: Mapping[str, Audit] = {
             applies=lambda data, key: key != BASELINE and bool(data.group_columns or data.individuals is not None),
             arguments=lambda data, key: [{"column": column} for column in data.group_columns or (None,)],
             depends_on=lambda data, key: data.groups_fingerprint,
-            title="Groups",
-            question="Which groups and individuals lose more, or less, accuracy than the images overall?",
-            source="[P] 4.1",
+            shown=GROUPS,
         ),
         Audit(
             name="intersections",
@@ -209,16 +188,7 @@ AUDITS: Mapping[str, Audit] = {
             ),
             applies=lambda data, key: key != BASELINE and data.largest_group >= LEAST_IMAGES,
             depends_on=lambda data, key: data.groups_fingerprint,
-            columns=(
-                *("grouping", "worst_group", "worst_before", "worst_after", "gap_change_pp", "gap_change_low_pp"),
-                *("gap_change_high_pp", "verdict", "gap_change_p_holm", "gap_before_pp", "gap_after_pp", "groups"),
-            ),
-            title="Gaps and intersections",
-            question=(
-                "How far apart are the best and the worst class, group or intersection (such as young women), does "
-                "compression widen the gap, and which intersections lose accuracy?"
-            ),
-            source="[B], intervals [C]",
+            shown=INTERSECTIONS,
         ),
         Audit(
             name="attributes",
@@ -228,9 +198,7 @@ AUDITS: Mapping[str, Audit] = {
             ),
             applies=lambda data, key: key != BASELINE and bool(data.group_columns),
             depends_on=lambda data, key: data.groups_fingerprint,
-            title="Attributes of the exemplars",
-            question="Which attributes do PIEs have more often (ratio above 1) or less often than the other images?",
-            source="[F] 3.2",
+            shown=ATTRIBUTES,
         ),
         Audit(
             name="trends",
@@ -238,12 +206,7 @@ AUDITS: Mapping[str, Audit] = {
             compute=_trends,
             applies=lambda data, key: key != BASELINE and bool(len(data.groups.columns)),
             depends_on=lambda data, key: data.groups_fingerprint,
-            title="Properties of the images",
-            question=(
-                "How does accuracy depend on the tilt and the ink of a digit and on how unlike its class it is, and "
-                "does compression hurt one kind of image more: do the fitted lines before and after diverge?"
-            ),
-            source="[P] 4.1 and C",
+            shown=TRENDS,
         ),
         Audit(
             name="robustness",
@@ -254,12 +217,7 @@ AUDITS: Mapping[str, Audit] = {
                 data.conditions,
                 *(data.fingerprints.evaluations[k] for k in (BASELINE, key)),
             ],
-            title="Robustness",
-            question=(
-                "What does compression cost on corrupted images or images from elsewhere, which corruptions and "
-                "classes pay, and is it more than compression costs on clean images?"
-            ),
-            source="[F] 4 and D, [HD]",
+            shown=ROBUSTNESS,
         ),
     )
 }

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import GAINED, LOST
+from tfaudit.audits.classes.declaration import CLASSES
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.summary.summary import Summary
 from tfaudit.charts.renderer import DrawingError
@@ -33,11 +34,6 @@ from tfaudit.outlets.verdict_table import verdict_html
 
 CLASS_LIMIT = 100  # classes in the table of a variant; a study with more shows at most this many that changed
 GALLERY = 24  # cards of a variant
-
-CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "verdict")
-RELATIVE = ("relative_pp", "relative_low_pp", "relative_high_pp", "relative_verdict")
-CLASS_COLUMNS = ("class", "examples", "recall_before", "recall_after", "lowest_recall", *CHANGE, *RELATIVE)
-PUBLISHED = ("class", "published_pp", "published_t", "published_p", "published_p_holm", "published_direction")
 
 _LOADER = jinja2.PackageLoader("tfaudit.outlets", "")
 PAGES = jinja2.Environment(
@@ -58,6 +54,8 @@ _SCRIPT_HASH = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decod
 
 FULL, HALF = 860, 460
 """Pixels of a chart that has the width of the page to itself, and of one of two side by side."""
+
+PUBLISHED = "As published: Welch's test of the centred recall"
 
 _ALWAYS_CITED = "[F] [W] [H] [BH]"
 
@@ -185,6 +183,6 @@ def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
         return []
     rows = frame.sort_values("change_pp", kind="stable")
     return [
-        ReportTable.of(title, rows, CLASS_COLUMNS, "classes", folded=True),
-        ReportTable.of("As published: Welch's test of the centred recall", rows, PUBLISHED, "classes", folded=True),
+        ReportTable.declared(title, CLASSES.table, rows, folded=True),
+        ReportTable.declared(PUBLISHED, CLASSES.tables["published"], rows, folded=True),
     ]

@@ -3,6 +3,7 @@
 import altair as alt
 import pandas as pd
 
+from tfaudit.audits.groups.order import ALL_NAMED, largest_losses_first
 from tfaudit.charts.sampling import sampled
 from tfaudit.charts.style import (
     GAIN,
@@ -19,7 +20,6 @@ from tfaudit.charts.style import (
 )
 from tfaudit.stats.two_way import LEAST_IMAGES
 
-ALL_NAMED = 30  # groups at most of which each has a line and a name
 EXTREMES = 10  # named groups at each end if there are more
 SIDE = WIDTH - 80  # pixels of the square of individuals
 CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
@@ -42,21 +42,6 @@ def groups_chart(table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFr
     if not len(individuals):
         return chart
     return alt.vconcat(chart, individuals_chart(individuals, fits, name), spacing=24).resolve_scale(color="independent")
-
-
-def largest_losses_first(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the groups by their loss; of many groups those of fewer than 10 images, mostly chance, come last.
-
-    Args:
-        table: of a `Groups`.
-
-    Example:
-        >>> table = pd.DataFrame({"group": range(31), "examples": [10] * 30 + [9], "change_pp": range(0, -31, -1)})
-        >>> list(largest_losses_first(table)["group"])[:2], list(largest_losses_first(table)["group"])[-1]
-        ([29, 28], 30)
-    """
-    few = (table["examples"] < LEAST_IMAGES) & (len(table) > ALL_NAMED)
-    return table.assign(few=few).sort_values(["few", "change_pp"], kind="stable").drop(columns="few")
 
 
 def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:

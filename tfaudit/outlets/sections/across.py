@@ -2,7 +2,7 @@
 
 from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.outlets.sections.section import Figure, ReportTable, Section, notes_of
+from tfaudit.outlets.sections.section import Figure, ReportTable, Section
 
 ROWS = 40  # longer tables are folded
 
@@ -15,11 +15,9 @@ def across_sections(study_audit: StudyAudit) -> tuple[Section, ...]:
         if result is None:
             continue
         frame = result.frame()
-        tables = [ReportTable.of("Table", frame, audit.columns, name, folded=len(frame) > ROWS)]
+        tables = [ReportTable.declared("Table", audit.shown.table, frame, folded=len(frame) > ROWS)]
         further = result.tables()
         tables += [ReportTable.of(title, rows, table=name, folded=True) for title, rows in further.items()]
-        figure = Figure(f"across-{name}", result.chart(), f"{audit.title}: {audit.question}")
-        key = name.replace("_", "-")
-        content = (figure,), tuple(tables), notes_of([result])
-        sections.append(Section(key, audit.title, audit.question, audit.source, *content))
+        figure = Figure(f"across-{name}", result.chart(), f"{audit.shown.title}: {audit.shown.question}")
+        sections.append(Section.of(audit.shown, (figure,), tuple(tables), result.notes))
     return tuple(sections)

@@ -2,6 +2,7 @@
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.attributes.attributes import MANY, Attributes
+from tfaudit.audits.attributes.declaration import ATTRIBUTES
 from tfaudit.outlets.sections.section import ReportTable, Section, chart_per_variant, notes_of
 
 LONG = 12  # longer tables are folded
@@ -16,8 +17,8 @@ def attributes_section(study_audit: StudyAudit) -> Section | None:
     results = {key: result for key, result in results.items() if result.pies and result.others}
     if not results:
         return None
-    return Section.of_audit(
-        "attributes",
+    return Section.of(
+        ATTRIBUTES,
         chart_per_variant("attributes", results, data.titles, "Share of PIEs and of other images."),
         tuple(_table(result, data.titles[key]) for key, result in results.items()),
         notes_of(results.values()),
@@ -25,8 +26,6 @@ def attributes_section(study_audit: StudyAudit) -> Section | None:
 
 
 def _table(result: Attributes, title: str) -> ReportTable:
-    frame = result.frame().sort_values("p", kind="stable").head(MANY)
-    frame["name"] = frame["attribute"].where(frame["value"] == "yes", frame["attribute"] + ": " + frame["value"])
-    names = ("name", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "test")
+    frame = ATTRIBUTES.table.rows(result).head(MANY)
     title = f"{title}: {result.pies:,} PIE{'s' * (result.pies != 1)} and {result.others:,} other images"
-    return ReportTable.of(title, frame, names, "attributes", folded=len(frame) > LONG)
+    return ReportTable.declared(title, ATTRIBUTES.table, frame, folded=len(frame) > LONG)

@@ -17,6 +17,8 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
         name: of a row of `AUDITS`, whose results have `.chart()` and `.frame()`, and may have `.tables()` and `notes`.
     """
     audit, data = AUDITS[name], study_audit.data
+    shown = audit.shown
+    assert shown is not None
     results = {
         (key, *map(str, arguments.values())): study_audit.result(name, key, **arguments)
         for key in data.titles
@@ -26,14 +28,14 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
     if not results:
         return None
     titles = {place: ", ".join([data.titles[place[0]], *place[1:]]) for place in results}
-    frames = {place: result.frame() for place, result in results.items()}
+    frames = {place: shown.table.rows(result) for place, result in results.items()}
     folded = sum(map(len, frames.values())) > ROWS
     figures, tables = [], []
     for place, result in results.items():
         title = titles[place]
-        figures.append(Figure("-".join([name, *place]), result.chart(), f"{audit.title}: {title}.", title))
-        tables.append(ReportTable.of(title, frames[place], audit.columns, name, folded=folded))
+        figures.append(Figure("-".join([name, *place]), result.chart(), f"{shown.title}: {title}.", title))
+        tables.append(ReportTable.declared(title, shown.table, frames[place], folded=folded))
         further = result.tables()
         tables += [ReportTable.of(f"{title}: {of}", rows, table=name, folded=True) for of, rows in further.items()]
     notes = titled_notes({titles[place]: result for place, result in results.items()})
-    return Section.of_audit(name, tuple(figures), tuple(tables), notes)
+    return Section.of(shown, tuple(figures), tuple(tables), notes)

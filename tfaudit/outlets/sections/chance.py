@@ -3,6 +3,7 @@
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.outlets.sections.section import ReportTable, Section, chart_per_variant, notes_of
 
 
@@ -13,7 +14,6 @@ def chance_section(study_audit: StudyAudit) -> Section | None:
         return None
     rows = pd.concat([chance.frame().assign(title=titles[key]) for key, chance in chances.items()])
     rows["kind"] = rows["exact"].map({True: "all", False: "random"})
-    names = ("title", "count", "verdict", "observed", "expected", "low", "high", "p", "permutations", "kind")
     # Where each count has a single value, a histogram shows nothing.
     varied = {key: chance for key, chance in chances.items() if len(chance.distribution()) > len(chance.frame())}
     findings = [
@@ -22,14 +22,10 @@ def chance_section(study_audit: StudyAudit) -> Section | None:
         for count, row in chance.frame().set_index("count").iterrows()
         if (values := chance.distribution().set_index("count").loc[[count], "value"]).nunique() == 1
     ]
-    return Section(
-        "chance",
-        "Expected by chance",
-        "How many PIEs and significant classes appear when the members are reassigned to two groups at random (within "
-        "pairs, where one is made from the other), and are there more between baseline and variant?",
-        "[PS]",
+    return Section.of(
+        CHANCE,
         chart_per_variant("chance", varied, titles, "Histogram of the counts by chance, with the observed count."),
-        (ReportTable.of("Counts by chance", rows, names, "chance", folded=True),),
+        (ReportTable.declared("Counts by chance", CHANCE.table, rows, folded=True),),
         notes_of(chances.values()),
-        findings=tuple(findings),
+        findings=findings,
     )

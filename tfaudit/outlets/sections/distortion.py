@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.distortion.chart import balance_chart
+from tfaudit.audits.distortion.declaration import DISTORTION
 from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.audits.distortion.slope_tables import level_table, p_table, variance_table
@@ -41,8 +42,8 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
     intervals = slope_intervals(slopes, alpha=study_audit.data.alpha)
     titles = {level: study_audit.data.titles[key] for key, level in levels.items()}
     questions = [crosstab(*question) for question in slope_questions(study_audit, slopes)]
-    return Section.of_audit(
-        "distortion",
+    return Section.of(
+        DISTORTION,
         _figures(by_level, slopes, intervals, titles),
         (_slope_table(by_level, intervals, titles), *questions, _spread_table(by_level, titles)),
         distortion_notes(study_audit, by_key),

@@ -4,26 +4,12 @@ import pandas as pd
 
 from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.factors.declaration import FACTORS
 from tfaudit.audits.factors.design import term_title
 from tfaudit.audits.factors.regression import Factors
 from tfaudit.errors import listed
 from tfaudit.outlets.columns import column, p_text
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
-
-TERM = (
-    "term",
-    "estimate",
-    "se",
-    "t",
-    "p",
-    "low",
-    "high",
-    "p_one_tailed",
-    "cluster_se",
-    "cluster_p",
-    "cluster_p_one_tailed",
-)
-
 
 DIAGNOSTICS = (
     *("rows", "r_squared", "r_squared_adjusted", "f", "f_p", "log_likelihood", "aic", "bic"),
@@ -39,18 +25,14 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
     least_squares, binomial = fits
     diagnostics = least_squares.diagnostics_chart()
     tables = (("Least squares, changes of accuracy", least_squares), ("Binomial model, log-odds", binomial))
-    return Section(
-        "factors",
-        "Factors",
-        "What explains the accuracy of a class after pruning: sparsity, its accuracy before, its share of the training "
-        "set or the entropy of its images, by least squares with robust (HAC) errors and by a binomial model?",
-        "[P] 3.1 and D",
+    return Section.of(
+        FACTORS,
         (
             Figure("factors", least_squares.chart(), "Coefficients with confidence intervals.", "Least squares"),
             Figure("factors-residuals", diagnostics, "Fitted against observed, residuals.", "Fit"),
         ),
         (
-            *(ReportTable.of(title, fit.frame(), TERM, "factors", folded=True) for title, fit in tables),
+            *(ReportTable.declared(title, FACTORS.table, fit.frame(), folded=True) for title, fit in tables),
             _diagnostics_table(fits),
         ),
         (

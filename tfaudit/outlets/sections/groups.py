@@ -1,15 +1,12 @@
 """Groups and individuals before and after compression."""
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.groups.chart import largest_losses_first
+from tfaudit.audits.groups.declaration import GROUPS
 from tfaudit.audits.groups.groups import Groups
 from tfaudit.outlets.sections.section import ReportTable, Section, chart_per_variant, notes_of
 
 HARDEST_HIT = 10  # individuals in the table of those who lose most
 LONG = 12  # longer tables are folded
-
-CHANGE = ("examples", "accuracy_before", "accuracy_after", "change_pp")
-RELATIVE = ("relative_pp", "relative_verdict")
 
 
 def groups_section(study_audit: StudyAudit) -> Section | None:
@@ -23,8 +20,8 @@ def groups_section(study_audit: StudyAudit) -> Section | None:
     tables = [_group_table(result, data.titles[key]) for key, results in by_variant.items() for result in results]
     tables += [_individuals_table(result, data.titles[key]) for key, result in first.items() if len(result.individuals)]
     description = "Accuracy of every group before and after; a point per individual where they are known."
-    return Section.of_audit(
-        "groups",
+    return Section.of(
+        GROUPS,
         chart_per_variant("groups", first, data.titles, description),
         tuple(tables),
         notes_of(result for results in by_variant.values() for result in results),
@@ -32,14 +29,13 @@ def groups_section(study_audit: StudyAudit) -> Section | None:
 
 
 def _group_table(result: Groups, title: str) -> ReportTable:
-    frame = largest_losses_first(result.frame())
-    names = ("group", *CHANGE, "change_low_pp", "change_high_pp", "change_p_holm", "verdict", *RELATIVE)
-    headings = {"group": result.name}
-    return ReportTable.of(f"{title}: by {result.name}", frame, names, headings=headings, folded=len(frame) > LONG)
+    frame, headings = GROUPS.table.rows(result), {"group": result.name}
+    folded = len(frame) > LONG
+    return ReportTable.declared(f"{title}: by {result.name}", GROUPS.table, frame, headings=headings, folded=folded)
 
 
 def _individuals_table(result: Groups, title: str) -> ReportTable:
-    frame = result.individuals_frame().sort_values(["change_pp", "examples"], kind="stable").head(HARDEST_HIT)
+    table = GROUPS.tables["individuals"]
+    frame = table.rows(result).head(HARDEST_HIT)
     title = f"{title}: the {len(frame)} individuals who lose most, of {len(result.individuals):,}"
-    names, headings = ("individual", "group", *CHANGE), {"group": result.name}
-    return ReportTable.of(title, frame, names, "individuals", headings=headings, folded=True)
+    return ReportTable.declared(title, table, frame, headings={"group": result.name}, folded=True)

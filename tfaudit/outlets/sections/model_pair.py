@@ -3,13 +3,13 @@
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.outlets.sections.section import ReportTable, Section, chart_per_variant, notes_of
 
 CLASS_LIMIT = 40  # rows of a variant's table: the changed classes of smallest p
 
 CHANGE = ("change_pp", "change_low_pp", "change_high_pp")
-CLASS = ("class", "examples", "recall_before", "recall_after", "verdict", *CHANGE, "lost", "won")
 OVERALL = ("title", "accuracy_before", "accuracy_after", *CHANGE, "change_p", "p_mid")
 COUNTS = ("significant", "expected_by_chance", "significant_holm")
 FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "bec", "kappa")
@@ -29,8 +29,8 @@ def model_pair_section(study_audit: StudyAudit) -> Section | None:
     description = (
         "Share of each class's images newly wrong and newly correct, with the change of recall and its interval."
     )
-    return Section.of_audit(
-        "model_pair",
+    return Section.of(
+        MODEL_PAIR,
         chart_per_variant("pair", pairs, data.titles, description),
         tuple(table for table in tables if table),
         notes_of(pairs.values()),
@@ -38,11 +38,11 @@ def model_pair_section(study_audit: StudyAudit) -> Section | None:
 
 
 def _class_table(pair: PairComparison, title: str) -> ReportTable | None:
-    frame = pair.frame()
-    changed = frame[frame["lost"] + frame["won"] > 0].sort_values(["change_p", "change_pp"], kind="stable")
+    frame = MODEL_PAIR.table.rows(pair)
+    changed = frame[frame["lost"] + frame["won"] > 0]
     if changed.empty:
         return None
     shown = changed.head(CLASS_LIMIT)
     some = f"the {len(shown)} of smallest p" if len(shown) < len(changed) else f"{len(changed)}"
     title = f"{title}: classes that changed, {some} of {len(pair.class_names)}"
-    return ReportTable.of(title, shown, (*CLASS, "change_p", "p_mid", "change_p_holm"), "pairs", folded=True)
+    return ReportTable.declared(title, MODEL_PAIR.table, shown, folded=True)

@@ -2,6 +2,7 @@
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.operating_points.declaration import OPERATING_POINTS
 from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
 
@@ -20,13 +21,8 @@ def operating_points_section(study_audit: StudyAudit, limits: Limits = DEFAULT_L
     result = operating_points(table, objectives=objectives, outcomes=study_audit.verdict(limits).outcomes)
     columns = ("title", axis, "accuracy", "unfairness", "gate", "pareto")
     description = f"Unfairness and accuracy against {word}, a point per variant; the Pareto set stands out."
-    return Section(
-        "operating-points",
-        "Operating points",
-        f"Beside the baseline, which variants that pass the gate are worth a choice between {word}, accuracy and "
-        "unfairness, the gap between the best and the worst recall of a class: for which is no other variant better in "
-        "one of the three and no worse in the others?",
-        "[P] 4.2",
+    return Section.of(
+        OPERATING_POINTS,
         (Figure("operating-points", result.chart(), description),),
         (ReportTable.of("Trade-offs", result.frame(), columns, "points"),),
         result.notes,

@@ -51,7 +51,7 @@ def study_sections(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS) -> 
     Raises:
         InputError: damaged files, or groups or answers that do not fit the study.
     """
-    others = [name for name, audit in AUDITS.items() if audit.question and name not in SECTIONS]
+    others = [name for name, audit in AUDITS.items() if audit.shown and name not in SECTIONS]
     makers = dict(SECTIONS)
     makers["operating_points"] = functools.partial(operating_points_section, limits=limits)
     sections: list[Section | None] = [make(study_audit) for make in makers.values()]

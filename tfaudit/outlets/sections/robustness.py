@@ -8,6 +8,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart, largest_change
+from tfaudit.audits.robustness.declaration import ROBUSTNESS
 from tfaudit.audits.robustness.robustness import Robustness, robustness_table
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.errors import listed
@@ -42,8 +43,8 @@ def robustness_section(study_audit: StudyAudit) -> Section | None:
     if not results:
         return None
     titled = {study_audit.data.titles[key]: result for key, result in results.items()}
-    return Section.of_audit(
-        "robustness",
+    return Section.of(
+        ROBUSTNESS,
         tuple(_figures(study_audit, results, titled)),
         tuple(_tables(study_audit, titled)),
         robustness_notes(study_audit, results),

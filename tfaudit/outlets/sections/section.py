@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.image_strip import ImageStrip
+from tfaudit.audits.declaration import Declaration, Table
 from tfaudit.charts.panels import is_grid
 from tfaudit.charts.style import Drawing
 from tfaudit.errors import listed
@@ -74,6 +74,20 @@ class ReportTable:
         known = [first, *(name for name in others if frame.empty or frame[name].notna().any())]
         return cls(title, text_columns(frame, known, table, headings), folded)
 
+    @classmethod
+    def declared(
+        cls,
+        title: str,
+        table: Table,
+        frame: pd.DataFrame,
+        *,
+        headings: Mapping[str, str] | None = None,
+        folded: bool = False,
+    ) -> ReportTable:
+        """Return a frame as a table with the columns that its declaration has for a report."""
+        names = table.columns[: table.report or None]
+        return cls.of(title, frame, names, table.catalogue, headings=headings, folded=folded)
+
 
 @dataclasses.dataclass(frozen=True)
 class Section:
@@ -102,17 +116,15 @@ class Section:
     findings: tuple[str, ...] = ()
 
     @classmethod
-    def of_audit(cls, name: str, *contents: Any, findings: Iterable[str] = ()) -> Section:
-        """Return a section with the title, the question and the source of a row of `AUDITS`.
+    def of(cls, shown: Declaration, *contents: Any, findings: Iterable[str] = ()) -> Section:
+        """Return a section with the title, the question and the source of an audit.
 
         Args:
-            name: of the audit.
+            shown: the audit's declaration.
             *contents: figures, tables, notes and strip.
             findings: the answers to the question.
         """
-        audit = AUDITS[name]
-        key = name.replace("_", "-")
-        section = cls(key, audit.title, audit.question, audit.source, *contents)
+        section = cls(shown.name.replace("_", "-"), shown.title, shown.question, shown.source, *contents)
         return dataclasses.replace(section, findings=tuple(findings))
 
     @property

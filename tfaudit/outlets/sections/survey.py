@@ -3,11 +3,10 @@
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.survey.declaration import SURVEY
 from tfaudit.audits.survey.survey import survey
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
 from tfaudit.ratings.answers import open_answers
-
-ATTRIBUTE = ("attribute", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "kappa")
 
 
 def survey_section(study_audit: StudyAudit) -> Section | None:
@@ -17,14 +16,10 @@ def survey_section(study_audit: StudyAudit) -> Section | None:
     if answers is None:
         return None
     result = survey(answers, alpha=data.alpha)
-    return Section(
-        "survey",
-        "Human rating",
-        "Which attributes did raters, who did not know which images are PIEs, see in PIEs and in the other images, and "
-        "how far do raters agree?",
-        "[F] 3.2 and C [K]",
+    return Section.of(
+        SURVEY,
         (Figure("survey", result.chart(), "Share of PIEs and of other images to which raters answered yes."),),
-        (ReportTable.of("Answers", result.frame(), ATTRIBUTE, "survey"),),
+        (ReportTable.declared("Answers", SURVEY.table, result.frame()),),
         (*notes, *result.notes),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from tfaudit.analysis.stored_images import tilt_example
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.trends.chart import tilt_chart
+from tfaudit.audits.trends.declaration import TRENDS
 from tfaudit.audits.trends.trends import Trends
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, notes_of
 
@@ -37,7 +38,7 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
         folded = f"{data.titles[key]}: charts" if len(data.compressed_keys) > SHOWN else ""
         figures += [dataclasses.replace(figure, folded=folded) for figure in of_variant]
     tables = tuple(_table(result, data.titles[key]) for (key, _), result in results.items())
-    return Section.of_audit("trends", tuple(figures), tables, notes_of(results.values()))
+    return Section.of(TRENDS, tuple(figures), tables, notes_of(results.values()))
 
 
 def _tilt_example(study_audit: StudyAudit, results: Iterable[Trends]) -> list[Figure]:
@@ -67,6 +68,4 @@ def _figures(result: Trends, name: str, title: str, individuals: bool) -> list[F
 
 def _table(result: Trends, title: str) -> ReportTable:
     title, headings = f"{title}: slopes on {result.property}", {"group": result.column}
-    bend = ("curvature", "curvature_low", "curvature_high", "curvature_p")
-    names = ("group", "measure", "units", "intercept", "slope", "slope_low", "slope_high", "p", *bend)
-    return ReportTable.of(title, result.frame(), names, "trends", headings=headings, folded=True)
+    return ReportTable.declared(title, TRENDS.table, result.frame(), headings=headings, folded=True)

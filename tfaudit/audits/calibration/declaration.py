@@ -1,0 +1,15 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration
+from tfaudit.audits.flips.image_changes import NEWLY_WRONG
+
+CALIBRATION = Declaration(
+    name="calibration",
+    title="Calibration",
+    question=(
+        "Does a compressed model still know when it is wrong: how does its confidence shift, does that still "
+        "match its accuracy, and in which classes does it become overconfident?"
+    ),
+    source="[G] [Ku], intervals [C]",
+    images=NEWLY_WRONG,
+)

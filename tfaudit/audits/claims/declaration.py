@@ -1,0 +1,13 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration
+
+CLAIMS = Declaration(
+    name="claims",
+    title="Classes over all variants",
+    question=(
+        "Which classes lose or gain recall in which variants, with one correction for all variants and "
+        "classes that are shown together?"
+    ),
+    source="[H] [BH], intervals [C]",
+)

@@ -1,0 +1,55 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration, Table
+
+CLASSES = Declaration(
+    name="classes",
+    title="Classes",
+    question="Which classes lose or gain recall, and which lose more, or less, than the model as a whole?",
+    source="[F] 2.2, intervals [C]",
+    tables={
+        "classes": Table(
+            columns=(
+                "class",
+                "examples",
+                "recall_before",
+                "recall_after",
+                "lowest_recall",
+                "change_pp",
+                "change_low_pp",
+                "change_high_pp",
+                "verdict",
+                "relative_pp",
+                "relative_low_pp",
+                "relative_high_pp",
+                "relative_verdict",
+                "change_p_holm",
+                "relative_p_holm",
+                "change_p",
+                "relative_p",
+            ),
+            report=13,
+            catalogue="classes",
+            rows=lambda result: result.frame().sort_values("change_pp", kind="stable"),
+        ),
+        "published": Table(
+            columns=(
+                "class",
+                "published_pp",
+                "published_t",
+                "published_p",
+                "published_p_holm",
+                "published_direction",
+                "published_low_pp",
+                "published_high_pp",
+                "published_df",
+                "published_p_bh",
+            ),
+            report=6,
+            catalogue="classes",
+            rows=lambda result: (
+                result.frame().dropna(subset=["published_p"]).sort_values("published_pp", kind="stable")
+            ),
+        ),
+    },
+)

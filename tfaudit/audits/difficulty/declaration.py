@@ -1,0 +1,12 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration
+
+EXEMPLAR_LEVELS = Declaration(
+    name="exemplar_levels",
+    title="Exemplars over levels",
+    question=(
+        "How much harder are PIEs than other images for models that are not compressed, at every level of compression?"
+    ),
+    source="[F] figure 3 and table 6",
+)

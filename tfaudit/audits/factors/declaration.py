@@ -1,0 +1,32 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration, Table
+
+FACTORS = Declaration(
+    name="factors",
+    title="Factors",
+    question=(
+        "What explains the accuracy of a class after pruning: sparsity, its accuracy before, its share of the "
+        "training set or the entropy of its images, by least squares with robust (HAC) errors and by a "
+        "binomial model?"
+    ),
+    source="[P] 3.1 and D",
+    tables={
+        "terms": Table(
+            columns=(
+                "term",
+                "estimate",
+                "se",
+                "t",
+                "p",
+                "low",
+                "high",
+                "p_one_tailed",
+                "cluster_se",
+                "cluster_p",
+                "cluster_p_one_tailed",
+            ),
+            catalogue="factors",
+        ),
+    },
+)

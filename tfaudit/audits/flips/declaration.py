@@ -1,0 +1,34 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration, Table
+from tfaudit.audits.flips.image_changes import NEWLY_WRONG
+
+NEGATIVE_FLIPS = Declaration(
+    name="negative_flips",
+    title="Negative flips",
+    question=(
+        "How often is a compressed model wrong where the model that it replaces was right, in which classes "
+        "most, and how much of that would training again do, too?"
+    ),
+    source="[Y], intervals [C]",
+    tables={
+        "classes": Table(
+            columns=(
+                "class",
+                "negative_share",
+                "negative_low",
+                "negative_high",
+                "retrained_share",
+                "excess_pp",
+                "excess_p_holm",
+                "relative_pp",
+                "relative_p_holm",
+                "verdict",
+                "positive_share",
+                "examples",
+            ),
+            catalogue="negative_flips",
+        ),
+    },
+    images=NEWLY_WRONG,
+)

@@ -1,0 +1,65 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration, Table
+from tfaudit.audits.groups.order import largest_losses_first
+
+GROUPS = Declaration(
+    name="groups",
+    title="Groups",
+    question="Which groups and individuals lose more, or less, accuracy than the images overall?",
+    source="[P] 4.1",
+    tables={
+        "groups": Table(
+            columns=(
+                "group",
+                "examples",
+                "accuracy_before",
+                "accuracy_after",
+                "change_pp",
+                "change_low_pp",
+                "change_high_pp",
+                "change_p_holm",
+                "verdict",
+                "relative_pp",
+                "relative_verdict",
+                "relative_low_pp",
+                "relative_high_pp",
+                "relative_p_holm",
+                "change_p",
+                "change_p_bh",
+                "relative_p",
+                "relative_p_bh",
+                "published_pp",
+                "published_p",
+                "published_direction",
+            ),
+            report=11,
+            rows=lambda result: largest_losses_first(result.frame()),
+        ),
+        "individuals": Table(
+            columns=(
+                "individual",
+                "group",
+                "examples",
+                "accuracy_before",
+                "accuracy_after",
+                "change_pp",
+            ),
+            catalogue="individuals",
+            rows=lambda result: result.individuals_frame().sort_values(["change_pp", "examples"], kind="stable"),
+        ),
+        "fits": Table(
+            columns=(
+                "group",
+                "individuals",
+                "slope",
+                "slope_low",
+                "slope_high",
+                "intercept",
+                "r",
+            ),
+            catalogue="fits",
+            rows=lambda result: result.fits,
+        ),
+    },
+)

@@ -1,0 +1,32 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration, Table
+
+INTERSECTIONS = Declaration(
+    name="intersections",
+    title="Gaps and intersections",
+    question=(
+        "How far apart are the best and the worst class, group or intersection (such as young women), does "
+        "compression widen the gap, and which intersections lose accuracy?"
+    ),
+    source="[B], intervals [C]",
+    tables={
+        "groupings": Table(
+            columns=(
+                "grouping",
+                "worst_group",
+                "worst_before",
+                "worst_after",
+                "gap_change_pp",
+                "gap_change_low_pp",
+                "gap_change_high_pp",
+                "verdict",
+                "gap_change_p_holm",
+                "gap_before_pp",
+                "gap_after_pp",
+                "groups",
+            ),
+            catalogue="intersections",
+        ),
+    },
+)

@@ -1,0 +1,32 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration, Table
+
+REMEDIES = Declaration(
+    name="remedies",
+    title="Remedies",
+    question=(
+        "What does training with a remedy keep that plain fine-tuning of the same length, the control, loses: "
+        "accuracy, the worst class, the largest excess gap (over classes, and over groups that the remedy was "
+        "given), negative flips, PIEs?"
+    ),
+    source="[Y] [HB], intervals [C]",
+    tables={
+        "measures": Table(
+            columns=(
+                "title",
+                "measure",
+                "control",
+                "remedy",
+                "difference_pp",
+                "low_pp",
+                "high_pp",
+                "verdict",
+                "members",
+                "p",
+                "p_holm",
+            ),
+            catalogue="remedies",
+        ),
+    },
+)

@@ -1,0 +1,27 @@
+"""What the audit is to a reader."""
+
+from tfaudit.audits.declaration import Declaration, Table
+
+SURVEY = Declaration(
+    name="survey",
+    title="Human rating",
+    question=(
+        "Which attributes did raters, who did not know which images are PIEs, see in PIEs and in the other "
+        "images, and how far do raters agree?"
+    ),
+    source="[F] 3.2 and C [K]",
+    tables={
+        "answers": Table(
+            columns=(
+                "attribute",
+                "share_pie",
+                "share_non_pie",
+                "ratio",
+                "p",
+                "p_holm",
+                "kappa",
+            ),
+            catalogue="survey",
+        ),
+    },
+)
