@@ -290,6 +290,6 @@ def test_all_variants_have_a_tab_per_audit(open_page, tmp_path):
         asked = escape(worded(audit.shown.question))
         assert any(asked in text.value for text in app.markdown)
         # Training images are unknown, and no variant has a remedy.
-        known = audit.name not in ("class_counts", "remedies")
+        known = audit.shown.name not in ("class_counts", "remedies")
         assert bool(app.get("vega_lite_chart")) is known
         assert known or app.info[0].value == f"This takes {audit.takes}; the study has none."
