@@ -82,9 +82,9 @@ def papers_page() -> str:
 
 
 INTRODUCTION = """
-A recipe is a study in a file. Its docstring, which this page shows, gives the question and the place in the paper, the
-commands, the cost, the published figures, those that the commands gave here, and where and why they differ. One that
-says "not run here" gives no figures of its own."""
+A recipe is a study in a file. Its docstring, which this page shows, gives the question and its place in the paper, the
+commands, the cost, the published figures, and the figures that the commands gave here. One that says "not run here" has
+none of its own. [Notes on the recipes](../recipe_notes.md) has what else was measured and tried."""
 
 
 def namespace_page(space: str) -> str:
