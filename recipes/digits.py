@@ -7,8 +7,8 @@ at three severities.
 
     tfaudit run digits
 
-Measured by that command on two cores; significant classes of 10, of which .5 are expected by chance; of the ties, the
-images of 600 for which a member's two best classes have exactly the same score, each counts one half:
+Measured by that command on two cores. Significant classes are of 10, of which .5 are expected by chance. Ties are
+images, of 600, whose two best classes have exactly the same score in a member; each counts one half:
 
     variant                       size kB  gzipped kB  top-1   top-5  signif.  Holm  BH  PIEs  ties
     dense                            89.7        54.5  98.80  100.00        -     -   -     -     -

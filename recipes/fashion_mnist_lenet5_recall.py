@@ -40,30 +40,11 @@ with ddof 1); slopes with 99 % intervals, < de-intensified, > intensified, ? nei
        p                                .0001           .0089         <.0001           1.00
 
 MP's slope grows from ratio 10 on, as in table 3. UP is not better than MP here (p = .20 at ratio 20, else 1.00): it
-compensates for weight decay, which this LeNet5 is trained without. RP intensifies from ratio 4 on, and at ratio 50
-every network predicts a single class.
+compensates for weight decay, and this LeNet5 is trained without. RP intensifies from ratio 4 on, and at ratio 50 every
+network predicts a single class. At ratio 50 the variance is .036 above the paper's, partly because ShrinkBench, which
+[R] uses, prunes biases with the weights and so keeps more weights.
 
-Differences from the paper: dense accuracy +.002. Variance -.002 to -.003 up to ratio 20: that of the ten dense networks
-ranges from .0063 to .0100, mostly due to the recall of Shirt (.64 to .74), so it depends on how a network is trained to
-.90; ddof 1 (.0081 for the dense ones) explains a third of the difference. At ratio 50, +.036: 158 weights remain here
-besides the classifier and 226 biases, and 2 of 10 networks predict at random. ShrinkBench, which [R] uses, prunes
-biases with the weights and so keeps up to 384 weights, as `Pruned(ratio=50, count_biases=False)` does. With ratio 50
-counted so, four members and the same training, a quarter of an hour on two cores beside other work:
-
-                  MP             UP             RP
-    accuracy     .8112          .7875          .1000
-    variance     .0195          .0291          .0900
-    slope       1.64 >         2.03 >         -2.17 ?
-              1.49-1.79      1.55-2.50     -17.9-13.6
-
-The paper's .0416 lies between the two ways to count. The command is `tfaudit run biases.py`, where biases.py holds
-
-    from dataclasses import replace
-    from tfaudit.recipes.fashion_mnist_lenet5_recall import study as counted
-
-    at_50 = (variant for variant in counted.variants if variant.ratio == 50)
-    variants = tuple(replace(variant, count_biases=False) for variant in at_50)
-    study = replace(counted, name="biases", variants=variants, population=4)
+Notes, with all figures: `docs/recipe_notes.md`.
 
 Where [R] is silent: 5x5 kernels, Nesterov momentum .9 and a tenth of the training images for choosing the epoch, which
 together reproduce its accuracy. RP prunes every layer by the same share. UP's decay of 5e-4 is that of [R]'s other

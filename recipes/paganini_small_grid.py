@@ -31,24 +31,10 @@ images, 1,620 class accuracies, errors by HAC as published and robust to correla
     accuracy before x its quartile    .0261            -.025       .023    .28        .043  .57
     lenet_p, lenet_r                          -.021,   -.012       .006  .0004, .044  .006  .003, .060
 
-So the entropy of a class's images lowers its accuracy as published, to the third digit, and by HAC errors without
-doubt. But a class has the same entropy in every model, and there are 30 classes, not 1,620: by class it is no more than
-a suspicion. The share of the training set has the other sign, which means nothing either: only MNIST's classes differ
-in it, by at most 1.2 % of the set. R squared is .88. Durbin and Watson's .85 says the same: rows are not independent.
+The entropy of a class's images lowers its accuracy as published. By HAC errors there is no doubt of it; but a class has
+the same entropy in every model, and there are 30 classes, not 1,620, so by class it is no more than a suspicion.
 
-Accuracy by data set and model before pruning and after 50, 88, 94, 97 and 98 % sparsity:
-
-    MNIST          lenet_p         98.1    98.5  98.3  98.1  97.3  96.0
-                   lenet_r         98.2    98.6  98.6  98.4  98.1  97.1
-                   digits_convnet  98.5    98.9  99.0  98.9  98.7  98.1
-    Fashion-MNIST  lenet_p         86.1    87.4  88.0  87.0  87.0  85.7
-                   lenet_r         86.0    88.5  88.9  88.0  87.7  86.1
-                   digits_convnet  88.5    90.0  90.4  90.0  89.5  88.6
-    CIFAR-10       lenet_p         54.1    59.5  60.5  59.1  57.5  54.0
-                   lenet_r         49.6    57.3  58.9  58.5  57.7  54.6
-                   digits_convnet  61.0    67.1  67.6  66.8  64.4  61.5
-
-Two epochs leave the dense models unfinished: they learn on while they are pruned.
+Notes, with all figures: `docs/recipe_notes.md`.
 """
 
 from tfaudit.study.iterative import rounds

@@ -20,8 +20,8 @@ Measured on MNIST's 60,000 + 10,000 digits:
     hsf0, employees   4,999      99.38     98.92    -.45     .0025  favoured
     hsf4, students    5,001      98.12     97.11   -1.00     .0025  harmed
 
-The dense models are right on 67.6 % (95 % interval 62.2 to 73.0) of the PIEs and on 99.1 % of the other digits, as
-`exemplars(...).difficulty` tells ([F] table 6).
+The dense models are right on 67.6 % (95 % interval 62.2 to 73.0) of the PIEs and on 99.1 % of the other digits, by
+`exemplars(...).difficulty` ([F] table 6).
 
 Students lose more than twice as much. They wrote 50 % of the digits and 76 % of the PIEs (p < .0001). Writers with
 tilted digits lose more in both series: accuracy changes by -.025 (hsf0, p = .004) and -.048 (hsf4, p = .03) per unit of

