@@ -1,8 +1,8 @@
 """[F] on CelebA: whose hair colour does a pruned ResNet-18 get wrong? K = 30.
 
-Question ([F] 2.4, 3.2): blond or not; are pruning identified exemplars (PIEs) mostly images of small groups, such as
-blond men and old people? The other 39 attributes are stored as groups. Members are pruned during training, in 10,000
-steps of 256 images; quantized variants are made from the dense members.
+Question ([F] 2.4, 3.2): is a person blond or not? Are pruning identified exemplars (PIEs) mostly images of small
+groups, such as blond men and old people? The other 39 attributes are stored as groups. Members are pruned during
+training, in 10,000 steps of 256 images; quantized variants are made from the dense members.
 
     python -c "import tensorflow_datasets as tfds; tfds.builder('celeb_a').download_and_prepare()"
     tfaudit run celeb_a_resnet18

@@ -10,7 +10,7 @@ object: 240 kinds, such as dump truck or pekingese, are stored as groups.
     tfaudit run cifar10_forgets
 
 Without the kinds, any CIFAR-10 will do: `tfaudit run cifar10_forgets --dataset cifar10`. The same command resumes an
-interrupted run. Members are made number by number, so at any time all variants have about equally many.
+interrupted run. Members are made number by number, so all variants have about equally many at any time.
 
 Cost: 270 members, 469,200 steps in all (150 trainings of 8 epochs, 120 conversions). A training takes 125 s of a core,
 so two cores need about three hours (estimated), and one GPU one hour at 8 ms a step; 1,140 tests under corruption take

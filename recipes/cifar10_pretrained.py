@@ -12,7 +12,7 @@ one member, each variant is compared with the dense model image by image.
 
 The package holds PyTorch's files of ResNet-56 (projection shortcuts, 855,770 parameters) and VGG-16 with
 BatchNormalization (14,991,946). Only their numbers are read: neither PyTorch nor code of the package is needed or run.
-The last command is the study of VGG-16. `--dataset cifar10` does without the kinds of objects.
+The last command is the study of VGG-16. `--dataset cifar10` omits the kinds of objects.
 
 Cost: 14 members, 400 steps in all; minutes on two cores, mostly for 400 steps and evaluations of 25 s (VGG-16: half an
 hour of one core beside other work); seconds on one GPU.
@@ -34,7 +34,7 @@ test images:
     the same, last float     92.99  -0.21 (-0.36, -0.07)       37   16     12    99.4         817
     magnitude 70 % finetune  90.66  -2.54 (-3.00, -2.10)      394  140     94    93.7       1,258
     magnitude 90 % finetune  81.49  -11.71 (-12.46, -10.98)  1373  202    188    82.4         528
-    the same, with statistics of BatchNormalization estimated anew from 20 batches of training images:
+    the same, with statistics of BatchNormalization estimated again from 20 batches of training images:
     50 % one-shot            92.62  -0.58 (-0.90, -0.27)      156   98     46    97.0       1,899
     70 % one-shot            89.50  -3.70 (-4.22, -3.19)      537  167    105    91.9       1,257
     70 % finetune            90.77  -2.43 (-2.89, -1.99)      384  141     94    93.8       1,258

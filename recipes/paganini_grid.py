@@ -15,7 +15,7 @@ Cost: 1,686 members, 75,870,000 steps in all (1,686 trainings of 30 epochs). LeN
 one machine, 125 on another, so 20 to 30 hours on two cores; 21 hours on one GPU at a millisecond per step. The other
 models have more FLOPs: AlexNet 200 times as many, VGG11 800, ResNet-18 2,300.
 
-Published: the paper regresses the class accuracies of 120,906 models (949,298 rows). Of its coefficients, D:
+Published: the paper regresses the class accuracies of 120,906 models (949,298 rows). Some of its coefficients, D:
 
     intercept                  .6375    rewinding                        .0670
     imbalance                 1.2429    rewinding x l1 structured       -.1592

@@ -1,7 +1,7 @@
 """[P]'s question at the size of two cores: what explains the accuracy of a class? 3 data sets x 3 models, K = 3.
 
-Question ([P] 3): after pruning, does the accuracy of a class depend on its share of the training set, on the entropy of
-its images, on its accuracy before pruning, on data set and model? Each of six rounds prunes half of the remaining
+Question ([P] 3): does the accuracy of a class after pruning depend on its share of the training set, on the entropy of
+its images, on its accuracy before pruning, and on data set and model? Each of six rounds prunes half of the remaining
 weights, all kernels ranked together, and trains for another epoch. `paganini_grid` is the design of the paper.
 
     apt-get install dataset-fashion-mnist

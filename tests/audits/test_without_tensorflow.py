@@ -13,7 +13,7 @@ class Blocked:
             raise ImportError(f"{name} is blocked")
 sys.meta_path.insert(0, Blocked())
 import pkgutil, importlib
-for room in "analysis audit charts readers report stats store".split():
+for room in "analysis audits charts outlets readers stats store".split():
     package = importlib.import_module(f"tfaudit.{room}")
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.result import Result
 from tfaudit.errors import require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, frozen
 from tfaudit.stats.ties import BestClasses, Ties
 
@@ -20,7 +20,7 @@ LEAST_VOTE = 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
-class PredictionCounts(Result):
+class PredictionCounts:
     """Top-1 predictions of K members on N examples of C classes. V is the number of distinct (example, class) pairs.
 
     Attributes:
@@ -42,6 +42,8 @@ class PredictionCounts(Result):
     answer: np.ndarray
     count: np.ndarray
     probability: np.ndarray | None = None
+
+    _repr_html_ = html_of
 
     def mode(self) -> np.ndarray:
         """Return the `(N,)` modal labels: of the most frequent classes the first in the order of their names."""
