@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
+from tests.builders.nightly import nightly_left_out
 from tests.builders.studies import make_study
 from tests.builders.warm_python import warm_process
 from tfaudit.garbage import collect_seldom
@@ -37,11 +38,15 @@ SWITCHES += ["--js-flags=--no-opt --no-maglev --min-semi-space-size=64 --max-sem
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the modules of few slow tests: theirs take longest, and workers that are idle late find short ones.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out nightly tests; begin with the modules of few slow tests.
 
-    Before them come all tests on the Ray cluster, so that it is started once, by one worker.
+    Theirs take longest, and workers that are idle late find short ones. Before them come all tests on the Ray
+    cluster, so that it is started once, by one worker.
     """
+    if left_out := nightly_left_out(config, items):
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     on_cluster = {item: "cluster" in getattr(item, "fixturenames", ()) for item in items}
     items.sort(key=lambda item: (not on_cluster[item], slow.get(item.path, len(items))))

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
 from tests.builders.studies import TWO, make_study
 from tfaudit.analysis.across_variants import ACROSS
@@ -28,6 +29,8 @@ from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned
 
 NAMES = list(PAGES)
+SOME = and_nightly(*(list(pages) for pages in (NAMES[:3], NAMES[3:])))
+"""Pages that are opened always; the others at night."""
 
 
 @pytest.fixture(scope="module")
@@ -52,30 +55,22 @@ def test_every_page_of_a_real_study(open_page, digits, name):
     assert app.title[0].value
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_page_of_a_study_of_hostile_names_and_no_conditions(open_page, small, name):
-    app = open_page(small, name)
-    assert not [error.value for error in app.error]
+IN_PROGRESS = {("magnitude-0.9", member) for member in range(4)} | {("int8", 2), ("dense", 3)}
+BASELINE_ALONE = {(variant.key, member) for variant in TWO for member in range(4)}
+SERIES = pd.DataFrame({"series": np.where(np.arange(len(population(0).labels)) % 2, "a", "b")})
+STUDIES = {
+    "hostile names and no conditions": {},
+    "single members": {"members": 1},
+    "in progress": {"missing": IN_PROGRESS},
+    "baseline alone": {"missing": BASELINE_ALONE, "groups": SERIES},
+}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_page_of_single_members(open_page, tmp_path, name):
-    app = open_page(make_study(tmp_path, members=1).directory, name)
-    assert not [error.value for error in app.error]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_page_of_a_study_in_progress(open_page, tmp_path, name):
-    missing = {("magnitude-0.9", member) for member in range(4)} | {("int8", 2), ("dense", 3)}
-    app = open_page(make_study(tmp_path, missing=missing).directory, name)
-    assert not [error.value for error in app.error]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_page_of_a_study_with_the_baseline_alone(open_page, tmp_path, name):
-    missing = {(variant.key, member) for variant in TWO for member in range(4)}
-    groups = pd.DataFrame({"series": np.where(np.arange(len(population(0).labels)) % 2, "a", "b")})
-    app = open_page(make_study(tmp_path, missing=missing, groups=groups).directory, name)
+@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("name", SOME)
+def test_every_page_of_other_studies(open_page, made_once, study, name):
+    directory = made_once(f"pages of {study}", lambda place: make_study(place, **STUDIES[study]))
+    app = open_page(directory, name)
     assert not [error.value for error in app.error]
 
 

@@ -6,6 +6,7 @@ import pytest
 from scipy import special
 from sklearn import metrics
 
+from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
 from tests.builders.two_way_reference import two_way
 from tfaudit.audits.calibration.calibration import calibration
@@ -114,8 +115,8 @@ def test_bad_input():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shift", [0.0, 0.8])
-def test_intervals_cover_the_change_on_new_images_with_new_members(shift):
+@pytest.mark.parametrize(("shift", "studies"), and_nightly([(0.8, 30)], [(0.0, 300), (0.8, 300)]))
+def test_intervals_cover_the_change_on_new_images_with_new_members(shift, studies):
     """Compression sharpens logits by `shift`; the truth is that of many images."""
     rng = np.random.default_rng(5)
 
@@ -132,8 +133,8 @@ def test_intervals_cover_the_change_on_new_images_with_new_members(shift):
     large = [calibration(*drawn(6, 10_000)).frame().set_index("measure")["change"] for _ in range(4)]
     truth = sum(large) / len(large)
     covered = []
-    for _ in range(60):
+    for _ in range(studies):
         frame = calibration(*drawn(4, 400)).frame().set_index("measure")
         covered.append((frame["change_low"] <= truth) & (truth <= frame["change_high"]))
     shares = pd.DataFrame(covered).mean()
-    assert shares.drop("calibration error").min() > 0.88
+    assert shares.drop("calibration error").min() > 0.86

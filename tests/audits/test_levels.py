@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from tests.builders.nightly import and_nightly
 from tests.builders.populations import pies_of, population
 from tests.builders.simulated_studies import TRUTHS, simulate
 from tfaudit.audits.accuracies.accuracies import accuracies
@@ -61,10 +62,11 @@ def test_variants_of_other_classes_are_refused():
 
 
 @pytest.mark.slow
-def test_families_without_effect_hardly_ever_hold_a_claim():
+@pytest.mark.parametrize("studies", and_nightly([8], [200]))
+def test_families_without_effect_hardly_ever_hold_a_claim(studies):
     """Eight variants of ten classes each, none with an effect: own corrections add up, one for all does not."""
     own, together = [], []
-    for seed in range(40):
+    for seed in range(studies):
         frames = {}
         for variant in range(8):
             pair = simulate(TRUTHS["nothing changes, pairs"], 100 * seed + variant, members=5, images=60)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import Limits
@@ -22,7 +23,7 @@ def measured_study(rng, members, images, *, classes=4):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("members", "images"), [(5, 100), (5, 800), (20, 100)])
+@pytest.mark.parametrize(("members", "images"), and_nightly([(5, 100)], [(5, 800), (20, 100)]))
 def test_half_widths_are_those_of_studies_of_that_design(members, images):
     rng = np.random.default_rng(3)
     pilot = pilot_spread(measured_study(rng, 8, 400))
@@ -33,15 +34,16 @@ def test_half_widths_are_those_of_studies_of_that_design(members, images):
 
 
 @pytest.mark.slow
-def test_four_of_five_studies_of_the_smallest_design_pass_the_limit_that_the_plan_names():
+@pytest.mark.parametrize("studies", and_nightly([20], [300]))
+def test_four_of_five_studies_of_the_smallest_design_pass_the_limit_that_the_plan_names(studies):
     rng = np.random.default_rng(8)
     planned = plan(pilot_spread(measured_study(rng, 8, 400)), 4, members=[6])
     (design,) = planned.smallest
     passed = []
-    for _ in range(60):
+    for _ in range(studies):
         losses = measured_study(rng, 6, design.images).classes
         passed += list(losses.high[:4] < planned.passable_limit)
-    assert 0.7 < np.mean(passed) < 0.92
+    assert 0.65 < np.mean(passed) < 0.95
 
 
 def test_the_pilots_own_design_is_the_one_that_was_measured():

@@ -1,11 +1,10 @@
 """The first screen: right headline, row and alerts where the truth is known; no claim of harm where there is none."""
 
-import os
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.exemplars.exemplars import exemplars
@@ -17,9 +16,6 @@ from tfaudit.stats.multiplicity import adjust
 
 NAMES = [f"class {c}" for c in range(10)]
 HARM = ("more than chance explains", "collapsed", " fails")
-
-NULLS = int(os.environ.get("TFAUDIT_TRIALS", "60"))
-"""Studies in which nothing changes; more make the tests sharper."""
 
 
 def judged(before, after, **options):
@@ -207,19 +203,22 @@ def claims(verdict: StudyVerdict) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("paired", [False, True])
-@pytest.mark.parametrize(("members", "images"), [(1, 100), (2, 100), (4, 100), (30, 50)])
-def test_null_studies_seldom_claim_harm(members, images, paired):
+@pytest.mark.parametrize(
+    ("members", "images", "studies"),
+    and_nightly([(1, 100, 20), (2, 100, 20)], [(1, 100, 400), (2, 100, 400), (4, 100, 400), (30, 50, 400)]),
+)
+def test_null_studies_seldom_claim_harm(members, images, studies, paired):
     """At most 5 % of first screens, and two standard errors; 1,000 studies each are in docs/verdict.md."""
-    found = [judged(*simulated(seed, members, images, paired=paired)) for seed in range(NULLS)]
-    assert np.mean([claims(verdict) for verdict in found]) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / NULLS)
+    found = [judged(*simulated(seed, members, images, paired=paired)) for seed in range(studies)]
+    assert np.mean([claims(verdict) for verdict in found]) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / studies)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("classes", [10, 100])
-def test_null_populations_of_two_members_seldom_fail_the_gate(classes):
+@pytest.mark.parametrize(("classes", "studies"), and_nightly([(10, 40)], [(10, 400), (100, 400)]))
+def test_null_populations_of_two_members_seldom_fail_the_gate(classes, studies):
     """Where p was 0 for constant samples that differ, 23 % and 89 % failed."""
     failed = []
-    for seed in range(NULLS):
+    for seed in range(studies):
         rng = np.random.default_rng(seed)
         labels = np.arange(50 * classes) % classes
         sides = [np.where(rng.random((2, len(labels))) < 0.97, labels, classes) for _ in range(2)]

@@ -16,7 +16,7 @@ from tfaudit import cli
 from tfaudit.errors import InputError
 
 TRIALS = os.environ.get("TFAUDIT_TRIALS")
-"""Number of trials of each campaign; each has a default that takes seconds."""
+"""Number of trials of each nightly campaign, if it is not to be the default."""
 
 SECONDS, MEMORY = 20, 2**30
 """A trial may take so long, and so much memory beyond what the libraries take."""

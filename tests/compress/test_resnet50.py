@@ -48,6 +48,7 @@ def test_keras(dense):
     assert probabilities.sum(axis=1).max() <= 1 + 1e-6
 
 
+@pytest.mark.nightly
 def test_int8(model, images, dense):
     content = quantize(model, "int8", representative=images[::10])
     assert len(content) == pytest.approx(26.3e6, rel=0.01)
@@ -56,6 +57,7 @@ def test_int8(model, images, dense):
     assert (classes[:, 0] != dense[0][:, 0]).sum() == pytest.approx(4, abs=2)
 
 
+@pytest.mark.nightly
 def test_pruned_in_one_shot(model, images, dense):
     convolutions = [layer.name for layer in model.layers if isinstance(layer, keras.layers.Conv2D)]
     weights = model.get_weights()

@@ -12,9 +12,9 @@ IMAGES = np.random.default_rng(0).integers(1, 256, (400, 7, 6, 3)).astype(np.uin
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_the_contract(name, dtype):
     change = find_augmentation(name)
-    images = tf.constant(IMAGES.astype(dtype))
+    images = tf.constant(IMAGES[:40].astype(dtype))
     one, two, other = (change(images, tf.constant(seed)).numpy() for seed in ([3, 1], [3, 1], [3, 2]))
-    assert (one.shape, one.dtype) == (IMAGES.shape, dtype)
+    assert (one.shape, one.dtype) == (images.shape, dtype)
     np.testing.assert_array_equal(one, two)
     assert (one == other).all() == (name == "none")
 

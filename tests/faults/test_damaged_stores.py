@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.nightly import and_nightly
 from tests.builders.trials import trials
 
 
 @pytest.mark.slow
-def test_every_command_tells_of_a_damaged_file_or_ends_as_without(warm_python):
-    command = [*warm_python, "-m", "tests.faults.damaged_stores", "0", str(trials(16))]
+@pytest.mark.parametrize("seeds", and_nightly([5], [trials(200)]))
+def test_every_command_tells_of_a_damaged_file_or_ends_as_without(warm_python, seeds):
+    command = [*warm_python, "-m", "tests.faults.damaged_stores", "0", str(seeds)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     *problems, counts = done.stdout.splitlines()

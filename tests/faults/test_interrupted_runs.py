@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from tests.builders.failing_disk import Operations
+from tests.builders.nightly import and_nightly
 from tests.builders.replayed_studies import SCRIPT, STUDY, replayed_study
 from tests.builders.trials import command, trials
 from tfaudit.errors import InputError
@@ -26,11 +27,9 @@ from tfaudit.study.variants import Quantized
 
 SMALL = dataclasses.replace(STUDY, population=1, variants=(Quantized("int8"),), severities=(3,))
 PROBLEMS = [(code, always) for code in (errno.ENOSPC, errno.EIO, errno.EROFS) for always in (True, False)]
-KILLS = max(4, trials(0) // 100)
-"""At random moments; TFAUDIT_TRIALS=10000 makes a hundred."""
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGSTOP)
-SEVERAL = trials(0) >= 1000
-"""With TFAUDIT_TRIALS=1000 and more every operation fails in every way."""
+EVERY = pytest.mark.parametrize("every", and_nightly([5], [1]))
+"""Every fifth operation is disturbed, and at night every one."""
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +49,19 @@ def files(directory):
     }
 
 
-def ways(number):
-    """The ways in which an operation fails."""
-    return PROBLEMS if SEVERAL else [PROBLEMS[number % len(PROBLEMS)]]
+def ways(number, every):
+    """The ways in which an operation fails: at night, all of them."""
+    return PROBLEMS if every == 1 else [PROBLEMS[number % len(PROBLEMS)]]
 
 
 @pytest.mark.slow
-def test_the_disk_fails_at_each_operation_in_turn(whole, tmp_path):
+@EVERY
+def test_the_disk_fails_at_each_operation_in_turn(whole, tmp_path, every):
     expected, count = whole
     assert count > 50
     ends = {"one line": 0, "failed members": 0, "complete": 0}
-    for number in range(1, count + 1):
-        for code, always in ways(number):
+    for number in range(1, count + 1, every):
+        for code, always in ways(number, every):
 
             def fail(name, path, code=code):
                 raise OSError(code, os.strerror(code), str(path))
@@ -78,7 +78,7 @@ def test_the_disk_fails_at_each_operation_in_turn(whole, tmp_path):
                     assert failed or files(directory) == expected, (number, code, always)
             replayed_study(directory, SMALL)
             assert files(directory) == expected, (number, code, always)
-    assert ends["one line"] > count / 3
+    assert ends["one line"] > sum(ends.values()) / 3
     print(f"{sum(ends.values())} failing disks: {ends}")
 
 
@@ -99,10 +99,11 @@ def test_an_audit_whose_results_cannot_be_cached_says_the_same(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_run_is_killed_at_each_operation_in_turn(whole, tmp_path):
+@EVERY
+def test_the_run_is_killed_at_each_operation_in_turn(whole, tmp_path, every):
     expected, count = whole
-    killed = 0
-    for number in range(1, count + 1):
+    killed, moments = 0, range(1, count + 1, every)
+    for number in moments:
         directory = tmp_path / str(number)
         process = os.fork()
         if not process:
@@ -114,7 +115,7 @@ def test_the_run_is_killed_at_each_operation_in_turn(whole, tmp_path):
         replayed_study(directory, SMALL)
         assert files(directory) == expected, number
         assert {path: path.stat().st_mtime_ns for path in finished} == finished
-    assert killed == count
+    assert killed == len(moments)
 
 
 def results(directory):
@@ -123,14 +124,15 @@ def results(directory):
 
 
 @pytest.mark.slow
-def test_runs_and_workers_are_killed_at_random_moments(tmp_path):
+@pytest.mark.parametrize("times", and_nightly([2], [trials(40)]))
+def test_runs_and_workers_are_killed_at_random_moments(tmp_path, times):
     study = dataclasses.replace(STUDY, population=8)
     replayed_study(tmp_path / "whole", study)
     whole, rng, kills, studies = files(tmp_path / "whole"), random.Random(0), 0, 0
-    while kills < KILLS:
+    while kills < times:
         directory, done = tmp_path / str(studies), {}
         studies += 1
-        while kills < KILLS and killed(study, directory, rng):
+        while kills < times and killed(study, directory, rng):
             kills += 1
             now = results(directory)
             assert done.items() <= now.items(), "a finished result was made again"

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
@@ -385,7 +386,7 @@ DAMAGED = r"answers: got .*answers\.sqlite, (which (is|has|holds|cannot be)|whos
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", and_nightly(range(5), range(5, 400)))
 def test_a_damaged_byte_or_end_is_one_line_or_does_no_harm(answers, tmp_path, seed):
     random, place = np.random.default_rng(seed), tmp_path / "answers.sqlite"
     study = begun(answers, n=6)

@@ -18,6 +18,7 @@ import pytest
 from PIL import Image
 
 import tfaudit.recipes
+from tests.builders.nightly import and_nightly
 from tests.builders.torch_files import torch_file
 from tfaudit import InputError, Quantized, Study, open_store
 from tfaudit.datasets.prepare import prepare
@@ -152,8 +153,13 @@ def test_imagenet_is_trained_as_the_released_code_does():
     assert (pruned.begin * study.training.steps, pruned.end * study.training.steps) == (5000, 8000)
 
 
+ONE_OF_EACH_KIND = ("digits", "mnist_lenet5_recall", "fashion_mnist_corruptions")
+ONE_OF_EACH_KIND += ("tweets_transformer", "insurance_table", "imagenet_resnet50_pretrained")
+"""Embedded, of TensorFlow Datasets, with corruptions; texts, a table, a model file with photographs."""
+
+
 @pytest.mark.slow
-@every_recipe
+@pytest.mark.parametrize("name", and_nightly(ONE_OF_EACH_KIND, sorted(RECIPES.keys() - ONE_OF_EACH_KIND)))
 def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     study = RECIPES[name].study.smoke()
     if study.model.endswith(".keras"):

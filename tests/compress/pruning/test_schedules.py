@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from tests.builders.nightly import and_nightly
 from tfaudit.compress.pruning import schedules
 from tfaudit.errors import InputError
 
@@ -60,7 +61,7 @@ def test_a_schedule_that_returns_no_pair_is_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("before", [None, "1"])
+@pytest.mark.parametrize("before", and_nightly([None], ["1"]))
 def test_importing_tfmot_leaves_the_keras_of_the_process_alone(before):
     script = f"""
 import os

@@ -1,0 +1,25 @@
+"""The marker `nightly`: what `pytest` leaves out unless it is asked for."""
+
+from collections.abc import Iterable
+
+import pytest
+
+
+def and_nightly(always: Iterable, at_night: Iterable) -> list:
+    """Return the values of `pytest.mark.parametrize`: some run always, others only with `pytest -m nightly`."""
+    return [*always, *(pytest.param(*as_tuple(value), marks=pytest.mark.nightly) for value in at_night)]
+
+
+def as_tuple(value: object) -> tuple:
+    """Return the values of one case."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def nightly_left_out(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the nightly tests that neither `-m` nor a test's name on the command line asks for."""
+    if "nightly" in config.option.markexpr:
+        return []
+    named = [argument.partition("[")[0].rpartition("::")[2] for argument in config.args if "::" in argument]
+    return [
+        item for item in items if item.get_closest_marker("nightly") and getattr(item, "originalname", "") not in named
+    ]
