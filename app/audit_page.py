@@ -11,14 +11,14 @@ from tfaudit.app.controls import choose_variant, has_variants
 from tfaudit.app.display import fields_of, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import FIELDS, on_points, on_rows, show_images
 from tfaudit.app.markdown import escape, escape_name
-from tfaudit.app.wording import worded
+from tfaudit.app.nouns import with_noun
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.result import Result
 
 
 def show_question(shown: Declaration) -> None:
     """Draw what an audit answers, and its source."""
-    st.markdown(escape(worded(shown.question) + (f" ({shown.source})" if shown.source else "")))
+    st.markdown(escape(with_noun(shown.question) + (f" ({shown.source})" if shown.source else "")))
 
 
 def page(study_audit: StudyAudit, audit: Audit) -> None:
@@ -56,7 +56,7 @@ def show_result(study_audit: StudyAudit, shown: Declaration, result: Result, nam
     tables = {"": frame, **result.tables()}
     for count, (heading, rows) in enumerate(tables.items()):
         if heading:
-            st.markdown(f"**{escape(worded(heading))}**")
+            st.markdown(f"**{escape(with_noun(heading))}**")
         table = name if not count else f"{name}-{count + 1}"
         clickable = on_rows(f"table {table}", rows, show) if set(FIELDS) & set(rows) else None
         columns = () if count else shown.table.columns

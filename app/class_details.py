@@ -8,13 +8,13 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.choices import put
 from tfaudit.app.controls import draw_tabs, on_selection, variant_labels
 from tfaudit.app.display import POINT, go_to_later, link_to, show_chart, show_table
 from tfaudit.app.exemplars import draw_cards
 from tfaudit.app.image_panel import set_neighbours
 from tfaudit.app.markdown import escape_name, unique_labels
-from tfaudit.app.wording import worded
+from tfaudit.app.nouns import with_noun
+from tfaudit.app.url_state import put
 from tfaudit.audits.classes.chart import named_classes, ranked_classes
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
 from tfaudit.audits.prediction_counts.chart import class_recall_chart, confusion_chart
@@ -57,7 +57,7 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
     wrong, right = kinds.get(NEWLY_WRONG, 0), kinds.get(NEWLY_CORRECT, 0)
     several = "" if study_audit.data.is_single(variant) else " by the majority of the members"
     sentence = f"{wrong:,} of its {len(images):,} images are {NEWLY_WRONG}{several}, {right:,} {NEWLY_CORRECT}."
-    st.markdown(worded(sentence))
+    st.markdown(with_noun(sentence))
     if images.empty:
         return
     shown = (changed if len(changed) else images).sort_values("lost_share", ascending=False, kind="stable").head(CARDS)
@@ -67,8 +67,8 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
     go: dict[str, Any] = {"class": chosen, "exemplars": None, "page": None, "from": None, "to": None}
     if len(changed):
         title = "The one image that changes" if len(changed) == 1 else f"All {len(changed):,} images that change"
-        link_to("exemplars", worded(title), ":material/photo_library:", **go, show=None)
-    every = worded(f"All {len(images):,} images of this class")
+        link_to("exemplars", with_noun(title), ":material/photo_library:", **go, show=None)
+    every = with_noun(f"All {len(images):,} images of this class")
     link_to("exemplars", every, ":material/grid_view:", **go, show="all images")
 
 
@@ -80,7 +80,7 @@ def _recall(study_audit: StudyAudit, label: int) -> None:
         for title, tally in tallies.items()
     )
     if recalls["recall"].isna().all():
-        st.info(worded("The test set has no images of this class."))
+        st.info(with_noun("The test set has no images of this class."))
         return
 
     def choose_point(selection: Any) -> None:
@@ -117,7 +117,7 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
 
     key = f"confusion {variant} {label}"
     if wrong.empty:
-        st.caption(worded("Every member is right on every image, before and after compression."))
+        st.caption(with_noun("Every member is right on every image, before and after compression."))
     else:
         text = (
             "What the members predict instead: shares of all their predictions for images of this class, before and "

@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.choices import choose, choose_from, chosen, only, put
 from tfaudit.app.class_details import show_details_of_class, show_images_of_class
 from tfaudit.app.controls import (
     Clicks,
@@ -20,7 +19,8 @@ from tfaudit.app.controls import (
 )
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
-from tfaudit.app.wording import worded
+from tfaudit.app.nouns import with_noun
+from tfaudit.app.url_state import choose, choose_from, chosen, only, put
 from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, worst_class
 from tfaudit.audits.classes.declaration import CLASSES
@@ -72,7 +72,7 @@ def page(study_audit: StudyAudit) -> None:
         only("range", None)
     shown = shown[shown["class"].str.contains(search, case=False, regex=False)]
     if shown.empty:
-        st.info(worded("No class with images has such a name in this range."))
+        st.info(with_noun("No class with images has such a name in this range."))
     names = unique_labels(study_audit.counts(variant).class_names)
     left, right = st.columns([2, 3], gap="medium")
     with right:
@@ -134,7 +134,7 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
             f"{expected}. The test takes the images as fixed and the "
             "members as independent; a class is worse or better off than the model as a whole."
         )
-        st.caption(worded(sentence))
+        st.caption(with_noun(sentence))
         frame = impact.frame(correction).dropna(subset=["published_p"]).sort_values("published_pp", kind="stable")
         show_table(frame, f"published-{variant}", CLASSES.tables["published"].columns, table="classes")
 

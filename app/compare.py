@@ -9,13 +9,13 @@ from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.choices import choose, choose_from, number_reader, only, put
 from tfaudit.app.controls import choose_class, choose_option, choose_variant, has_variants, on_selection
 from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, escape_name, unique_labels
-from tfaudit.app.wording import worded
+from tfaudit.app.nouns import with_noun
+from tfaudit.app.url_state import choose, choose_from, number_reader, only, put
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
 from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison
@@ -72,7 +72,7 @@ def page(study_audit: StudyAudit) -> None:
     show_table(
         frame, name, MODEL_PAIR.table.columns, table="pairs", clicks=on_selection(f"table {name}", now, choose_row)
     )
-    st.subheader(worded("Images whose prediction flips"))
+    st.subheader(with_noun("Images whose prediction flips"))
     _flips(study_audit, pair, name)
     show_notes(pair.notes)
 
@@ -110,7 +110,7 @@ def _metrics(pair: PairComparison) -> None:
         after, points = _percent(summary["accuracy_after"]), f"{summary['change_pp']:+.2f} points"
         st.metric("top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH)
         for label, value, meaning in metrics:
-            st.metric(label, value, border=True, help=worded(meaning), width=METRIC_WIDTH)
+            st.metric(label, value, border=True, help=with_noun(meaning), width=METRIC_WIDTH)
 
 
 def _retrained_twin(study_audit: StudyAudit) -> None:
@@ -140,7 +140,7 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     if {"probability_before", "probability_after"} <= set(flips):  # first those where both models are surest
         both = flips["probability_before"] * flips["probability_after"]
         flips = flips.loc[both.sort_values(ascending=False, kind="stable").index]
-    st.caption(worded(f"{len(flips):,} of {pair.overall.examples:,} images"))
+    st.caption(with_noun(f"{len(flips):,} of {pair.overall.examples:,} images"))
     if flips.empty:
         return
     pages = -(-len(flips) // PAGE_SIZE)

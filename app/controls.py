@@ -7,8 +7,8 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.choices import choose, choose_from, choose_several, chosen, put, reader, show
 from tfaudit.app.markdown import escape_name, unique_labels
+from tfaudit.app.url_state import choose, choose_from, choose_several, chosen, put, reader, show
 
 T = TypeVar("T")
 

@@ -10,11 +10,11 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.choices import choose, choose_from, chosen, number_reader
 from tfaudit.app.controls import choose_class, choose_variant
 from tfaudit.app.display import page_colours
 from tfaudit.app.exemplar_cards import short_id
 from tfaudit.app.markdown import escape, escape_name
+from tfaudit.app.url_state import choose, choose_from, chosen, number_reader
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.registry import corruption_title

@@ -10,7 +10,6 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.choices import choose_several, put
 from tfaudit.app.controls import (
     choose_option,
     choose_variant,
@@ -22,6 +21,7 @@ from tfaudit.app.controls import (
 from tfaudit.app.corrupted_image import show_corrupted_image
 from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
+from tfaudit.app.url_state import choose_several, put
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart, distinct_class_names, largest_change
 from tfaudit.audits.robustness.declaration import ROBUSTNESS

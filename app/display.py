@@ -13,9 +13,9 @@ import pandas as pd
 import streamlit as st
 from markupsafe import Markup
 
-from tfaudit.app.choices import chosen, links, put, reader, show
 from tfaudit.app.markdown import escape
-from tfaudit.app.wording import worded
+from tfaudit.app.nouns import with_noun
+from tfaudit.app.url_state import chosen, links, put, reader, show
 from tfaudit.charts.panels import is_grid
 from tfaudit.charts.rendering import FIT, chart_bytes, widened
 from tfaudit.charts.style import Drawing, css_variables
@@ -77,7 +77,7 @@ def show_chart(
         fields: columns of the data that a click selects; without any the chart has a parameter of its own.
         selection: name of that parameter.
     """
-    description = worded(description)
+    description = with_noun(description)
     words = [_CLICK.sub("", description).rstrip("."), *_variant_of(name)]
     drawn = itertools.count()
 
@@ -307,8 +307,8 @@ def _text(entry: Column, value: Any) -> str:
 
 def _column_config(cells: pd.Series, entry: Column, heading: str, *, pinned: bool, styled: bool) -> Any:
     """Return how Streamlit shows a column, from the catalogue; styled cells bring their text."""
-    heading = worded(heading or (entry.title if styled and entry.unit != "%" else entry.grid_heading))
-    meaning = worded(entry.help) or None
+    heading = with_noun(heading or (entry.title if styled and entry.unit != "%" else entry.grid_heading))
+    meaning = with_noun(entry.help) or None
     if entry.is_p:
         return st.column_config.TextColumn(heading, help=meaning, pinned=pinned, alignment="right")
     if not pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_bool_dtype(cells):
@@ -345,7 +345,7 @@ def show_alert(text: str) -> None:
 def show_notes(notes: Sequence[str]) -> None:
     """Draw notes, one line each."""
     for note in notes:
-        st.caption(escape(worded(note.replace("`", ""))))
+        st.caption(escape(with_noun(note.replace("`", ""))))
 
 
 def go_to(path: str, **choices: str | list[str] | None) -> None:

@@ -7,8 +7,8 @@ import streamlit as st
 from markupsafe import Markup
 
 from tfaudit.analysis.stored_images import Preview
-from tfaudit.app.choices import put
 from tfaudit.app.markdown import escape_name
+from tfaudit.app.url_state import put
 from tfaudit.charts.style import GAIN, LOSS
 from tfaudit.outlets.exemplar_cards import Card
 

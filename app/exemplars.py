@@ -12,20 +12,20 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.choices import add_notice, choose, choose_from, choose_several, number_reader, put
 from tfaudit.app.controls import choose_class, choose_variant, draw_tabs, has_variants, on_selection, variant_labels
 from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, unique_labels
+from tfaudit.app.nouns import with_noun
 from tfaudit.app.quantities import image_range
-from tfaudit.app.wording import worded
+from tfaudit.app.url_state import add_notice, choose, choose_from, choose_several, number_reader, put
 from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
 from tfaudit.audits.exemplars.exemplars import Exemplars
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG, UNCHANGED, image_changes
 from tfaudit.errors import InputError
 from tfaudit.outlets.exemplar_cards import cards
-from tfaudit.ratings.answers import open_answers
+from tfaudit.store.ratings.answers import open_answers
 
 PAGE_SIZE = 24  # images on one page of the gallery
 
@@ -57,8 +57,8 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     resets: dict[str, Any] = {"resets": ("page",)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = choose_class(exemplars.class_names)
-        kinds: dict[str, Any] = {"format_func": worded, "width": 190, **resets}
-        kind = choose_from(st.selectbox, worded("Images"), KINDS, "show", CHANGED, **kinds)
+        kinds: dict[str, Any] = {"format_func": with_noun, "width": 190, **resets}
+        kind = choose_from(st.selectbox, with_noun("Images"), KINDS, "show", CHANGED, **kinds)
         lists: dict[str, Any] = {"placeholder": "Any", "width": 190, **resets}
         sides = {
             "before": choose_from(st.selectbox, "Prediction before", names, "from", None, **lists),
@@ -87,10 +87,10 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     if by := ORDERS[order]:
         rows = rows.sort_values(by, ascending=False, kind="stable")
     matching = f"{len(rows):,} of {len(images):,} images match the filters, {order}{' first' if by else ''}"
-    st.markdown(escape(worded(f"{matching}; {total:,} of all images are PIEs.{minority}")))
+    st.markdown(escape(with_noun(f"{matching}; {total:,} of all images are PIEs.{minority}")))
     if rows.empty:
         none = "No image matches these filters." if total or kind != CHANGED else "This variant has no PIEs."
-        st.info(worded(none))
+        st.info(with_noun(none))
         return
     set_neighbours(rows.index.tolist())
     pages = -(-len(rows) // PAGE_SIZE)
@@ -172,7 +172,7 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
             add_notice(f"attribute: got {text!r}, but this study has no groups")
         return mask
     text = "Groups in the data, or attributes that human raters have seen; images of all that are chosen."
-    settings: dict[str, Any] = {"placeholder": "Any", "help": worded(text), "width": 230, "resets": ("page",)}
+    settings: dict[str, Any] = {"placeholder": "Any", "help": with_noun(text), "width": 230, "resets": ("page",)}
     for label in choose_several("Attributes", list(names), "attribute", [], **settings):
         mask &= masks[names[label]]().to_numpy(bool)
     return mask
@@ -180,7 +180,7 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
 
 def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
     sentence = "Mean accuracy on the PIEs, on the other images and on all images, with intervals over the members."
-    st.markdown(worded(sentence))
+    st.markdown(with_noun(sentence))
     sets = {"PIE": None, "non-PIE": UNCHANGED, "all": ALL}
 
     def to_gallery(group: str | None) -> None:

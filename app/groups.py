@@ -8,15 +8,15 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.choices import choose_from, only
 from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.drill_down import RANGE, on_points, on_rows, show_images
 from tfaudit.app.exemplars import CHANGED
 from tfaudit.app.image_panel import open_image
 from tfaudit.app.markdown import escape_name, unique_labels
+from tfaudit.app.nouns import with_noun
 from tfaudit.app.quantities import quantity_of_property
-from tfaudit.app.wording import worded
+from tfaudit.app.url_state import choose_from, only
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
 from tfaudit.audits.groups.chart import groups_chart, individuals_chart
 from tfaudit.audits.groups.declaration import GROUPS
@@ -82,7 +82,7 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
     individuals = study_audit.data.individuals
     if individuals is None:
         none = "No column of this study names individuals with several images, such as writers, patients or devices."
-        st.info(worded(none))
+        st.info(with_noun(none))
         return
     result = study_audit.groups(key, column)
     left, right = st.columns(2)
@@ -114,11 +114,11 @@ def _open_individual(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
 
 def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
     if not study_audit.data.group_columns:
-        st.info(worded("No column of this study names groups or attributes of images."))
+        st.info(with_noun("No column of this study names groups or attributes of images."))
         return
     result = study_audit.attributes(key)
     show_question(ATTRIBUTES)
-    st.markdown(worded(f"{result.pies:,} PIEs, {result.others:,} other images."))
+    st.markdown(with_noun(f"{result.pies:,} PIEs, {result.others:,} other images."))
 
     def opened(row: Mapping[str, Any]) -> None:
         if row.get("attribute") is not None:

@@ -9,17 +9,17 @@ import streamlit as st
 
 from tfaudit.analysis.stored_images import has_images
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.choices import choose_from, put
 from tfaudit.app.controls import choose_option, variant_labels
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.app.nouns import with_noun
 from tfaudit.app.rating_form import rate
-from tfaudit.app.wording import worded
+from tfaudit.app.url_state import choose_from, put
 from tfaudit.audits.survey.sample import SurveySample, survey_sample
 from tfaudit.audits.survey.survey import survey
 from tfaudit.errors import InputError
-from tfaudit.ratings.answers import Answers, open_answers
-from tfaudit.ratings.names import folded_name, rater_name
+from tfaudit.store.ratings.answers import Answers, open_answers
+from tfaudit.store.ratings.names import folded_name, rater_name
 
 Facts: TypeAlias = dict[Hashable, Any]  # a row of `Answers.studies`
 
@@ -62,10 +62,10 @@ def page(study_audit: StudyAudit) -> None:
             "are such images (PIEs), without knowing which. Their answers are stored in the directory of the study. "
             f"{NOT_BLIND}"
         )
-        st.markdown(worded(text))
+        st.markdown(with_noun(text))
     else:
         none = "No variant has both PIEs and other images: there is nothing to compare, and nothing to rate."
-        st.info(worded(none))
+        st.info(with_noun(none))
     if others := answers.num_outdated(*examples):
         st.caption(f"Human studies of images that have since been replaced, stored but not shown: {others}.")
     if variants:
@@ -104,7 +104,7 @@ def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> No
     with st.form("begin", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         text = "An even number, at most twice the variant's number of PIEs, which stays hidden. Half are PIEs."
         value, key = next(size for size in SIZES if size <= most), f"images of {variant}"
-        images = st.number_input(worded("Images"), min_value=2, step=2, value=value, key=key, help=text)
+        images = st.number_input(with_noun("Images"), min_value=2, step=2, value=value, key=key, help=text)
         seed = st.number_input("Seed", min_value=0, step=1, value=0, key="seed of sample", help="Of the random sample")
         _submit("Begin")
     if not st.session_state.pop("Begin pressed", False):
@@ -192,12 +192,12 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
         st.info("Nobody has answered yet.")
         return
     most = int(facts["images"])
-    complete = st.column_config.ProgressColumn(worded("images answered"), format="%d", min_value=0, max_value=most)
+    complete = st.column_config.ProgressColumn(with_noun("images answered"), format="%d", min_value=0, max_value=most)
     show_table(progress, f"progress-{study}", PROGRESS, settings={"complete": complete})
     unblinded = st.session_state.setdefault("unblinded", set())
     place = str(study_audit.data.store.directory), study
     if place not in unblinded:
-        st.markdown(worded("The analysis reveals which images are PIEs. Do not open it if you still want to rate."))
+        st.markdown(with_noun("The analysis reveals which images are PIEs. Do not open it if you still want to rate."))
         st.button(
             "Unblind and analyse", type="primary", icon=":material/visibility:", on_click=unblinded.add, args=(place,)
         )
@@ -208,7 +208,7 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
 def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> None:
     table = answers.answers(study)
     result = survey(table, alpha=study_audit.data.alpha)
-    st.subheader(worded("What raters see in PIEs and in other images"))
+    st.subheader(with_noun("What raters see in PIEs and in other images"))
     left, right = st.columns(2)
     with left:
         show_chart(result.chart(), f"human-study-{study}", "Share of PIEs and of other images with each attribute.")

@@ -9,12 +9,12 @@ import streamlit as st
 from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.choices import chosen, number_reader, put
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import go_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import STYLE, preview_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
-from tfaudit.app.wording import worded
+from tfaudit.app.nouns import with_noun
+from tfaudit.app.url_state import chosen, number_reader, put
 from tfaudit.audits.prediction_counts.chart import votes_chart
 
 VOTES = ("title", "name", "votes", "share", "probability")
@@ -33,7 +33,7 @@ def set_neighbours(positions: Sequence[int]) -> None:
 def show_chosen_image(study_audit: StudyAudit) -> None:
     """Draw the panel of the image that the URL names."""
     if _position(study_audit) is not None:
-        title = worded("One image in every variant")
+        title = with_noun("One image in every variant")
         st.dialog(title, width="medium", position="right", on_dismiss=_close)(_panel)(study_audit)
 
 
@@ -61,7 +61,7 @@ def _panel(study_audit: StudyAudit) -> None:
     with left:
         st.html(STYLE + str(preview_html(preview_of(image), label, example)))
     with right:
-        st.markdown(f"{worded('Image')} **{escape_name(example)}**, of class **{escape_name(label)}**")
+        st.markdown(f"{with_noun('Image')} **{escape_name(example)}**, of class **{escape_name(label)}**")
         groups = [f"{name}: {value}" for name, value in data.groups.iloc[position].items()]
         if groups:
             st.caption(escape(", ".join(groups)))

@@ -11,11 +11,11 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.choices import choose, choose_from, number_reader, only
 from tfaudit.app.controls import choose_option, variant_labels
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape
+from tfaudit.app.url_state import choose, choose_from, number_reader, only
 from tfaudit.app.verdict import choose_limits
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL
 from tfaudit.audits.operating_points.operating_points import GATE, OperatingPoints, operating_points, pareto_shares

@@ -9,8 +9,8 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape, escape_name
+from tfaudit.app.nouns import with_noun
 from tfaudit.app.verdict import show_verdict
-from tfaudit.app.wording import worded
 from tfaudit.charts.costs import size_chart
 from tfaudit.outlets.headlines import headlines
 
@@ -44,7 +44,7 @@ def page(study_audit: StudyAudit) -> None:
             "Classes whose recall changes by more or by less than the overall accuracy does, by a test that takes the "
             "images as fixed, and PIEs, images whose majority prediction changes, \\[F\\] table 2."
         )
-        st.caption(worded(sentence))
+        st.caption(with_noun(sentence))
     known = [name for name in COLUMNS if summary.table[name].notna().any()]
     frame = summary.frame()
 
@@ -66,7 +66,7 @@ def page(study_audit: StudyAudit) -> None:
         st.subheader("Size and accuracy")
         if summary.table["gzipped_bytes"].notna().any():
             changes = "images are PIEs" if members > 1 else "predictions change"
-            st.caption(worded(f"The larger the point, the more {changes}."))
+            st.caption(with_noun(f"The larger the point, the more {changes}."))
             text = (
                 "A point per variant: the size of its gzipped file against its accuracy. Above and to the left is "
                 f"better; the larger the point, the more {changes}. A click opens the variant."

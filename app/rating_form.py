@@ -15,10 +15,10 @@ from streamlit.components.v2 import component
 from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import escape, escape_name
-from tfaudit.app.wording import worded
+from tfaudit.app.nouns import with_noun
 from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError
-from tfaudit.ratings.answers import Answers, ImageAnswers
+from tfaudit.store.ratings.answers import Answers, ImageAnswers
 
 CHOICES = (("Yes", "Y", 1), ("No", "N", 0), ("Cannot say", "U", None))
 """Label of a button, its shortcut, and the answer that is stored."""
@@ -58,9 +58,9 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
     st.session_state["asked"] = study, rater, step
     place = step // len(ASKED)
     share = (len(sheet) if first is None else first) / len(sheet)
-    st.progress(share, worded(f"Image {min(place + 1, len(sheet))} of {len(sheet)}"))
+    st.progress(share, with_noun(f"Image {min(place + 1, len(sheet))} of {len(sheet)}"))
     if step == last:
-        st.success(worded(f"All {len(sheet)} images are answered. Thank you!"), icon=":material/check:")
+        st.success(with_noun(f"All {len(sheet)} images are answered. Thank you!"), icon=":material/check:")
     else:
         image = sheet.iloc[place]
         left, right = st.columns([3, 2], gap="medium")

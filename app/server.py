@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from tfaudit.garbage import collect_seldom
+from tfaudit.runtime.garbage_collection import collect_seldom
 
 PASSWORD = "TFAUDIT_PASSWORD"
 """Environment variable of the password: all users of a machine can read the arguments of its processes."""
@@ -56,7 +56,7 @@ def serve(settings: dict[str, Any], password: str) -> None:
     from streamlit import config, net_util
 
     from tfaudit.app import overview, study_choice  # noqa: F401 - imported before the first visit
-    from tfaudit.app.door import Door
+    from tfaudit.app.access import AccessControl
     from tfaudit.app.viewer import READ_ONLY
 
     net_util.get_external_ip = lambda: None  # Streamlit would ask a server elsewhere for this machine's address
@@ -69,7 +69,7 @@ def serve(settings: dict[str, Any], password: str) -> None:
             webbrowser.open(f"http://{_name(settings['address'])}:{settings['port']}")
         yield
 
-    door = Middleware(Door, hosts=settings["hosts"], password=password, port=settings["port"])
+    door = Middleware(AccessControl, hosts=settings["hosts"], password=password, port=settings["port"])
     app = st.App(HERE / "viewer.py", middleware=[door], lifespan=opened)
     sys.argv = [__file__, settings["directory"], json.dumps(settings["limits"])]  # of viewer.py
     sys.argv += [READ_ONLY] * settings["read_only"]

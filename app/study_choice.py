@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.choices import choose, choose_from, chosen, keep_for_any_study, only, reader
 from tfaudit.app.markdown import escape, unique_labels
+from tfaudit.app.url_state import choose, choose_from, chosen, keep_for_any_study, only, reader
 from tfaudit.errors import InputError
 from tfaudit.store.files import path_outside
 from tfaudit.store.store import Store, find_studies, open_store

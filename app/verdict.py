@@ -9,10 +9,10 @@ from streamlit.components.v2 import component
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.choices import choose, links, number_reader
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import go_to_later, page_colours, show_notes
 from tfaudit.app.markdown import escape
+from tfaudit.app.url_state import choose, links, number_reader
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.errors import InputError
 from tfaudit.outlets.verdict_table import verdict_html

@@ -14,12 +14,12 @@ import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
-from tfaudit.app.choices import one_entry_per_action, start_notices
 from tfaudit.app.display import PAGE_STYLE, follow, link_to
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
+from tfaudit.app.nouns import set_noun, with_noun
 from tfaudit.app.study_choice import SharedAudit, open_study
-from tfaudit.app.wording import set_noun, worded
+from tfaudit.app.url_state import one_entry_per_action, start_notices
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.errors import InputError, one_line
 
@@ -153,7 +153,7 @@ def view(arguments: list[str]) -> None:
             if entries := [path for path in its_pages if pages[path].visibility == "visible"]:
                 st.caption(section)
             for path in entries:
-                link_to(path, worded(PAGES[path].title))
+                link_to(path, with_noun(PAGES[path].title))
     st.html(PAGE_STYLE)
     chosen.run()
 
@@ -186,10 +186,10 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
         name = study_audit.data.study.name
         st.session_state["titles"] = {"": [f"{name}, {study_audit.data.split} split"], **study_audit.data.titles}
         set_noun(study_audit.data.examples_are)
-        st.title(worded(page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
+        st.title(with_noun(page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
         single = all(map(study_audit.data.is_single, study_audit.data.compressed_keys))
         if page.definition:
-            st.caption(worded(page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition))
+            st.caption(with_noun(page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition))
         module = importlib.import_module(f"tfaudit.app.{page.module}")  # a page costs nothing until it is opened
         module.page(study_audit, *([AUDITS[path]] if page.module == "audit_page" else []))
         show_chosen_image(study_audit)

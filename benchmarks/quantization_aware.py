@@ -20,7 +20,7 @@ import tf_keras
 
 import tfaudit
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.quiet import captured_output
+from tfaudit.runtime.captured_output import captured_output
 
 tf.keras.version()  # before TF-MOT makes it Keras 2
 import tensorflow_model_optimization as tfmot  # noqa: E402

@@ -45,7 +45,7 @@ from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.compress.litert.quantize import calibrated
 from tfaudit.compress.litert.selective import Calibrated
 from tfaudit.compress.pruning.kernels import kernel_layers
-from tfaudit.quiet import captured_output
+from tfaudit.runtime.captured_output import captured_output
 
 ALL = (None, None)
 PERCENTILES = (99.9, 99.99, 99.999)

@@ -14,7 +14,7 @@ import generated_pages  # noqa: E402
 import mathml  # noqa: E402
 
 import tfaudit  # noqa: E402
-from tfaudit.quiet import start_tensorflow  # noqa: E402
+from tfaudit.runtime.captured_output import start_tensorflow  # noqa: E402
 
 project = "tfaudit"
 release = version = tfaudit.__version__

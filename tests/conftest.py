@@ -21,8 +21,8 @@ from filelock import FileLock
 from tests.builders.nightly import nightly_left_out
 from tests.builders.studies import make_study
 from tests.builders.warm_python import warm_process
-from tfaudit.garbage import collect_seldom
 from tfaudit.population import worker_process
+from tfaudit.runtime.garbage_collection import collect_seldom
 from tfaudit.store.store import Store
 
 sys.dont_write_bytecode = False

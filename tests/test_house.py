@@ -9,11 +9,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"errors", "names", "quiet", "lazy_names", "file_systems", "garbage", "notebook", "user_code"},
+    {"errors", "runtime"},
     {"stats", "predictions", "charts"},
     {"audits", "datasets"},
     {"study"},
-    {"readers", "ratings", "models", "compress"},
+    {"readers", "models", "compress"},
     {"callbacks", "store", "recipes"},
     {"population", "analysis"},
     {"outlets"},

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError, require
-from tfaudit.names import clean_names, clean_texts
+from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.modes import TIES, modal_classes, modal_labels
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.stats.ranking import RankedClasses, rank_scores, scores_of_both, stated_kind

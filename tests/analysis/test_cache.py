@@ -81,7 +81,7 @@ def test_the_code_of_all_that_an_audit_imports_counts():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     found = set(cache._imported("tfaudit.analysis.study_audit"))
     assert {name for name in loaded if not hasattr(importlib.import_module(name), "__path__")} - {
-        "tfaudit.lazy_names"
+        "tfaudit.runtime.lazy_names"
     } <= found
     assert {"tfaudit.stats.t_tests", "tfaudit.store.evaluations", "tfaudit.store.members"} <= found
 

@@ -15,7 +15,7 @@ from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.rating_form import ASKED
 from tfaudit.audits.survey.survey import survey
-from tfaudit.ratings.answers import open_answers
+from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow

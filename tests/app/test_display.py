@@ -162,8 +162,8 @@ def test_streamlit_takes_the_specification_that_altair_writes(form, rows, canvas
 def draw_wide_table():
     import pandas as pd
 
-    from tfaudit.app.choices import start_notices
     from tfaudit.app.display import show_table
+    from tfaudit.app.url_state import start_notices
 
     start_notices()
     names = ["class", *(f"x{i}" for i in range(9)), "verdict", "p"]

@@ -14,7 +14,7 @@ from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.audits.survey.questions import QUESTIONS
 from tfaudit.audits.survey.sample import survey_sample
-from tfaudit.ratings.answers import open_answers
+from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import Store, open_store
 
 HARMED = {"variant": "magnitude 90 %"}

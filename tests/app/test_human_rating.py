@@ -10,7 +10,7 @@ from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.rating_form import ASKED
 from tfaudit.audits.survey.questions import CATEGORIES
 from tfaudit.audits.survey.survey import survey
-from tfaudit.ratings.answers import open_answers
+from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import open_store
 
 KEYS = [question.key for question in ASKED]

@@ -6,10 +6,10 @@ import pytest
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.studies import WRITERS
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.choices import PARAMETERS
+from tfaudit.app.url_state import PARAMETERS
 from tfaudit.audits.gate.limits import FLAGS
 from tfaudit.audits.survey.sample import survey_sample
-from tfaudit.ratings.answers import open_answers
+from tfaudit.store.ratings.answers import open_answers
 
 IMAGE = {"variant", "image"}
 PLACES = {

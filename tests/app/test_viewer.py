@@ -20,8 +20,8 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app import viewer
 from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.app.nouns import with_noun
 from tfaudit.app.viewer import PAGES
-from tfaudit.app.wording import worded
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.store.store import Store, open_store
@@ -282,7 +282,7 @@ def test_all_variants_have_a_tab_per_audit(open_page, tmp_path):
         app = open_page(directory, "levels", across=audit.shown.title)
         assert not app.exception
         assert not app.error
-        asked = escape(worded(audit.shown.question))
+        asked = escape(with_noun(audit.shown.question))
         assert any(asked in text.value for text in app.markdown)
         # Training images are unknown, and no variant has a remedy.
         known = audit.shown.name not in ("class_counts", "remedies")

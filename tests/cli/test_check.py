@@ -15,8 +15,8 @@ from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.cli import main
 from tfaudit.cli.console import out
-from tfaudit.ratings.answers import open_answers
 from tfaudit.store.members import sealed_json
+from tfaudit.store.ratings.answers import open_answers
 
 AGAIN = [
     "1 missing or damaged: `tfaudit run` with the same recipe and directory makes members, examples and predictions "

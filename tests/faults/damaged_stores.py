@@ -27,8 +27,8 @@ from tests.builders.trials import Ending, command, ending, limit_memory
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.survey.questions import QUESTIONS
 from tfaudit.audits.survey.sample import survey_sample
-from tfaudit.ratings.answers import open_answers
 from tfaudit.store.external import import_predictions
+from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import open_store
 
 OLDER = dataclasses.replace(STUDY, population=2, limit=60, corruptions=(), severities=(3,))

@@ -33,7 +33,7 @@ from tfaudit.outlets.sections.distortion import drift_sentences
 from tfaudit.outlets.sections.factors import withdrawn
 from tfaudit.outlets.sections.order import study_sections
 from tfaudit.predictions import Predictions
-from tfaudit.ratings.answers import open_answers
+from tfaudit.store.ratings.answers import open_answers
 from tfaudit.study.variants import Pruned
 
 

@@ -14,7 +14,7 @@ from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import node_folder
 from tfaudit.population.node_folder import end_run, make_workplace, remove_workplace, shipped_splits
 from tfaudit.population.ray_task import Luggage, RunFacts, _of_node, _Workplace
-from tfaudit.user_code import import_reference, source_file
+from tfaudit.runtime.user_functions import import_reference, source_file
 
 FACTS = RunFacts(token="run", command=("false",), threads=1, fresh=False, timeout=None, versions={})
 

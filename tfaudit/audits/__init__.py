@@ -12,7 +12,7 @@ Regression    `class_table`, `factors`, `factors_glm`
 Human raters  `survey_sample`, `survey`
 """
 
-from tfaudit.lazy_names import lazy_names
+from tfaudit.runtime.lazy_names import lazy_names
 
 _MODULES = {
     "comparison": ("Comparison",),

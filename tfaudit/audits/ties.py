@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfaudit.audits.comparison import Comparison
-from tfaudit.names import class_in_words
+from tfaudit.runtime.names import class_in_words
 
 ADVISED = 0.1
 """Share of the changed predictions above which ties are worth removing."""

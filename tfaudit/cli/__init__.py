@@ -27,9 +27,9 @@ from tfaudit.cli import (
 )
 from tfaudit.cli.console import app, err
 from tfaudit.errors import InputError, Notice, missing_extra
-from tfaudit.garbage import collect_seldom
-from tfaudit.quiet import reserved_stdout
-from tfaudit.user_code import import_module
+from tfaudit.runtime.captured_output import reserved_stdout
+from tfaudit.runtime.garbage_collection import collect_seldom
+from tfaudit.runtime.user_functions import import_module
 
 __all__ = [
     "audit",

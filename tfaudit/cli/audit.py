@@ -11,7 +11,7 @@ import typer
 from tfaudit.cli.console import Alpha, Command, IdColumn, Permutations, ScoresAre, StudyOut, app, option, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError, require
-from tfaudit.names import clean_names
+from tfaudit.runtime.names import clean_names
 
 MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # options that take all words up to the next option
 

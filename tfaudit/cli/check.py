@@ -74,7 +74,7 @@ def _evaluations(store: Store) -> Iterator[str]:
 
 
 def _answers(store: Store) -> Iterator[str]:
-    from tfaudit.ratings.answers import open_answers
+    from tfaudit.store.ratings.answers import open_answers
 
     try:
         open_answers(store.directory, read_only=True).check()

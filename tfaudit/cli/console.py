@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 
 from tfaudit import __version__
 from tfaudit.errors import InputError, printable
-from tfaudit.quiet import reserved_stdout
+from tfaudit.runtime.captured_output import reserved_stdout
 
 
 class PlainConsole(Console):

@@ -34,7 +34,7 @@ def cost(
     the results.
     """
     from tfaudit.compress.cost import measure_variants
-    from tfaudit.quiet import captured_output
+    from tfaudit.runtime.captured_output import captured_output
     from tfaudit.store.store import open_store
 
     store = open_store(targets[0]) if len(targets) == 1 and targets[0].is_dir() else None

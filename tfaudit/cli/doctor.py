@@ -15,7 +15,7 @@ from rich.table import Table
 from tfaudit import __version__
 from tfaudit.cli.console import app, out
 from tfaudit.errors import EXTRAS
-from tfaudit.quiet import start_tensorflow
+from tfaudit.runtime.captured_output import start_tensorflow
 
 CORE = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "PIL", "altair", "jinja2", "rich", "typer")
 """Modules that every installation has."""

@@ -19,8 +19,8 @@ from tfaudit.compress.model_files import image_shape, read_model, weight_bytes
 from tfaudit.compress.model_inputs import length_of
 from tfaudit.errors import InputError, require
 from tfaudit.models.pretrained import PREPROCESSING
-from tfaudit.names import clean_names
 from tfaudit.predictions import Predictions
+from tfaudit.runtime.names import clean_names
 from tfaudit.stats.ranking import RankedClasses
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
-from tfaudit.quiet import start_tensorflow
+from tfaudit.runtime.captured_output import start_tensorflow
+from tfaudit.runtime.user_functions import import_file
 from tfaudit.study.study import Study
-from tfaudit.user_code import import_file
 
 
 @app.command("list")

@@ -81,7 +81,7 @@ def run(
         err.print("tfaudit: interrupted; run the same command again to resume")
         raise typer.Exit(130) from None
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.user_code import failure_line
+    from tfaudit.runtime.user_functions import failure_line
 
     failures = {f"member {variant}/{member:03d}": text for (variant, member), text in store.failures().items()}
     failures |= {f"condition {split}": text for split, text in store.evaluations.failures().items()}

@@ -15,7 +15,7 @@
   only counts, and `latencies` only times.
 """
 
-from tfaudit.lazy_names import lazy_names
+from tfaudit.runtime.lazy_names import lazy_names
 
 lazy_names(
     __name__,

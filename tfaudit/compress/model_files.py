@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.errors import InputError, one_line
-from tfaudit.quiet import start_tensorflow
+from tfaudit.runtime.captured_output import start_tensorflow
 
 if TYPE_CHECKING:
     import keras

@@ -19,7 +19,7 @@ from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions
-from tfaudit.quiet import captured_output
+from tfaudit.runtime.captured_output import captured_output
 from tfaudit.stats.multiplicity import adjust
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@
 A data set is one entry of `tfaudit.datasets.catalogue`, a corruption one of `tfaudit.datasets.corruptions.registry`.
 """
 
-from tfaudit.lazy_names import lazy_names
+from tfaudit.runtime.lazy_names import lazy_names
 
 lazy_names(
     __name__,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE, catalogue_entry
 from tfaudit.errors import InputError, one_line, require
-from tfaudit.quiet import quiet_tfds
+from tfaudit.runtime.captured_output import quiet_tfds
 
 NOTES = "notes.txt"
 """File in a prepared data set's folder with what a reader needs to know of it, one sentence per line."""

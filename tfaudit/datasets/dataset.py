@@ -13,7 +13,7 @@ import pandas as pd
 from tfaudit.datasets.cropping import fit_within
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
-from tfaudit.quiet import start_tensorflow
+from tfaudit.runtime.captured_output import start_tensorflow
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -11,7 +11,7 @@ import pandas as pd
 
 from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError
-from tfaudit.names import clean_names, clean_texts
+from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.one_hot import without_one_hot
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfaudit.datasets.catalogue import catalogue_entry
 from tfaudit.errors import InputError
-from tfaudit.names import clean_names
+from tfaudit.runtime.names import clean_names
 
 if TYPE_CHECKING:
     import tensorflow as tf

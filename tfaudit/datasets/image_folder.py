@@ -9,7 +9,7 @@ import numpy as np
 from tfaudit.datasets.image_files import SUFFIXES, open_image
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, listed, one_line, require
-from tfaudit.names import clean_name, clean_names
+from tfaudit.runtime.names import clean_name, clean_names
 
 STORED_AS_THEY_ARE = ("JPEG", "MPO", "PNG")
 GREY = {"1", "L", "LA"}

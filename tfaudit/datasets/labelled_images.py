@@ -19,9 +19,9 @@ from tfaudit.datasets.image_folder import class_files, readable_files
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError, listed, require
-from tfaudit.names import clean_names, clean_texts
+from tfaudit.runtime.names import clean_names, clean_texts
+from tfaudit.runtime.user_functions import as_reference, call, check_call, import_reference, is_reference
 from tfaudit.stats.one_hot import without_one_hot
-from tfaudit.user_code import as_reference, call, check_call, import_reference, is_reference
 
 LABELS = ("labels", "label", "y", "targets", "target")
 """Names of an array of labels in an `.npz` file."""

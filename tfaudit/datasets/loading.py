@@ -17,8 +17,8 @@ from tfaudit.datasets.features import ChosenFeatures, choose_features, partial_d
 from tfaudit.datasets.mock import mock_builder
 from tfaudit.datasets.own import SPLITS, load_own
 from tfaudit.errors import InputError, require
-from tfaudit.quiet import quiet_tfds, start_tensorflow
-from tfaudit.user_code import as_reference, is_reference
+from tfaudit.runtime.captured_output import quiet_tfds, start_tensorflow
+from tfaudit.runtime.user_functions import as_reference, is_reference
 
 if TYPE_CHECKING:
     import tensorflow as tf

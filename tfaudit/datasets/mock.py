@@ -13,7 +13,7 @@ from tfaudit.datasets.builders import find_builder
 from tfaudit.datasets.catalogue import catalogue_entry
 from tfaudit.datasets.features import choose_features, value_of
 from tfaudit.errors import InputError
-from tfaudit.quiet import quiet_tfds
+from tfaudit.runtime.captured_output import quiet_tfds
 
 if TYPE_CHECKING:
     import tensorflow as tf

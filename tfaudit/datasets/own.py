@@ -11,8 +11,8 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.structure import leaves
 from tfaudit.errors import InputError
-from tfaudit.quiet import start_tensorflow
-from tfaudit.user_code import call, check_call, import_reference
+from tfaudit.runtime.captured_output import start_tensorflow
+from tfaudit.runtime.user_functions import call, check_call, import_reference
 
 SPLITS = ("train", "test")
 
@@ -21,7 +21,7 @@ def load_own(reference: str) -> tuple[Dataset, Dataset]:
     """Return the training and the test set of a function `load(split)`, which must agree.
 
     Args:
-        reference: of the function, as in `tfaudit.user_code`.
+        reference: of the function, as in `tfaudit.runtime.user_functions`.
 
     Raises:
         InputError: the function cannot be imported or called, fails, or returns no labelled examples as

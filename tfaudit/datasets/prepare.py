@@ -17,7 +17,7 @@ from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE, CatalogueEntry
 from tfaudit.datasets.image_folder import image_folder_files
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line, require
-from tfaudit.quiet import quiet_tfds, start_tensorflow
+from tfaudit.runtime.captured_output import quiet_tfds, start_tensorflow
 
 OWN_VERSION = "1.0.0"
 

@@ -13,9 +13,9 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.models.pretrained import load_pretrained
 from tfaudit.models.registry import build_model
+from tfaudit.runtime.user_functions import call, check_call, import_reference, is_reference
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
-from tfaudit.user_code import call, check_call, import_reference, is_reference
 
 CHECKED = 32  # examples with which outputs are checked
 

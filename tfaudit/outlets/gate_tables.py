@@ -13,7 +13,7 @@ from tfaudit.audits.gate.checks import FAIL, OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import printable
-from tfaudit.outlets.outcomes import MARKS
+from tfaudit.outlets.outcome_marks import MARKS
 
 SHOWN = 10  # classes printed per variant
 VARIANT = 24  # letters of a line of its name at most

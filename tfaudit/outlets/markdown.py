@@ -12,7 +12,7 @@ from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import printable
-from tfaudit.outlets.outcomes import MARKS
+from tfaudit.outlets.outcome_marks import MARKS
 
 SHOWN = 5  # classes of a variant that are listed
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.outlets.columns import column
-from tfaudit.outlets.outcomes import MARKS
+from tfaudit.outlets.outcome_marks import MARKS
 
 COLUMNS = ("title", "outcome", "reason", "top1", "change_pp", "worst_class", "changed_share", "size_ratio")
 """Columns of a `StudyVerdict` that have a column of the table; the others stand in them."""

@@ -8,10 +8,10 @@ from tfaudit.datasets.benchmarks import Benchmark
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import ConditionImages, condition_images
-from tfaudit.population.passing_errors import may_pass
 from tfaudit.population.plan import missing_evaluations
 from tfaudit.population.stored_examples import load_test, preview_bytes
 from tfaudit.population.stored_models import StoredModels
+from tfaudit.population.transient_errors import is_transient
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
@@ -57,7 +57,7 @@ class Evaluator:
             report(left)
         if problems:
             (name, first), others = problems[0], len(problems) - 1
-            cause = next((problem for _, problem in problems if may_pass(problem)), first)  # then it is tried again
+            cause = next((problem for _, problem in problems if is_transient(problem)), first)  # then it is tried again
             raise RuntimeError(f"{name}{f' and {others} more' * bool(others)}: {first}") from cause
 
     def _predicted(self, condition: Condition, variant: str, member: int) -> RankedClasses:

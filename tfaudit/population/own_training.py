@@ -17,8 +17,8 @@ from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.errors import InputError
 from tfaudit.models.member_model import build_member, check_outputs, strip_compilation
 from tfaudit.population.training import StopAt, copy_variables
+from tfaudit.runtime.user_functions import check_call, import_reference
 from tfaudit.study.study import Study
-from tfaudit.user_code import check_call, import_reference
 
 GRADIENT_BATCH = 32  # examples per batch of pruning scores that use gradients
 SHORTFALL = 0.01  # share of the weights that may be missing from the zeros that were asked for

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 
 from tfaudit.errors import require
 from tfaudit.population.plan import Event, Order
-from tfaudit.user_code import failure_line
+from tfaudit.runtime.user_functions import failure_line
 
 
 class Progress:

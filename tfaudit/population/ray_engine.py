@@ -26,9 +26,9 @@ from tfaudit.population.local import available_cores
 from tfaudit.population.node_folder import Splits, end_run
 from tfaudit.population.plan import Event, Job, MemberJob, Order, missing_evaluations
 from tfaudit.population.ray_task import Files, Luggage, RunFacts, perform
+from tfaudit.runtime.user_functions import source_file
 from tfaudit.store.members import RECORD_KEYS, read_sealed_json
 from tfaudit.store.store import Store, open_store
-from tfaudit.user_code import source_file
 
 NODE_PATIENCE = 600.0  # seconds to wait for a node that can run jobs, after the last one was lost
 CHECK_NODES = 2.0  # seconds between two looks at the nodes

@@ -26,9 +26,9 @@ from tfaudit.population.engine import Answer, too_long
 from tfaudit.population.node_folder import Splits, make_workplace, remove_workplace
 from tfaudit.population.plan import Order, log_path
 from tfaudit.population.worker_process import WorkerProcess
+from tfaudit.runtime.user_functions import source_file
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
-from tfaudit.user_code import source_file
 
 Files = Mapping[str, bytes]
 """Contents of files by path relative to a study's directory."""

@@ -18,11 +18,11 @@ from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
 from tfaudit.population.progress import Progress, chosen_progress
 from tfaudit.population.stored_examples import THUMBNAIL, load_splits, store_examples
-from tfaudit.quiet import start_tensorflow
+from tfaudit.runtime.captured_output import start_tensorflow
+from tfaudit.runtime.user_functions import is_importing
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
-from tfaudit.user_code import is_importing
 
 USUAL = ("sgd", "adam")
 """Optimizers that need no check, and so no TensorFlow, before a run."""

@@ -13,10 +13,10 @@ from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.own import load_own
 from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError, require
+from tfaudit.runtime.user_functions import is_reference
 from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
-from tfaudit.user_code import is_reference
 
 THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
 """Longest edge of the stored images in pixels: `THUMBNAIL`, or `SMALL_THUMBNAIL` for more than `MANY` images."""

@@ -9,9 +9,9 @@ import keras
 from tfaudit.compress.model_files import load_keras
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.models.member_model import build_member, strip_compilation
+from tfaudit.runtime.user_functions import is_reference
 from tfaudit.store.store import Store
 from tfaudit.study.variants import Quantized
-from tfaudit.user_code import is_reference
 
 _NAME = re.compile(r'("name": |\[(?="[^"]+", \d+, \d+\]))"([^"]+)"')
 """The name of a layer, in its definition and in references of other layers."""

@@ -31,13 +31,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfaudit.errors import InputError
-from tfaudit.garbage import collect_seldom
 from tfaudit.population.logs import open_log
 from tfaudit.population.node_folder import remove_workplace, shipped_splits
-from tfaudit.population.passing_errors import may_pass
 from tfaudit.population.plan import log_path
+from tfaudit.population.transient_errors import is_transient
+from tfaudit.runtime.garbage_collection import collect_seldom
+from tfaudit.runtime.user_functions import PATH_VARIABLE, extend_path
 from tfaudit.study.conditions import Condition
-from tfaudit.user_code import PATH_VARIABLE, extend_path
 
 if TYPE_CHECKING:
     from tfaudit.population.evaluation import Evaluator
@@ -117,7 +117,7 @@ class _JobRunner:
                 answer["fatal"] = [problem.argument, problem.got, problem.expected]
             elif isinstance(problem, OSError) and (fatal := fatal_problem(problem, self._directory)):
                 answer["fatal"] = fatal
-            elif not may_pass(problem):
+            elif not is_transient(problem):
                 answer["lasting"] = True
             return answer
         return {"error": None, "machine": self._machine}

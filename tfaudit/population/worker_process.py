@@ -13,7 +13,7 @@ from typing import IO, cast
 from tfaudit.population.engine import Answer
 from tfaudit.population.logs import open_log
 from tfaudit.population.plan import Order
-from tfaudit.user_code import PATH_VARIABLE, search_path
+from tfaudit.runtime.user_functions import PATH_VARIABLE, search_path
 
 COMMAND = (sys.executable, "-P", "-m", "tfaudit.population.worker")
 """Starts a worker; the directory follows. Without the current folder in the search path (`-P`), no file there hides a

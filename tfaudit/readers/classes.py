@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError, listed
-from tfaudit.names import clean_names
 from tfaudit.readers.sources import Labels, PredictionSource
+from tfaudit.runtime.names import clean_names
 
 
 def class_names(path: Path | None, labels: Labels, sources: Sequence[PredictionSource]) -> tuple[str, ...] | None:

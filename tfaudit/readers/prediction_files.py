@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError, listed
-from tfaudit.names import clean_name
 from tfaudit.predictions import Predictions
 from tfaudit.readers.classes import class_indices, class_names, column_order
 from tfaudit.readers.sources import Labels, PredictionSource, id_column, open_table, read_labels, read_sources
+from tfaudit.runtime.names import clean_name
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
 

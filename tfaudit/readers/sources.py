@@ -10,8 +10,8 @@ import pandas as pd
 
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError, listed
-from tfaudit.names import clean_names, clean_texts
 from tfaudit.readers.tables import TableFile
+from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.stats.ranking import scores_of_both
 

@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError, one_line
-from tfaudit.names import clean_table, clean_texts
+from tfaudit.runtime.names import clean_table, clean_texts
 
 _BLOCK_VALUES = 2**22
 _BLOCK_BYTES = 2**24

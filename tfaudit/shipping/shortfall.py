@@ -14,7 +14,7 @@ from tfaudit.audits.gate.limits import quantity_of
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.planning.planning import POWER, pilot_spread
 from tfaudit.errors import InputError
-from tfaudit.names import class_in_words
+from tfaudit.runtime.names import class_in_words
 
 SIZES = ("size_bytes", "size_ratio")
 """Limits on the file, which more data do not change."""

@@ -13,7 +13,7 @@ import pandas as pd
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.notebook import html_of
+from tfaudit.audits.result import html_of
 from tfaudit.outlets.gate_files import json_verdicts
 
 if TYPE_CHECKING:

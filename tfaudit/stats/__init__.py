@@ -12,7 +12,7 @@ Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
 """
 
-from tfaudit.lazy_names import lazy_names
+from tfaudit.runtime.lazy_names import lazy_names
 
 _MODULES = {
     "calibration": ("brier_scores", "calibrated_error", "calibration_gaps", "log_losses", "mass_bins", "squared_gaps"),

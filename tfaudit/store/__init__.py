@@ -1,5 +1,5 @@
 """A study's directory: members, predictions, evaluations and examples."""
 
-from tfaudit.lazy_names import lazy_names
+from tfaudit.runtime.lazy_names import lazy_names
 
 lazy_names(__name__, {"open_store": "store", "Store": "store", "import_predictions": "external"})

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from tfaudit.errors import InputError, require
-from tfaudit.names import clean_name, clean_names, clean_table
 from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.runtime.names import clean_name, clean_names, clean_table
 from tfaudit.store.files import lock
 from tfaudit.store.parquet import example_bytes, prediction_bytes
 from tfaudit.store.store import Store

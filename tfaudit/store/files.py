@@ -13,7 +13,7 @@ from pathlib import Path
 import filelock
 
 from tfaudit.errors import InputError
-from tfaudit.file_systems import is_shared
+from tfaudit.runtime.file_systems import is_shared
 
 NOTE = ".running"  # file that names the machine of a run, on file systems that machines share
 STALE = 120.0  # seconds after which a note that was not renewed no longer counts

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError
-from tfaudit.names import clean_names, clean_table
+from tfaudit.runtime.names import clean_names, clean_table
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.stats.ties import Ties
 

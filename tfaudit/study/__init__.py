@@ -1,6 +1,6 @@
 """Studies: what to train, how to compress it, and under which conditions to test it."""
 
-from tfaudit.lazy_names import lazy_names
+from tfaudit.runtime.lazy_names import lazy_names
 
 lazy_names(
     __name__,

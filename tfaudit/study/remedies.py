@@ -152,12 +152,12 @@ def in_words(remedies: Sequence[RemedySettings], settings: Collection[str] = ())
     return " + ".join(remedy.title_with(settings) for remedy in remedies)
 
 
-def told_apart_by(several: Collection[Sequence[RemedySettings]]) -> tuple[str, ...]:
+def distinguishing_settings(several: Collection[Sequence[RemedySettings]]) -> tuple[str, ...]:
     """Return the settings without which `in_words` would call different remedies the same.
 
-    >>> told_apart_by([[DistillationRemedy(weight=2.0)], [DistillationRemedy(weight=2.0, temperature=1.0)]])
+    >>> distinguishing_settings([[DistillationRemedy(weight=2.0)], [DistillationRemedy(weight=2.0, temperature=1.0)]])
     ('temperature',)
-    >>> told_apart_by([[], [DistillationRemedy(weight=2.0)]])
+    >>> distinguishing_settings([[], [DistillationRemedy(weight=2.0)]])
     ()
     """
     if len({in_words(remedies) for remedies in several}) == len(several):

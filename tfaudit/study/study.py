@@ -13,12 +13,12 @@ from typing import Any
 
 from tfaudit.datasets.corruptions.registry import SEVERITIES
 from tfaudit.errors import InputError, require
-from tfaudit.names import clean_names
+from tfaudit.runtime.names import clean_names
+from tfaudit.runtime.user_functions import as_reference, is_reference, source_digest
 from tfaudit.study.conditions import Condition, all_conditions
-from tfaudit.study.remedies import told_apart_by
+from tfaudit.study.remedies import distinguishing_settings
 from tfaudit.study.training import Training
 from tfaudit.study.variants import OF_REMEDY, TITLE_SETTINGS, VARIANTS, Dense, ImportedBaseline, Pruned, Variant
-from tfaudit.user_code import as_reference, is_reference, source_digest
 
 SMOKE_EDGE = 64  # edge in pixels to which `smoke` crops the images of studies that crop them
 
@@ -28,7 +28,7 @@ _CHANGEABLE = ("population", "corruptions", "severities", "benchmarks", "corrupt
 INITIALISATIONS = ("fresh", "file", "same")
 
 Source = Any
-"""A name, a path or a reference, all of them text, or a function, which becomes its reference: `tfaudit.user_code`."""
+"""A name, a path or a reference (`tfaudit.runtime.user_functions`), each of them text, or a function."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -208,7 +208,7 @@ class Study:
     def varied_settings(self) -> tuple[str, ...]:
         """Settings of pruning in which the variants differ, and which their titles therefore name."""
         varied = [name for name in TITLE_SETTINGS if len({getattr(variant, name) for variant in self._pruned}) > 1]
-        of_remedies = told_apart_by({variant.remedies for variant in self._pruned})
+        of_remedies = distinguishing_settings({variant.remedies for variant in self._pruned})
         return (*varied, *(OF_REMEDY + name for name in of_remedies))
 
     @cached_property

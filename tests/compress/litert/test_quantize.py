@@ -13,7 +13,7 @@ from tfaudit.compress.litert import quantize as module
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import KINDS, ConversionError, quantize
 from tfaudit.errors import InputError
-from tfaudit.quiet import captured_output
+from tfaudit.runtime.captured_output import captured_output
 
 # Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")

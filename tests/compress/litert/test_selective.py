@@ -11,7 +11,7 @@ from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.litert.selective import Calibrated, marked
 from tfaudit.errors import InputError
-from tfaudit.quiet import captured_output
+from tfaudit.runtime.captured_output import captured_output
 
 IMAGES = np.random.default_rng(0).random((40, 6, 6, 2), np.float32)
 

@@ -10,7 +10,7 @@ import pandas as pd
 from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed
-from tfaudit.names import class_in_words
+from tfaudit.runtime.names import class_in_words
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import Design
 
@@ -174,8 +174,8 @@ class Checks:
         loss, low, high = (float(values[row]) for values in (losses.loss, losses.low, losses.high))
         moves = f"falls by {loss:.2f}" if loss >= 0 else f"rises by {-loss:.2f}"
         change = f"The {subject} {moves} points ({self._level} interval of the loss {low:.2f} to {high:.2f})"
-        worded = class_in_words(short)
-        loser = worded if short and worded == short else (worded or subject).capitalize()  # a name keeps its case
+        in_words = class_in_words(short)
+        loser = in_words if short and in_words == short else (in_words or subject).capitalize()  # a name keeps its case
         reason = f"{loser} {_moves(loss, low, high)}, limit {limit:g}"
         design = self.measurements.decides(losses, row, limit) if outcome == CANNOT_JUDGE else None
         if not losses.examples[row]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.result import html_of
 from tfaudit.errors import require
-from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, frozen
 from tfaudit.stats.ties import BestClasses, Ties
 

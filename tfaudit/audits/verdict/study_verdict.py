@@ -18,7 +18,7 @@ from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import listed
-from tfaudit.names import class_in_words
+from tfaudit.runtime.names import class_in_words
 from tfaudit.stats.multiplicity import adjust
 
 NAMED = 3

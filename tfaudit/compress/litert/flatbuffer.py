@@ -10,7 +10,7 @@ from ai_edge_litert.interpreter import Interpreter
 from tfaudit.compress.input_range import is_in_other_range, outside
 from tfaudit.compress.model_inputs import Input, Inputs, as_inputs
 from tfaudit.errors import InputError, listed, one_line, require
-from tfaudit.quiet import captured_output
+from tfaudit.runtime.captured_output import captured_output
 
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
 

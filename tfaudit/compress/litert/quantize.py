@@ -22,8 +22,8 @@ from tfaudit.compress.quantization_aware.fake_quantization import exporting
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed, one_line, require
-from tfaudit.garbage import passed_over
-from tfaudit.quiet import captured_output
+from tfaudit.runtime.captured_output import captured_output
+from tfaudit.runtime.garbage_collection import skip_existing_objects
 from tfaudit.study.quantization import KINDS, LAST
 
 CALIBRATION_IMAGES = 100
@@ -377,7 +377,7 @@ def _convert(
         converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, operators) for operators in kind.operators]
     converter.representative_dataset = (lambda: _checked_feeds(conversion, batch)) if calibrates else None
     converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
-    with passed_over():  # the converter collects garbage each time, which took half of a small model's conversion
+    with skip_existing_objects():  # the converter's collections took half the time of a small model
         return bytes(converter.convert())
 
 

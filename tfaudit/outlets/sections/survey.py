@@ -6,7 +6,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.survey.declaration import SURVEY
 from tfaudit.audits.survey.survey import survey
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
-from tfaudit.ratings.answers import open_answers
+from tfaudit.store.ratings.answers import open_answers
 
 
 def survey_section(study_audit: StudyAudit) -> Section | None:

@@ -34,7 +34,7 @@ HEADERS: Mapping[str, str] = {
 _FORM_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
 
 
-class Door:
+class AccessControl:
     """ASGI middleware that asks for the password, if there is one, and answers to names of this machine alone.
 
     Streamlit checks names where it opens a websocket; this does so for whatever is asked. Who gives the password gets

@@ -15,9 +15,9 @@ import pytest
 
 from tests.builders.pages import draw_read_only
 from tests.builders.studies import make_study
-from tfaudit.app import door
-from tfaudit.app.door import HEALTH, Door
-from tfaudit.ratings.answers import open_answers
+from tfaudit.app import access
+from tfaudit.app.access import HEALTH, AccessControl
+from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import open_store
 
 PASSWORD = "correct höse & batt=ry"
@@ -73,26 +73,26 @@ def login(guard, password, path="/"):
 
 @pytest.fixture
 def guard(monkeypatch):
-    monkeypatch.setattr(door, "WAIT", 0.05)
-    return Door(behind, hosts=["localhost", "127.0.0.1", "::1"], password=PASSWORD, port=8501)
+    monkeypatch.setattr(access, "WAIT", 0.05)
+    return AccessControl(behind, hosts=["localhost", "127.0.0.1", "::1"], password=PASSWORD, port=8501)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "", "localhost.evil.example", "[", "a@b", "*"])
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_a_foreign_name_is_not_served(host, kind):
-    answer = ask(Door(behind, hosts=["localhost", "::1"]), kind=kind, host=host)
+    answer = ask(AccessControl(behind, hosts=["localhost", "::1"]), kind=kind, host=host)
     assert answer == "websocket.close" if kind == "websocket" else (answer[0], b"secret" in answer[2]) == (421, False)
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8501", "localhost.:8501", "[::1]:8501", "127.0.0.1:1"])
 def test_an_own_name_is_served(host):
-    guard = Door(behind, hosts=["localhost", "127.0.0.1", "::1"])
+    guard = AccessControl(behind, hosts=["localhost", "127.0.0.1", "::1"])
     assert ask(guard, host=host)[::2] == (200, b"secret")
     assert ask(guard, kind="websocket", host=host) == "websocket.accept"
 
 
 def test_no_page_of_others_frames_the_viewer(guard):
-    for answer in (ask(Door(behind, hosts=["localhost"])), ask(guard), ask(guard, HEALTH)):
+    for answer in (ask(AccessControl(behind, hosts=["localhost"])), ask(guard), ask(guard, HEALTH)):
         assert answer[1]["x-frame-options"] == "SAMEORIGIN"
         assert re.search("frame-ancestors '(self|none)'", answer[1]["content-security-policy"])
 
@@ -116,7 +116,7 @@ def test_the_password_opens_and_its_cookie_stays_here(guard):
     assert ask(guard, cookie=cookie)[::2] == (200, b"secret")
     assert ask(guard, kind="websocket", cookie=f"other=1; {cookie}") == "websocket.accept"
     # Another server, or this one after it was started again, has another key.
-    assert ask(Door(behind, hosts=["localhost"], password=PASSWORD, port=8501), cookie=cookie)[0] == 401
+    assert ask(AccessControl(behind, hosts=["localhost"], password=PASSWORD, port=8501), cookie=cookie)[0] == 401
 
 
 @pytest.mark.parametrize("guess", ["", PASSWORD[:-1], PASSWORD.upper(), f"{PASSWORD} ", "x" * 3000])
@@ -128,8 +128,8 @@ def test_a_wrong_password_takes_time_and_opens_nothing(guard, guess):
 
 
 def test_guesses_wait_for_each_other(monkeypatch):
-    monkeypatch.setattr(door, "WAIT", 0.1)
-    guard = Door(behind, hosts=["localhost"], password=PASSWORD)
+    monkeypatch.setattr(access, "WAIT", 0.1)
+    guard = AccessControl(behind, hosts=["localhost"], password=PASSWORD)
 
     async def guesses():
         scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "scheme": "http"}

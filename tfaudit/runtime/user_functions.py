@@ -62,7 +62,7 @@ def as_reference(argument: str, value: object, expected: str) -> str:
 
     Example:
         >>> as_reference("model", as_reference, "a name")
-        'tfaudit.user_code:as_reference'
+        'tfaudit.runtime.user_functions:as_reference'
         >>> as_reference("model", lambda: None, "a name")
         Traceback (most recent call last):
         tfaudit.errors.InputError: model: got a lambda, which worker processes cannot import, expected a function at the

@@ -12,7 +12,7 @@ from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.errors import InputError
-from tfaudit.store.light_copy import save_light_copy, small_image
+from tfaudit.store.copy_without_models import save_copy_without_models, small_image
 from tfaudit.store.store import open_store
 
 
@@ -22,7 +22,7 @@ def study(tmp_path):
 
 
 def test_audits_of_the_copy_are_those_of_the_study(study, tmp_path):
-    save_light_copy(study, tmp_path / "copy")
+    save_copy_without_models(study, tmp_path / "copy")
     copy = open_store(tmp_path / "copy")
     assert not copy.missing()
     assert not list(copy.directory.rglob("model.*"))
@@ -39,14 +39,14 @@ def test_audits_of_the_copy_are_those_of_the_study(study, tmp_path):
 def test_what_is_unfinished_is_left_out(study, tmp_path):
     last = study.study.variants[-1].key
     (study.directory / study.member_path(last, 0, "member.json")).unlink()
-    copy = save_light_copy(study, tmp_path / "copy")
+    copy = save_copy_without_models(study, tmp_path / "copy")
     assert last not in copy.variants
     assert copy.variants[0] == "dense"
 
 
 def test_corruptions_come_along_where_all_members_were_tested(tmp_path):
     store = corrupted_study(tmp_path / "study", without=[("magnitude-0.9", "gaussian_noise 3")])
-    copy = save_light_copy(store, tmp_path / "copy")
+    copy = save_copy_without_models(store, tmp_path / "copy")
     assert copy.study.corruptions == ("fog",)
     assert {condition.split for condition in copy.conditions} == {"fog-1", "fog-3"}
     ours, theirs = (one.predictions("magnitude-0.9", "fog-3") for one in (copy, store))
@@ -54,17 +54,17 @@ def test_corruptions_come_along_where_all_members_were_tested(tmp_path):
 
 
 def test_a_smaller_population(study, tmp_path):
-    copy = save_light_copy(study, tmp_path / "copy", population=2)
+    copy = save_copy_without_models(study, tmp_path / "copy", population=2)
     assert {copy.members(key) for key in copy.variants} == {(0, 1)}
     assert not copy.missing()
     for population in (0, 99):
         with pytest.raises(InputError, match=f"population: got {population}, expected 1 to "):
-            save_light_copy(study, tmp_path / f"copy{population}", population=population)
+            save_copy_without_models(study, tmp_path / f"copy{population}", population=population)
 
 
 def test_a_folder_with_files_is_refused(study, tmp_path):
     with pytest.raises(InputError, match=r"directory: got .*, expected an empty or missing folder"):
-        save_light_copy(study, tmp_path)
+        save_copy_without_models(study, tmp_path)
 
 
 def test_images_have_few_colours_and_the_same_size():

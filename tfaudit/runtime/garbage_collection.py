@@ -17,13 +17,13 @@ def collect_seldom() -> None:
 
 
 @contextlib.contextmanager
-def passed_over() -> Iterator[None]:
+def skip_existing_objects() -> Iterator[None]:
     """Have searches for garbage within the block pass over the objects that exist already.
 
     A process that froze objects itself, as one does before a fork, keeps them frozen: nothing is changed then.
 
     Example:
-        >>> with passed_over():
+        >>> with skip_existing_objects():
         ...     found = gc.collect()  # as libraries do, a fifth of a second where TensorFlow is imported
     """
     if gc.get_freeze_count():

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders.own_code import write_own
 from tfaudit.errors import InputError
-from tfaudit.user_code import as_reference, check_call, import_file, import_reference, source_digest
+from tfaudit.runtime.user_functions import as_reference, check_call, import_file, import_reference, source_digest
 
 
 def here(split):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tfaudit.errors import InputError, listed, one_line
-from tfaudit.file_systems import is_shared
-from tfaudit.ratings.checksums import add_checksums, file_damage
+from tfaudit.runtime.file_systems import is_shared
+from tfaudit.store.ratings.checksums import add_checksums, file_damage
 
 _APPLICATION = int.from_bytes(b"tfan")
 """Identifies the file as tfaudit's in its header."""

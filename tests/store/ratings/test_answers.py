@@ -25,9 +25,9 @@ from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.audits.survey.survey import survey
 from tfaudit.errors import InputError
-from tfaudit.ratings.answers import Answers, open_answers
-from tfaudit.ratings.database import AnswerFile
-from tfaudit.ratings.names import rater_name
+from tfaudit.store.ratings.answers import Answers, open_answers
+from tfaudit.store.ratings.database import AnswerFile
+from tfaudit.store.ratings.names import rater_name
 
 KEYS = [question.key for question in QUESTIONS]
 FOUND = exemplars(population(1), population(2, hurt=[3]))

@@ -15,7 +15,7 @@ COLOURS = 32
 TABLES = ("classes", "costs")
 
 
-def save_light_copy(store: Store, directory: str | Path, *, population: int | None = None) -> Store:
+def save_copy_without_models(store: Store, directory: str | Path, *, population: int | None = None) -> Store:
     """Write a copy of a study without its models, whose images have at most 32 colours, and return its store.
 
     Variants of which members are missing, and corruptions under which some have not been tested, are left out. All

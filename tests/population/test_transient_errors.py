@@ -8,7 +8,7 @@ import tensorflow as tf
 from tests.builders.own_code import write_own
 from tfaudit import InputError, Study, run
 from tfaudit.compress.litert.quantize import ConversionError
-from tfaudit.population.passing_errors import may_pass
+from tfaudit.population.transient_errors import is_transient
 from tfaudit.population.worker import _JobRunner
 
 
@@ -60,7 +60,7 @@ def test_a_worker_says_which_errors_would_come_again(problem, tmp_path):
     runner = _JobRunner(str(tmp_path))
     runner._members = Members()
     answer = runner.run("member", "dense", 0, print)
-    assert may_pass(problem) is (problem in PASSING)
+    assert is_transient(problem) is (problem in PASSING)
     assert answer.get("lasting", False) is (problem in LASTING)
     assert type(problem).__name__ in answer["error"]
 

@@ -18,9 +18,9 @@ import pandas as pd
 from tfaudit.audits.survey.image_labels import image_labels
 from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError, require
-from tfaudit.ratings.checksums import participant_damage, seal_participant, seal_study, study_damage
-from tfaudit.ratings.database import AnswerFile
-from tfaudit.ratings.names import folded_name, rater_name
+from tfaudit.store.ratings.checksums import participant_damage, seal_participant, seal_study, study_damage
+from tfaudit.store.ratings.database import AnswerFile
+from tfaudit.store.ratings.names import folded_name, rater_name
 
 if TYPE_CHECKING:
     from tfaudit.audits.survey.sample import SurveySample

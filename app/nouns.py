@@ -12,11 +12,11 @@ def set_noun(noun: str) -> None:
     st.session_state["examples are"] = noun
 
 
-def worded(text: str) -> str:
+def with_noun(text: str) -> str:
     """Return a sentence about images with the word for what the study holds.
 
     Example:
-        >>> worded("An image changes.")
+        >>> with_noun("An image changes.")
         'An image changes.'
     """
     if st.session_state.get("examples are", "images") == "images":

@@ -9,12 +9,13 @@ import time
 
 import pytest
 
-from tfaudit import InputError, file_systems
-from tfaudit.file_systems import file_system, is_shared
-from tfaudit.ratings import database
-from tfaudit.ratings.database import AnswerFile
+from tfaudit import InputError
+from tfaudit.runtime import file_systems
+from tfaudit.runtime.file_systems import file_system, is_shared
 from tfaudit.store import files
 from tfaudit.store.files import lock
+from tfaudit.store.ratings import database
+from tfaudit.store.ratings.database import AnswerFile
 
 MOUNTS = """22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:25 / /home rw - nfs4 server:/home rw,vers=4.2

@@ -10,8 +10,8 @@ from tfaudit.audits.classes.classes import class_impact
 from tfaudit.charts.rendering import chart_bytes
 from tfaudit.datasets.examples import Examples
 from tfaudit.errors import InputError, Notice
-from tfaudit.names import clean_name, clean_names, clean_table, clean_texts
 from tfaudit.predictions import Predictions
+from tfaudit.runtime.names import clean_name, clean_names, clean_table, clean_texts
 from tfaudit.store.external import import_predictions
 from tfaudit.study.study import Study, Training
 
