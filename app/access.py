@@ -31,7 +31,9 @@ HEADERS: Mapping[str, str] = {
 }
 """Of every answer: no page of others may put the viewer into a frame and lead clicks to it."""
 
-_FORM_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
+_FORM_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
+)
 
 
 class AccessControl:
@@ -47,7 +49,9 @@ class AccessControl:
         port: of the server; cookies of several servers on one machine are told apart by it.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str], password: str = "", port: int = 0) -> None:
+    def __init__(
+        self, app: ASGIApp, *, hosts: Collection[str], password: str = "", port: int = 0
+    ) -> None:
         self._app = app
         self._hosts = {host.strip("[]").lower() for host in hosts}
         self._password = _digest(password) if password else b""
@@ -60,7 +64,9 @@ class AccessControl:
             await self._app(scope, receive, send)
             return
         if not self._is_ours(Headers(scope=scope).get("host", "")):
-            answer: Response | None = PlainTextResponse("This name is not one of the viewer's: see --host.", 421)
+            answer: Response | None = PlainTextResponse(
+                "This name is not one of the viewer's: see --host.", 421
+            )
         elif not self._password or scope["path"] == HEALTH or self._has_key(Headers(scope=scope)):
             answer = None
         elif scope["type"] == "http" and scope["method"] == "POST":
@@ -106,7 +112,11 @@ class AccessControl:
         if not right:
             return _form(401, "This is not the password.")
         # One slash: two would be the address of another machine.
-        place = "/" + quote(request.url.path.lstrip("/\\")) + f"?{request.url.query}" * bool(request.url.query)
+        place = (
+            "/"
+            + quote(request.url.path.lstrip("/\\"))
+            + f"?{request.url.query}" * bool(request.url.query)
+        )
         answer = RedirectResponse(place, 303)
         secure = request.url.scheme == "https"
         answer.set_cookie(self._cookie, self._key, httponly=True, samesite="lax", secure=secure)
@@ -119,8 +129,12 @@ def _digest(password: str) -> bytes:
 
 
 def _form(status: int, message: str = "") -> Response:
-    page = files(__package__).joinpath("password.html").read_text().replace("MESSAGE", escape(message))
-    return HTMLResponse(page, status, {"Content-Security-Policy": _FORM_POLICY, "Cache-Control": "no-store"})
+    page = (
+        files(__package__).joinpath("password.html").read_text().replace("MESSAGE", escape(message))
+    )
+    return HTMLResponse(
+        page, status, {"Content-Security-Policy": _FORM_POLICY, "Cache-Control": "no-store"}
+    )
 
 
 def _with_headers(send: Send) -> Send:

@@ -13,7 +13,10 @@ from tfaudit.app.controls import draw_tabs, has_variants
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     if has_variants(study_audit):
-        views = {audit.shown.title: functools.partial(_draw, study_audit, audit) for audit in ACROSS.values()}
+        views = {
+            audit.shown.title: functools.partial(_draw, study_audit, audit)
+            for audit in ACROSS.values()
+        }
         draw_tabs(views, "across")
 
 
@@ -24,4 +27,6 @@ def _draw(study_audit: StudyAudit, audit: Across) -> None:
         st.info(f"This takes {audit.takes}; the study has none.")
         return
     shown = audit.shown
-    show_result(study_audit, shown, result, f"across-{shown.name}", f"{shown.title}: {shown.question}")
+    show_result(
+        study_audit, shown, result, f"across-{shown.name}", f"{shown.title}: {shown.question}"
+    )

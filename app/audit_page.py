@@ -35,13 +35,19 @@ def page(study_audit: StudyAudit, audit: Audit) -> None:
         return
     for i, arguments in enumerate(audit.arguments(study_audit.data, key)):
         if arguments:
-            st.subheader(escape(", ".join(f"{name}: {value}" for name, value in arguments.items() if value)))
+            st.subheader(
+                escape(", ".join(f"{name}: {value}" for name, value in arguments.items() if value))
+            )
         result = study_audit.result(audit.name, key, **arguments)
         for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
-            show_result(study_audit, shown, part, f"{audit.name}-{key}-{i + 1}-{number + 1}", shown.question)
+            show_result(
+                study_audit, shown, part, f"{audit.name}-{key}-{i + 1}-{number + 1}", shown.question
+            )
 
 
-def show_result(study_audit: StudyAudit, shown: Declaration, result: Result, name: str, question: str) -> None:
+def show_result(
+    study_audit: StudyAudit, shown: Declaration, result: Result, name: str, question: str
+) -> None:
     """Draw the chart, the tables and the notes of a result; a click on a row or mark shows its images."""
     kind = {"show": shown.images} if shown.images else {}
 

@@ -60,13 +60,27 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
     st.markdown(with_noun(sentence))
     if images.empty:
         return
-    shown = (changed if len(changed) else images).sort_values("lost_share", ascending=False, kind="stable").head(CARDS)
+    shown = (
+        (changed if len(changed) else images)
+        .sort_values("lost_share", ascending=False, kind="stable")
+        .head(CARDS)
+    )
     set_neighbours(shown.index.tolist())
     draw_cards(study_audit, variant, shown)
     chosen = unique_labels(before.class_names)[label]
-    go: dict[str, Any] = {"class": chosen, "exemplars": None, "page": None, "from": None, "to": None}
+    go: dict[str, Any] = {
+        "class": chosen,
+        "exemplars": None,
+        "page": None,
+        "from": None,
+        "to": None,
+    }
     if len(changed):
-        title = "The one image that changes" if len(changed) == 1 else f"All {len(changed):,} images that change"
+        title = (
+            "The one image that changes"
+            if len(changed) == 1
+            else f"All {len(changed):,} images that change"
+        )
         link_to("exemplars", with_noun(title), ":material/photo_library:", **go, show=None)
     every = with_noun(f"All {len(images):,} images of this class")
     link_to("exemplars", every, ":material/grid_view:", **go, show="all images")
@@ -90,7 +104,9 @@ def _recall(study_audit: StudyAudit, label: int) -> None:
 
     text = "A line per variant: a dot for the recall of every member, a bar at the mean; dashed, the baseline's mean."
     clicks = on_selection(f"recalls of {label}", st.query_params.get("variant"), choose_point)
-    show_chart(class_recall_chart(recalls), f"recall-class-{label}", text, clicks=clicks, fields=["title"])
+    show_chart(
+        class_recall_chart(recalls), f"recall-class-{label}", text, clicks=clicks, fields=["title"]
+    )
 
 
 def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
@@ -100,12 +116,24 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
     names = unique_labels(tallies[0].class_names)
     table["name"] = pd.Series(names).reindex(table.index)
     table["change_pp"] = 100 * (table["after"] - table["before"])
-    table = table.loc[table[["before", "after"]].max(axis=1).sort_values(ascending=False, kind="stable").index]
+    table = table.loc[
+        table[["before", "after"]].max(axis=1).sort_values(ascending=False, kind="stable").index
+    ]
     wrong = table[table.index != label]
 
     def show_images(prediction: str, when: str) -> None:
-        side = {"before": {"from": prediction, "to": None}, "after": {"from": None, "to": prediction}}[when]
-        go_to_later("exemplars", **{"class": names[label]}, show="all images", exemplars=None, page=None, **side)
+        side = {
+            "before": {"from": prediction, "to": None},
+            "after": {"from": None, "to": prediction},
+        }[when]
+        go_to_later(
+            "exemplars",
+            **{"class": names[label]},
+            show="all images",
+            exemplars=None,
+            page=None,
+            **side,
+        )
 
     def choose_bar(selection: Any) -> None:
         for bar in selection.get(POINT, ()):
@@ -125,17 +153,29 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
         )
         chart = confusion_chart(wrong.head(WRONG_PREDICTIONS))
         clicks = on_selection(key, None, choose_bar)
-        show_chart(chart, f"confusion-{variant}-class-{label}", text, clicks=clicks, fields=["name", "when"])
-    every = st.expander("All predictions, including the right one", key=f"{key} every", on_change="rerun")
+        show_chart(
+            chart,
+            f"confusion-{variant}-class-{label}",
+            text,
+            clicks=clicks,
+            fields=["name", "when"],
+        )
+    every = st.expander(
+        "All predictions, including the right one", key=f"{key} every", on_change="rerun"
+    )
     if every.open:
         with every:
             rows = on_selection(f"{key} table", None, choose_row)
-            show_table(table, f"confusion-{variant}-class-{label}", CONFUSION, table="votes", clicks=rows)
+            show_table(
+                table, f"confusion-{variant}-class-{label}", CONFUSION, table="votes", clicks=rows
+            )
 
 
 def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
     if variant not in study_audit.data.corrupted_keys:
-        st.info(f"{escape_name(study_audit.data.titles[variant])} was not evaluated under corruption.")
+        st.info(
+            f"{escape_name(study_audit.data.titles[variant])} was not evaluated under corruption."
+        )
         return
     st.caption("Means over the severities.")
     name = unique_labels(study_audit.counts(variant).class_names)[label]
@@ -161,13 +201,25 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
             "chance; the line is the confidence interval. A click shows an image under it."
         )
         clicks = on_selection(key, None, choose_corruption)
-        show_chart(chart, f"corruptions-{variant}-class-{label}", text, clicks=clicks, fields=["class"])
+        show_chart(
+            chart, f"corruptions-{variant}-class-{label}", text, clicks=clicks, fields=["class"]
+        )
     else:
-        st.caption("Not tested: one population has a single member, or the class has no images there.")
+        st.caption(
+            "Not tested: one population has a single member, or the class has no images there."
+        )
     table = on_selection(f"{key} table", None, choose_row)
-    show_table(rows, f"corruptions-{variant}-class-{label}", CORRUPTIONS, table="cells", clicks=table)
+    show_table(
+        rows, f"corruptions-{variant}-class-{label}", CORRUPTIONS, table="cells", clicks=table
+    )
 
 
 def show_corruption(corruption: str, name: str) -> None:
     """Lead to an image of a class under a corruption."""
-    go_to_later("corruptions", corruptions="One image", corruption=corruption, picture=None, **{"class": name})
+    go_to_later(
+        "corruptions",
+        corruptions="One image",
+        corruption=corruption,
+        picture=None,
+        **{"class": name},
+    )

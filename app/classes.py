@@ -24,14 +24,29 @@ from tfaudit.app.url_state import choose, choose_from, chosen, only, put
 from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, worst_class
 from tfaudit.audits.classes.declaration import CLASSES
-from tfaudit.audits.classes.selection_chart import CLASS, RANGE, class_choice_chart, range_choice_chart
+from tfaudit.audits.classes.selection_chart import (
+    CLASS,
+    RANGE,
+    class_choice_chart,
+    range_choice_chart,
+)
 from tfaudit.errors import InputError, listed
 
 CORRECTION_LABELS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "uncorrected"}
-CENTERING_LABELS = {"member": "member", "population": "population", "none": "nothing", "ratio": "ratio to accuracy"}
+CENTERING_LABELS = {
+    "member": "member",
+    "population": "population",
+    "none": "nothing",
+    "ratio": "ratio to accuracy",
+}
 QUESTION_LABELS = {"change": "lost recall", "relative": "more than the average"}
 
-ORDERS = {"change": ("{}_pp", True), "p": ("{}_p", True), "name": ("class", True), "examples": ("examples", False)}
+ORDERS = {
+    "change": ("{}_pp", True),
+    "p": ("{}_p", True),
+    "name": ("class", True),
+    "examples": ("examples", False),
+}
 """Orders of the classes: a column, by question, and whether its lowest values come first."""
 
 
@@ -52,12 +67,19 @@ def page(study_audit: StudyAudit) -> None:
             show_details_of_class(study_audit, variant, one)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        question = choose_option("Question", list(QUESTION_LABELS), "question", QUESTION_LABELS.__getitem__)
+        question = choose_option(
+            "Question", list(QUESTION_LABELS), "question", QUESTION_LABELS.__getitem__
+        )
         correction = choose_option(
-            "Correction for the number of classes", list(CORRECTION_LABELS), "correction", CORRECTION_LABELS.__getitem__
+            "Correction for the number of classes",
+            list(CORRECTION_LABELS),
+            "correction",
+            CORRECTION_LABELS.__getitem__,
         )
         order = choose_from(st.selectbox, "Sort by", list(ORDERS), "sort", "change", width=150)
-        search = choose(st.text_input, "Search", "search", "", str, placeholder="Part of a name", width=180)
+        search = choose(
+            st.text_input, "Search", "search", "", str, placeholder="Part of a name", width=180
+        )
     impact = study_audit.class_impact(variant)
     frame = impact.frame(correction)
     st.markdown(escape(_count_sentence(frame, impact, question, correction)))
@@ -95,13 +117,17 @@ def page(study_audit: StudyAudit) -> None:
     if one is not None:
         show_details_of_class(study_audit, variant, one)
     if not shown.empty:
-        rows = on_selection(f"table {state} {question} {correction} {order} {search} {len(shown)}", now, choose_row)
+        rows = on_selection(
+            f"table {state} {question} {correction} {order} {search} {len(shown)}", now, choose_row
+        )
         show_table(shown, f"classes-{variant}", CLASSES.table.columns, table="classes", clicks=rows)
     _published(study_audit, variant, correction)
     show_notes(impact.notes)
 
 
-def _count_sentence(frame: pd.DataFrame, impact: ClassImpact, question: str, correction: str) -> str:
+def _count_sentence(
+    frame: pd.DataFrame, impact: ClassImpact, question: str, correction: str
+) -> str:
     """Return how many classes have each verdict after the correction."""
     counts = frame.loc[frame["examples"] > 0, QUESTIONS[question].verdict].value_counts()
     names = (*QUESTIONS[question].colours, CANNOT_TELL)
@@ -114,7 +140,9 @@ def _count_sentence(frame: pd.DataFrame, impact: ClassImpact, question: str, cor
 def _collapse_sentence(frame: pd.DataFrame) -> str:
     """Return which classes collapsed, those that lost most first."""
     rows = frame[frame["collapsed"]].sort_values("change_pp").to_dict("records")
-    text = "{class} (mean recall {recall_before:.1%} → {recall_after:.1%}, lowest {lowest_recall:.1%})"
+    text = (
+        "{class} (mean recall {recall_before:.1%} → {recall_after:.1%}, lowest {lowest_recall:.1%})"
+    )
     return f"Collapsed: {listed([text.format_map(row) for row in rows])}."
 
 
@@ -127,7 +155,9 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
         impact = study_audit.class_impact(variant, centering)
         counts, chance, expected = impact.summary(), study_audit.chance(variant), ""
-        if chance and chance.classes and centering == CENTERINGS[0]:  # permutations have that centering
+        if (
+            chance and chance.classes and centering == CENTERINGS[0]
+        ):  # permutations have that centering
             expected = f"; {chance.classes.mean:.2g} expected by chance"
         sentence = (
             f"{counts['significant']} of {counts['tested']} classes are significant uncorrected, p ≤ {impact.alpha:g}"
@@ -135,14 +165,24 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
             "members as independent; a class is worse or better off than the model as a whole."
         )
         st.caption(with_noun(sentence))
-        frame = impact.frame(correction).dropna(subset=["published_p"]).sort_values("published_pp", kind="stable")
-        show_table(frame, f"published-{variant}", CLASSES.tables["published"].columns, table="classes")
+        frame = (
+            impact.frame(correction)
+            .dropna(subset=["published_p"])
+            .sort_values("published_pp", kind="stable")
+        )
+        show_table(
+            frame, f"published-{variant}", CLASSES.tables["published"].columns, table="classes"
+        )
 
 
-def _in_range(ranked: pd.DataFrame, order: str, question: str, study_audit: StudyAudit, variant: str) -> pd.DataFrame:
+def _in_range(
+    ranked: pd.DataFrame, order: str, question: str, study_audit: StudyAudit, variant: str
+) -> pd.DataFrame:
     """Draw all classes and return those in the brushed range; the URL parameter is `range`."""
     text = st.query_params.get("range")
-    low, high = chosen("range", (1, len(ranked)), functools.partial(_parse_range, count=len(ranked)))
+    low, high = chosen(
+        "range", (1, len(ranked)), functools.partial(_parse_range, count=len(ranked))
+    )
 
     def choose_range(selection: Any) -> None:
         ranks = selection.get(RANGE, {}).get("rank")
@@ -153,7 +193,8 @@ def _in_range(ranked: pd.DataFrame, order: str, question: str, study_audit: Stud
     whole = text is None
     chart = range_choice_chart(ranked, order, None if whole else (low, high), question)
     reading = (
-        "A line per class, the largest loss first: its change with its interval. Drag to choose a range of classes."
+        "A line per class, the largest loss first: its change with its interval. "
+        "Drag to choose a range of classes."
     )
     clicks = on_selection(f"overview {study_audit.data.store.directory}", text, choose_range)
     show_chart(chart, f"all-classes-{variant}", reading, clicks=clicks, selection=RANGE)
@@ -162,7 +203,9 @@ def _in_range(ranked: pd.DataFrame, order: str, question: str, study_audit: Stud
     else:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Classes {low:,} to {high:,} by {order}.")
-            st.button("Show all", type="tertiary", icon=":material/zoom_out_map:", on_click=_forget_range)
+            st.button(
+                "Show all", type="tertiary", icon=":material/zoom_out_map:", on_click=_forget_range
+            )
     return ranked[ranked["rank"].between(low, high)]
 
 
@@ -178,13 +221,17 @@ def _parse_range(text: str, count: int) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def _draw(shown: pd.DataFrame, question: str, variant: str, chosen: int | None, clicks: Clicks) -> None:
+def _draw(
+    shown: pd.DataFrame, question: str, variant: str, chosen: int | None, clicks: Clicks
+) -> None:
     if shown.empty:
         return
     charted = shown
     if len(shown) > ALL_NAMED:
         charted = pd.concat([shown.head(ALL_NAMED // 2), shown.tail(ALL_NAMED // 2)])
-        st.caption(f"The first and the last {ALL_NAMED // 2} of {len(shown):,} classes; the table holds all.")
+        st.caption(
+            f"The first and the last {ALL_NAMED // 2} of {len(shown):,} classes; the table holds all."
+        )
     chart = class_choice_chart(charted, chosen, question)
     text = (
         "A bar per class: the change of its recall in percentage points, faint where it may be chance; the line is the "

@@ -9,7 +9,13 @@ from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.controls import choose_class, choose_option, choose_variant, has_variants, on_selection
+from tfaudit.app.controls import (
+    choose_class,
+    choose_option,
+    choose_variant,
+    has_variants,
+    on_selection,
+)
 from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, set_neighbours
@@ -59,7 +65,9 @@ def page(study_audit: StudyAudit) -> None:
     distinct = distinct_names(pair.frame()["class"]).tolist()
     now = st.query_params.get("class")
 
-    def choose_point(selection: Any) -> None:  # the class of a selected row filters the images below
+    def choose_point(
+        selection: Any,
+    ) -> None:  # the class of a selected row filters the images below
         for point in selection.get(POINT, ()):
             if (of_chart := point.get("name", point.get("class"))) in distinct:
                 put(**{"class": labels[distinct.index(of_chart)], "flips": None})
@@ -68,9 +76,19 @@ def page(study_audit: StudyAudit) -> None:
         for row, _ in selection["cells"]:
             put(**{"class": labels[frame.index[row]], "flips": None})
 
-    show_chart(pair.chart(), name, text, clicks=on_selection(f"chart {name}", now, choose_point), fields=["name"])
+    show_chart(
+        pair.chart(),
+        name,
+        text,
+        clicks=on_selection(f"chart {name}", now, choose_point),
+        fields=["name"],
+    )
     show_table(
-        frame, name, MODEL_PAIR.table.columns, table="pairs", clicks=on_selection(f"table {name}", now, choose_row)
+        frame,
+        name,
+        MODEL_PAIR.table.columns,
+        table="pairs",
+        clicks=on_selection(f"table {name}", now, choose_row),
     )
     st.subheader(with_noun("Images whose prediction flips"))
     _flips(study_audit, pair, name)
@@ -83,7 +101,9 @@ def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
     if len(members) == 1:
         return only(name, members[0])
     title = escape_name(study_audit.data.titles[key])
-    return choose_from(st.selectbox, f"Member of {title}", members, name, members[0], resets=("flips",))
+    return choose_from(
+        st.selectbox, f"Member of {title}", members, name, members[0], resets=("flips",)
+    )
 
 
 def _percent(share: float) -> str:
@@ -98,17 +118,43 @@ def _metrics(pair: PairComparison) -> None:
         f"p = {summary['change_p']:.2g} (McNemar's exact test)."
     )
     metrics = (
-        (NEWLY_WRONG, count_text(summary["negative_flips"]), "Negative flips: images right before, wrong after"),
-        (NEWLY_CORRECT, count_text(summary["positive_flips"]), "Positive flips: images wrong before, right after"),
-        (OTHER_WRONG, count_text(summary["wrong_to_other_wrong"]), "Images wrong before, and differently wrong after"),
-        ("agreement", _percent(summary["agreement"]), "Images with the same prediction before and after"),
-        ("BTC", _percent(summary["btc"]), "Backward trust compatibility: share of right images that stay right"),
-        ("BEC", _percent(summary["bec"]), "Backward error compatibility: share of wrong images that stay wrong"),
+        (
+            NEWLY_WRONG,
+            count_text(summary["negative_flips"]),
+            "Negative flips: images right before, wrong after",
+        ),
+        (
+            NEWLY_CORRECT,
+            count_text(summary["positive_flips"]),
+            "Positive flips: images wrong before, right after",
+        ),
+        (
+            OTHER_WRONG,
+            count_text(summary["wrong_to_other_wrong"]),
+            "Images wrong before, and differently wrong after",
+        ),
+        (
+            "agreement",
+            _percent(summary["agreement"]),
+            "Images with the same prediction before and after",
+        ),
+        (
+            "BTC",
+            _percent(summary["btc"]),
+            "Backward trust compatibility: share of right images that stay right",
+        ),
+        (
+            "BEC",
+            _percent(summary["bec"]),
+            "Backward error compatibility: share of wrong images that stay wrong",
+        ),
         ("kappa", f"{summary['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
     )
     with st.container(horizontal=True):
         after, points = _percent(summary["accuracy_after"]), f"{summary['change_pp']:+.2f} points"
-        st.metric("top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH)
+        st.metric(
+            "top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH
+        )
         for label, value, meaning in metrics:
             st.metric(label, value, border=True, help=with_noun(meaning), width=METRIC_WIDTH)
 
@@ -119,13 +165,17 @@ def _retrained_twin(study_audit: StudyAudit) -> None:
     if len(changed):
         share = changed.mean() / len(study_audit.counts(BASELINE).labels)
         between = (
-            f", {count_text(changed.min())} to {count_text(changed.max())} between two" if len(changed) > 1 else ""
+            f", {count_text(changed.min())} to {count_text(changed.max())} between two"
+            if len(changed) > 1
+            else ""
         )
         st.caption(
             f"Training the baseline again changes {changed.mean():,.0f} predictions ({100 * share:.1f} %{between})."
         )
     else:
-        st.caption("How many predictions training again changes is unknown: the baseline is a single model.")
+        st.caption(
+            "How many predictions training again changes is unknown: the baseline is a single model."
+        )
 
 
 def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
@@ -137,7 +187,9 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
         flips = flips[flips["kind"] == kind]
     if chosen is not None:
         flips = flips[study_audit.counts(BASELINE).labels[flips["index"]] == chosen]
-    if {"probability_before", "probability_after"} <= set(flips):  # first those where both models are surest
+    if {"probability_before", "probability_after"} <= set(
+        flips
+    ):  # first those where both models are surest
         both = flips["probability_before"] * flips["probability_after"]
         flips = flips.loc[both.sort_values(ascending=False, kind="stable").index]
     st.caption(with_noun(f"{len(flips):,} of {pair.overall.examples:,} images"))
@@ -145,7 +197,9 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
         return
     pages = -(-len(flips) // PAGE_SIZE)
     read = number_reader("flips", 1, pages, int)
-    number = choose(lambda _, **settings: st.pagination(pages, **settings), "", "flips", 1, read) - 1
+    number = (
+        choose(lambda _, **settings: st.pagination(pages, **settings), "", "flips", 1, read) - 1
+    )
     shown = flips.iloc[number * PAGE_SIZE : (number + 1) * PAGE_SIZE]
     set_neighbours(flips["index"].tolist())
 
@@ -163,5 +217,7 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
 
 
 def _card(row: dict[Hashable, Any], image: bytes) -> Card:
-    texts: dict[str, Any] = {name: str(row[name]) for name in ("example", "label", "before", "after")}
+    texts: dict[str, Any] = {
+        name: str(row[name]) for name in ("example", "label", "before", "after")
+    }
     return Card(**texts, before_share=1, after_share=1, preview=preview_of(image))

@@ -21,10 +21,19 @@ MOST = 10  # variants that a chart shows by default: it has no more hues
 
 
 def choose_option(
-    label: str, options: Sequence[T], key: str, format_option: Callable[[T], str] = str, **settings: Any
+    label: str,
+    options: Sequence[T],
+    key: str,
+    format_option: Callable[[T], str] = str,
+    **settings: Any,
 ) -> T:
     """Return the chosen one of a few options, each a button that shows its Markdown; by default the first."""
-    buttons: dict[str, Any] = {"required": True, "format_func": format_option, "write": format_option, **settings}
+    buttons: dict[str, Any] = {
+        "required": True,
+        "format_func": format_option,
+        "write": format_option,
+        **settings,
+    }
     return choose_from(st.segmented_control, label, options, key, options[0], **buttons)
 
 
@@ -39,9 +48,13 @@ def choose_variant(study_audit: StudyAudit) -> str:
     keys = {label: key for key, label in variant_labels(study_audit).items() if key != BASELINE}
     options, resets = list(keys), ("page", "flips")
     if len(options) > BUTTONS:
-        return keys[choose_from(st.selectbox, "Variant", options, "variant", options[0], resets=resets)]
+        return keys[
+            choose_from(st.selectbox, "Variant", options, "variant", options[0], resets=resets)
+        ]
     buttons: dict[str, Any] = {"required": True, "format_func": escape_name, "resets": resets}
-    return keys[choose_from(st.segmented_control, "Variant", options, "variant", options[0], **buttons)]
+    return keys[
+        choose_from(st.segmented_control, "Variant", options, "variant", options[0], **buttons)
+    ]
 
 
 def chosen_variant(study_audit: StudyAudit) -> str:
@@ -52,7 +65,9 @@ def chosen_variant(study_audit: StudyAudit) -> str:
 
 def put_variant(study_audit: StudyAudit, title: str | None) -> None:
     """Choose the variant of a title that was clicked in a chart or table; the baseline is none."""
-    titles = dict(zip(study_audit.data.titles.values(), variant_labels(study_audit).values(), strict=True))
+    titles = dict(
+        zip(study_audit.data.titles.values(), variant_labels(study_audit).values(), strict=True)
+    )
     labels = set(titles.values()) - {variant_labels(study_audit)[BASELINE]}
     if (label := titles.get(title or "", title)) in labels:
         put(variant=label)
@@ -63,7 +78,12 @@ def choose_class(names: Sequence[str], default: int | None = None) -> int | None
     options = unique_labels(names)
     settings: dict[str, Any] = {"placeholder": "Type to search", "resets": ("page", "flips")}
     name = choose_from(
-        st.selectbox, "Class", options, "class", None if default is None else options[default], **settings
+        st.selectbox,
+        "Class",
+        options,
+        "class",
+        None if default is None else options[default],
+        **settings,
     )
     return None if name is None else options.index(name)
 
@@ -101,7 +121,9 @@ def is_unfolded(label: str, key: str) -> bool:
 def has_variants(study_audit: StudyAudit) -> bool:
     """Return whether the study has a compressed variant; where not, the page says so."""
     if not study_audit.data.compressed_keys:
-        st.info("The study has no compressed variant to compare with; `tfaudit run` resumes where it stopped.")
+        st.info(
+            "The study has no compressed variant to compare with; `tfaudit run` resumes where it stopped."
+        )
     return bool(study_audit.data.compressed_keys)
 
 

@@ -45,7 +45,9 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     computed = dict.fromkeys(c.corruption for c in data.conditions if c.is_computed)
     names = [name for name in computed if name in lost]
     if not names:
-        st.info("The study was evaluated on other sets of images only, not on its own images under corruption.")
+        st.info(
+            "The study was evaluated on other sets of images only, not on its own images under corruption."
+        )
         return
     left, middle, right = st.columns(3)
     most = max(names, key=lambda name: lost[name].sum())
@@ -53,10 +55,18 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     corruption = choose_from(left.selectbox, "Corruption", names, "corruption", most, **words)
     counts = lost[corruption]
     examples = data.store.examples(data.split, images=False, groups=False)
-    ids, labels, classes = examples["example"].to_numpy(), examples["label"].to_numpy(), examples.attrs["class_names"]
+    ids, labels, classes = (
+        examples["example"].to_numpy(),
+        examples["label"].to_numpy(),
+        examples.attrs["class_names"],
+    )
     with middle:
         label = choose_class(classes)
-    of_class = np.flatnonzero(labels == label) if label is not None and (labels == label).any() else np.arange(len(ids))
+    of_class = (
+        np.flatnonzero(labels == label)
+        if label is not None and (labels == label).any()
+        else np.arange(len(ids))
+    )
     order = of_class[np.argsort(-counts[of_class], kind="stable")][:OFFERED].tolist()
     read = number_reader("picture", 0, len(ids) - 1, int)
     linked = chosen("picture", order[0], read)
@@ -68,8 +78,14 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     cached = functools.partial(_counts, study_audit, data.fingerprint)
     strip = study_audit.image_strip(position, (corruption,), (BASELINE, key), counts=cached)
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
-    style = (files("tfaudit.outlets") / "strip.css").read_text() + STYLE + f".strip {{ {page_colours()} }}"
-    before, after = (study_audit.counts(name).mode()[position] == labels[position] for name in (BASELINE, key))
+    style = (
+        (files("tfaudit.outlets") / "strip.css").read_text()
+        + STYLE
+        + f".strip {{ {page_colours()} }}"
+    )
+    before, after = (
+        study_audit.counts(name).mode()[position] == labels[position] for name in (BASELINE, key)
+    )
     loss = _loss(before, after, int(counts[position]))
     caption = f"Class {classes[labels[position]]}, {loss}. Majority predictions stand below the images. {strip.caption}"
     st.caption(escape(caption))
@@ -89,5 +105,7 @@ def _loss(before: bool, after: bool, severities: int) -> str:
 
 
 @st.cache_resource(max_entries=100, show_spinner="Reading predictions")
-def _counts(_study_audit: StudyAudit, fingerprint: str, key: str, condition: Condition) -> PredictionCounts:
+def _counts(
+    _study_audit: StudyAudit, fingerprint: str, key: str, condition: Condition
+) -> PredictionCounts:
     return count_predictions(_study_audit.data.under_condition(key, condition))

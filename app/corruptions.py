@@ -23,27 +23,71 @@ from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.url_state import choose_several, put
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
-from tfaudit.audits.robustness.class_chart import class_corruption_chart, distinct_class_names, largest_change
+from tfaudit.audits.robustness.class_chart import (
+    class_corruption_chart,
+    distinct_class_names,
+    largest_change,
+)
 from tfaudit.audits.robustness.declaration import ROBUSTNESS
 from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.outlets.sections.robustness import robustness_levels, robustness_notes
 
-MOST_CLASSES = 40  # classes in the heat map: those that change most, or those that were searched for
+MOST_CLASSES = (
+    40  # classes in the heat map: those that change most, or those that were searched for
+)
 FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most
 
 ACCURACIES = ("accuracy_before", "accuracy_after")
 CHANGE = ("change_pp", "change_low_pp", "change_high_pp")
 P = ("relative_change", "change_p", "change_p_holm")
-CORRUPTIONS = ("corruption", "title", *ACCURACIES, *CHANGE, "verdict", *P, "excess_pp", "excess_p_holm", "published_p")
-SEVERITIES = ("corruption", "severity", "title", *CHANGE, "change_p_holm", "verdict", *ACCURACIES, *P[:2])
+CORRUPTIONS = (
+    "corruption",
+    "title",
+    *ACCURACIES,
+    *CHANGE,
+    "verdict",
+    *P,
+    "excess_pp",
+    "excess_p_holm",
+    "published_p",
+)
+SEVERITIES = (
+    "corruption",
+    "severity",
+    "title",
+    *CHANGE,
+    "change_p_holm",
+    "verdict",
+    *ACCURACIES,
+    *P[:2],
+)
 EXCESS = ("clean_change_pp", "excess_pp", "excess_p")
 MEANS = ("title", *CHANGE, *EXCESS, "verdict", *ACCURACIES, "mce", "relative_mce")
 LOST = ("change_pp", "change_low_pp", "change_high_pp", "change_p", "change_p_holm", "verdict")
 RELATIVE = ("relative_pp", "clean_relative_pp", "relative_p", "relative_p_holm", "relative_verdict")
-CELLS = ("class", "corruption", "recall_before", "recall_after", *LOST, "examples", *RELATIVE, "published_p")
+CELLS = (
+    "class",
+    "corruption",
+    "recall_before",
+    "recall_after",
+    *LOST,
+    "examples",
+    *RELATIVE,
+    "published_p",
+)
 SHARES = ("pie_share", "flip_pie_share", "ratio", "pie_flip_share")
-FLIPS = ("corruption", "severity", "title", "flips", *SHARES[:3], "p_holm", "pies", *SHARES[3:], "p")
+FLIPS = (
+    "corruption",
+    "severity",
+    "title",
+    "flips",
+    *SHARES[:3],
+    "p_holm",
+    "pies",
+    *SHARES[3:],
+    "p",
+)
 
 Results = Mapping[str, Robustness]  # robustness by key of the variant
 
@@ -60,20 +104,37 @@ def page(study_audit: StudyAudit) -> None:
     show_question(ROBUSTNESS)
     views = {"Corruptions": _corruptions, "Severities": _severities, "Classes": _classes}
     views |= {"One image": show_corrupted_image, "Exemplars": _exemplars}
-    draw_tabs({name: functools.partial(draw, study_audit, results) for name, draw in views.items()}, "corruptions")
+    draw_tabs(
+        {name: functools.partial(draw, study_audit, results) for name, draw in views.items()},
+        "corruptions",
+    )
     show_notes(robustness_notes(study_audit, results))
 
 
 def _corruptions(study_audit: StudyAudit, results: Results) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         k = _choose_rank(results)
-        graded = sorted({severity for result in results.values() for _, severity in result.conditions if severity})
-        severity = choose_option("Severity", [0, *graded], "severity", lambda number: str(number or "mean")) or None
+        graded = sorted(
+            {
+                severity
+                for result in results.values()
+                for _, severity in result.conditions
+                if severity
+            }
+        )
+        severity = (
+            choose_option(
+                "Severity", [0, *graded], "severity", lambda number: str(number or "mean")
+            )
+            or None
+        )
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
     titled = {study_audit.data.titles[key]: results[key] for key in keys}
-    chart = relative_change_chart({title: result.changes(severity) for title, result in titled.items()}, k=k)
+    chart = relative_change_chart(
+        {title: result.changes(severity) for title, result in titled.items()}, k=k
+    )
     name = f"relative-change-top{k}" + (f"-severity{severity}" if severity else "")
     text = (
         f"A dot per corruption and variant: the change of top-{k} accuracy as a share of the baseline's accuracy under "
@@ -85,7 +146,9 @@ def _corruptions(study_audit: StudyAudit, results: Results) -> None:
     means = pd.DataFrame([{"title": title, **result.summary()} for title, result in titled.items()])
     show_table(means, "corruption-means", MEANS, table="robustness")
     st.subheader("Each corruption")
-    rows = _concat(titled, lambda result: result.frame() if severity is None else result.severity_frame())
+    rows = _concat(
+        titled, lambda result: result.frame() if severity is None else result.severity_frame()
+    )
     rows = rows[rows["k"] == k]
     if severity is not None:
         rows = rows[rows["severity"] == severity]
@@ -94,13 +157,20 @@ def _corruptions(study_audit: StudyAudit, results: Results) -> None:
 
 def _severities(study_audit: StudyAudit, results: Results) -> None:
     titles = study_audit.data.titles
-    rows = _concat({titles[key]: result for key, result in results.items()}, Robustness.severity_frame)
+    rows = _concat(
+        {titles[key]: result for key, result in results.items()}, Robustness.severity_frame
+    )
     rows = rows[rows["severity"] > 0]
     if rows.empty:
         st.info("None of the sets that the study was evaluated on has severities.")
         return
     k = _choose_rank(results)
-    worst = rows[rows["k"] == k].groupby("corruption")["relative_change"].min().sort_values(kind="stable")
+    worst = (
+        rows[rows["k"] == k]
+        .groupby("corruption")["relative_change"]
+        .min()
+        .sort_values(kind="stable")
+    )
     names = list(dict.fromkeys(rows["corruption"]))
     default = [name for name in names if name in worst.index[:FIRST_PANELS]]
     shown = choose_several("Corruptions", names, "panels", default, format_func=corruption_title)
@@ -131,24 +201,34 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     names = distinct_class_names(cells)
     classes = list(dict.fromkeys(names))
     shortened = dict(zip(classes, unique_labels(classes), strict=True))
-    default = f"; by default the {MOST_CLASSES} that change most" if len(classes) > MOST_CLASSES else ""
+    default = (
+        f"; by default the {MOST_CLASSES} that change most" if len(classes) > MOST_CLASSES else ""
+    )
     title, text = shortened.__getitem__, f"Type to search{default}"
     questions = {"Change of recall": "change", "Relative to accuracy": "relative"}
     question = questions[choose_option("Question", list(questions), "cells")]
-    settings: dict[str, Any] = {"format_func": title, "placeholder": text, "max_selections": MOST_CLASSES}
+    settings: dict[str, Any] = {
+        "format_func": title,
+        "placeholder": text,
+        "max_selections": MOST_CLASSES,
+    }
     searched = choose_several("Classes", classes, "hit", [], **settings)
     shown = cells.assign(**{"class": names})
     shown = shown[names.isin(searched)] if searched else shown
     if shown["change_pp"].isna().all():
         st.info("These classes have no images under corruption.")
         return
-    chart = class_corruption_chart(shown, question=question, reach=largest_change(cells, question), most=MOST_CLASSES)
+    chart = class_corruption_chart(
+        shown, question=question, reach=largest_change(cells, question), most=MOST_CLASSES
+    )
     text = (
         "A field per class and corruption: the change of recall in percentage points; a dot where the verdict claims a "
         "change after Holm's correction. A click shows an image of the class under the corruption."
     )
     clicks = on_selection("class corruptions", None, functools.partial(_show_point, study_audit))
-    show_chart(chart, f"class-corruptions-{key}", text, clicks=clicks, fields=["corruption", "class"])
+    show_chart(
+        chart, f"class-corruptions-{key}", text, clicks=clicks, fields=["corruption", "class"]
+    )
     rows = shown.sort_values("change_p", kind="stable")
     _show_rows(study_audit, rows, f"class-corruptions-{key}", CELLS, "cells")
 
@@ -157,7 +237,9 @@ def _exemplars(study_audit: StudyAudit, results: Results) -> None:
     titles = study_audit.data.titles
     rows = _concat({titles[key]: result for key, result in results.items()}, Robustness.flip_frame)
     if rows.empty:
-        st.info("The study was evaluated on other sets of images only, which hold no exemplars of the clean images.")
+        st.info(
+            "The study was evaluated on other sets of images only, which hold no exemplars of the clean images."
+        )
         return
     st.markdown(
         "Are the images whose majority prediction differs between baseline and variant under corruption the PIEs of "
@@ -168,10 +250,14 @@ def _exemplars(study_audit: StudyAudit, results: Results) -> None:
 
 def _show_point(study_audit: StudyAudit, selection: Any) -> None:
     for point in selection.get(POINT, ()):
-        _show_one_image(study_audit, point.get("corruption"), point.get("level"), point.get("class"))
+        _show_one_image(
+            study_audit, point.get("corruption"), point.get("level"), point.get("class")
+        )
 
 
-def _show_rows(study_audit: StudyAudit, rows: pd.DataFrame, name: str, columns: Sequence[str], table: str) -> None:
+def _show_rows(
+    study_audit: StudyAudit, rows: pd.DataFrame, name: str, columns: Sequence[str], table: str
+) -> None:
     """Draw a table of which a row leads to an image under its corruption."""
 
     def choose_row(selection: Any) -> None:
@@ -179,12 +265,18 @@ def _show_rows(study_audit: StudyAudit, rows: pd.DataFrame, name: str, columns: 
             row = rows.iloc[number]
             _show_one_image(study_audit, row["corruption"], row.get("title"), row.get("class"))
 
-    show_table(rows, name, columns, table=table, clicks=on_selection(f"table {name}", None, choose_row))
+    show_table(
+        rows, name, columns, table=table, clicks=on_selection(f"table {name}", None, choose_row)
+    )
 
 
-def _show_one_image(study_audit: StudyAudit, corruption: str | None, title: str | None, label: str | None) -> None:
+def _show_one_image(
+    study_audit: StudyAudit, corruption: str | None, title: str | None, label: str | None
+) -> None:
     """Lead to the image of a variant, or of a class, that is lost most under a corruption."""
-    computed = {condition.corruption for condition in study_audit.data.conditions if condition.is_computed}
+    computed = {
+        condition.corruption for condition in study_audit.data.conditions if condition.is_computed
+    }
     choices: dict[str, str | None] = {"corruptions": "One image", "picture": None}
     choices["corruption"] = corruption if corruption in computed else None
     if label is not None:
@@ -200,4 +292,6 @@ def _choose_rank(results: Results) -> int:
 
 def _concat(titled: Results, frame: Callable[[Robustness], pd.DataFrame]) -> pd.DataFrame:
     """Return the frames of several results below each other, with their titles."""
-    return pd.concat([frame(result).assign(title=title) for title, result in titled.items()], ignore_index=True)
+    return pd.concat(
+        [frame(result).assign(title=title) for title, result in titled.items()], ignore_index=True
+    )

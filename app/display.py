@@ -27,7 +27,9 @@ LETTERS = 90  # of a line of the title of a downloaded chart
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 STYLED = 5000  # cells of a table beyond which the browser formats its numbers: texts take 20 microseconds each
 NARROW = "13rem"  # of one of several panels side by side, at least
-MANY_ROWS = 500  # of a chart beyond which the browser paints its marks rather than make an element of each
+MANY_ROWS = (
+    500  # of a chart beyond which the browser paints its marks rather than make an element of each
+)
 PAGE_STYLE = """<style>
 button[aria-label="Download as CSV"], [data-testid=stElementToolbar] button:is(
   [aria-label^="Download as PNG"], [aria-label^="Show data"], [aria-label^="Copy Vega"]
@@ -87,7 +89,9 @@ def show_chart(
             properties["data"] = data  # Altair stores data that all panels share once
         name_tooltips(panel)
         number = next(drawn)
-        selecting: dict[str, Any] = {**clicks(number), "selection_mode": selection} if clicks else {}
+        selecting: dict[str, Any] = (
+            {**clicks(number), "selection_mode": selection} if clicks else {}
+        )
         clicked = {selection: list(fields)} if clicks and fields else {}
         shown: Any = Specified(panel, properties, _theme(bool(clicks)), clicked)
         st.altair_chart(shown, width="stretch", alt=description, **selecting)
@@ -101,13 +105,19 @@ def show_chart(
                     for panel in part.concat:
                         draw(panel, part.data, clicks)
             else:
-                draw(part, alt.Undefined if part is chart else chart.data, None if is_grid(chart) else clicks)
+                draw(
+                    part,
+                    alt.Undefined if part is chart else chart.data,
+                    None if is_grid(chart) else clicks,
+                )
         whole, file = (chart, name) if len(figures) == 1 else (figure[0], f"{name}-{i + 1}")
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             for form in ("png", "svg"):
                 content = functools.partial(_picture, whole, chart.data, form, words)
                 _download(file, form, content, f"This chart as {form.upper()}")
-            st.caption("Click for more." if clicks else "", help=escape(description), width="content")
+            st.caption(
+                "Click for more." if clicks else "", help=escape(description), width="content"
+            )
 
 
 class Specified:
@@ -121,18 +131,31 @@ class Specified:
     """
 
     def __init__(
-        self, chart: Any, properties: Mapping[str, Any], config: alt.Config, clicked: Mapping[str, list[str]]
+        self,
+        chart: Any,
+        properties: Mapping[str, Any],
+        config: alt.Config,
+        clicked: Mapping[str, list[str]],
     ) -> None:
-        self._chart, self._properties, self._config, self._clicked = chart, properties, config, clicked
+        self._chart, self._properties, self._config, self._clicked = (
+            chart,
+            properties,
+            config,
+            clicked,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the specification in Vega-Lite."""
         shared = {name: value for name, value in self._properties.items() if name == "data"}
         chart = self._chart.properties(**shared) if shared else self._chart
-        specification = chart.to_dict(validate=False) | {"config": self._config.to_dict(validate=False)}
+        specification = chart.to_dict(validate=False) | {
+            "config": self._config.to_dict(validate=False)
+        }
         for name, value in self._properties.items():
             if name != "data":
-                specification[name] = value.to_dict(validate=False) if isinstance(value, alt.SchemaBase) else value
+                specification[name] = (
+                    value.to_dict(validate=False) if isinstance(value, alt.SchemaBase) else value
+                )
         for name, fields in self._clicked.items():
             select = {"type": "point", "fields": fields, "on": "click", "clear": False}
             for part in _units(specification):
@@ -169,7 +192,9 @@ def _theme(clickable: bool) -> alt.Config:
     mark = alt.MarkConfig(cursor="pointer") if clickable else alt.MarkConfig()
     ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own
     symbols = alt.LegendConfig(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
-    rows = alt.AxisConfig(labelFlush=False)  # Streamlit's would move the name of the first row away from its mark
+    rows = alt.AxisConfig(
+        labelFlush=False
+    )  # Streamlit's would move the name of the first row away from its mark
     text = alt.MarkConfig(color=ink)
     return alt.Config(text=text, rule=text, legend=symbols, mark=mark, axisDiscrete=rows)
 
@@ -184,7 +209,9 @@ def _variant_of(name: str) -> list[str]:
 def _picture(chart: Any, data: Any, form: str, words: Sequence[str]) -> bytes:
     """Return a chart as a file, which says what it shows of which study and variant: it leaves the page."""
     own = chart.title if isinstance(chart.title, (str, list)) else []
-    lines = [line for text in words for line in textwrap.wrap(text, LETTERS)] + ([own] if isinstance(own, str) else own)
+    lines = [line for text in words for line in textwrap.wrap(text, LETTERS)] + (
+        [own] if isinstance(own, str) else own
+    )
     titled = chart.properties(title=alt.TitleParams(lines, anchor="start"))
     if titled.data is alt.Undefined:
         titled.data = data
@@ -279,7 +306,14 @@ def show_table(
         rows = rows.reset_index(drop=True).style.format(texts)
     selecting: dict[str, Any] = {**clicks(0), "selection_mode": "single-cell"} if clicks else {}
     order = None if visible == fields else visible
-    st.dataframe(rows, hide_index=True, placeholder="–", column_config=config, column_order=order, **selecting)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        placeholder="–",
+        column_config=config,
+        column_order=order,
+        **selecting,
+    )
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         _download(name, "csv", lambda: csv_bytes(shown), "These rows with all columns, unrounded")
         if len(fields) > FIRST:
@@ -295,7 +329,11 @@ def _offer_all_columns(name: str, count: int) -> None:
     """Draw a switch between the first columns of tables and all."""
     key = f"columns of {name}"
     show(key, _shows_all())
-    st.toggle(f"All {count} columns", key=key, on_change=lambda: put(columns="all" if st.session_state[key] else None))
+    st.toggle(
+        f"All {count} columns",
+        key=key,
+        on_change=lambda: put(columns="all" if st.session_state[key] else None),
+    )
 
 
 def _text(entry: Column, value: Any) -> str:
@@ -305,9 +343,13 @@ def _text(entry: Column, value: Any) -> str:
     return dataclasses.replace(entry, scale=1).text(value)
 
 
-def _column_config(cells: pd.Series, entry: Column, heading: str, *, pinned: bool, styled: bool) -> Any:
+def _column_config(
+    cells: pd.Series, entry: Column, heading: str, *, pinned: bool, styled: bool
+) -> Any:
     """Return how Streamlit shows a column, from the catalogue; styled cells bring their text."""
-    heading = with_noun(heading or (entry.title if styled and entry.unit != "%" else entry.grid_heading))
+    heading = with_noun(
+        heading or (entry.title if styled and entry.unit != "%" else entry.grid_heading)
+    )
     meaning = with_noun(entry.help) or None
     if entry.is_p:
         return st.column_config.TextColumn(heading, help=meaning, pinned=pinned, alignment="right")
@@ -328,7 +370,11 @@ def _p_texts(cells: pd.Series) -> list[str | None]:
 def fields_of(chart: Any) -> set[str]:
     """Return the names of all columns of the data of a chart."""
     names = {str(name) for name in chart.data} if isinstance(chart.data, pd.DataFrame) else set()
-    parts = [inner for part in ("layer", "hconcat", "vconcat", "concat") for inner in getattr(chart, part, None) or []]
+    parts = [
+        inner
+        for part in ("layer", "hconcat", "vconcat", "concat")
+        for inner in getattr(chart, part, None) or []
+    ]
     return names.union(*map(fields_of, parts))
 
 

@@ -10,7 +10,13 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.controls import choose_variant, choose_variants, draw_tabs, on_selection, variant_labels
+from tfaudit.app.controls import (
+    choose_variant,
+    choose_variants,
+    draw_tabs,
+    on_selection,
+    variant_labels,
+)
 from tfaudit.app.display import POINT, go_to_later, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape, escape_name, unique_labels
@@ -33,8 +39,22 @@ from tfaudit.outlets.sections.distortion import (
 
 VARIANCES = ("variance_before", "variance_after")
 PUBLISHED = ("mark", "alpha", "low", "high", "slope_between_dense")
-SLOPES = ("title", *CORRECTED, "accuracy_before", "accuracy_after", *PUBLISHED, "members", *VARIANCES)
-BALANCES = ("balance_before_pp", "balance_after_pp", "normalised_before", "normalised_after", "intensification")
+SLOPES = (
+    "title",
+    *CORRECTED,
+    "accuracy_before",
+    "accuracy_after",
+    *PUBLISHED,
+    "members",
+    *VARIANCES,
+)
+BALANCES = (
+    "balance_before_pp",
+    "balance_after_pp",
+    "normalised_before",
+    "normalised_after",
+    "intensification",
+)
 CLASSES = ("class", "rate_before", "rate_after", *BALANCES, "examples")
 
 SENTENCES = 10  # variants whose slope is said in words
@@ -58,7 +78,10 @@ def page(study_audit: StudyAudit) -> None:
         "Classes": _classes,
         "Questions": _questions,
     }
-    draw_tabs({name: functools.partial(draw, study_audit, results) for name, draw in views.items()}, "distortion")
+    draw_tabs(
+        {name: functools.partial(draw, study_audit, results) for name, draw in views.items()},
+        "distortion",
+    )
     show_notes(distortion_notes(study_audit, results))
 
 
@@ -69,7 +92,9 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         return
     levels, sentences = method_levels(study_audit), drift_sentences(study_audit, results)
     st.markdown("\n\n".join(escape(sentences[key]) for key in keys[:SENTENCES]))
-    slopes, intervals = (_titled(study_audit, _of(study_audit, rows, keys)) for rows in (slopes, intervals))
+    slopes, intervals = (
+        _titled(study_audit, _of(study_audit, rows, keys)) for rows in (slopes, intervals)
+    )
     opened = _open_variant(study_audit)
     if slopes.groupby(list(BY)).size().max() > 1:
         st.subheader("Slopes, as published: not corrected")
@@ -90,7 +115,14 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
     titles = study_audit.data.titles
     rows = pd.DataFrame(
-        [{"title": titles[key], **dict(zip(BY, levels[key], strict=True)), **results[key].summary()} for key in keys]
+        [
+            {
+                "title": titles[key],
+                **dict(zip(BY, levels[key], strict=True)),
+                **results[key].summary(),
+            }
+            for key in keys
+        ]
     )
     rows = rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=list(BY))
     show_table(rows, "slopes", SLOPES, table="slopes", clicks=on_rows("slopes table", rows, opened))
@@ -120,8 +152,12 @@ def _of(study_audit: StudyAudit, rows: pd.DataFrame, keys: list[str]) -> pd.Data
 
 def _titled(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows per level with the titles of their variants, those of a click."""
-    titles = {level: study_audit.data.titles[key] for key, level in method_levels(study_audit).items()}
-    return rows.assign(title=[titles.get(level, "") for level in rows[list(BY)].itertuples(index=False, name=None)])
+    titles = {
+        level: study_audit.data.titles[key] for key, level in method_levels(study_audit).items()
+    }
+    return rows.assign(
+        title=[titles.get(level, "") for level in rows[list(BY)].itertuples(index=False, name=None)]
+    )
 
 
 def _open_variant(study_audit: StudyAudit) -> Callable[[Mapping[str, Any]], None]:
@@ -138,8 +174,12 @@ def _matrix(study_audit: StudyAudit, results: Results) -> None:
     points = {label: result.frame() for label, result in panels.items()}
     many = sum(map(len, points.values())) > MOST_POINTS
     if many:
-        points = {label: result.classes_frame().assign(member="mean") for label, result in panels.items()}
-    st.caption(f"Each point is a class{', mean over the members' if many else ' in one member'}; a panel per variant.")
+        points = {
+            label: result.classes_frame().assign(member="mean") for label, result in panels.items()
+        }
+    st.caption(
+        f"Each point is a class{', mean over the members' if many else ' in one member'}; a panel per variant."
+    )
     rows = pd.concat([rows.assign(level=label) for label, rows in points.items()])
     text = (
         "A panel per variant, a point per class: its recall balance after against before, as a share of the accuracy; "
@@ -178,7 +218,9 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
             go_to_later("classes", **{"class": labels[rows.index[row]]})
 
     labels = unique_labels(list(means["class"]))
-    show_table(rows, f"balances-{key}", CLASSES, clicks=on_selection("balances table", None, choose_row))
+    show_table(
+        rows, f"balances-{key}", CLASSES, clicks=on_selection("balances table", None, choose_row)
+    )
 
 
 def _open_class(study_audit: StudyAudit) -> Callable[[Any], None]:

@@ -17,7 +17,17 @@ from tfaudit.charts.style import distinct_names
 
 RANGE = ("range_low", "range_high")
 FIELDS = (
-    *("title", "class", "group", "individual", "unit", "attribute", "value", "grouping", "worst_group"),
+    *(
+        "title",
+        "class",
+        "group",
+        "individual",
+        "unit",
+        "attribute",
+        "value",
+        "grouping",
+        "worst_group",
+    ),
     *("quantity", *RANGE),
 )
 """Columns of charts that say what a mark stands for."""
@@ -45,7 +55,9 @@ def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str)
             further see `FIELDS`.
         **choices: of the gallery, where others than those of the row.
     """
-    known = {name: str(value) for name, value in row.items() if isinstance(value, str) or pd.notna(value)}
+    known = {
+        name: str(value) for name, value in row.items() if isinstance(value, str) or pd.notna(value)
+    }
     if known.get("title") == study_audit.data.titles[BASELINE]:
         return
     chosen: dict[str, Any] = {"class": None, "attribute": None, "show": None}
@@ -54,11 +66,18 @@ def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str)
     if CLASS in groups:
         chosen[CLASS] = next(iter(_labels(study_audit, groups.pop(CLASS))), None)
     if groups:
-        chosen |= {"attribute": [f"{column}: {value}" for column, value in groups.items()], "show": ALL}
+        chosen |= {
+            "attribute": [f"{column}: {value}" for column, value in groups.items()],
+            "show": ALL,
+        }
         chosen["order"] = "most right votes lost"
     if {"quantity", *RANGE} <= set(known):
         within = range_text(known["quantity"], *(float(known[end]) for end in RANGE))
-        chosen |= {"attribute": [*(chosen["attribute"] or []), within], "show": ALL, "order": "most right votes lost"}
+        chosen |= {
+            "attribute": [*(chosen["attribute"] or []), within],
+            "show": ALL,
+            "order": "most right votes lost",
+        }
     if known.get("group") in KINDS:
         chosen["show"] = {**KINDS, "PIE": None}[known["group"]]
     put_variant(study_audit, known.get("title"))
@@ -82,7 +101,9 @@ def _groups(study_audit: StudyAudit, row: Mapping[str, str]) -> list[tuple[str, 
                 named.append((first, group))
             for second in columns:
                 if row["grouping"] == f"{first} and {second}":
-                    named += zip((first, second), _parts(study_audit, first, second, group), strict=True)
+                    named += zip(
+                        (first, second), _parts(study_audit, first, second, group), strict=True
+                    )
     return named
 
 

@@ -54,7 +54,12 @@ def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Seque
             with st.container(width=WIDTH, border=True, gap="xsmall"):
                 st.html(_card(card, members))
                 opening: Any = {"on_click": put, "kwargs": {"image": str(position)}}
-                st.button(escape_name(short_id(card.example)), key=f"card {position}", type="tertiary", **opening)
+                st.button(
+                    escape_name(short_id(card.example)),
+                    key=f"card {position}",
+                    type="tertiary",
+                    **opening,
+                )
 
 
 def preview_html(preview: Preview, name: str, example: str) -> Markup:
@@ -63,7 +68,9 @@ def preview_html(preview: Preview, name: str, example: str) -> Markup:
     if text:
         return Markup('<p class="tfa-text">{}</p>').format(text)
     if not source:
-        return Markup('<div class="tfa-picture tfa-blank"><span>no image stored<br>{}</span></div>').format(example)
+        return Markup(
+            '<div class="tfa-picture tfa-blank"><span>no image stored<br>{}</span></div>'
+        ).format(example)
     return Markup('<img class="tfa-picture{}" src="{}" alt="Image {}, of class {}">').format(
         " tiny" if tiny else "", source, example, name
     )
@@ -71,10 +78,16 @@ def preview_html(preview: Preview, name: str, example: str) -> Markup:
 
 def _card(card: Card, members: tuple[int, int]) -> str:
     rows = Markup("").join(
-        Markup('<dt>{}</dt><dd><div class="tfa-name" title="{}">{}</div>{}</dd>').format(heading, name, name, votes)
+        Markup('<dt>{}</dt><dd><div class="tfa-name" title="{}">{}</div>{}</dd>').format(
+            heading, name, name, votes
+        )
         for heading, name, votes in (
             ("true", card.label, ""),
-            ("before", card.before, _votes(card.before_share, members[0], card.before == card.label)),
+            (
+                "before",
+                card.before,
+                _votes(card.before_share, members[0], card.before == card.label),
+            ),
             ("after", card.after, _votes(card.after_share, members[1], card.after == card.label)),
         )
     )
@@ -95,5 +108,7 @@ def short_id(example: str) -> str:
 def _votes(share: float, members: int, right: bool) -> Markup:
     bar = Markup('<div class="tfa-bar"><span class="{}" style="width: {:.0f}%"></span></div>')
     filled = bar.format("right" if right else "", 100 * share)
-    count = f"{round(share * members)} of {members}" if members > 1 else ""  # a single model has no votes to count
+    count = (
+        f"{round(share * members)} of {members}" if members > 1 else ""
+    )  # a single model has no votes to count
     return Markup('<div class="tfa-votes">{}{}</div>').format(filled, count)

@@ -12,17 +12,37 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import choose_class, choose_variant, draw_tabs, has_variants, on_selection, variant_labels
+from tfaudit.app.controls import (
+    choose_class,
+    choose_variant,
+    draw_tabs,
+    has_variants,
+    on_selection,
+    variant_labels,
+)
 from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.quantities import image_range
-from tfaudit.app.url_state import add_notice, choose, choose_from, choose_several, number_reader, put
+from tfaudit.app.url_state import (
+    add_notice,
+    choose,
+    choose_from,
+    choose_several,
+    number_reader,
+    put,
+)
 from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
 from tfaudit.audits.exemplars.exemplars import Exemplars
-from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG, UNCHANGED, image_changes
+from tfaudit.audits.flips.image_changes import (
+    NEWLY_CORRECT,
+    NEWLY_WRONG,
+    OTHER_WRONG,
+    UNCHANGED,
+    image_changes,
+)
 from tfaudit.errors import InputError
 from tfaudit.outlets.exemplar_cards import cards
 from tfaudit.store.ratings.answers import open_answers
@@ -47,7 +67,10 @@ def page(study_audit: StudyAudit) -> None:
     variant = choose_variant(study_audit)
     exemplars = study_audit.exemplars(variant)
     views = {"Gallery": _gallery, "Difficulty": _difficulty, "PIEs by variant": _by_variant}
-    tabs = {name: functools.partial(draw, study_audit, variant, exemplars) for name, draw in views.items()}
+    tabs = {
+        name: functools.partial(draw, study_audit, variant, exemplars)
+        for name, draw in views.items()
+    }
     draw_tabs(tabs, "exemplars")
 
 
@@ -65,12 +88,16 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
             "after": choose_from(st.selectbox, "Prediction after", names, "to", None, **lists),
         }
         attribute = _choose_attributes(study_audit, variant)
-        order = choose_from(st.selectbox, "Sort by", list(ORDERS), "order", next(iter(ORDERS)), width=210, **resets)
+        order = choose_from(
+            st.selectbox, "Sort by", list(ORDERS), "order", next(iter(ORDERS)), width=210, **resets
+        )
     mask = attribute
     if label is not None:
         mask &= (images["label"] == label).to_numpy()
     if kind != ALL:
-        mask &= (images["kind"] != UNCHANGED if kind == CHANGED else images["kind"] == kind).to_numpy()
+        mask &= (
+            images["kind"] != UNCHANGED if kind == CHANGED else images["kind"] == kind
+        ).to_numpy()
     minority = ""
     for side, name in sides.items():
         if name is None:
@@ -89,7 +116,11 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     matching = f"{len(rows):,} of {len(images):,} images match the filters, {order}{' first' if by else ''}"
     st.markdown(escape(with_noun(f"{matching}; {total:,} of all images are PIEs.{minority}")))
     if rows.empty:
-        none = "No image matches these filters." if total or kind != CHANGED else "This variant has no PIEs."
+        none = (
+            "No image matches these filters."
+            if total or kind != CHANGED
+            else "This variant has no PIEs."
+        )
         st.info(with_noun(none))
         return
     set_neighbours(rows.index.tolist())
@@ -116,14 +147,20 @@ def draw_cards(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> Non
     """Draw a card per row of `image_changes`."""
     data, positions = study_audit.data, rows.index.tolist()
     members = len(study_audit.counts(BASELINE).members), len(study_audit.counts(variant).members)
-    show_cards(cards(_named(study_audit, rows), data.store.images(data.split, positions)), members, positions)
+    show_cards(
+        cards(_named(study_audit, rows), data.store.images(data.split, positions)),
+        members,
+        positions,
+    )
 
 
 def _named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows of `image_changes` with the names of images and classes, as a frame of exemplars has them."""
     data, names = study_audit.data, np.array(study_audit.counts(BASELINE).class_names, object)
     ids = data.store.examples(data.split, images=False, groups=False)["example"].to_numpy()
-    named = rows.rename(columns={"before_share": "baseline_share", "after_share": "compressed_share"})
+    named = rows.rename(
+        columns={"before_share": "baseline_share", "after_share": "compressed_share"}
+    )
     columns: dict[str, Any] = {
         "index": rows.index,
         "example": ids[rows.index],
@@ -151,7 +188,9 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
             data.split, data.fingerprints.examples
         )
         if len(seen):
-            examples = data.store.examples(data.split, images=False, groups=False)["example"].astype(str)
+            examples = data.store.examples(data.split, images=False, groups=False)[
+                "example"
+            ].astype(str)
             masks |= {
                 f"seen: {name}": functools.partial(examples.isin, rows["example"])
                 for name, rows in seen.groupby("label")
@@ -160,8 +199,14 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
         st.warning(escape(str(error)))
     if (individuals := data.individuals) is not None:
         linked = st.query_params.get_all("attribute")
-        texts = {f"{individuals.name}: {value}": value for value in individuals.unique()} if linked else {}
-        masks |= {text: functools.partial(individuals.eq, texts[text]) for text in linked if text in texts}
+        texts = (
+            {f"{individuals.name}: {value}": value for value in individuals.unique()}
+            if linked
+            else {}
+        )
+        masks |= {
+            text: functools.partial(individuals.eq, texts[text]) for text in linked if text in texts
+        }
     for text in st.query_params.get_all("attribute"):
         if text not in masks and (within := image_range(study_audit, variant, text)) is not None:
             masks[text] = within.copy
@@ -172,7 +217,12 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
             add_notice(f"attribute: got {text!r}, but this study has no groups")
         return mask
     text = "Groups in the data, or attributes that human raters have seen; images of all that are chosen."
-    settings: dict[str, Any] = {"placeholder": "Any", "help": with_noun(text), "width": 230, "resets": ("page",)}
+    settings: dict[str, Any] = {
+        "placeholder": "Any",
+        "help": with_noun(text),
+        "width": 230,
+        "resets": ("page",),
+    }
     for label in choose_several("Attributes", list(names), "attribute", [], **settings):
         mask &= masks[names[label]]().to_numpy(bool)
     return mask
@@ -210,7 +260,10 @@ def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
         "Two populations differ by chance, too: the band shows the number of PIEs after reassigning members at random."
     )
     summary, labels = study_audit.summary, variant_labels(study_audit)
-    by_chance = {key: chance.frame().iloc[0].drop("count").to_dict() for key, chance in summary.chances.items()}
+    by_chance = {
+        key: chance.frame().iloc[0].drop("count").to_dict()
+        for key, chance in summary.chances.items()
+    }
     rows = [
         {"title": labels[key], **result.summary(), **by_chance.get(key, {})}
         for key, result in summary.exemplars.items()
@@ -231,4 +284,6 @@ def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
 
     rows = on_selection("pies by variant table", variant, choose_row)
     show_table(counts, "exemplars-by-level", COUNTS, table="chance", clicks=rows)
-    show_notes(tuple(dict.fromkeys(note for chance in summary.chances.values() for note in chance.notes)))
+    show_notes(
+        tuple(dict.fromkeys(note for chance in summary.chances.values() for note in chance.notes))
+    )

@@ -43,7 +43,12 @@ def page(study_audit: StudyAudit) -> None:
         column = choose_from(st.selectbox, "Group by", columns, "by", columns[0], **lists)
     else:
         only("by", column)
-    views = {"Groups": _groups, "Individuals": _individuals, "Exemplars": _exemplars, "Images": _properties}
+    views = {
+        "Groups": _groups,
+        "Individuals": _individuals,
+        "Exemplars": _exemplars,
+        "Images": _properties,
+    }
     empty = {
         "Individuals": study_audit.data.individuals is None,
         "Exemplars": not columns,
@@ -53,7 +58,8 @@ def page(study_audit: StudyAudit) -> None:
         {
             name: functools.partial(draw, study_audit, key, column)
             for name, draw in views.items()
-            if not empty.get(name) or st.query_params.get("groups") == name  # a link to it leads to what it takes
+            if not empty.get(name)
+            or st.query_params.get("groups") == name  # a link to it leads to what it takes
         },
         "groups",
     )
@@ -74,7 +80,9 @@ def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
     )
     clicks = on_points("groups", opened)
     show_chart(chart, f"groups-{key}", text, clicks=clicks, fields=["group"])
-    show_table(rows, f"groups-{key}", GROUPS.table.columns, clicks=on_rows("groups table", rows, opened))
+    show_table(
+        rows, f"groups-{key}", GROUPS.table.columns, clicks=on_rows("groups table", rows, opened)
+    )
     show_notes(result.notes)
 
 
@@ -96,7 +104,9 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
         clicks = on_points("individuals", opened)
         show_chart(chart, f"individuals-{key}", text, clicks=clicks, fields=["individual"])
     with right:
-        st.markdown(f"**Individuals ({escape_name(str(individuals.name))}), the largest losses first**")
+        st.markdown(
+            f"**Individuals ({escape_name(str(individuals.name))}), the largest losses first**"
+        )
         table = GROUPS.tables["individuals"]
         losses = table.rows(result)
         rows = on_rows("individuals table", losses, opened)
@@ -126,17 +136,23 @@ def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
 
     text = "A line per attribute: its share among the PIEs and among the other images. A click shows the PIEs with it."
     clicks = on_points("attributes", opened)
-    show_chart(result.chart(), f"attributes-{key}", text, clicks=clicks, fields=["attribute", "value"])
+    show_chart(
+        result.chart(), f"attributes-{key}", text, clicks=clicks, fields=["attribute", "value"]
+    )
     rows = ATTRIBUTES.table.rows(result)
     clickable = on_rows("attributes table", rows, opened)
-    show_table(rows, f"attributes-{key}", ATTRIBUTES.table.columns, table="attributes", clicks=clickable)
+    show_table(
+        rows, f"attributes-{key}", ATTRIBUTES.table.columns, table="attributes", clicks=clickable
+    )
     show_notes(result.notes)
 
 
 def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
     results = {result.property: result for result in study_audit.trends(key)}
     if not results:
-        st.info("Tilt and activation are measured on small grey images of equal size: digits, letters, drawings.")
+        st.info(
+            "Tilt and activation are measured on small grey images of equal size: digits, letters, drawings."
+        )
         return
     show_question(TRENDS)
     result = results[choose_option("Property", list(results), "property")]
@@ -145,7 +161,11 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
     def opened(row: Mapping[str, Any]) -> None:
         """Show the images in a range of the property, or one image, or those of an individual."""
         if "range_low" in row:
-            grouping = {"grouping": result.column} if result.column in study_audit.data.group_columns else {}
+            grouping = (
+                {"grouping": result.column}
+                if result.column in study_audit.data.group_columns
+                else {}
+            )
             show_images(study_audit, {**row, **grouping, "quantity": quantity})
         elif study_audit.data.individuals is not None:
             _open_individual(study_audit, row)
@@ -168,15 +188,25 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
                 "the images."
             )
             clicks = on_points("property of individuals", opened)
-            show_chart(result.scatter(), f"property-{key}-individuals", points, clicks=clicks, fields=["unit"])
+            show_chart(
+                result.scatter(),
+                f"property-{key}-individuals",
+                points,
+                clicks=clicks,
+                fields=["unit"],
+            )
     left, right = st.columns(2)
     with left:
         change = f"Change of accuracy against {result.property}, with a parabola per group. A click shows the images."
         clicks = on_points("change by property", opened)
-        show_chart(result.change_chart(), f"property-{key}-change", change, clicks=clicks, fields=["unit"])
+        show_chart(
+            result.change_chart(), f"property-{key}-change", change, clicks=clicks, fields=["unit"]
+        )
     with right:
         bars = f"Histogram of {result.property} in every group. A click on a bar shows its images."
         clicks = on_points("histogram of property", opened)
-        show_chart(result.histogram(), f"property-{key}-histogram", bars, clicks=clicks, fields=fields)
+        show_chart(
+            result.histogram(), f"property-{key}-histogram", bars, clicks=clicks, fields=fields
+        )
     show_table(result.frame(), f"property-{key}", TRENDS.table.columns, table="trends")
     show_notes(result.notes)

@@ -46,11 +46,15 @@ def page(study_audit: StudyAudit) -> None:
     rows = answers.studies(*examples).iloc[::-1].to_dict("records")
     studies = {int(row["study"]): dict(row) for row in rows}
     if store.read_only:
-        st.info("This viewer is read-only: nobody rates here, and no human study is begun or unblinded.")
+        st.info(
+            "This viewer is read-only: nobody rates here, and no human study is begun or unblinded."
+        )
         show_table(pd.DataFrame(rows, columns=list(READ_ONLY)), "human-studies", READ_ONLY)
         return
     table = study_audit.summary.table
-    variants = table[(table["pies"] > 0) & (table["pies"] < len(study_audit.data.groups))]["variant"].tolist()
+    variants = table[(table["pies"] > 0) & (table["pies"] < len(study_audit.data.groups))][
+        "variant"
+    ].tolist()
     if not has_images(store, study_audit.data.split):
         st.info("This study stores no images, so there is nothing to rate.")
         return
@@ -67,9 +71,13 @@ def page(study_audit: StudyAudit) -> None:
         none = "No variant has both PIEs and other images: there is nothing to compare, and nothing to rate."
         st.info(with_noun(none))
     if others := answers.num_outdated(*examples):
-        st.caption(f"Human studies of images that have since been replaced, stored but not shown: {others}.")
+        st.caption(
+            f"Human studies of images that have since been replaced, stored but not shown: {others}."
+        )
     if variants:
-        with st.expander("Begin another study" if studies else "Begin a study", expanded=not studies):
+        with st.expander(
+            "Begin another study" if studies else "Begin a study", expanded=not studies
+        ):
             _begin(study_audit, answers, variants)
 
 
@@ -93,19 +101,27 @@ def _choose_study(study_audit: StudyAudit, studies: Mapping[int, Facts]) -> int:
         return f"{study}: {title}, {facts['images']} images, seed {facts['seed']}"
 
     options = list(studies)
-    return choose_from(st.selectbox, "Study", options, "series", options[0], format_func=label, width=420)
+    return choose_from(
+        st.selectbox, "Study", options, "series", options[0], format_func=label, width=420
+    )
 
 
 def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> None:
     labels = variant_labels(study_audit)
-    variant = st.selectbox("Variant", variants, format_func=labels.__getitem__, key="variant of sample", width=420)
+    variant = st.selectbox(
+        "Variant", variants, format_func=labels.__getitem__, key="variant of sample", width=420
+    )
     (pies,) = study_audit.summary.table.query("variant == @variant")["pies"].astype(int)
     most = 2 * min(pies, len(study_audit.data.groups) - pies)
     with st.form("begin", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         text = "An even number, at most twice the variant's number of PIEs, which stays hidden. Half are PIEs."
         value, key = next(size for size in SIZES if size <= most), f"images of {variant}"
-        images = st.number_input(with_noun("Images"), min_value=2, step=2, value=value, key=key, help=text)
-        seed = st.number_input("Seed", min_value=0, step=1, value=0, key="seed of sample", help="Of the random sample")
+        images = st.number_input(
+            with_noun("Images"), min_value=2, step=2, value=value, key=key, help=text
+        )
+        seed = st.number_input(
+            "Seed", min_value=0, step=1, value=0, key="seed of sample", help="Of the random sample"
+        )
         _submit("Begin")
     if not st.session_state.pop("Begin pressed", False):
         return
@@ -122,7 +138,9 @@ def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> No
 
 def _sample(study_audit: StudyAudit, variant: str, images: int, seed: int) -> SurveySample:
     exemplars = study_audit.exemplars(variant)
-    names = tuple(unique_labels(exemplars.class_names))  # two classes of one name would look like one
+    names = tuple(
+        unique_labels(exemplars.class_names)
+    )  # two classes of one name would look like one
     return survey_sample(dataclasses.replace(exemplars, class_names=names), images, seed=seed)
 
 
@@ -139,7 +157,9 @@ def _rate(study_audit: StudyAudit, answers: Answers, study: int) -> None:
     # In the session, too: other pages drop it from the URL.
     st.session_state["rater"] = st.query_params["rater"] = rater
     if (str(study_audit.data.store.directory), study) in st.session_state.get("unblinded", set()):
-        st.warning("You have seen the analysis of this study: your answers from now on are not blind.")
+        st.warning(
+            "You have seen the analysis of this study: your answers from now on are not blind."
+        )
     rate(study_audit, answers, study, rater)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"Rater: {escape_name(rater)}")
@@ -152,7 +172,9 @@ def _ask_name(answers: Answers, study: int) -> None:
     A name that is taken is asked about: two raters of one name would overwrite each other's answers.
     """
     with st.form("who rates"):
-        name = st.text_input("Your name", max_chars=60, help="Finds your place again. Case does not matter.")
+        name = st.text_input(
+            "Your name", max_chars=60, help="Finds your place again. Case does not matter."
+        )
         _submit("Start")
     if st.session_state.pop("Start pressed", False):
         st.session_state["name asked about"] = rater_name(name) if name else ""
@@ -162,7 +184,9 @@ def _ask_name(answers: Answers, study: int) -> None:
         _start(rater)
         st.rerun()
     progress = answers.progress(study)
-    complete = progress.loc[progress["rater"].map(folded_name) == folded_name(rater), "complete"].sum()
+    complete = progress.loc[
+        progress["rater"].map(folded_name) == folded_name(rater), "complete"
+    ].sum()
     st.warning(
         f"**{escape_name(rater)}** has answered {complete} images of this study. If that was somebody else, give "
         "another name above, such as one with an initial: two raters of one name would change each other's answers."
@@ -178,7 +202,9 @@ def _start(rater: str) -> None:
 def _submit(label: str) -> None:
     """Draw a form's button whose press is stored: a returned one is lost if the page runs again first."""
     pressed = f"{label} pressed", True
-    st.form_submit_button(label, type="primary", on_click=st.session_state.__setitem__, args=pressed)
+    st.form_submit_button(
+        label, type="primary", on_click=st.session_state.__setitem__, args=pressed
+    )
 
 
 def _forget_rater() -> None:
@@ -192,14 +218,24 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
         st.info("Nobody has answered yet.")
         return
     most = int(facts["images"])
-    complete = st.column_config.ProgressColumn(with_noun("images answered"), format="%d", min_value=0, max_value=most)
+    complete = st.column_config.ProgressColumn(
+        with_noun("images answered"), format="%d", min_value=0, max_value=most
+    )
     show_table(progress, f"progress-{study}", PROGRESS, settings={"complete": complete})
     unblinded = st.session_state.setdefault("unblinded", set())
     place = str(study_audit.data.store.directory), study
     if place not in unblinded:
-        st.markdown(with_noun("The analysis reveals which images are PIEs. Do not open it if you still want to rate."))
+        st.markdown(
+            with_noun(
+                "The analysis reveals which images are PIEs. Do not open it if you still want to rate."
+            )
+        )
         st.button(
-            "Unblind and analyse", type="primary", icon=":material/visibility:", on_click=unblinded.add, args=(place,)
+            "Unblind and analyse",
+            type="primary",
+            icon=":material/visibility:",
+            on_click=unblinded.add,
+            args=(place,),
         )
         return
     _analysis(study_audit, answers, study, facts)
@@ -211,7 +247,11 @@ def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
     st.subheader(with_noun("What raters see in PIEs and in other images"))
     left, right = st.columns(2)
     with left:
-        show_chart(result.chart(), f"human-study-{study}", "Share of PIEs and of other images with each attribute.")
+        show_chart(
+            result.chart(),
+            f"human-study-{study}",
+            "Share of PIEs and of other images with each attribute.",
+        )
     with right:
         show_notes([*_outdated(study_audit, answers, study, facts), NOT_BLIND, *result.notes])
     show_table(result.frame(), f"human-study-{study}", ANALYSIS, table="survey")

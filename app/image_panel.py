@@ -55,13 +55,17 @@ def _panel(study_audit: StudyAudit) -> None:
     tallies = {key: study_audit.counts(key) for key in data.titles}
     classes = unique_labels(tallies[BASELINE].class_names)
     label = classes[tallies[BASELINE].labels[position]]
-    example = str(data.store.examples(data.split, images=False, groups=False)["example"].iloc[position])
+    example = str(
+        data.store.examples(data.split, images=False, groups=False)["example"].iloc[position]
+    )
     (image,) = data.store.images(data.split, [position])
     left, right = st.columns([2, 3], vertical_alignment="center")
     with left:
         st.html(STYLE + str(preview_html(preview_of(image), label, example)))
     with right:
-        st.markdown(f"{with_noun('Image')} **{escape_name(example)}**, of class **{escape_name(label)}**")
+        st.markdown(
+            f"{with_noun('Image')} **{escape_name(example)}**, of class **{escape_name(label)}**"
+        )
         groups = [f"{name}: {value}" for name, value in data.groups.iloc[position].items()]
         if groups:
             st.caption(escape(", ".join(groups)))
@@ -70,7 +74,9 @@ def _panel(study_audit: StudyAudit) -> None:
         ):
             go_to("corruptions", corruptions="One image", picture=str(position), image=None)
     titles = variant_labels(study_audit)
-    votes = pd.concat(tally.image(position).assign(title=titles[key]) for key, tally in tallies.items())
+    votes = pd.concat(
+        tally.image(position).assign(title=titles[key]) for key, tally in tallies.items()
+    )
     votes["name"] = [classes[prediction] for prediction in votes["answer"]]
     text = "A line per variant, divided by what its members predict for this image; the true class is blue."
     show_chart(votes_chart(votes, label), f"votes-{position}", text)
@@ -84,7 +90,10 @@ def _neighbours(position: int) -> None:
         return
     place = shown.index(position)
     with st.container(horizontal=True, vertical_alignment="center"):
-        for name, shortcut, other in (("Previous", "Left", place - 1), ("Next", "Right", place + 1)):
+        for name, shortcut, other in (
+            ("Previous", "Left", place - 1),
+            ("Next", "Right", place + 1),
+        ):
             possible = 0 <= other < len(shown)
             act: Any = {"on_click": open_image, "args": (shown[other],)} if possible else {}
             st.button(name, key=f"{name} image", shortcut=shortcut, disabled=not possible, **act)

@@ -18,7 +18,12 @@ from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, choose_from, number_reader, only
 from tfaudit.app.verdict import choose_limits
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL
-from tfaudit.audits.operating_points.operating_points import GATE, OperatingPoints, operating_points, pareto_shares
+from tfaudit.audits.operating_points.operating_points import (
+    GATE,
+    OperatingPoints,
+    operating_points,
+    pareto_shares,
+)
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 
 WORTHS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -63,7 +68,9 @@ def page(study_audit: StudyAudit) -> None:
     objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
     floor = _choose_floor(table)
     weights = _choose_weights(axis)
-    points = operating_points(table, objectives=objectives, floor=floor, weights=weights, outcomes=verdict.outcomes)
+    points = operating_points(
+        table, objectives=objectives, floor=floor, weights=weights, outcomes=verdict.outcomes
+    )
     if axis == axes[0] and not weights["unfairness"] and not weights["accuracy"]:
         points = _as_on_overview(points, verdict)
     _show_choice(study_audit, points, verdict)
@@ -92,7 +99,11 @@ def _as_on_overview(points: OperatingPoints, verdict: StudyVerdict) -> Operating
     """Return the points with the variant chosen that Overview recommends, unless it is below the accuracy floor."""
     frame = points.frame()
     recommended = frame["above_floor"] & (frame["variant"] == verdict.best)
-    return dataclasses.replace(points, points=frame.assign(chosen=recommended)) if recommended.any() else points
+    return (
+        dataclasses.replace(points, points=frame.assign(chosen=recommended))
+        if recommended.any()
+        else points
+    )
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
@@ -100,7 +111,9 @@ def _pareto_shares(
     fingerprint: str, _table: pd.DataFrame, axis: str, floor: float | None, without: tuple[str, ...]
 ) -> pd.Series:
     objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
-    return pareto_shares(_table[~_table["variant"].isin(without)], objectives=objectives, floor=floor)
+    return pareto_shares(
+        _table[~_table["variant"].isin(without)], objectives=objectives, floor=floor
+    )
 
 
 def _choose_floor(table: pd.DataFrame) -> float | None:
@@ -109,9 +122,17 @@ def _choose_floor(table: pd.DataFrame) -> float | None:
     low, high = math.floor(means.min()) / 10, math.ceil(means.max()) / 10
     high = max(high, low + 0.1)
     text = "Variants with a lower mean accuracy are excluded."
-    settings: dict[str, Any] = {"min_value": low, "max_value": high, "step": 0.1, "format": "%.1f", "help": text}
+    settings: dict[str, Any] = {
+        "min_value": low,
+        "max_value": high,
+        "step": 0.1,
+        "format": "%.1f",
+        "help": text,
+    }
     read = number_reader("floor", low, high, float)
-    percent = choose(st.slider, "Accuracy floor, %", "floor", low, read, write="{:g}".format, **settings)
+    percent = choose(
+        st.slider, "Accuracy floor, %", "floor", low, read, write="{:g}".format, **settings
+    )
     return percent / 100 if percent > low else None
 
 
@@ -127,7 +148,13 @@ def _choose_weights(axis: str) -> dict[str, float]:
         key = "worth" if objective == axis else f"worth-{objective}"
         form = "{:g}".format
         weights[objective] = choose_from(
-            place.select_slider, f"Worth of {change}", WORTHS, key, default, write=form, format_func=form
+            place.select_slider,
+            f"Worth of {change}",
+            WORTHS,
+            key,
+            default,
+            write=form,
+            format_func=form,
         )
     return weights
 
@@ -140,7 +167,10 @@ def _show_choice(study_audit: StudyAudit, points: OperatingPoints, verdict: Stud
         st.warning("No variant that passes the gate reaches the accuracy floor.")
     for variant in rows.index[rows["chosen"]]:
         left, right = st.columns([5, 1], vertical_alignment="center")
-        left.success(escape(f"Chosen: {_describe(study_audit, rows, variant)}"), icon=":material/check_circle:")
+        left.success(
+            escape(f"Chosen: {_describe(study_audit, rows, variant)}"),
+            icon=":material/check_circle:",
+        )
         with right:
             if variant != BASELINE:
                 link_to("classes", "Its classes", variant=variant_labels(study_audit)[variant])
@@ -156,7 +186,9 @@ def _describe(study_audit: StudyAudit, rows: pd.DataFrame, variant: str) -> str:
             points = 100 * (float(rows[name][variant]) - float(rows[name][BASELINE]))
             change = f" ({points:+.2f})".replace("-", "−")
         parts.append(f"{100 * float(rows[name][variant]):.2f} {unit}{change}")
-    sizes = study_audit.summary.table.set_index("variant")[["gzipped_bytes", "bytes"]].astype("float64")
+    sizes = study_audit.summary.table.set_index("variant")[["gzipped_bytes", "bytes"]].astype(
+        "float64"
+    )
     for name, place in (("gzipped_bytes", "gzipped"), ("bytes", "on disk")):
         size, dense = float(sizes[name][variant]), float(sizes[name][BASELINE])
         if not np.isnan(size):

@@ -15,7 +15,17 @@ from tfaudit.charts.costs import size_chart
 from tfaudit.outlets.headlines import headlines
 
 CLASSES = ("significant", "expected_by_chance", "significant_holm")
-MODELS = ("harmed", "favoured", "significant_bh", "pies_p", "top5", "members", "sparsity", "bytes", "gzipped_bytes")
+MODELS = (
+    "harmed",
+    "favoured",
+    "significant_bh",
+    "pies_p",
+    "top5",
+    "members",
+    "sparsity",
+    "bytes",
+    "gzipped_bytes",
+)
 COLUMNS = ("title", "top1", "top1_change", *CLASSES, "pies", "pies_by_chance", *MODELS)
 
 

@@ -38,7 +38,11 @@ def image_range(study_audit: StudyAudit, variant: str, text: str) -> pd.Series |
     match = _RANGE.fullmatch(text)
     quantity = _quantities(study_audit, variant).get(match["name"]) if match else None
     try:
-        return quantity().between(float(match["low"]), float(match["high"])) if match and quantity else None
+        return (
+            quantity().between(float(match["low"]), float(match["high"]))
+            if match and quantity
+            else None
+        )
     except ValueError:  # no numbers
         return None
 
@@ -49,7 +53,9 @@ def _quantities(study_audit: StudyAudit, variant: str) -> Mapping[str, Callable[
     known: dict[str, Callable[[], pd.Series]] = {}
     for when, key in (("before", BASELINE), ("after", variant)):
         if data.has_probabilities(key):
-            known[f"confidence {when}, %"] = functools.partial(_confidence, data.fingerprint, key, study_audit)
+            known[f"confidence {when}, %"] = functools.partial(
+                _confidence, data.fingerprint, key, study_audit
+            )
     for values in data.image_properties:
         quantity = quantity_of_property(study_audit, str(values.name))
         known[quantity] = functools.partial(_of_units, study_audit, values)
@@ -59,7 +65,9 @@ def _quantities(study_audit: StudyAudit, variant: str) -> Mapping[str, Callable[
 def _of_units(study_audit: StudyAudit, values: pd.Series) -> pd.Series:
     individuals = study_audit.data.individuals
     values = values.reset_index(drop=True)
-    return values if individuals is None else values.groupby(individuals.to_numpy()).transform("mean")
+    return (
+        values if individuals is None else values.groupby(individuals.to_numpy()).transform("mean")
+    )
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -26,7 +26,9 @@ CHOICES = (("Yes", "Y", 1), ("No", "N", 0), ("Cannot say", "U", None))
 ASKED = tuple(sorted(QUESTIONS, key=lambda question: question.labels))
 """The questions in the order in which they are asked."""
 
-_KEYS = component("tfaudit.rating_keys", js=files("tfaudit.app").joinpath("rating_keys.js").read_text())
+_KEYS = component(
+    "tfaudit.rating_keys", js=files("tfaudit.app").joinpath("rating_keys.js").read_text()
+)
 
 _BOX = "width:100%;max-height:min(60vh,32rem,62vw);"  # leaves the buttons in sight on a telephone
 
@@ -51,7 +53,9 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
     sheet, first = answers.sheet(study), answers.next_place(study, rater)
     last = len(sheet) * len(ASKED)
     step = front = (
-        last if first is None else first * len(ASKED) + _first_open_question(answers, study, rater, sheet, first)
+        last
+        if first is None
+        else first * len(ASKED) + _first_open_question(answers, study, rater, sheet, first)
     )
     if (earlier := st.session_state.get(_step_key(study, rater))) is not None:
         step = min(earlier, front)
@@ -60,7 +64,9 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
     share = (len(sheet) if first is None else first) / len(sheet)
     st.progress(share, with_noun(f"Image {min(place + 1, len(sheet))} of {len(sheet)}"))
     if step == last:
-        st.success(with_noun(f"All {len(sheet)} images are answered. Thank you!"), icon=":material/check:")
+        st.success(
+            with_noun(f"All {len(sheet)} images are answered. Thank you!"), icon=":material/check:"
+        )
     else:
         image = sheet.iloc[place]
         left, right = st.columns([3, 2], gap="medium")
@@ -68,17 +74,23 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
             _picture(study_audit, int(image["position"]))
         with right:
             labels = range(1, ASKED[step % len(ASKED)].labels + 1)
-            st.markdown("  \n".join(f"Label {i}: **{escape_name(image[f'label_{i}'])}**" for i in labels))
+            st.markdown(
+                "  \n".join(f"Label {i}: **{escape_name(image[f'label_{i}'])}**" for i in labels)
+            )
             stored = answers.of_image(study, rater, image["example"])
             _question((study, rater, image["example"]), stored, step)
             _categories((study, rater, image["example"]), stored, place)
     _navigation(study, rater, step, front)
     _other_raters(answers, study, rater)
     if place + 1 < len(sheet):
-        _image(study_audit, int(sheet["position"].iloc[place + 1]))  # cached when the rater comes to it
+        _image(
+            study_audit, int(sheet["position"].iloc[place + 1])
+        )  # cached when the rater comes to it
 
 
-def _first_open_question(answers: Answers, study: int, rater: str, sheet: pd.DataFrame, place: int) -> int:
+def _first_open_question(
+    answers: Answers, study: int, rater: str, sheet: pd.DataFrame, place: int
+) -> int:
     """Return the position of the first question about an image that lacks an answer."""
     stored = answers.of_image(study, rater, sheet["example"].iloc[place]).answers
     return next(i for i, question in enumerate(ASKED) if question.key not in stored)
@@ -87,7 +99,9 @@ def _first_open_question(answers: Answers, study: int, rater: str, sheet: pd.Dat
 def _question(image: tuple[int, str, str], stored: ImageAnswers, step: int) -> None:
     number = step % len(ASKED)
     question = ASKED[number]
-    text = st.container()  # filled last, so that a question that can be read can be answered, by button and by key
+    text = (
+        st.container()
+    )  # filled last, so that a question that can be read can be answered, by button and by key
     with st.container(horizontal=True, gap="small"):
         for label, shortcut, value in CHOICES:
             chosen = question.key in stored.answers and stored.answers[question.key] == value
@@ -133,15 +147,24 @@ def _take_keys() -> None:
     """Store the answers of all keys that have not been taken yet."""
     typed = st.session_state["keys"]["typed"]
     study, rater, asked = st.session_state["asked"]
-    taken, values = st.session_state.setdefault("taken keys", {}), {key.lower(): value for _, key, value in CHOICES}
+    taken, values = (
+        st.session_state.setdefault("taken keys", {}),
+        {key.lower(): value for _, key, value in CHOICES},
+    )
     sheet = st.session_state["rating"][1].sheet(study)
     for number, step, key in typed["keys"]:
         if number <= taken.get(typed["id"], 0):
             continue
         taken[typed["id"]] = number
         place, question = divmod(step, len(ASKED))
-        if (typed["study"], typed["rater"], place) == (study, rater, asked // len(ASKED)) and key in values:
-            _record((study, rater, sheet["example"].iloc[place]), ASKED[question].key, values[key], step)
+        if (typed["study"], typed["rater"], place) == (
+            study,
+            rater,
+            asked // len(ASKED),
+        ) and key in values:
+            _record(
+                (study, rater, sheet["example"].iloc[place]), ASKED[question].key, values[key], step
+            )
 
 
 def _navigation(study: int, rater: str, step: int, front: int) -> None:
@@ -156,7 +179,9 @@ def _navigation(study: int, rater: str, step: int, front: int) -> None:
         for label, shortcut, target, possible in targets:
             form: Any = {"type": "tertiary", "shortcut": shortcut, "disabled": not possible}
             stored = None if target == front else target
-            st.button(label, f"{label} {step}", on_click=_go, args=(study, rater, step, stored), **form)
+            st.button(
+                label, f"{label} {step}", on_click=_go, args=(study, rater, step, stored), **form
+            )
 
 
 def _go(study: int, rater: str, step: int, target: int | None) -> None:
@@ -167,7 +192,12 @@ def _go(study: int, rater: str, step: int, target: int | None) -> None:
 def _categories(image: tuple[int, str, str], stored: ImageAnswers, place: int) -> None:
     key = f"categories {_directory()} {image[0]} {image[1]} {place}"
     meanings = "\n".join(f"- **{name}**: {escape(meaning)}" for name, meaning in CATEGORIES.items())
-    form: Any = {"selection_mode": "multi", "default": list(stored.categories), "help": meanings, "wrap": True}
+    form: Any = {
+        "selection_mode": "multi",
+        "default": list(stored.categories),
+        "help": meanings,
+        "wrap": True,
+    }
     change: Any = {"on_change": _choose_categories, "args": (image, key)}
     st.pills("Categories, if any", list(CATEGORIES), key=key, **form, **change)
 
@@ -194,7 +224,9 @@ def _picture(study_audit: StudyAudit, position: int) -> None:
     preview = preview_of(_image(study_audit, position))
     if preview.text:
         st.html(
-            Markup('<p style="{}overflow:auto;white-space:pre-line;font-size:1.1rem">{}</p>').format(_BOX, preview.text)
+            Markup(
+                '<p style="{}overflow:auto;white-space:pre-line;font-size:1.1rem">{}</p>'
+            ).format(_BOX, preview.text)
         )
         return
     if not preview.source:
@@ -204,7 +236,9 @@ def _picture(study_audit: StudyAudit, position: int) -> None:
         )
         return
     crisp = "image-rendering:pixelated;" if preview.tiny else ""
-    st.html(f'<img src="{preview.source}" alt="The image to rate" style="{_BOX}object-fit:contain;{crisp}">')
+    st.html(
+        f'<img src="{preview.source}" alt="The image to rate" style="{_BOX}object-fit:contain;{crisp}">'
+    )
 
 
 def _image(study_audit: StudyAudit, position: int) -> bytes:
@@ -213,7 +247,9 @@ def _image(study_audit: StudyAudit, position: int) -> bytes:
 
 
 @st.cache_data(max_entries=200, show_spinner=False)  # six questions show one image
-def _read(_study_audit: StudyAudit, directory: str, split: str, fingerprint: str, position: int) -> bytes:
+def _read(
+    _study_audit: StudyAudit, directory: str, split: str, fingerprint: str, position: int
+) -> bytes:
     return _study_audit.data.store.images(split, [position])[0]
 
 
@@ -221,5 +257,8 @@ def _other_raters(answers: Answers, study: int, rater: str) -> None:
     progress = answers.progress(study)
     others = progress[progress["rater"].str.casefold() != rater.casefold()]
     if len(others):
-        done = ", ".join(f"{escape_name(name)} {count:,}" for name, count in others[["rater", "complete"]].to_numpy())
+        done = ", ".join(
+            f"{escape_name(name)} {count:,}"
+            for name, count in others[["rater", "complete"]].to_numpy()
+        )
         st.caption(f"Images answered by other raters: {done}")

@@ -59,7 +59,9 @@ def serve(settings: dict[str, Any], password: str) -> None:
     from tfaudit.app.access import AccessControl
     from tfaudit.app.viewer import READ_ONLY
 
-    net_util.get_external_ip = lambda: None  # Streamlit would ask a server elsewhere for this machine's address
+    net_util.get_external_ip = lambda: (
+        None
+    )  # Streamlit would ask a server elsewhere for this machine's address
     gc.collect()
     gc.freeze()  # Streamlit collects garbage after every click; the libraries' objects stay anyway
 
@@ -69,7 +71,9 @@ def serve(settings: dict[str, Any], password: str) -> None:
             webbrowser.open(f"http://{_name(settings['address'])}:{settings['port']}")
         yield
 
-    door = Middleware(AccessControl, hosts=settings["hosts"], password=password, port=settings["port"])
+    door = Middleware(
+        AccessControl, hosts=settings["hosts"], password=password, port=settings["port"]
+    )
     app = st.App(HERE / "viewer.py", middleware=[door], lifespan=opened)
     sys.argv = [__file__, settings["directory"], json.dumps(settings["limits"])]  # of viewer.py
     sys.argv += [READ_ONLY] * settings["read_only"]

@@ -54,11 +54,15 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
         read = reader("study", {name: name for name in studies})
         if len(studies) > 1:
             settings: dict[str, Any] = {"options": list(studies), "format_func": labels.__getitem__}
-            name = choose(st.selectbox, "Study", "study", first, read, then=keep_for_any_study, **settings)
+            name = choose(
+                st.selectbox, "Study", "study", first, read, then=keep_for_any_study, **settings
+            )
         else:
             name = chosen("study", first, read)
         if link := path_outside(studies[name], directory):
-            raise InputError("directory", f"{link}, which is a link out of {directory}", "files within it alone")
+            raise InputError(
+                "directory", f"{link}, which is a link out of {directory}", "files within it alone"
+            )
         store = open_store(studies[name])
         split = _choose_split(store)
         current = StudyAudit.read(store, split)
@@ -68,7 +72,12 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
         if current.data.fingerprint != opened:
             st.info("The study has changed since it was read.")
             renewed = {state: current.data.fingerprint}
-            st.button("Read it again", icon=":material/refresh:", on_click=st.session_state.update, args=(renewed,))
+            st.button(
+                "Read it again",
+                icon=":material/refresh:",
+                on_click=st.session_state.update,
+                args=(renewed,),
+            )
     return _shared(str(studies[name].resolve()), split, opened, read_only)
 
 
@@ -82,7 +91,9 @@ def _choose_split(store: Store) -> str:
     first = "test" if "test" in splits else splits[0]
     if len(splits) == 1:
         return only("split", first)
-    return choose_from(st.selectbox, "Split", splits, "split", first, resets=("image", "range", "picture"))
+    return choose_from(
+        st.selectbox, "Split", splits, "split", first, resets=("image", "range", "picture")
+    )
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -34,10 +34,39 @@ PARAMETERS = frozenset(
             "before",
             "after",
         ),
-        *("question", "correction", "sort", "search", "range", "published", "centering", "about"),  # page Classes
+        *(
+            "question",
+            "correction",
+            "sort",
+            "search",
+            "range",
+            "published",
+            "centering",
+            "about",
+        ),  # page Classes
         *("exemplars", "show", "from", "to", "attribute", "order", "page"),  # page Images
-        *("corruptions", "panels", "cells", "hit", "distortion", "groups", "by", "property", "across"),
-        *("against", "floor", "worth", "worth-unfairness", "worth-accuracy", "kind", "flips", "series", "part"),
+        *(
+            "corruptions",
+            "panels",
+            "cells",
+            "hit",
+            "distortion",
+            "groups",
+            "by",
+            "property",
+            "across",
+        ),
+        *(
+            "against",
+            "floor",
+            "worth",
+            "worth-unfairness",
+            "worth-accuracy",
+            "kind",
+            "flips",
+            "series",
+            "part",
+        ),
         "columns",  # every table
         *OF_ANY_STUDY,
     )
@@ -132,7 +161,13 @@ def choose(
     """
     value = chosen(key, default, read)
     show(key, value)
-    control(label, key=key, on_change=_keep, args=(key, default, write, tuple(resets), then, clearable), **settings)
+    control(
+        label,
+        key=key,
+        on_change=_keep,
+        args=(key, default, write, tuple(resets), then, clearable),
+        **settings,
+    )
     return value
 
 
@@ -166,7 +201,9 @@ def choose_several(
     texts = st.query_params.get_all(key)
     known = [text for text in texts if text in options]
     for text in texts:
-        if text not in options and (text or not default):  # of a list that is empty by default, none is no choice
+        if text not in options and (
+            text or not default
+        ):  # of a list that is empty by default, none is no choice
             add_notice(str(_unknown(key, text, options)))
     value = known if known or texts == [""] else list(default)
     show(key, value)
@@ -186,7 +223,9 @@ def reader(key: str, options: Mapping[str, T]) -> Callable[[str], T]:
     return read
 
 
-def number_reader(key: str, low: float, high: float, kind: Callable[[str], T]) -> Callable[[str], T]:
+def number_reader(
+    key: str, low: float, high: float, kind: Callable[[str], T]
+) -> Callable[[str], T]:
     """Return a function that reads a number within two limits, or raises an `InputError`."""
 
     def read(text: str) -> T:
@@ -243,13 +282,22 @@ def add_notice(text: str) -> None:
 def show(key: str, value: Hashable | list[str]) -> None:
     """Let the control of a key show a value, if it shows another or is that of another page."""
     here, page = f"page of {key}", st.session_state.get("shown page")
-    if key not in st.session_state or st.session_state[key] != value or st.session_state.get(here) != page:
+    if (
+        key not in st.session_state
+        or st.session_state[key] != value
+        or st.session_state.get(here) != page
+    ):
         st.session_state[key] = value
     st.session_state[here] = page
 
 
 def _keep(
-    key: str, default: T, write: Callable[[T], str], resets: Sequence[str], then: Callable[[], None], clearable: bool
+    key: str,
+    default: T,
+    write: Callable[[T], str],
+    resets: Sequence[str],
+    then: Callable[[], None],
+    clearable: bool,
 ) -> None:
     value = st.session_state[key]
     if value is None and not clearable:
@@ -268,5 +316,7 @@ def _keep_several(key: str, default: list[str], resets: Sequence[str]) -> None:
 
 
 def _unknown(key: str, text: str, options: Sequence[str]) -> InputError:
-    expected = listed(options, NAMED) if options else "none, for this study has nothing to choose from"
+    expected = (
+        listed(options, NAMED) if options else "none, for this study has nothing to choose from"
+    )
     return InputError(key, repr(text) if text else "nothing", expected)

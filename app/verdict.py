@@ -44,9 +44,14 @@ def show_verdict(study_audit: StudyAudit) -> None:
     verdict = study_audit.verdict(limits)
     labels = {key: label for key, label in variant_labels(study_audit).items() if key != BASELINE}
     pages = {key: "classes" if key in study_audit.summary.impacts else "compare" for key in labels}
-    hrefs = {key: f"{pages[key]}?{urlencode(links(variant=label), doseq=True)}" for key, label in labels.items()}
+    hrefs = {
+        key: f"{pages[key]}?{urlencode(links(variant=label), doseq=True)}"
+        for key, label in labels.items()
+    }
     several = bool(study_audit.summary.table["members"].max() > 1)
-    content = verdict_html(verdict, {key: hrefs[key] for key in study_audit.data.compressed_keys}, several=several)
+    content = verdict_html(
+        verdict, {key: hrefs[key] for key in study_audit.data.compressed_keys}, several=several
+    )
 
     def opened() -> None:  # before the page is drawn again
         key = st.session_state["verdict"].variant
@@ -74,7 +79,9 @@ def _limits() -> Limits:
     with st.popover("Limits", icon=":material/tune:"):
         chosen = {name: _limit(name, getattr(defaults, name)) for name in names}
         try:
-            return Limits.from_mapping({name: value for name, value in chosen.items() if value is not None})
+            return Limits.from_mapping(
+                {name: value for name, value in chosen.items() if value is not None}
+            )
         except InputError:
             st.caption("Without any limit those of the start apply.")
             return defaults

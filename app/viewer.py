@@ -32,7 +32,9 @@ PIES = (
     "A PIE (pruning identified exemplar) is an image whose majority prediction, the class that most members of a "
     "variant predict, changes with compression."
 )
-PIES_OF_ONE = "An image whose prediction changes with compression is a PIE, a pruning identified exemplar."
+PIES_OF_ONE = (
+    "An image whose prediction changes with compression is a PIE, a pruning identified exemplar."
+)
 OVERVIEW = (
     "Every compressed variant against the baseline, the model before compression, on the same images. Recall is the "
     f"share of a class's images that are predicted right. {PIES}"
@@ -67,7 +69,9 @@ class ViewerPage:
 
     module: str  # of this package; its function `page` takes the `StudyAudit` and draws the page
     title: str  # in the menu
-    audits: tuple[str, ...] = ()  # audits it shows; an audit with a question that no page shows gets a page of its own
+    audits: tuple[
+        str, ...
+    ] = ()  # audits it shows; an audit with a question that no page shows gets a page of its own
     heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
     definition: str = ""  # what its words mean, in a line below the heading
     always: bool = False  # whether it is in every menu: where a study allows none of its audits, it says what to run
@@ -76,33 +80,45 @@ class ViewerPage:
         """Return whether the menu of a study shows the page; a link opens it anyway."""
         keys = data.compressed_keys
         anything = self.always or not self.audits or not keys
-        return anything or any(AUDITS[name].applies(data, key) for name in self.audits for key in keys)
+        return anything or any(
+            AUDITS[name].applies(data, key) for name in self.audits for key in keys
+        )
 
 
 def _menu() -> dict[str, dict[str, ViewerPage]]:
     """Return the pages by URL path, by section of the menu. Shared links hold the paths: they never change."""
     menu = {
         "Verdict": {
-            "overview": ViewerPage("overview", "Overview", ("variant",), "What compression forgets: {study}", OVERVIEW),
-            "operating_points": ViewerPage("operating_points", "Operating points", ("unfairness",), definition=POINTS),
+            "overview": ViewerPage(
+                "overview", "Overview", ("variant",), "What compression forgets: {study}", OVERVIEW
+            ),
+            "operating_points": ViewerPage(
+                "operating_points", "Operating points", ("unfairness",), definition=POINTS
+            ),
         },
         "Who pays": {
             "classes": ViewerPage("classes", "Classes", ("class_impact",), definition=CLASSES),
             # The images that one model changes against one are the flips that "compare" shows.
             "exemplars": ViewerPage("exemplars", "Images", ("class_impact",), definition=PIES),
-            "groups": ViewerPage("groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS),
+            "groups": ViewerPage(
+                "groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS
+            ),
             "intersections": _audit_page("intersections"),
         },
         "Why": {
             "corruptions": ViewerPage(
                 "corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS, always=True
             ),
-            "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",), definition=DISTORTION),
+            "distortion": ViewerPage(
+                "distortion", "Recall distortion", ("distortion",), definition=DISTORTION
+            ),
             "calibration": _audit_page("calibration"),
         },
         "Compare": {
             "levels": ViewerPage("levels", "All variants", definition=ALL),
-            "compare": ViewerPage("compare", "Compare two models", ("model_pair",), definition=FLIPS, always=True),
+            "compare": ViewerPage(
+                "compare", "Compare two models", ("model_pair",), definition=FLIPS, always=True
+            ),
             "negative_flips": _audit_page("negative_flips"),
         },
         "People": {"label": ViewerPage("human_rating", "Human rating")},
@@ -122,7 +138,9 @@ def _audit_page(name: str) -> ViewerPage:
 
 MENU: Mapping[str, Mapping[str, ViewerPage]] = _menu()
 
-PAGES: Mapping[str, ViewerPage] = {path: page for pages in MENU.values() for path, page in pages.items()}
+PAGES: Mapping[str, ViewerPage] = {
+    path: page for pages in MENU.values() for path, page in pages.items()
+}
 
 
 def view(arguments: list[str]) -> None:
@@ -168,7 +186,9 @@ def _open(arguments: list[str]) -> SharedAudit | Exception:
     """Return the study that the visitor chose, or why it cannot be opened."""
     try:
         if not 1 <= len(arguments) <= 3:
-            raise InputError("directory", f"{len(arguments)} directories", "one, as in `tfaudit view DIR`")
+            raise InputError(
+                "directory", f"{len(arguments)} directories", "one, as in `tfaudit view DIR`"
+            )
         if len(arguments) > 1:
             st.session_state["limits"] = Limits.from_mapping(json.loads(arguments[1]))
         return open_study(Path(arguments[0]), read_only=READ_ONLY in arguments[2:])
@@ -184,13 +204,24 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
         study_audit = opened.prepared()
         # Downloaded charts say what they are of.
         name = study_audit.data.study.name
-        st.session_state["titles"] = {"": [f"{name}, {study_audit.data.split} split"], **study_audit.data.titles}
+        st.session_state["titles"] = {
+            "": [f"{name}, {study_audit.data.split} split"],
+            **study_audit.data.titles,
+        }
         set_noun(study_audit.data.examples_are)
-        st.title(with_noun(page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
+        st.title(
+            with_noun(page.heading or page.title).format(
+                study=escape_name(study_audit.data.study.name)
+            )
+        )
         single = all(map(study_audit.data.is_single, study_audit.data.compressed_keys))
         if page.definition:
-            st.caption(with_noun(page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition))
-        module = importlib.import_module(f"tfaudit.app.{page.module}")  # a page costs nothing until it is opened
+            st.caption(
+                with_noun(page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition)
+            )
+        module = importlib.import_module(
+            f"tfaudit.app.{page.module}"
+        )  # a page costs nothing until it is opened
         module.page(study_audit, *([AUDITS[path]] if page.module == "audit_page" else []))
         show_chosen_image(study_audit)
     except InputError as error:

@@ -92,7 +92,10 @@ def ours(before: Predictions, after: Predictions) -> tuple[np.ndarray, np.ndarra
 def fresh(population: Predictions) -> Predictions:
     """Return the same predictions without cached results."""
     return Predictions(
-        population.labels, population.ranked, population.probabilities, class_names=population.class_names
+        population.labels,
+        population.ranked,
+        population.probabilities,
+        class_names=population.class_names,
     )
 
 
@@ -139,11 +142,17 @@ def compare(before: Predictions, after: Predictions) -> None:
     other, (their_p, their_pies) = seconds(lambda: loop(before, after), at_most=1)
     np.testing.assert_allclose(p, their_p, rtol=1e-6)
     np.testing.assert_array_equal(pies, their_pies)
-    print(f"one comparison: {own:.3f} s, pandas and SciPy {other:.1f} s, ratio {other / own:.0f}, goal 50")
-    own, recall = seconds(lambda: np.concatenate([fresh(population).recall() for population in (before, after)]))
+    print(
+        f"one comparison: {own:.3f} s, pandas and SciPy {other:.1f} s, ratio {other / own:.0f}, goal 50"
+    )
+    own, recall = seconds(
+        lambda: np.concatenate([fresh(population).recall() for population in (before, after)])
+    )
     other, theirs = seconds(lambda: fairlearn_recall([before, after]), at_most=1)
     np.testing.assert_allclose(recall, theirs)
-    print(f"recall per class and member: {own:.3f} s, fairlearn {other:.1f} s, ratio {other / own:.0f}, goal 50")
+    print(
+        f"recall per class and member: {own:.3f} s, fairlearn {other:.1f} s, ratio {other / own:.0f}, goal 50"
+    )
 
 
 def scaling(members: int, images: int, classes: int) -> pd.DataFrame:
@@ -151,12 +160,19 @@ def scaling(members: int, images: int, classes: int) -> pd.DataFrame:
     rows = []
     for what, full in (("members", members), ("images", images), ("classes", classes)):
         for size in (full // 8, full // 4, full // 2, full, 2 * full):
-            sizes = {"members": members, "images": images, "classes": classes} | {what: max(size, 2)}
+            sizes = {"members": members, "images": images, "classes": classes} | {
+                what: max(size, 2)
+            }
             world = World.make(sizes["images"], sizes["classes"])
-            before, after = (world.population(variant, sizes["members"]) for variant in (Dense(), PRUNED))
+            before, after = (
+                world.population(variant, sizes["members"]) for variant in (Dense(), PRUNED)
+            )
             for work, took in (
                 ("audit", seconds(lambda: ours(before, after))[0]),  # noqa: B023 - called at once
-                ("1,000 permutations", seconds(lambda: chance(before, after, permutations=PERMUTATIONS))[0]),  # noqa: B023
+                (
+                    "1,000 permutations",
+                    seconds(lambda: chance(before, after, permutations=PERMUTATIONS))[0],  # noqa: B023
+                ),
             ):
                 rows.append({"what": what, "size": sizes[what], "work": work, "seconds": took})
     return pd.DataFrame(rows)
@@ -187,11 +203,17 @@ def draw(table: pd.DataFrame, folder: Path) -> Path:
                 title=None,
                 axis=alt.Axis(format="~s", tickCount=4, grid=False),
             ),
-            y=alt.Y("seconds:Q", scale=alt.Scale(type="log", base=2, nice=False), axis=alt.Axis(format="~g")),
+            y=alt.Y(
+                "seconds:Q",
+                scale=alt.Scale(type="log", base=2, nice=False),
+                axis=alt.Axis(format="~g"),
+            ),
             color=alt.Color("work:N", title=None, scale=alt.Scale(range=["#4a7fc1", "#8e4585"])),
         )
     )
-    chart = lines.facet(column=alt.Column("what:N", title=None, sort=None)).resolve_scale(x="independent")
+    chart = lines.facet(column=alt.Column("what:N", title=None, sort=None)).resolve_scale(
+        x="independent"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "audit_scale.png"
     path.write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=2))
@@ -200,9 +222,13 @@ def draw(table: pd.DataFrame, folder: Path) -> Path:
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--store", type=Path, help="folder of the study; created if missing")
-    parser.add_argument("--charts", type=Path, help="also measure the scaling and draw it into this folder")
+    parser.add_argument(
+        "--charts", type=Path, help="also measure the scaling and draw it into this folder"
+    )
     parser.add_argument("--members", type=int, default=30)
     parser.add_argument("--images", type=int, default=50_000)
     parser.add_argument("--classes", type=int, default=1000)
@@ -215,14 +241,22 @@ def main() -> None:
         directory = options.store or Path(temporary)
         store = make_store(directory, options.members, options.images, options.classes)
         first, second = measured(str(directory), "audit"), measured(str(directory), "all")
-        shown = "{audit:.2f} s, {cpu:.2f} of them CPU time, {megabytes:.0f} MB; goals {} s and 1500 MB"
+        shown = (
+            "{audit:.2f} s, {cpu:.2f} of them CPU time, {megabytes:.0f} MB; goals {} s and 1500 MB"
+        )
         print("audit of {variants} variants:".format(**first), shown.format(5, **first))
         print("with permutations of all:", shown.format(60, **second))
-        print(f"{PERMUTATIONS:,} permutations of one: {first['chance']:.2f} s, {first['chance_megabytes']:.0f} MB")
+        print(
+            f"{PERMUTATIONS:,} permutations of one: {first['chance']:.2f} s, {first['chance_megabytes']:.0f} MB"
+        )
         compare(store.predictions("dense"), store.predictions(PRUNED.key))
     if options.charts:
         table = scaling(options.members, options.images, options.classes)
-        print(table.pivot(index=["what", "size"], columns="work", values="seconds").round(3).to_string())
+        print(
+            table.pivot(index=["what", "size"], columns="work", values="seconds")
+            .round(3)
+            .to_string()
+        )
         print("exponents:", exponents(table).round(2).to_dict())
         print(draw(table, options.charts))
 

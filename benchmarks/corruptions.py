@@ -41,8 +41,17 @@ Batch = Callable[[int], object]
 
 def photographs(edge: int) -> np.ndarray:
     """Return six photographs, uint8 `(6, edge, edge, 3)`."""
-    sources = (data.astronaut(), data.chelsea(), data.coffee(), data.rocket(), data.retina(), data.hubble_deep_field())
-    return np.stack([cv2.resize(source, (edge, edge), interpolation=cv2.INTER_AREA) for source in sources])
+    sources = (
+        data.astronaut(),
+        data.chelsea(),
+        data.coffee(),
+        data.rocket(),
+        data.retina(),
+        data.hubble_deep_field(),
+    )
+    return np.stack(
+        [cv2.resize(source, (edge, edge), interpolation=cv2.INTER_AREA) for source in sources]
+    )
 
 
 def peers(textures: Path | None) -> dict[str, Callable[[str, np.ndarray, int], object]]:
@@ -78,10 +87,16 @@ def rate(batch: Batch, images: int, seconds: float) -> float:
     return images * len(SEVERITIES) / statistics.median(rounds)
 
 
-def compare(edge: int, others: dict[str, Callable[[str, np.ndarray, int], object]], seconds: float) -> None:
+def compare(
+    edge: int, others: dict[str, Callable[[str, np.ndarray, int], object]], seconds: float
+) -> None:
     """Time every corruption at one size and print the rates."""
     images = photographs(edge)
-    print(f"\n{edge} x {edge} x 3   {'tfaudit':>10}" + "".join(f"{name:>18}" for name in others) + "     ratio")
+    print(
+        f"\n{edge} x {edge} x 3   {'tfaudit':>10}"
+        + "".join(f"{name:>18}" for name in others)
+        + "     ratio"
+    )
     ratios = {}
     for name in corruption_names():
 
@@ -94,7 +109,9 @@ def compare(edge: int, others: dict[str, Callable[[str, np.ndarray, int], object
         for peer, function in others.items():
 
             def theirs(
-                severity: int, name: str = name, function: Callable[[str, np.ndarray, int], object] = function
+                severity: int,
+                name: str = name,
+                function: Callable[[str, np.ndarray, int], object] = function,
             ) -> object:
                 return [function(name, image, severity) for image in images]
 
@@ -112,14 +129,20 @@ def compare(edge: int, others: dict[str, Callable[[str, np.ndarray, int], object
         print(line, flush=True)
     slowest = min(ratios, key=lambda name: ratios[name])
     mean = statistics.geometric_mean(ratios.values())
-    print(f"geometric mean {mean:.1f}x over {len(ratios)}, the least {slowest} {ratios[slowest]:.2f}x")
+    print(
+        f"geometric mean {mean:.1f}x over {len(ratios)}, the least {slowest} {ratios[slowest]:.2f}x"
+    )
 
 
 def main() -> None:
     """Time all corruptions at every size."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--edges", type=int, nargs="+", default=[224, 32])
-    arguments.add_argument("--seconds", type=float, default=0.5, help="seconds per implementation and corruption")
+    arguments.add_argument(
+        "--seconds", type=float, default=0.5, help="seconds per implementation and corruption"
+    )
     arguments.add_argument("--textures", type=Path, help="folder of ImageNet-C's frost pictures")
     chosen = arguments.parse_args()
     cv2.setNumThreads(1)

@@ -19,7 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
-GPU_HOURS = 16_000 / 180  # of one training of imagenet_resnet50 on a GPU at 10 TFLOP/s: see the recipe
+GPU_HOURS = (
+    16_000 / 180
+)  # of one training of imagenet_resnet50 on a GPU at 10 TFLOP/s: see the recipe
 PRICE = 2.5  # dollars for an hour of a GPU: an assumption, to be replaced by yours
 
 NOTHING = """
@@ -52,7 +54,11 @@ def overhead(members: int = 10_000) -> None:
     for name in ("local", "ray"):
         with tempfile.TemporaryDirectory() as folder:
             directory = Store.create(Path(folder) / "s", study, {}).directory
-            engine = local_engine(directory, options) if name == "local" else ray_engine(directory, options, splits, {})
+            engine = (
+                local_engine(directory, options)
+                if name == "local"
+                else ray_engine(directory, options, splits, {})
+            )
             with engine as run:
                 for _ in run([MemberJob("dense", member) for member in range(4)]):
                     pass  # the workers start
@@ -66,7 +72,9 @@ def overhead(members: int = 10_000) -> None:
                 raise SystemExit(f"{members - done} members were lost: no figure")
         wall, own = 1000 * wall / members, 1000 * own / members
         print(f"{name}: {wall:.2f} ms per member, {own:.2f} ms of the driver's processor (goal 20)")
-        print(f"{name}: {early:.0f} MB after {members // 10} members, {memory():.0f} MB after {members}")
+        print(
+            f"{name}: {early:.0f} MB after {members // 10} members, {memory():.0f} MB after {members}"
+        )
 
 
 def rate(members: int = 8, rounds: int = 2) -> None:
@@ -77,7 +85,9 @@ def rate(members: int = 8, rounds: int = 2) -> None:
     from tfaudit.recipes.digits import study as digits
 
     cores = len(os.sched_getaffinity(0))
-    ray.init("local", num_cpus=cores, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(
+        "local", num_cpus=cores, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+    )
     study = dataclasses.replace(digits, variants=(), corruptions=(), population=members)
     seconds: dict[str, list[float]] = {"local": [], "ray": []}
     for _ in range(rounds):
@@ -89,9 +99,13 @@ def rate(members: int = 8, rounds: int = 2) -> None:
                 if store.failures():
                     raise SystemExit("members failed: no figure")
     for engine, times in seconds.items():
-        print(f"{engine}: {60 * members / statistics.median(times):.1f} members per minute on {cores} cores")
+        print(
+            f"{engine}: {60 * members / statistics.median(times):.1f} members per minute on {cores} cores"
+        )
     ratios = [local / other for local, other in zip(seconds["local"], seconds["ray"], strict=True)]
-    print(f"ray over local: {statistics.median(ratios):.2f} (rounds: {', '.join(f'{r:.2f}' for r in ratios)}), goal .9")
+    print(
+        f"ray over local: {statistics.median(ratios):.2f} (rounds: {', '.join(f'{r:.2f}' for r in ratios)}), goal .9"
+    )
 
 
 @dataclasses.dataclass
@@ -106,7 +120,14 @@ class Week:
 
 
 def simulate(
-    trainings: int, hours: float, nodes: int, mean_hours: float, *, retries: int, repair: float = 0.25, seed: int = 0
+    trainings: int,
+    hours: float,
+    nodes: int,
+    mean_hours: float,
+    *,
+    retries: int,
+    repair: float = 0.25,
+    seed: int = 0,
 ) -> Week:
     """Simulate trainings on nodes of one GPU that fail at random and come back after a repair.
 
@@ -145,15 +166,29 @@ def simulate(
 def week() -> None:
     """Print what node failures cost `imagenet_resnet50` with K = 30, dense and four levels."""
     trainings, retries = 30 * 5, (2, 6)
-    print(f"{trainings} trainings of {GPU_HOURS:.0f} GPU hours on 64 nodes of one GPU, ${PRICE:.2f} an hour, 6 retries")
-    print("a node fails every    days  GPU hours    lost  dollars  for lost work  given up  (with 2 retries)")
-    for label, mean in (("never", 1e12), ("3 months", 2190.0), ("month", 730.0), ("week", 168.0), ("3 days", 72.0)):
+    print(
+        f"{trainings} trainings of {GPU_HOURS:.0f} GPU hours on 64 nodes of one GPU, ${PRICE:.2f} an hour, 6 retries"
+    )
+    print(
+        "a node fails every    days  GPU hours    lost  dollars  for lost work  given up  (with 2 retries)"
+    )
+    for label, mean in (
+        ("never", 1e12),
+        ("3 months", 2190.0),
+        ("month", 730.0),
+        ("week", 168.0),
+        ("3 days", 72.0),
+    ):
         few, many = (
-            [simulate(trainings, GPU_HOURS, 64, mean, retries=number, seed=seed) for seed in range(200)]
+            [
+                simulate(trainings, GPU_HOURS, 64, mean, retries=number, seed=seed)
+                for seed in range(200)
+            ]
             for number in retries
         )
         days, bought, lost, _, given_up = (
-            statistics.mean(getattr(run, field.name) for run in many) for field in dataclasses.fields(Week)
+            statistics.mean(getattr(run, field.name) for run in many)
+            for field in dataclasses.fields(Week)
         )
         short = statistics.mean(run.given_up for run in few)
         print(f"{label:18s} {days / 24:7.1f} {bought:10,.0f} {lost / bought:7.1%}", end="")

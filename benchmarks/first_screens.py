@@ -14,7 +14,14 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from tests.builders.simulated_studies import CLASSES, RECALLS, TRUTHS, Truth, expected_changes, simulate
+from tests.builders.simulated_studies import (
+    CLASSES,
+    RECALLS,
+    TRUTHS,
+    Truth,
+    expected_changes,
+    simulate,
+)
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.gate.checks import FAIL
 from tfaudit.audits.gate.measurements import measure
@@ -35,7 +42,15 @@ def cases() -> pd.DataFrame:
     rows = []
     for (name, truth), members in itertools.product(TRUTHS.items(), (1, 2, 4, 30)):
         screen = next(first_screens(truth, 1, members=members))
-        rows.append((name, members, screen.frame()["outcome"][0].upper(), screen.headline, len(screen.alerts) or "-"))
+        rows.append(
+            (
+                name,
+                members,
+                screen.frame()["outcome"][0].upper(),
+                screen.headline,
+                len(screen.alerts) or "-",
+            )
+        )
     return pd.DataFrame(rows, columns=["truth", "K", "verdict", "headline", "alerts"])
 
 
@@ -49,11 +64,16 @@ def alarms(studies: int) -> pd.DataFrame:
             continue  # two trainings do differ
         claims = [
             (bool(screen.lost["small"]), bool(screen.alerts), screen.frame()["outcome"][0] == FAIL)
-            for screen in first_screens(truth, studies, members=members, classes=classes, images=images)
+            for screen in first_screens(
+                truth, studies, members=members, classes=classes, images=images
+            )
         ]
         shares = 100 * np.mean([(*claim, any(claim)) for claim in claims], axis=0)
         rows.append((kind, members, classes, images, *shares))
-    return pd.DataFrame(rows, columns=["members", "K", "classes", "images", "class lost", "alert", "FAIL", "any claim"])
+    return pd.DataFrame(
+        rows,
+        columns=["members", "K", "classes", "images", "class lost", "alert", "FAIL", "any claim"],
+    )
 
 
 def coverage(studies: int) -> pd.DataFrame:
@@ -63,9 +83,15 @@ def coverage(studies: int) -> pd.DataFrame:
         truth = Truth(paired=paired, everywhere=0.02, recalls={HURT: (0.6,)})
         changes = 100 * expected_changes(truth, members)
         truths = {"change": changes, "relative": changes - changes.mean()}
-        frames = [class_impact(*simulate(truth, s, members=members, images=images)).frame() for s in range(studies)]
+        frames = [
+            class_impact(*simulate(truth, s, members=members, images=images)).frame()
+            for s in range(studies)
+        ]
         held = [
-            100 * np.mean([(f[f"{name}_low_pp"] <= true) & (true <= f[f"{name}_high_pp"]) for f in frames])
+            100
+            * np.mean(
+                [(f[f"{name}_low_pp"] <= true) & (true <= f[f"{name}_high_pp"]) for f in frames]
+            )
             for name, true in truths.items()
         ]
         rows.append(("paired" if paired else "independent", members, images, *held))
@@ -75,11 +101,20 @@ def coverage(studies: int) -> pd.DataFrame:
 def power(studies: int) -> pd.DataFrame:
     """Return the percentage of studies whose verdict on the one class of ten that loses recall says so."""
     rows = []
-    for paired, images, members, loss in itertools.product((False, True), (50, 500), (2, 4, 10, 30), (1, 2, 5, 10)):
+    for paired, images, members, loss in itertools.product(
+        (False, True), (50, 500), (2, 4, 10, 30), (1, 2, 5, 10)
+    ):
         truth = Truth(paired=paired, recalls={HURT: (RECALLS[CLASSES.index(HURT)] - loss / 100,)})
-        impacts = (class_impact(*simulate(truth, s, members=members, images=images)) for s in range(studies))
-        hits = [impact.frame()["verdict"][CLASSES.index(HURT)] == "lost recall" for impact in impacts]
-        rows.append(("paired" if paired else "independent", images, members, loss, 100 * np.mean(hits)))
+        impacts = (
+            class_impact(*simulate(truth, s, members=members, images=images))
+            for s in range(studies)
+        )
+        hits = [
+            impact.frame()["verdict"][CLASSES.index(HURT)] == "lost recall" for impact in impacts
+        ]
+        rows.append(
+            ("paired" if paired else "independent", images, members, loss, 100 * np.mean(hits))
+        )
     return pd.DataFrame(rows, columns=["members", "images", "K", "loss", "power"])
 
 
@@ -89,7 +124,12 @@ def power_chart(table: pd.DataFrame) -> alt.FacetChart:
     axis = alt.Axis(values=[1, 2, 5, 10], grid=False)
     chart = alt.Chart(table).mark_line(point=True)
     chart = chart.encode(
-        alt.X("loss", title="loss of one class, points", axis=axis, scale=alt.Scale(type="log", domain=[0.9, 11])),
+        alt.X(
+            "loss",
+            title="loss of one class, points",
+            axis=axis,
+            scale=alt.Scale(type="log", domain=[0.9, 11]),
+        ),
         alt.Y("power", title="studies that find it, %", scale=alt.Scale(domain=[0, 100])),
         alt.Color("K:O", title="members a side", scale=alt.Scale(scheme="viridis")),
     )
@@ -98,7 +138,10 @@ def power_chart(table: pd.DataFrame) -> alt.FacetChart:
 
 def printed(table: pd.DataFrame) -> None:
     """Print a table as Markdown."""
-    texts = [[f"{value:.1f}" if isinstance(value, float) else str(value) for value in row] for row in table.to_numpy()]
+    texts = [
+        [f"{value:.1f}" if isinstance(value, float) else str(value) for value in row]
+        for row in table.to_numpy()
+    ]
     for row in (list(table.columns), ["---"] * len(table.columns), *texts):
         print("|", " | ".join(row), "|")
     print(flush=True)
@@ -106,7 +149,9 @@ def printed(table: pd.DataFrame) -> None:
 
 def main() -> None:
     """Print the chosen tables, and write the chart."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     tables = {"cases": lambda _: cases(), "alarms": alarms, "coverage": coverage, "power": power}
     parser.add_argument("tables", nargs="*", choices=[*tables, []], default=list(tables))
     parser.add_argument("--studies", type=int, default=1000)
@@ -115,7 +160,9 @@ def main() -> None:
     for name in options.tables:
         table = tables[name](options.studies)
         if name == "power":
-            wide = table.pivot(index=["members", "images", "K"], columns="loss", values="power").reset_index()
+            wide = table.pivot(
+                index=["members", "images", "K"], columns="loss", values="power"
+            ).reset_index()
             printed(wide.rename(columns={loss: f"{loss} points" for loss in (1, 2, 5, 10)}))
             if options.picture:
                 power_chart(table).save(options.picture)

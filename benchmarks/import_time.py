@@ -22,14 +22,18 @@ def import_seconds(module: str) -> tuple[float, bool]:
         f"import {module}\n"
         "print(time.perf_counter() - start, 'tensorflow' in sys.modules)"
     )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     seconds, tensorflow = run.stdout.split()[-2:]
     return float(seconds), tensorflow == "True"
 
 
 def main() -> int:
     """Print the medians and their ratio; return 1 if the goal is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=7, help="number of new processes per module")
     rounds = parser.parse_args().rounds
     for module in MODULES:  # the first reading of the files from disk does not count
@@ -43,7 +47,9 @@ def main() -> int:
             imports_tensorflow[module] |= tensorflow
     medians = {module: statistics.median(times[module]) for module in MODULES}
     for module in MODULES:
-        print(f"import {module}: {medians[module]:.4f} s{' (with TensorFlow)' if imports_tensorflow[module] else ''}")
+        print(
+            f"import {module}: {medians[module]:.4f} s{' (with TensorFlow)' if imports_tensorflow[module] else ''}"
+        )
     ours, theirs = (medians[module] for module in MODULES)
     print(f"ratio: {theirs / ours:.0f} times as fast; goal < {GOAL_SECONDS} s and no TensorFlow")
     return int(ours >= GOAL_SECONDS or imports_tensorflow["tfaudit"])

@@ -34,7 +34,9 @@ def images_of(data: str) -> tuple[np.ndarray, np.ndarray]:
 def scores_of(content: bytes, images: np.ndarray) -> np.ndarray:
     """Return the scores `(N, C)` that a file gives."""
     network = Flatbuffer(content, threads=2)
-    return np.concatenate([network(images[start : start + BATCH]) for start in range(0, len(images), BATCH)])
+    return np.concatenate(
+        [network(images[start : start + BATCH]) for start in range(0, len(images), BATCH)]
+    )
 
 
 def main(model: str, data: str) -> None:

@@ -22,7 +22,11 @@ from tfaudit.models.registry import build_model
 
 VARIANTS = [
     *[("dense", kind, False) for kind in KINDS],
-    *[("pruned", kind, sparse) for kind in ("float32", "float16", "int8") for sparse in (False, True)],
+    *[
+        ("pruned", kind, sparse)
+        for kind in ("float32", "float16", "int8")
+        for sparse in (False, True)
+    ],
     *[("blocks", "float32", sparse) for sparse in (False, True)],
 ]
 NETWORKS = {"lenet_r": (28, 28, 1), "resnet20": (32, 32, 3)}
@@ -60,7 +64,9 @@ def variants(network: str, sparsity: float) -> tuple[dict[str, bytes], list[str]
     for name, kind, sparse in VARIANTS:
         label = f"{name} {kind}{' sparse' * sparse}"
         try:
-            flatbuffers[label] = tfaudit.quantize(models[name], kind, representative=images, sparse=sparse)
+            flatbuffers[label] = tfaudit.quantize(
+                models[name], kind, representative=images, sparse=sparse
+            )
         except ConversionError as error:
             failures.append(f"{label}: {str(error).split(';')[0]}")
     return flatbuffers, failures
@@ -74,7 +80,9 @@ def ratios(table: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     """Print a table per network."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--sparsity", type=float, default=0.9)
     options = parser.parse_args()

@@ -43,7 +43,9 @@ def updates(kernels: list[tf.Tensor], sparsity: float, scope: str) -> tuple[Upda
     def their_update() -> list[tf.Tensor]:
         if scope == "layer":
             return [theirs._update_mask(kernel)[1] for kernel in kernels]
-        return [theirs._update_mask(tf.concat([tf.reshape(kernel, [-1]) for kernel in kernels], 0))[1]]
+        return [
+            theirs._update_mask(tf.concat([tf.reshape(kernel, [-1]) for kernel in kernels], 0))[1]
+        ]
 
     return our_update, their_update
 
@@ -57,7 +59,9 @@ def seconds(update: Update) -> float:
 
 def main() -> None:
     """Run the rounds and print the ratios."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--sparsity", type=float, default=0.9)
     chosen = arguments.parse_args()
@@ -69,7 +73,9 @@ def main() -> None:
     )
     for scope in ("layer", "global"):
         pair = updates(kernels, chosen.sparsity, scope)
-        ours, theirs = (np.concatenate([np.ravel(mask) for mask in update()]).astype(bool) for update in pair)
+        ours, theirs = (
+            np.concatenate([np.ravel(mask) for mask in update()]).astype(bool) for update in pair
+        )
         times = [[seconds(update) for update in pair] for _ in range(chosen.rounds)]
         one, other = (1000 * statistics.median(column) for column in zip(*times, strict=True))
         differ = np.count_nonzero(ours != theirs)

@@ -58,14 +58,18 @@ def engine(study: Study, members: int, workers: int = 2) -> tuple[float, float]:
         seconds = time.perf_counter() - start
         if store.failures():
             raise SystemExit("members failed: no figure")
-        ends = sorted(record.stat().st_mtime for record in Path(directory).glob("members/*/*/member.json"))
+        ends = sorted(
+            record.stat().st_mtime for record in Path(directory).glob("members/*/*/member.json")
+        )
     return seconds, (ends[-1] - ends[workers - 1]) / (members - workers)
 
 
 def loop(members: int) -> float:
     """Return the seconds of the plain loop."""
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", LOOP, str(members)], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-c", LOOP, str(members)], check=True, stderr=subprocess.DEVNULL
+    )
     return time.perf_counter() - start
 
 
@@ -73,16 +77,22 @@ def main(members: int = 16, rounds: int = 3) -> None:
     """Print the ratio to the loop."""
     times = [(engine(digits, members)[0], loop(members)) for _ in range(rounds)]
     ours, peers = (statistics.median(column) for column in zip(*times, strict=True))
-    print(f"engine, 2 workers: {60 * members / ours:.1f} members per minute (median of {rounds} rounds)")
+    print(
+        f"engine, 2 workers: {60 * members / ours:.1f} members per minute (median of {rounds} rounds)"
+    )
     print(f"plain loop of fit: {60 * members / peers:.1f} members per minute")
     ratios = sorted(peer / own for own, peer in times)
-    print(f"ratio: {statistics.median(ratios):.2f} (rounds: {', '.join(f'{ratio:.2f}' for ratio in ratios)}), goal 2.0")
+    print(
+        f"ratio: {statistics.median(ratios):.2f} (rounds: {', '.join(f'{ratio:.2f}' for ratio in ratios)}), goal 2.0"
+    )
 
 
 def compare_workers(members: int = 6, rounds: int = 2) -> None:
     """Print the ratio of the rate of two workers to that of one."""
     training = dataclasses.replace(forgets.training, epochs=2)
-    study = dataclasses.replace(forgets, dataset="cifar10", training=training, corruptions=(), corrupted_variants=())
+    study = dataclasses.replace(
+        forgets, dataset="cifar10", training=training, corruptions=(), corrupted_variants=()
+    )
     runs = {"two workers": (2, None), "one worker": (1, None), "one worker on one core": (1, 1)}
     every_core = sorted(os.sched_getaffinity(0))
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}

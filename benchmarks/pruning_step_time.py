@@ -53,13 +53,25 @@ def resnet20(api: Any) -> Any:
 
     inputs = api.Input((32, 32, 3))
     x = layers.ReLU()(conv(inputs, 16))
-    for filters, strides in ((16, 1), (16, 1), (16, 1), (32, 2), (32, 1), (32, 1), (64, 2), (64, 1), (64, 1)):
+    for filters, strides in (
+        (16, 1),
+        (16, 1),
+        (16, 1),
+        (32, 2),
+        (32, 1),
+        (32, 1),
+        (64, 2),
+        (64, 1),
+        (64, 1),
+    ):
         y = conv(layers.ReLU()(conv(x, filters, strides=strides)), filters)
         x = layers.ReLU()(layers.Add()([y, conv(x, filters, 1, strides) if strides > 1 else x]))
     return api.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling2D()(x)))
 
 
-def fits(net: Callable[[Any], Any], steps: int, now: Callable[[], float]) -> dict[str, Callable[[], float]]:
+def fits(
+    net: Callable[[Any], Any], steps: int, now: Callable[[], float]
+) -> dict[str, Callable[[], float]]:
     """Return the four fits by name: each runs `steps` steps and returns the milliseconds of one."""
     schedule = schedules.constant(0.9, begin=steps // 2, end=FOREVER, frequency=4 * steps)
     parts = {
@@ -75,7 +87,9 @@ def fits(net: Callable[[Any], Any], steps: int, now: Callable[[], float]) -> dic
 
     def fit(api: Any, model: Any, callbacks: list[Any]) -> Callable[[], float]:
         loss = api.losses.SparseCategoricalCrossentropy(from_logits=True)
-        model.compile(api.optimizers.SGD(0.01, momentum=0.9, nesterov=True), loss, jit_compile=False)
+        model.compile(
+            api.optimizers.SGD(0.01, momentum=0.9, nesterov=True), loss, jit_compile=False
+        )
         rng = np.random.default_rng(0)
         images = rng.normal(size=(steps * BATCH, *model.input_shape[1:])).astype(np.float32)
         labels = rng.integers(0, 10, len(images))
@@ -83,7 +97,12 @@ def fits(net: Callable[[Any], Any], steps: int, now: Callable[[], float]) -> dic
         def run() -> float:
             clock = Clock(api, now)
             model.fit(
-                images, labels, batch_size=BATCH, shuffle=False, verbose=0, callbacks=[*callbacks, clock.callback]
+                images,
+                labels,
+                batch_size=BATCH,
+                shuffle=False,
+                verbose=0,
+                callbacks=[*callbacks, clock.callback],
             )
             return clock.milliseconds(steps)
 
@@ -114,9 +133,15 @@ class Clock:
 
 def main() -> None:
     """Run the rounds and print the table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--rounds", type=int, default=80, help="rounds of LeNet; ResNet-20 has half as many")
-    arguments.add_argument("--nets", nargs="+", choices=["lenet", "resnet20"], default=["lenet", "resnet20"])
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument(
+        "--rounds", type=int, default=80, help="rounds of LeNet; ResNet-20 has half as many"
+    )
+    arguments.add_argument(
+        "--nets", nargs="+", choices=["lenet", "resnet20"], default=["lenet", "resnet20"]
+    )
     arguments.add_argument("--clock", choices=["wall", "cpu"], default="wall")
     chosen = arguments.parse_args()
     now = time.perf_counter if chosen.clock == "wall" else time.process_time
@@ -127,11 +152,18 @@ def main() -> None:
             run()  # traces
         orders = (list(runs), list(reversed(runs)))  # the position within a round must not matter
         rounds = [{name: runs[name]() for name in orders[i % 2]} for i in range(count)]
-        print(f"{net.__name__}, {steps} steps of {BATCH} images, median of {count} rounds, {chosen.clock} time")
+        print(
+            f"{net.__name__}, {steps} steps of {BATCH} images, median of {count} rounds, {chosen.clock} time"
+        )
         for pruned, plain in (("tfaudit.Pruning", "Keras 3"), ("TF-MOT", "tf_keras")):
             ratio = statistics.median(times[pruned] / times[plain] for times in rounds)
-            one, other = (statistics.median(times[name] for times in rounds) for name in (pruned, plain))
-            print(f"  {pruned:16} {one:7.2f} ms   over plain {plain:9} {other:7.2f} ms   = {ratio:.3f}", flush=True)
+            one, other = (
+                statistics.median(times[name] for times in rounds) for name in (pruned, plain)
+            )
+            print(
+                f"  {pruned:16} {one:7.2f} ms   over plain {plain:9} {other:7.2f} ms   = {ratio:.3f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

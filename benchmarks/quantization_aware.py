@@ -33,7 +33,9 @@ def fashion(folder: Path, part: str, count: int) -> tuple[np.ndarray, np.ndarray
     pixels = gzip.decompress((folder / f"{part}-images-idx3-ubyte.gz").read_bytes())
     labels = gzip.decompress((folder / f"{part}-labels-idx1-ubyte.gz").read_bytes())
     images = np.frombuffer(pixels, np.uint8, offset=16).reshape(-1, 28, 28, 1)[:count]
-    return images.astype("float32") / 255, np.frombuffer(labels, np.uint8, offset=8)[:count].astype("int32")
+    return images.astype("float32") / 255, np.frombuffer(labels, np.uint8, offset=8)[:count].astype(
+        "int32"
+    )
 
 
 def network(library):
@@ -101,7 +103,9 @@ def step_times(train):
         "Keras": compiled(keras, network(keras), 0.01),
         "tfaudit": compiled(keras, tfaudit.quantization_aware(network(keras)), 0.01),
         "tf_keras": compiled(tf_keras, network(tf_keras), 0.01),
-        "TF-MOT": compiled(tf_keras, tfmot.quantization.keras.quantize_model(network(tf_keras)), 0.01),
+        "TF-MOT": compiled(
+            tf_keras, tfmot.quantization.keras.quantize_model(network(tf_keras)), 0.01
+        ),
     }
     seconds = {name: [] for name in models}
     for block in range(BLOCKS + 1):
@@ -126,7 +130,10 @@ def main(folder: str, seeds: int = 3) -> None:
         print("  ".join(f"{name} {value:.4f}" for name, value in rows[-1].items()), flush=True)
     for name in rows[0]:
         values = [row[name] for row in rows]
-        print(f"{name:20} {np.mean(values):.4f} +- {np.std(values, ddof=1) if seeds > 1 else 0:.4f}", flush=True)
+        print(
+            f"{name:20} {np.mean(values):.4f} +- {np.std(values, ddof=1) if seeds > 1 else 0:.4f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -68,10 +68,15 @@ class Choices:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._images, self._labels = folder, images, labels
         order = np.random.default_rng(0).permutation(len(labels))
-        self.first, self.second = np.sort(order[: len(labels) // 2]), np.sort(order[len(labels) // 2 :])
+        self.first, self.second = (
+            np.sort(order[: len(labels) // 2]),
+            np.sort(order[len(labels) // 2 :]),
+        )
         self.names: list[str] = []
 
-    def tried(self, name: str, content: Callable[[], keras.Model | bytes], *counts: int | None) -> None:
+    def tried(
+        self, name: str, content: Callable[[], keras.Model | bytes], *counts: int | None
+    ) -> None:
         """Predict the first `counts` examples of each half with a choice, None for all; skip what was done before."""
         path = self._folder / f"{name}.npz"
         if not path.exists():
@@ -79,7 +84,9 @@ class Choices:
             answers = np.full(len(self._labels), -1)
             for half, count in zip((self.first, self.second), counts, strict=False):
                 part = half[:count]
-                answers[part] = tfaudit.predict(model, self._images[part], batch_size=STEP, k=1).classes[:, 0]
+                answers[part] = tfaudit.predict(
+                    model, self._images[part], batch_size=STEP, k=1
+                ).classes[:, 0]
             partial = path.with_suffix(".partial.npz")
             np.savez(partial, answers=answers, size=len(model) if isinstance(model, bytes) else 0)
             partial.rename(path)
@@ -102,7 +109,10 @@ class Choices:
     def pair(self, before: str, after: str, part: np.ndarray) -> PairComparison:
         """Return the comparison of two choices on a part, as far as it was predicted."""
         part = part[self.answers(after)[part] >= 0]
-        made = (tfaudit.Predictions.from_top1(self._labels[part], self.answers(name)[part]) for name in (before, after))
+        made = (
+            tfaudit.Predictions.from_top1(self._labels[part], self.answers(name)[part])
+            for name in (before, after)
+        )
         return tfaudit.compare(*made)
 
     def line(self, name: str) -> str:
@@ -170,7 +180,9 @@ def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
         tried(f"percentile {percentile:g}", percentile=percentile)
     for count in CALIBRATIONS:
         tried(f"{count} calibration examples", count=count)
-    ranges = {"int8": 100.0} | {f"percentile {percentile:g}": percentile for percentile in PERCENTILES}
+    ranges = {"int8": 100.0} | {
+        f"percentile {percentile:g}": percentile for percentile in PERCENTILES
+    }
     best = min(ranges, key=lambda name: choices.lost(name, choices.first))
     alone = {f"{best}, {layer} in float": layer for layer in layers}
     for name, layer in alone.items():
@@ -179,15 +191,26 @@ def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
     order = sorted(alone, key=lambda name: (choices.lost(name, choices.first), choices.size(name)))
     ranked = [alone[name] for name in order if choices.size(name) <= most]
     for count in TOGETHER:
-        tried(f"{best}, {count} of the layers in float", percentile=ranges[best], spared=ranked[:count])
+        tried(
+            f"{best}, {count} of the layers in float",
+            percentile=ranges[best],
+            spared=ranked[:count],
+        )
     calibration = images[choices.first[:100]]
-    choices.tried("int16x8", lambda: tfaudit.quantize(model, "int16x8", representative=calibration), SLOW, SLOW)
+    choices.tried(
+        "int16x8",
+        lambda: tfaudit.quantize(model, "int16x8", representative=calibration),
+        SLOW,
+        SLOW,
+    )
     print(choices.line("int16x8"), flush=True)
     fitting = [name for name in choices.names if 0 < choices.size(name) <= most]
     chosen = min(fitting, key=lambda name: (choices.lost(name, choices.first), choices.size(name)))
     against = choices.pair("int8", chosen, choices.second).overall
     print(f"chosen on the first half: {chosen}")
-    print(f"second half, against plain int8: {against.lost} lost, {against.won} won, McNemar's p {against.p:.2g}")
+    print(
+        f"second half, against plain int8: {against.lost} lost, {against.won} won, McNemar's p {against.p:.2g}"
+    )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,9 @@ def turns(model_name: str, edge: int, batch: int, steps: int) -> dict[str, Calla
     labels = draws.integers(0, CLASSES, len(images))
     held_out = images[:HELD_OUT], labels[:HELD_OUT]
     options = {"mean": [127.0] * 3, "std": [74.0] * 3}
-    model, teacher = (build_model(model_name, (edge, edge, 3), CLASSES, **options) for _ in range(2))
+    model, teacher = (
+        build_model(model_name, (edge, edge, 3), CLASSES, **options) for _ in range(2)
+    )
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.SGD(1e-4, momentum=0.9), loss, jit_compile=False)
     batches = tf.data.Dataset.from_tensor_slices((images, labels)).batch(batch).cache()
@@ -67,7 +69,9 @@ def turns(model_name: str, edge: int, batch: int, steps: int) -> dict[str, Calla
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", default="digits_convnet")
     for name, value in (("edge", 32), ("batch", 128), ("steps", 60), ("rounds", 9)):
         parser.add_argument(f"--{name}", type=int, default=value)

@@ -23,7 +23,10 @@ import tfaudit
 
 def photographs(folder: Path) -> np.ndarray:
     """Return the preprocessed centres of all photographs, float32 `(N, 224, 224, 3)`."""
-    pixels = [np.asarray(Image.open(path).convert("RGB"))[16:240, 16:240] for path in sorted(folder.glob("*.jpg"))]
+    pixels = [
+        np.asarray(Image.open(path).convert("RGB"))[16:240, 16:240]
+        for path in sorted(folder.glob("*.jpg"))
+    ]
     return keras.applications.resnet50.preprocess_input(np.stack(pixels).astype("float32"))
 
 
@@ -33,7 +36,9 @@ def main(model_path: str, folder: str) -> None:
     labels = np.arange(len(images))
     dense = keras.saving.load_model(model_path, compile=False)
     kinds = ("float32", "float16", "dynamic_range", "int8")
-    flatbuffers = {kind: tfaudit.quantize(dense, kind, representative=images[::10]) for kind in kinds}
+    flatbuffers = {
+        kind: tfaudit.quantize(dense, kind, representative=images[::10]) for kind in kinds
+    }
     parts = {kind: [] for kind in kinds}
     seconds = dict.fromkeys((*kinds, "Keras predict"), 0.0)
     for start in range(0, len(images), 100):
@@ -43,7 +48,9 @@ def main(model_path: str, folder: str) -> None:
         seconds["Keras predict"] += time.perf_counter() - begin
         for kind in kinds:
             begin = time.perf_counter()
-            parts[kind].append(tfaudit.predict(flatbuffers[kind], batch, batch_size=25, threads=2).classes)
+            parts[kind].append(
+                tfaudit.predict(flatbuffers[kind], batch, batch_size=25, threads=2).classes
+            )
             seconds[kind] += time.perf_counter() - begin
     ranked = {kind: np.concatenate(parts[kind]) for kind in kinds}
     before = ranked["Keras"] = tfaudit.predict(dense, images, batch_size=25).classes
@@ -53,15 +60,23 @@ def main(model_path: str, folder: str) -> None:
         pruned.set_weights(dense.get_weights())
         tfaudit.prune(pruned, sparsity, layers=[layer.name for layer in convolutions])
         ranked[f"pruned {sparsity}"] = tfaudit.predict(pruned, images, batch_size=25).classes
-    print(f"{'variant':14} {'top-1':>6} {'top-5':>6} {'flips':>6} {'lost':>5} {'won':>5} {'MB':>6} {'x Keras':>8}")
+    print(
+        f"{'variant':14} {'top-1':>6} {'top-5':>6} {'flips':>6} {'lost':>5} {'won':>5} {'MB':>6} {'x Keras':>8}"
+    )
     for name in ("Keras", *(n for n in ranked if n != "Keras")):
         top1, right = ranked[name][:, 0], ranked[name][:, 0] == labels
         top5 = (ranked[name] == labels[:, None]).any(1).mean()
         was_right = before[:, 0] == labels
-        flips, lost, won = (top1 != before[:, 0]).sum(), (was_right & ~right).sum(), (~was_right & right).sum()
+        flips, lost, won = (
+            (top1 != before[:, 0]).sum(),
+            (was_right & ~right).sum(),
+            (~was_right & right).sum(),
+        )
         size = f"{len(flatbuffers[name]) / 1e6:6.1f}" if name in flatbuffers else f"{'':6}"
         speed = f"{seconds['Keras predict'] / seconds[name]:8.1f}" if name in seconds else ""
-        print(f"{name:14} {right.mean():6.3f} {top5:6.3f} {flips:6d} {lost:5d} {won:5d} {size} {speed}")
+        print(
+            f"{name:14} {right.mean():6.3f} {top5:6.3f} {flips:6d} {lost:5d} {won:5d} {size} {speed}"
+        )
 
 
 if __name__ == "__main__":

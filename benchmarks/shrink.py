@@ -44,7 +44,9 @@ def lenet(side: int) -> tuple[keras.Model, list[str]]:
 def resnet50(side: int) -> tuple[keras.Model, list[str]]:
     """Return ResNet-50 and the inner convolutions of its bottlenecks."""
     model = keras.applications.ResNet50(weights=None, input_shape=(side, side, 3))
-    return model, [layer.name for layer in model.layers if layer.name.endswith(("_1_conv", "_2_conv"))]
+    return model, [
+        layer.name for layer in model.layers if layer.name.endswith(("_1_conv", "_2_conv"))
+    ]
 
 
 NETS = {"lenet": lenet, "resnet50": resnet50}
@@ -109,9 +111,13 @@ def race(runners: dict[str, Callable], image: np.ndarray, rounds: int) -> list[d
 
 def main() -> None:
     """Shrink, race and print."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--nets", nargs="+", choices=list(NETS), default=list(NETS))
-    arguments.add_argument("--rounds", type=int, default=60, help="rounds of ResNet-50; LeNet has ten times as many")
+    arguments.add_argument(
+        "--rounds", type=int, default=60, help="rounds of ResNet-50; LeNet has ten times as many"
+    )
     arguments.add_argument("--side", type=int, default=224, help="pixels of ResNet-50's images")
     chosen = arguments.parse_args()
     for net in chosen.nets:
@@ -131,23 +137,39 @@ def compare(net: str, share: float, rounds: int, side: int) -> None:
     for name, one in (("masked", model), ("shrunk", shrunk.model)):
         contents[name] = quantize(one, "float32")
         sizes[name] = (one.count_params(), *file_bytes(one))
-    image = np.random.default_rng(1).uniform(0, 255 if net == "lenet" else 1, (1, *model.input_shape[1:]))
+    image = np.random.default_rng(1).uniform(
+        0, 255 if net == "lenet" else 1, (1, *model.input_shape[1:])
+    )
     image = image.astype(np.float32)
     runners = {name: runner(content) for name, content in contents.items()}
-    largest = differences(model, shrunk.model, image), differences(runners["masked"], runners["shrunk"], image)
+    largest = (
+        differences(model, shrunk.model, image),
+        differences(runners["masked"], runners["shrunk"], image),
+    )
     times = race(runners, image, rounds)
-    print(f"\n{net}, {share:.0%} of the channels of {len(names)} layers, shrunk in {seconds:.1f} s, {rounds} rounds")
+    print(
+        f"\n{net}, {share:.0%} of the channels of {len(names)} layers, shrunk in {seconds:.1f} s, {rounds} rounds"
+    )
     print(f"  {'':8}{'parameters':>12}{'.keras':>13}{'gzipped':>13}{'.tflite':>13}{'ms':>9}")
     for name, (parameters, *file) in sizes.items():
         median = statistics.median(milliseconds[name] for milliseconds in times)
-        print(f"  {name:8}{parameters:12,}{file[0]:13,}{file[1]:13,}{len(contents[name]):13,}{median:9.3f}")
-    ratios = [before / after for before, after in zip(sizes["masked"], sizes["shrunk"], strict=True)]
+        print(
+            f"  {name:8}{parameters:12,}{file[0]:13,}{file[1]:13,}{len(contents[name]):13,}{median:9.3f}"
+        )
+    ratios = [
+        before / after for before, after in zip(sizes["masked"], sizes["shrunk"], strict=True)
+    ]
     ratios += [
         len(contents["masked"]) / len(contents["shrunk"]),
-        statistics.median(milliseconds["masked"] / milliseconds["shrunk"] for milliseconds in times),
+        statistics.median(
+            milliseconds["masked"] / milliseconds["shrunk"] for milliseconds in times
+        ),
     ]
     print(
-        "  ratio   " + "".join(f"{ratio:{width}.2f}" for ratio, width in zip(ratios, (12, 13, 13, 13, 9), strict=True))
+        "  ratio   "
+        + "".join(
+            f"{ratio:{width}.2f}" for ratio, width in zip(ratios, (12, 13, 13, 13, 9), strict=True)
+        )
     )
     print(f"  outputs differ by {largest[0]:.1e} in Keras, {largest[1]:.1e} in LiteRT", flush=True)
 

@@ -26,7 +26,9 @@ VARIANTS = (
     *(Pruned(sparsity) for sparsity in (0.1, 0.3, 0.5, 0.7, 0.9)),
     *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),
 )
-EFFECT = {"float16": 0.0, "dynamic_range": 0.01, "int8": 0.05} | {v.key: v.sparsity**4 for v in VARIANTS[:5]}
+EFFECT = {"float16": 0.0, "dynamic_range": 0.01, "int8": 0.05} | {
+    v.key: v.sparsity**4 for v in VARIANTS[:5]
+}
 CANDIDATES, RANKS, OWN, SPREAD, NOISE = 10, 5, 5.2, 2.6, 0.8
 
 
@@ -43,7 +45,9 @@ class World:
         """Return images of equally frequent classes, the same for the same arguments."""
         rng = np.random.default_rng(0)
         labels = (np.arange(examples) % classes).astype(np.uint16)
-        others = np.argsort(rng.random((64, classes - 1)), axis=1)[:, : CANDIDATES - 1] + 1  # distinct offsets
+        others = (
+            np.argsort(rng.random((64, classes - 1)), axis=1)[:, : CANDIDATES - 1] + 1
+        )  # distinct offsets
         steps = others[rng.integers(0, len(others), examples)]
         candidates = np.c_[labels, (labels[:, None] + steps) % classes].astype(np.uint16)
         evidence = rng.normal(0, SPREAD, candidates.shape) - 0.25 * np.arange(candidates.shape[1])
@@ -65,7 +69,9 @@ class World:
         best = np.argsort(-scores, axis=1)[:, :RANKS]
         shares = np.exp(scores - scores.max(1, keepdims=True))
         shares /= shares.sum(1, keepdims=True)
-        return RankedClasses(np.take_along_axis(self.candidates, best, 1), np.take_along_axis(shares, best, 1))
+        return RankedClasses(
+            np.take_along_axis(self.candidates, best, 1), np.take_along_axis(shares, best, 1)
+        )
 
     def population(self, variant: Variant, members: int) -> Predictions:
         """Return the predictions of K members, not stored."""
@@ -90,10 +96,14 @@ def make_store(directory: Path, members: int, examples: int, classes: int) -> St
     )
     store = Store.create(directory, study, {})
     ids = [f"image-{i}" for i in range(examples)]
-    store.save_examples("test", world.labels, ids, [f"class {c}" for c in range(classes)], [b""] * examples)
+    store.save_examples(
+        "test", world.labels, ids, [f"class {c}" for c in range(classes)], [b""] * examples
+    )
     for variant in study.all_variants:
         for member in range(members):
             content = prediction_bytes(world.predict(variant, member))
             files = {store.prediction_path(variant.key, member): content}
-            store.save_member(variant.key, member, files, {"bytes": len(content), "gzipped_bytes": len(content)})
+            store.save_member(
+                variant.key, member, files, {"bytes": len(content), "gzipped_bytes": len(content)}
+            )
     return store

@@ -83,13 +83,18 @@ def main() -> None:
     parser.add_argument("--limits", type=float, nargs=2, default=(3, 12))
     options = parser.parse_args()
     train, test = (load_dataset(options.dataset, split) for split in ("train", "test"))
-    model, labels = network(train, options.epochs), Parts.of(test, held_out=0.5, seed=0).selection.labels
+    model, labels = (
+        network(train, options.epochs),
+        Parts.of(test, held_out=0.5, seed=0).selection.labels,
+    )
     limits = Limits(overall_drop_pp=options.limits[0], worst_class_drop_pp=options.limits[1])
     without = mock.patch.object(candidate_models, "recalibrate_batch_norm", return_value=())
     trained, summaries = {}, {}
     for name, statistics in (("moving", without), ("new", contextlib.nullcontext())):
         with statistics:
-            found = compress_to_limits(model, test, limits, train=train.take(options.examples), out=options.out / name)
+            found = compress_to_limits(
+                model, test, limits, train=train.take(options.examples), out=options.out / name
+            )
         trained[name], summaries[name] = unquantized(options.out / name, labels), summary(found)
     print(pd.concat(trained, axis=1).to_string(na_rep="-"))
     print(pd.DataFrame(summaries).to_string(na_rep="-"))

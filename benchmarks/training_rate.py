@@ -79,13 +79,18 @@ def matrix_rate(clock: Callable[[], float]) -> float:
     return best
 
 
-def measure(net: str, size: int, steps: int, rounds: int, clock: Callable[[], float], machine: float) -> None:
+def measure(
+    net: str, size: int, steps: int, rounds: int, clock: Callable[[], float], machine: float
+) -> None:
     """Print the rates of a net with batches of a size."""
     shape, augmentation = NETS[net]
     data = random_images(shape, 100 * size)
     plan = Training(steps=steps, batch_size=size, augmentation=augmentation, weight_decay=5e-4)
     study = Study(name="rate", dataset="cifar10", model=net, training=plan)
-    trainer, pruner = Trainer(study, plan, data), gradual_trainer(study, Pruned(0.9, frequency=20), data)
+    trainer, pruner = (
+        Trainer(study, plan, data),
+        gradual_trainer(study, Pruned(0.9, frequency=20), data),
+    )
     single = Trainer(study, dataclasses.replace(plan, steps_per_execution=1), data)
     model, pruned = trainer.build(0), pruner.build(0)
     operations = 3 * size * counts(model).summary()["flops"]
@@ -104,7 +109,9 @@ def measure(net: str, size: int, steps: int, rounds: int, clock: Callable[[], fl
     parts = {
         "member": lambda: trainer.train(model, 0),
         "single": lambda: single.train(model, 0),
-        "compute": lambda: trainer.model.fit(constant, steps_per_epoch=steps, verbose=0, shuffle=False),
+        "compute": lambda: trainer.model.fit(
+            constant, steps_per_epoch=steps, verbose=0, shuffle=False
+        ),
         "pipeline": lambda: [None for _ in batches.take(steps)],
         "pruning": lambda: pruner.train(pruned, 0),
     }
@@ -117,7 +124,9 @@ def measure(net: str, size: int, steps: int, rounds: int, clock: Callable[[], fl
     for name, values in times.items():
         step = statistics.median(values) / steps
         share = (
-            "" if name == "pipeline" else f"  {operations / step / 1e9:6.1f} GFLOP/s  {operations / step / machine:.2f}"
+            ""
+            if name == "pipeline"
+            else f"  {operations / step / 1e9:6.1f} GFLOP/s  {operations / step / machine:.2f}"
         )
         print(f"  {name:9}{1000 * step:7.2f} ms{share}")
     print(
@@ -128,7 +137,10 @@ def measure(net: str, size: int, steps: int, rounds: int, clock: Callable[[], fl
     tests = np.zeros((TESTED, *shape), np.float32)
     predicting = seconds(lambda: model.predict(tests, batch_size=256, verbose=0))
     tracing = first - statistics.median(times["member"])
-    print(f"  tracing {tracing:.2f} s, saving {saving:.2f} s, predicting {predicting:.2f} s", flush=True)
+    print(
+        f"  tracing {tracing:.2f} s, saving {saving:.2f} s, predicting {predicting:.2f} s",
+        flush=True,
+    )
 
 
 def main() -> None:

@@ -50,7 +50,10 @@ def served(directory: Path) -> Iterator[str]:
         url = f"http://localhost:{port}"
         try:
             while True:
-                with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
+                with (
+                    contextlib.suppress(OSError),
+                    urllib.request.urlopen(f"{url}/_stcore/health", timeout=1),
+                ):
                     break
                 time.sleep(0.05)
             yield url
@@ -100,7 +103,9 @@ def first_visit(url: str, page: Page) -> tuple[float, float]:
 
 def pick(page: Page, label: str) -> Callable[[], None]:
     """Return a click on an option of a choice."""
-    return lambda: page.get_by_test_id("stMain").get_by_role("radio", name=label, exact=True).first.click()
+    return lambda: (
+        page.get_by_test_id("stMain").get_by_role("radio", name=label, exact=True).first.click()
+    )
 
 
 def row(page: Page) -> Callable[[], None]:
@@ -122,7 +127,11 @@ def choose(page: Page, label: str, option: str) -> Callable[[], None]:
 
 def turn(page: Page, number: int) -> Callable[[], None]:
     """Return a click on a page of the gallery."""
-    return lambda: page.get_by_test_id("stMain").get_by_role("button", name=f"Page {number}", exact=True).first.click()
+    return lambda: (
+        page.get_by_test_id("stMain")
+        .get_by_role("button", name=f"Page {number}", exact=True)
+        .first.click()
+    )
 
 
 def push(page: Page, label: str) -> Callable[[], None]:
@@ -142,13 +151,25 @@ def clicks(page: Page, url: str) -> Iterator[tuple[str, float]]:
         "": [("a row of the verdict", [row(page)])],
         "classes": [
             ("another variant", [pick(page, f"magnitude {p} %") for p in (30, 50, 70)]),
-            ("another correction", [pick(page, name) for name in ("uncorrected", "Benjamini-Hochberg", "Holm")]),
-            ("another question", [pick(page, name) for name in ("more than the average", "lost recall")]),
+            (
+                "another correction",
+                [pick(page, name) for name in ("uncorrected", "Benjamini-Hochberg", "Holm")],
+            ),
+            (
+                "another question",
+                [pick(page, name) for name in ("more than the average", "lost recall")],
+            ),
             ("one class of 1,000", [choose(page, "Class", f"class {c}") for c in (7, 420, 980)]),
         ],
         "exemplars": [
             ("another variant", [pick(page, f"magnitude {p} %") for p in (30, 50, 70)]),
-            ("kind of change", [choose(page, "Images", name) for name in ("newly wrong", "newly correct", "changed")]),
+            (
+                "kind of change",
+                [
+                    choose(page, "Images", name)
+                    for name in ("newly wrong", "newly correct", "changed")
+                ],
+            ),
             ("next page", [turn(page, number) for number in (2, 3, 4)]),
             ("one class of 1,000", [choose(page, "Class", f"class {c}") for c in (7, 420, 980)]),
         ],
@@ -156,7 +177,9 @@ def clicks(page: Page, url: str) -> Iterator[tuple[str, float]]:
     }
     for title in (viewer_page.title for viewer_page in PAGES.values()):
         link = page.locator(".st-key-menu").get_by_role("link", name=title, exact=True)
-        if title != "Overview" and link.count():  # the menu leaves out pages that the study does not allow
+        if (
+            title != "Overview" and link.count()
+        ):  # the menu leaves out pages that the study does not allow
             yield f"{title}, opened for the first time", click_seconds(page, link.click)
     for name, kinds in todo.items():
         page.goto(f"{url}/{name}")
@@ -167,7 +190,9 @@ def clicks(page: Page, url: str) -> Iterator[tuple[str, float]]:
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--store", type=Path, help="folder of the study; created if missing")
     parser.add_argument("--members", type=int, default=30)
     parser.add_argument("--images", type=int, default=50_000)
@@ -176,7 +201,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         directory = options.store or Path(temporary)
         make_store(directory, options.members, options.images, options.classes)
-        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
 
         def new_page() -> Page:
             return chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
@@ -196,12 +223,16 @@ def main() -> None:
             shutil.rmtree(directory / "audit")
             shutil.move(directory / "audit.away", directory / "audit")
         first, peer = statistics.median(cached), statistics.median(computed)
-        print(f"a new server and visitor: {first:.2f} s to the table, goal 3; the audit without a cache: {peer:.1f} s")
+        print(
+            f"a new server and visitor: {first:.2f} s to the table, goal 3; the audit without a cache: {peer:.1f} s"
+        )
         with served(directory) as url:
             page = new_page()
             first_visit(url, page)
             drawn(page)
-            page.locator("[data-testid=stVegaLiteChart] svg").first.wait_for()  # a visitor clicks when all is there
+            page.locator(
+                "[data-testid=stVegaLiteChart] svg"
+            ).first.wait_for()  # a visitor clicks when all is there
             for what, took in clicks(page, url):
                 print(f"{what}: {took:.2f} s, goal 1")
 

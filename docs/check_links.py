@@ -7,7 +7,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LOADED = dict.fromkeys(("script", "img", "iframe", "source", "video"), "src") | {"link": "href", "object": "data"}
+LOADED = dict.fromkeys(("script", "img", "iframe", "source", "video"), "src") | {
+    "link": "href",
+    "object": "data",
+}
 """What a browser loads without being asked, by tag."""
 
 
@@ -27,7 +30,11 @@ class Page(HTMLParser):
         self.anchors |= {values[name] for name in ("id", "name") if name in values}
         if tag == "a" and "href" in values:
             self.links.add(values["href"])
-        if tag in LOADED and LOADED[tag] in values and values.get("rel") not in ("canonical", "search", "next", "prev"):
+        if (
+            tag in LOADED
+            and LOADED[tag] in values
+            and values.get("rel") not in ("canonical", "search", "next", "prev")
+        ):
             self.loaded.add(values[LOADED[tag]])
 
 
@@ -49,7 +56,9 @@ def problems(site: Path) -> Iterator[str]:
             elif target in pages and unquote(parts.fragment) not in pages[target].anchors:
                 yield f"{path.relative_to(site)} leads to {address}, whose page has no such anchor"
     for path in sorted(site.rglob("*.css")):
-        for address in re.findall(r"(?:@import\s*|url\()\s*[\"']?((?:https?:)?//[^\"')]+)", path.read_text()):
+        for address in re.findall(
+            r"(?:@import\s*|url\()\s*[\"']?((?:https?:)?//[^\"')]+)", path.read_text()
+        ):
             yield f"{path.relative_to(site)} loads {address}"
 
 

@@ -80,7 +80,9 @@ def _resolve_sources(app, page, content):
     elif str(app.env.doc2path(page)).endswith(".md"):
         text += "\n\n" + "\n".join(f"[{key}]: #source-{key.lower()}" for key in KEYS) + "\n"
     else:
-        text = "\n".join(line if line.startswith(" ") else _with_references(line) for line in text.split("\n"))
+        text = "\n".join(
+            line if line.startswith(" ") else _with_references(line) for line in text.split("\n")
+        )
     content[0] = text
 
 
@@ -98,7 +100,9 @@ def _resolve_docstring(app, kind, name, thing, options, lines):
     for number, line in enumerate(lines):
         line = _with_references(line)
         if index:
-            line = re.sub(r"(?<!`)`(\.[\w()]+)`(?!`)", r"``\1``", line)  # a method of several classes
+            line = re.sub(
+                r"(?<!`)`(\.[\w()]+)`(?!`)", r"``\1``", line
+            )  # a method of several classes
             line = re.sub(r"`(\w+)`", lambda match: f"`{match[1]} <{_home(name, match[1])}>`", line)
             line = f"| {line}" if re.match(r"[A-Z][\w ]+  +`", line) else line
         lines[number] = line

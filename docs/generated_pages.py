@@ -46,8 +46,14 @@ def columns_page() -> str:
     """Return a table of the columns of each part of the catalogue."""
     parts = []
     for title, entries in PARTS.items():
-        shown = {entry.title: entry for entry in entries.values()}  # the same heading twice is one row
-        rows = [f"| {_cell(entry.title)} | {_cell(entry.help)} |" for entry in shown.values() if entry.help]
+        shown = {
+            entry.title: entry for entry in entries.values()
+        }  # the same heading twice is one row
+        rows = [
+            f"| {_cell(entry.title)} | {_cell(entry.help)} |"
+            for entry in shown.values()
+            if entry.help
+        ]
         if plain := [_cell(entry.title) for entry in shown.values() if not entry.help]:
             rows.append(f"| {', '.join(plain)} | |")
         parts += [f"### {title}", "", "| column | what it says |", "|---|---|", *rows, ""]
@@ -57,7 +63,9 @@ def columns_page() -> str:
 def command_line_page() -> str:
     """Return the commands with their options, as Typer documents them."""
     command = typer.main.get_command(app)
-    text = typer.cli.get_docs_for_click(obj=command, ctx=click.Context(command, info_name="tfaudit"), name="tfaudit")
+    text = typer.cli.get_docs_for_click(
+        obj=command, ctx=click.Context(command, info_name="tfaudit"), name="tfaudit"
+    )
     text = re.sub(r"(?<=\w)\*(?=[.'])", r"\\*", text)  # globs are no emphasis
     for name, part in command.commands.items():
         sentence = str(part.help or part.callback.__doc__).split(".")[0].split("\n\n")[0]
@@ -72,10 +80,19 @@ def command_line_page() -> str:
 
 def papers_page() -> str:
     """Return every recipe's docstring: question, command, cost, published and measured figures, their differences."""
-    names = sorted(module.name for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__))
-    documents = {name: inspect.getdoc(importlib.import_module(f"tfaudit.recipes.{name}")) or "" for name in names}
+    names = sorted(
+        module.name
+        for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__)
+    )
+    documents = {
+        name: inspect.getdoc(importlib.import_module(f"tfaudit.recipes.{name}")) or ""
+        for name in names
+    }
     lines = ["# Reproduced papers", "", INTRODUCTION, "", "| recipe | question |", "|---|---|"]
-    lines += [f"| [`{name}`](#{name.replace('_', '-')}) | {text.splitlines()[0]} |" for name, text in documents.items()]
+    lines += [
+        f"| [`{name}`](#{name.replace('_', '-')}) | {text.splitlines()[0]} |"
+        for name, text in documents.items()
+    ]
     for name, text in documents.items():
         lines += ["", f"({name.replace('_', '-')})=", f"## {name}", "", text]
     return "\n".join(lines) + "\n"
@@ -90,10 +107,19 @@ none of its own. [Notes on the recipes](../recipe_notes.md) has what else was me
 def namespace_page(space: str) -> str:
     """Return a page with an index and the documentation of a package's public names."""
     package = importlib.import_module(space)
-    core = {id(getattr(tfaudit, name)): name for name in tfaudit.__all__} if space != "tfaudit" else {}
+    core = (
+        {id(getattr(tfaudit, name)): name for name in tfaudit.__all__} if space != "tfaudit" else {}
+    )
     here = [name for name in package.__all__ if id(getattr(package, name)) not in core]
     classes = [name for name in here if inspect.isclass(getattr(package, name))]
-    lines = [space, "=" * len(space), "", f".. automodule:: {space}", f".. currentmodule:: {space}", ""]
+    lines = [
+        space,
+        "=" * len(space),
+        "",
+        f".. automodule:: {space}",
+        f".. currentmodule:: {space}",
+        "",
+    ]
     lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in here), ""]
     for name in (name for name in here if name not in classes):
         lines += [f".. autofunction:: {name}", ""]

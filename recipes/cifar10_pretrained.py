@@ -68,7 +68,9 @@ WHEEL, PACKAGE = "torch_optim-0.0.3-py3-none-any.whl", "torch-optim==0.0.3"
 
 def build(input_shape: tuple[int, int, int], num_classes: int, blocks: int = 9) -> keras.Model:
     """Return ResNet-56 with its published weights; fewer than 9 `blocks` a stage are for trials."""
-    model = build_model("resnet56", input_shape, num_classes, shortcuts="projection", blocks=[blocks] * 3)
+    model = build_model(
+        "resnet56", input_shape, num_classes, shortcuts="projection", blocks=[blocks] * 3
+    )
     assign_torch_weights(model, _weights("resnet56_cifar10_0.9320_45k.pth"), resnet56_names(blocks))
     return model
 
@@ -88,7 +90,10 @@ def resnet56_names(blocks: int = 9) -> dict[str, str]:
             layer, module = f"stage{stage}_block{block + 1}", f"layer{stage}.{block}"
             names |= {f"{layer}_conv{i}": f"{module}.conv{i}" for i in (1, 2)}
             names |= {f"{layer}_conv{i}_bn": f"{module}.bn{i}" for i in (1, 2)}
-            names |= {f"{layer}_shortcut": f"{module}.shortcut.0", f"{layer}_shortcut_bn": f"{module}.shortcut.1"}
+            names |= {
+                f"{layer}_shortcut": f"{module}.shortcut.0",
+                f"{layer}_shortcut_bn": f"{module}.shortcut.1",
+            }
     return names
 
 
@@ -111,9 +116,14 @@ study = Study(
     dataset="cifar10_subclasses",
     model=build,
     training=Training(epochs=0),
-    retraining=Training(steps=100, learning_rate=0.01, decay="cosine", weight_decay=1e-4, augmentation="crop_flip"),
+    retraining=Training(
+        steps=100, learning_rate=0.01, decay="cosine", weight_decay=1e-4, augmentation="crop_flip"
+    ),
     variants=(
-        *(Pruned(sparsity, treatment="one_shot", spare=("logits",)) for sparsity in (0.3, 0.5, 0.7)),
+        *(
+            Pruned(sparsity, treatment="one_shot", spare=("logits",))
+            for sparsity in (0.3, 0.5, 0.7)
+        ),
         *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),
         Quantized("int8", keep_float="last"),
         *(Pruned(sparsity, treatment="finetune", spare=("logits",)) for sparsity in (0.7, 0.9)),

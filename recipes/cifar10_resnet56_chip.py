@@ -36,7 +36,14 @@ study = Study(
     training=TRAINING,
     retraining=RETRAINING,
     variants=tuple(
-        Pruned(ratio=ratio, method="chip", granularity="channel", axis=-1, treatment="finetune", spare=("logits",))
+        Pruned(
+            ratio=ratio,
+            method="chip",
+            granularity="channel",
+            axis=-1,
+            treatment="finetune",
+            spare=("logits",),
+        )
         for ratio in (1.75, 3.33, 8.27, 19.11)
     ),
     population=15,

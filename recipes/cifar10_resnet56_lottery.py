@@ -41,7 +41,9 @@ def tickets(levels: int) -> tuple[Pruned, ...]:
     for level in range(1, levels + 1):
         after = variants[-1].key if variants else "dense"
         ratio = round(1.25**level, 2)
-        variants.append(Pruned(ratio=ratio, scope="global", treatment="rewind", spare=("logits",), after=after))
+        variants.append(
+            Pruned(ratio=ratio, scope="global", treatment="rewind", spare=("logits",), after=after)
+        )
     return tuple(variants)
 
 

@@ -37,8 +37,16 @@ are those of ShrinkBench, which the code uses. The code's gradients omit the wei
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned
 
-plan = {"batch_size": 128, "weight_decay": 5e-4, "augmentation": "crop_flip", "validation": 0.1, "keep": "best"}
-TRAINING = Training(epochs=60, learning_rate=((0, 0.01), (10, 0.1), (30, 0.01), (40, 0.001), (50, 0.0001)), **plan)
+plan = {
+    "batch_size": 128,
+    "weight_decay": 5e-4,
+    "augmentation": "crop_flip",
+    "validation": 0.1,
+    "keep": "best",
+}
+TRAINING = Training(
+    epochs=60, learning_rate=((0, 0.01), (10, 0.1), (30, 0.01), (40, 0.001), (50, 0.0001)), **plan
+)
 RETRAINING = Training(epochs=40, learning_rate=((0, 0.01), (20, 0.001), (30, 0.0001)), **plan)
 
 study = Study(

@@ -30,7 +30,12 @@ study = Study(
     training=Training(epochs=20, batch_size=32, learning_rate=0.05, decay="cosine", momentum=0.9),
     variants=(
         *(Pruned(0.5), Pruned(0.9)),
-        *(Quantized("float16"), Quantized("dynamic_range"), Quantized("int8"), Quantized("int8", keep_float="last")),
+        *(
+            Quantized("float16"),
+            Quantized("dynamic_range"),
+            Quantized("int8"),
+            Quantized("int8", keep_float="last"),
+        ),
     ),
     population=10,
     corruptions=("gaussian_noise", "glass_blur", "fog", "contrast"),

@@ -54,7 +54,14 @@ networks; the text gives none for LeNet5.
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned
 
-plan = {"batch_size": 128, "learning_rate": 0.01, "momentum": 0.9, "nesterov": True, "validation": 0.1, "keep": "best"}
+plan = {
+    "batch_size": 128,
+    "learning_rate": 0.01,
+    "momentum": 0.9,
+    "nesterov": True,
+    "validation": 0.1,
+    "keep": "best",
+}
 
 study = Study(
     name="fashion_mnist_lenet5_recall",

@@ -49,7 +49,9 @@ Where [F] is silent: it never prunes without retraining; [R] prunes once, then f
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized
 
-pruned = [Pruned(sparsity, treatment="one_shot", spare=("predictions",)) for sparsity in (0.3, 0.5, 0.7)]
+pruned = [
+    Pruned(sparsity, treatment="one_shot", spare=("predictions",)) for sparsity in (0.3, 0.5, 0.7)
+]
 
 study = Study(
     name="imagenet_resnet50_pretrained",
@@ -60,7 +62,14 @@ study = Study(
     population=1,
     model_options={"preprocess": "caffe"},
     crop=224,
-    corruptions=("gaussian_noise", "defocus_blur", "snow", "brightness", "contrast", "jpeg_compression"),
+    corruptions=(
+        "gaussian_noise",
+        "defocus_blur",
+        "snow",
+        "brightness",
+        "contrast",
+        "jpeg_compression",
+    ),
     severities=(1, 3, 5),
     corrupted_variants=(pruned[0].key, pruned[1].key, "int8"),
 )

@@ -63,7 +63,9 @@ def load(split: str) -> Examples:
         name: np.array([values.index(value) for value in table.loc[part, name]], np.int32)
         for name, values in CATEGORIES.items()
     }
-    shown = table.loc[part, [*NUMBERS, *CATEGORIES]].rename(columns=NUMBERS | {"hhi": "insured by husband's job"})
+    shown = table.loc[part, [*NUMBERS, *CATEGORIES]].rename(
+        columns=NUMBERS | {"hhi": "insured by husband's job"}
+    )
     return Examples(
         {"numbers": scaled[part].to_numpy(np.float32), **x},
         (table.loc[part, "whi"] == "yes").to_numpy(int),
@@ -80,7 +82,8 @@ def build(input_shape: dict) -> keras.Model:
     numbers = keras.Input(input_shape["numbers"], name="numbers")
     categories = {name: keras.Input((), dtype="int32", name=name) for name in CATEGORIES}
     embedded = [
-        layers.Embedding(len(values), 4, name=f"embed_{name}")(categories[name]) for name, values in CATEGORIES.items()
+        layers.Embedding(len(values), 4, name=f"embed_{name}")(categories[name])
+        for name, values in CATEGORIES.items()
     ]
     x = layers.Concatenate(name="all")([numbers, *embedded])
     for i in (1, 2):
@@ -102,7 +105,9 @@ study = Study(
     name="insurance_table",
     dataset=load,
     model=build,
-    training=Training(epochs=10, batch_size=128, optimizer="adam", learning_rate=1e-3, decay="cosine"),
+    training=Training(
+        epochs=10, batch_size=128, optimizer="adam", learning_rate=1e-3, decay="cosine"
+    ),
     variants=(Pruned(0.9), Quantized("int8")),
     population=10,
 )

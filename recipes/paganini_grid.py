@@ -39,11 +39,20 @@ METHODS = (
     {"method": "magnitude"},
     {"method": "magnitude", "scope": "global"},
     {"method": "random"},
-    *({"method": norm, "granularity": "channel", "axis": -2} for norm in ("l1", "l2", "linf", "random")),
+    *(
+        {"method": norm, "granularity": "channel", "axis": -2}
+        for norm in ("l1", "l2", "linf", "random")
+    ),
 )
 
 TRAINING = Training(
-    epochs=30, batch_size=32, learning_rate=0.01, momentum=0.0, nesterov=False, augmentation="crop_flip", validation=0.2
+    epochs=30,
+    batch_size=32,
+    learning_rate=0.01,
+    momentum=0.0,
+    nesterov=False,
+    augmentation="crop_flip",
+    validation=0.2,
 )
 
 study = Study(

@@ -82,13 +82,17 @@ def build() -> keras.Model:
     layers = keras.layers
     tokens = keras.Input((LENGTH,), dtype="int32", name="tokens")
     places = keras.ops.cumsum(keras.ops.ones_like(tokens), axis=1) - 1
-    x = layers.Embedding(WORDS, WIDTH, name="words")(tokens) + layers.Embedding(LENGTH, WIDTH, name="places")(places)
+    x = layers.Embedding(WORDS, WIDTH, name="words")(tokens) + layers.Embedding(
+        LENGTH, WIDTH, name="places"
+    )(places)
     attended = layers.MultiHeadAttention(HEADS, WIDTH // HEADS, name="attention")(x, x)
     x = layers.LayerNormalization(name="norm1")(x + layers.Dropout(0.3, name="dropout1")(attended))
     hidden = layers.Dense(2 * WIDTH, "relu", name="expand")(x)
     x = layers.LayerNormalization(name="norm2")(x + layers.Dense(WIDTH, name="contract")(hidden))
     pooled = layers.Dropout(0.3, name="dropout2")(layers.GlobalAveragePooling1D(name="pool")(x))
-    return keras.Model(tokens, layers.Dense(len(CLASSES), name="logits")(pooled), name="tweets_transformer")
+    return keras.Model(
+        tokens, layers.Dense(len(CLASSES), name="logits")(pooled), name="tweets_transformer"
+    )
 
 
 def _tweets() -> pd.DataFrame:
@@ -116,7 +120,9 @@ study = Study(
     name="tweets_transformer",
     dataset=load,
     model=build,
-    training=Training(epochs=4, batch_size=64, optimizer="adam", learning_rate=1e-3, decay="cosine"),
+    training=Training(
+        epochs=4, batch_size=64, optimizer="adam", learning_rate=1e-3, decay="cosine"
+    ),
     variants=(Pruned(0.9), Quantized("int8")),
     population=10,
 )

@@ -10,8 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # workers of pytest-xdist have the cores
-os.environ["PYTHONDONTWRITEBYTECODE"] = ""  # otherwise each of hundreds of processes compiles tfaudit again
+os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["OMP_NUM_THREADS"] = (
+    "1"  # workers of pytest-xdist have the cores
+)
+os.environ["PYTHONDONTWRITEBYTECODE"] = (
+    ""  # otherwise each of hundreds of processes compiles tfaudit again
+)
 
 import hypothesis
 import numpy as np
@@ -31,7 +35,9 @@ hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one
 hypothesis.settings.load_profile("any machine")
 
 PLACES = f"/usr/lib/chromium{os.pathsep}{os.environ['PATH']}"  # Debian's command is a script around the first one
-CHROMIUM = shutil.which("chromium-headless-shell", path=PLACES) or shutil.which("chromium")  # the first has no window
+CHROMIUM = shutil.which("chromium-headless-shell", path=PLACES) or shutil.which(
+    "chromium"
+)  # the first has no window
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 # Pages live for seconds, too short to earn back what optimizing scripts and tidying up their memory cost.
 SWITCHES += ["--js-flags=--no-opt --no-maglev --min-semi-space-size=64 --max-semi-space-size=64"]
@@ -85,7 +91,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     mounted = shutil.which("mount") and os.geteuid() == 0
     if (
         not mounted
-        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], check=False).returncode
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], check=False
+        ).returncode
     ):
         if os.environ.get("CI"):
             pytest.fail("CI must be able to mount a tmpfs")
@@ -116,13 +124,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """A test that CI could run and skips is a failure."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     could_run = os.environ.get("CI") and os.environ.get("TFAUDIT_DATA")
-    if could_run and reporter and reporter.stats.get("skipped") and session.exitstatus == pytest.ExitCode.OK:
+    if (
+        could_run
+        and reporter
+        and reporter.stats.get("skipped")
+        and session.exitstatus == pytest.ExitCode.OK
+    ):
         reporter.write_line("tests were skipped that CI could run", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+def made_once(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str, Callable[[Path], object]], Path]:
     """`made_once(name, make)` returns a directory that `make(directory)` fills once for all workers of pytest-xdist.
 
     Do not write into it.
@@ -145,7 +160,9 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callab
 def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
     """The beginning of a command that runs Python with TensorFlow imported; see `tests.builders.warm_python`."""
     base = tmp_path_factory.getbasetemp()
-    with warm_process((base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "warm") as command:
+    with warm_process(
+        (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "warm"
+    ) as command:
         yield command
 
 

@@ -41,7 +41,9 @@ def net(policy="float32", **compiled):
 
 
 def fit(model, *callbacks, epochs=3):
-    return model.fit(IMAGES[:60], LABELS[:60], 16, epochs, verbose=0, callbacks=list(callbacks)).history
+    return model.fit(
+        IMAGES[:60], LABELS[:60], 16, epochs, verbose=0, callbacks=list(callbacks)
+    ).history
 
 
 def top1(model):
@@ -54,7 +56,9 @@ def test_logs_and_history_say_what_the_weights_of_each_epoch_say():
     baseline = top1(model)
     audit = ClassAudit(VALIDATION, baseline=model)
     answers = []
-    watch = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: answers.append(top1(model)))
+    watch = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: answers.append(top1(model))
+    )
     history = fit(model, audit, watch)
     assert history["val_flips"] == [(a != baseline).sum() for a in answers]
     right = baseline == VALIDATION[1]
@@ -66,7 +70,9 @@ def test_logs_and_history_say_what_the_weights_of_each_epoch_say():
 
     frame = audit.history_frame()
     assert list(frame.columns) == ["epoch", "class", "class_name", "recall", "support"]
-    np.testing.assert_allclose(frame.pivot(index="epoch", columns="class", values="recall"), recalls)
+    np.testing.assert_allclose(
+        frame.pivot(index="epoch", columns="class", values="recall"), recalls
+    )
     np.testing.assert_array_equal(frame["support"][:3], np.bincount(VALIDATION[1]))
 
 
@@ -103,7 +109,9 @@ def test_traced_once():
             traces.append(training)
             return x
 
-    model = keras.Sequential([keras.Input((6, 6, 1)), Counting(), layers.Flatten(), layers.Dense(3)])
+    model = keras.Sequential(
+        [keras.Input((6, 6, 1)), Counting(), layers.Flatten(), layers.Dense(3)]
+    )
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     traces.clear()
     fit(model, ClassAudit(VALIDATION, baseline=model, batch_size=7), epochs=4)
@@ -185,12 +193,16 @@ assert abs(history["val_worst_class_recall"][-1] - worst) < 1e-9, (history, wors
 print("done")
 """
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    run = subprocess.run([*warm_python, "-c", program], capture_output=True, text=True, check=False, env=environment)
+    run = subprocess.run(
+        [*warm_python, "-c", program], capture_output=True, text=True, check=False, env=environment
+    )
     assert run.stdout.endswith("done\n"), run.stderr
 
 
 def shuffled():
-    data = tf.data.Dataset.from_tensor_slices(VALIDATION).shuffle(30, seed=1, reshuffle_each_iteration=True)
+    data = tf.data.Dataset.from_tensor_slices(VALIDATION).shuffle(
+        30, seed=1, reshuffle_each_iteration=True
+    )
     return data.batch(10)
 
 
@@ -201,11 +213,19 @@ def shuffled():
         (lambda: (IMAGES, LABELS[:5]), {}, "validation: got 90 images and 5 labels"),
         (lambda: (IMAGES,), {}, "validation: got 1 parts, expected"),
         (lambda: iter([VALIDATION]), {}, "validation: got list_iterator, expected"),
-        (lambda: tf.data.Dataset.from_tensor_slices(IMAGES).batch(9), {}, "validation: got a batch without labels"),
+        (
+            lambda: tf.data.Dataset.from_tensor_slices(IMAGES).batch(9),
+            {},
+            "validation: got a batch without labels",
+        ),
         (lambda: (IMAGES, LABELS + 0.5), {}, "validation: got labels of type float64"),
         (lambda: (IMAGES, -LABELS), {}, "validation: got labels of type int64"),
         (lambda: [], {}, "validation: got no batches"),
-        (lambda: VALIDATION, {"baseline": LABELS}, r"baseline: got ndarray of type int64 and shape \(90,\), expected"),
+        (
+            lambda: VALIDATION,
+            {"baseline": LABELS},
+            r"baseline: got ndarray of type int64 and shape \(90,\), expected",
+        ),
         (
             lambda: VALIDATION,
             {"baseline": Predictions.from_top1(LABELS, LABELS)},
@@ -235,10 +255,16 @@ TAGS = (np.random.default_rng(1).random((30, 3)) < 0.4).astype("float32")
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (TAGS, r"with 0 to 3 classes per example, expected .*task='multilabel' for several labels per example"),
+        (
+            TAGS,
+            r"with 0 to 3 classes per example, expected .*task='multilabel' for several labels per example",
+        ),
         (TAGS / 2, r"and other values than 0 and 1, expected classes"),
         (FEATURES[:, 0], r"that are no whole numbers from 0, expected classes"),
-        (np.array(["cat", "dog", "cow"] * 10), r"labels of type <U3 and shape \(30,\), expected classes 0, 1"),
+        (
+            np.array(["cat", "dog", "cow"] * 10),
+            r"labels of type <U3 and shape \(30,\), expected classes 0, 1",
+        ),
     ],
 )
 def test_what_is_no_class_is_refused(labels, words):
@@ -250,17 +276,25 @@ def test_other_numbers_of_classes_are_refused_before_training():
     model, classes = several(3, loss="sparse_categorical_crossentropy"), np.arange(30) % 4
     before = model.get_weights()
     with pytest.raises(
-        InputError, match="validation: got class 3, expected classes 0 to 2, as the model has 3 outputs"
+        InputError,
+        match="validation: got class 3, expected classes 0 to 2, as the model has 3 outputs",
     ):
         model.fit(FEATURES, classes % 3, verbose=0, callbacks=[ClassAudit((FEATURES, classes))])
     for untouched, weights in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(untouched, weights)
     other = several(5)
     with pytest.raises(InputError, match="baseline: got 5 classes, expected 3, as the model has"):
-        model.fit(FEATURES, classes % 3, verbose=0, callbacks=[ClassAudit((FEATURES, classes % 3), baseline=other)])
+        model.fit(
+            FEATURES,
+            classes % 3,
+            verbose=0,
+            callbacks=[ClassAudit((FEATURES, classes % 3), baseline=other)],
+        )
     regression = several(1, loss="mse")
     with pytest.raises(InputError, match="model: got a regression"):
-        regression.fit(FEATURES, FEATURES[:, 0], verbose=0, callbacks=[ClassAudit((FEATURES, classes % 2))])
+        regression.fit(
+            FEATURES, FEATURES[:, 0], verbose=0, callbacks=[ClassAudit((FEATURES, classes % 2))]
+        )
 
 
 @pytest.mark.parametrize("activation", [None, "sigmoid"])
@@ -269,7 +303,9 @@ def test_several_labels_per_example(activation):
     loss = keras.losses.BinaryCrossentropy(from_logits=activation is None)
     model = several(activation=activation, loss=loss)
     before = keras.ops.convert_to_numpy(model(FEATURES)) > (0.5 if activation else 0)
-    audits = [ClassAudit((FEATURES, TAGS), baseline=form, task="multilabel") for form in (model, before)]
+    audits = [
+        ClassAudit((FEATURES, TAGS), baseline=form, task="multilabel") for form in (model, before)
+    ]
     history = model.fit(FEATURES, TAGS, epochs=2, verbose=0, callbacks=audits).history
     after = keras.ops.convert_to_numpy(model(FEATURES)) > (0.5 if activation else 0)
     recalls = recall_score(TAGS, after, average=None)
@@ -281,7 +317,12 @@ def test_several_labels_per_example(activation):
     with pytest.raises(InputError, match=r"validation: got labels .*, expected 0 and 1 of shape"):
         ClassAudit((FEATURES, np.arange(30)), task="multilabel")
     with pytest.raises(InputError, match="validation: got 2, expected 3 labels, as the model has"):
-        model.fit(FEATURES, TAGS, verbose=0, callbacks=[ClassAudit((FEATURES, TAGS[:, :2]), task="multilabel")])
+        model.fit(
+            FEATURES,
+            TAGS,
+            verbose=0,
+            callbacks=[ClassAudit((FEATURES, TAGS[:, :2]), task="multilabel")],
+        )
     with pytest.raises(InputError, match="task: got 'labels', expected 'classes' or 'multilabel'"):
         ClassAudit((FEATURES, TAGS), task="labels")
 
@@ -292,7 +333,9 @@ def test_one_output_of_several_from_a_dictionary_of_inputs():
     x = keras.layers.Concatenate()([left, right])
     outputs = {"kind": keras.layers.Dense(3)(x), "age": keras.layers.Dense(1)(x)}
     model = keras.Model({"left": left, "right": right}, outputs)
-    model.compile("sgd", {"kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True), "age": "mse"})
+    model.compile(
+        "sgd", {"kind": keras.losses.SparseCategoricalCrossentropy(from_logits=True), "age": "mse"}
+    )
     inputs, kinds = {"left": FEATURES[:, :4], "right": FEATURES[:, 4:]}, np.arange(30) % 3
     labels = {"kind": kinds, "age": FEATURES[:, 0]}
     audit = ClassAudit((inputs, labels), baseline=model, output="kind")
@@ -303,7 +346,10 @@ def test_one_output_of_several_from_a_dictionary_of_inputs():
     expected = [(answers[kinds == kind] == kind).mean() for kind in range(3)]
     for one in (audit, again):
         np.testing.assert_allclose(one.history_frame()["recall"], expected)
-    with pytest.raises(InputError, match="validation: got labels of kind, age, expected labels of the output 'size'"):
+    with pytest.raises(
+        InputError,
+        match="validation: got labels of kind, age, expected labels of the output 'size'",
+    ):
         ClassAudit((inputs, labels), output="size")
     with pytest.raises(InputError, match=r"output: got 'size' for .*, expected one of kind, age"):
         model.fit(inputs, labels, verbose=0, callbacks=[ClassAudit((inputs, kinds), output="size")])

@@ -35,7 +35,8 @@ def test_scores_in_npy_files(tmp_path, monkeypatch):
         (tmp_path / "classes.txt").write_text("\n".join(NAMES[order]))
         named = {"classes": tmp_path / "classes.txt", "scores_are": "logits"}
         sides = (
-            read_predictions(tmp_path / "y.npy", [tmp_path / f"{name}.npy"], **named) for name in ("before", "after")
+            read_predictions(tmp_path / "y.npy", [tmp_path / f"{name}.npy"], **named)
+            for name in ("before", "after")
         )
         tables.append(compare(*sides).frame())
         same(tables[-1], tables[0])
@@ -56,18 +57,25 @@ def test_flatbuffers():
     labels = (images.reshape(600, 16) @ centres.T + 0.3 * rng.normal(size=(600, 6))).argmax(1)
     verdicts = []
     for order in [np.arange(6), *ORDERS]:
-        model = keras.Sequential([keras.Input((4, 4, 1)), layers.Flatten(), layers.Dense(6, name="logits")])
+        model = keras.Sequential(
+            [keras.Input((4, 4, 1)), layers.Flatten(), layers.Dense(6, name="logits")]
+        )
         model.get_layer("logits").set_weights([40 * centres.T[:, order], np.zeros(6, np.float32)])
         flatbuffer = quantize(model, "int8", representative=images[:50])
         names = {"class_names": NAMES[order]}
         before, after = (
-            Predictions(np.argsort(order)[labels], predict(kind, images, k=6, scores_are="logits"), **names)
+            Predictions(
+                np.argsort(order)[labels], predict(kind, images, k=6, scores_are="logits"), **names
+            )
             for kind in (model, flatbuffer)
         )
         verdicts.append((compare(before, after), gate(before, after, DEFAULT_LIMITS)))
         assert verdicts[-1][0].ties.tied_after > 5
         same(verdicts[-1][0].frame(), verdicts[0][0].frame())
-        assert verdicts[-1][1].frame()["sentence"].tolist() == verdicts[0][1].frame()["sentence"].tolist()
+        assert (
+            verdicts[-1][1].frame()["sentence"].tolist()
+            == verdicts[0][1].frame()["sentence"].tolist()
+        )
 
 
 @pytest.mark.parametrize("members", [1, 4])

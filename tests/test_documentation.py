@@ -34,7 +34,9 @@ def test_the_documentation_is_built_without_warnings_and_loads_nothing_from_else
     python.write_text(f'#!/bin/sh\nexec {shlex.join(warm_python)} "$@"\n')
     python.chmod(0o755)
     environment = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run([DOCS / "build", tmp_path], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [DOCS / "build", tmp_path], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     pages = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*.html")}
     assert 'href="references.html#source-f"' in pages["statistics.html"]
@@ -53,7 +55,9 @@ def test_broken_links_missing_anchors_and_foreign_files_are_found(tmp_path):
         '<script src="https://x.org/x.js"></script><img src="data:image/png;base64,AA"><p id="x"><a href="#x">5</a>'
     )
     (tmp_path / "b.html").write_text('<h1 id="here">b</h1>')
-    (tmp_path / "style.css").write_text("@import url(//example.org/font.css); p { background: url(local.png) }")
+    (tmp_path / "style.css").write_text(
+        "@import url(//example.org/font.css); p { background: url(local.png) }"
+    )
     found = list(module("check_links").problems(tmp_path))
     assert found == [
         "a.html leads to b.html#gone, whose page has no such anchor",

@@ -28,7 +28,11 @@ LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 
 def modules() -> dict[str, Path]:
     """The file of every module, by dotted name; `app` and `recipes` under the names they are installed by."""
-    places = [*ROOT.glob("tfaudit/**/*.py"), *ROOT.glob("app/**/*.py"), *ROOT.glob("recipes/**/*.py")]
+    places = [
+        *ROOT.glob("tfaudit/**/*.py"),
+        *ROOT.glob("app/**/*.py"),
+        *ROOT.glob("recipes/**/*.py"),
+    ]
     names = (".".join(place.relative_to(ROOT).with_suffix("").parts) for place in places)
     return {
         (name if name.startswith("tfaudit") else f"tfaudit.{name}").removesuffix(".__init__"): place
@@ -83,7 +87,9 @@ def test_every_input_error_says_what_it_got_and_what_it_expected():
         for node in nodes(place):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InputError":
                 passed_on = any(isinstance(argument, ast.Starred) for argument in node.args)
-                assert passed_on or len(node.args) + len(node.keywords) == 3, f"{place}:{node.lineno}"
+                assert passed_on or len(node.args) + len(node.keywords) == 3, (
+                    f"{place}:{node.lineno}"
+                )
 
 
 def test_tests_share_builders_and_fixtures_and_import_no_other_test():
@@ -96,5 +102,13 @@ def test_tests_share_builders_and_fixtures_and_import_no_other_test():
 
 
 def test_tests_stand_in_the_rooms_of_what_they_test():
-    rooms = {place.name for place in [*ROOT.glob("tfaudit/*/"), ROOT / "app", ROOT / "recipes"] if place.is_dir()}
-    assert {place.name for place in ROOT.glob("tests/*/")} - {"builders", "faults", "__pycache__"} <= rooms
+    rooms = {
+        place.name
+        for place in [*ROOT.glob("tfaudit/*/"), ROOT / "app", ROOT / "recipes"]
+        if place.is_dir()
+    }
+    assert {place.name for place in ROOT.glob("tests/*/")} - {
+        "builders",
+        "faults",
+        "__pycache__",
+    } <= rooms

@@ -40,7 +40,10 @@ def test_seeds(seed): pass
         (["-m", "slow"], {"test_slow", "test_seeds[0]"}),
         (["-m", "not slow"], {"test_plain"}),
         (["-m", "nightly"], {"test_night", "test_seeds[1]", "test_seeds[2]"}),
-        (["-m", "slow or nightly"], {"test_slow", "test_night", "test_seeds[0]", "test_seeds[1]", "test_seeds[2]"}),
+        (
+            ["-m", "slow or nightly"],
+            {"test_slow", "test_night", "test_seeds[0]", "test_seeds[1]", "test_seeds[2]"},
+        ),
         (["test_suite.py::test_night"], {"test_night"}),
         (["test_suite.py::test_seeds[2]"], {"test_seeds[2]"}),
     ],

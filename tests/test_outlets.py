@@ -26,7 +26,8 @@ LOST = -100 * 60 / 600  # points of accuracy: two thirds of the first 90 images
 def example(title):
     """Return the code of a section, after the code that all share."""
     shared, own = (
-        re.search(r"```python\n(.*?)```", text, re.DOTALL)[1] for text in (PAGE, PAGE.split(f"## {title}")[1])
+        re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+        for text in (PAGE, PAGE.split(f"## {title}")[1])
     )
     return SETTING + shared + own
 
@@ -37,7 +38,12 @@ def run(python, title, folder, **environment):
     (folder / "study/report.html").write_text("<p>the report</p>")
     command = [*python, "-c", example(title)]
     done = subprocess.run(
-        command, cwd=folder, check=False, capture_output=True, text=True, env={**os.environ, **environment}
+        command,
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
     )
     assert done.returncode == 0, done.stderr
 
@@ -46,13 +52,21 @@ def table():
     """The table of classes that the examples log."""
     labels = np.arange(600) % 3
     before = Predictions.from_top1(labels, labels)
-    return compare(before, Predictions.from_top1(labels, np.where(np.arange(600) < 90, 0, labels))).frame()
+    return compare(
+        before, Predictions.from_top1(labels, np.where(np.arange(600) < 90, 0, labels))
+    ).frame()
 
 
 @pytest.mark.slow
 def test_mlflow_keeps_verdict_metrics_table_and_report(warm_python, tmp_path):
     pytest.importorskip("mlflow")
-    run(warm_python, "MLflow", tmp_path, MLFLOW_TRACKING_URI="file:mlruns", MLFLOW_ALLOW_FILE_STORE="true")
+    run(
+        warm_python,
+        "MLflow",
+        tmp_path,
+        MLFLOW_TRACKING_URI="file:mlruns",
+        MLFLOW_ALLOW_FILE_STORE="true",
+    )
     (metric,) = tmp_path.glob("mlruns/0/*/metrics/overall_drop_pp")
     folder = metric.parents[1]
     assert float(metric.read_text().split()[1]) == pytest.approx(-LOST)
@@ -82,7 +96,9 @@ def test_tensorboard_shows_verdict_and_figures(warm_python, tmp_path):
     run(warm_python, "TensorBoard", tmp_path)
     (file,) = tmp_path.glob("logs/events.*")
     events = [
-        value for event in tensorflow.compat.v1.train.summary_iterator(str(file)) for value in event.summary.value
+        value
+        for event in tensorflow.compat.v1.train.summary_iterator(str(file))
+        for value in event.summary.value
     ]
     values = {value.tag: tensorflow.make_ndarray(value.tensor) for value in events}
     assert values["tfaudit/overall_drop_pp"] == pytest.approx(-LOST)

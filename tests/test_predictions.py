@@ -24,8 +24,12 @@ def test_accuracy_and_recall_equal_scikit_learn(rng):
     for member, score in enumerate(scores):
         answer = score.argmax(-1)
         assert predictions.accuracy()[member] == pytest.approx(accuracy_score(labels, answer))
-        assert predictions.accuracy(2)[member] == pytest.approx(top_k_accuracy_score(labels, score, k=2))
-        np.testing.assert_allclose(predictions.recall()[member], recall_score(labels, answer, average=None))
+        assert predictions.accuracy(2)[member] == pytest.approx(
+            top_k_accuracy_score(labels, score, k=2)
+        )
+        np.testing.assert_allclose(
+            predictions.recall()[member], recall_score(labels, answer, average=None)
+        )
 
 
 def test_a_class_without_examples_has_no_recall():
@@ -33,7 +37,11 @@ def test_a_class_without_examples_has_no_recall():
     np.testing.assert_array_equal(recall, [[0.5, np.nan, np.nan]])
 
 
-@given(hnp.arrays(np.int64, st.tuples(st.integers(1, 7), st.integers(1, 6)), elements=st.integers(0, 3)))
+@given(
+    hnp.arrays(
+        np.int64, st.tuples(st.integers(1, 7), st.integers(1, 6)), elements=st.integers(0, 3)
+    )
+)
 def test_modal_label_equals_scipy_and_its_mirror(votes):
     predictions = Predictions.from_top1(np.zeros(votes.shape[1], int), votes)
     np.testing.assert_array_equal(predictions.modal(), scipy.stats.mode(votes, axis=0).mode)
@@ -47,8 +55,12 @@ def test_confidence_breaks_ties_by_the_mass_of_stored_ranks():
     predictions = Predictions([0], ranked, probabilities)
     assert predictions.modal("lowest") == [1]
     assert predictions.modal("highest") == [2]
-    assert predictions.modal("confidence") == [1]  # .1 + .9 + .4 + .4 + .9 = 2.7 against .6 + .6 + .1 = 1.3
-    flipped = Predictions([0], ranked, [[[0.9, 0.1]], [[0.3, 0.1]], [[0.9, 0.1]], [[0.9, 0.1]], [[0.3, 0.2]]])
+    assert predictions.modal("confidence") == [
+        1
+    ]  # .1 + .9 + .4 + .4 + .9 = 2.7 against .6 + .6 + .1 = 1.3
+    flipped = Predictions(
+        [0], ranked, [[[0.9, 0.1]], [[0.3, 0.1]], [[0.9, 0.1]], [[0.9, 0.1]], [[0.3, 0.2]]]
+    )
     assert flipped.modal("confidence") == [2]
 
 
@@ -62,7 +74,9 @@ def test_logits_and_their_probabilities_rank_alike(rng):
 
 
 def test_equal_scores_rank_the_lower_class_first():
-    assert Predictions.from_scores([0], [[0.25, 0.25, 0.25, 0.25]]).ranked.tolist() == [[[0, 1, 2, 3]]]
+    assert Predictions.from_scores([0], [[0.25, 0.25, 0.25, 0.25]]).ranked.tolist() == [
+        [[0, 1, 2, 3]]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -73,13 +87,19 @@ def test_equal_scores_rank_the_lower_class_first():
         (dict(labels=[0], ranked=[[0]]), r"ranked: got shape \(1, 1\), expected 3 dimensions"),
         (dict(labels=[-1], ranked=[[[0]]]), "labels: got class -1"),
         (dict(labels=[0], ranked=[[[1, 1]]]), "ranked: got a class twice"),
-        (dict(labels=[0], ranked=[[[3]]], class_names=["a", "b"]), "class_names: got 2 names, expected 4 or more"),
+        (
+            dict(labels=[0], ranked=[[[3]]], class_names=["a", "b"]),
+            "class_names: got 2 names, expected 4 or more",
+        ),
         (
             dict(labels=[0], ranked=[[[0]]], probabilities=[[[np.nan]]]),
             "probabilities: got nan to nan",
         ),
         (dict(labels=[0], ranked=[[[0]]], probabilities=[[0.5]]), "probabilities: got shape"),
-        (dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x", "x"]), "example_ids: got an id twice"),
+        (
+            dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x", "x"]),
+            "example_ids: got an id twice",
+        ),
         (dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x"]), "example_ids: got shape"),
         (dict(labels=[0], ranked=[[[0]]], members=[1, 2]), "members: got 2 names, expected 1"),
         (dict(labels=np.zeros(0, int), ranked=np.zeros((1, 0, 1), int)), "at least one member"),
@@ -99,7 +119,9 @@ def test_questions_that_cannot_be_answered():
         predictions.modal("random")
     with pytest.raises(InputError, match="without probabilities"):
         predictions.modal("confidence")
-    with pytest.raises(InputError, match="scores: got nan in row 0, class 0, expected finite numbers"):
+    with pytest.raises(
+        InputError, match="scores: got nan in row 0, class 0, expected finite numbers"
+    ):
         Predictions.from_scores([0], [[np.nan, 1.0]])
 
 
@@ -123,7 +145,11 @@ def test_only_read_only_arrays_are_not_copied():
 
 def test_cached_arrays_are_read_only(rng):
     predictions = random_predictions(rng)[2]
-    for cached in (predictions.correct(2), predictions.modal("highest"), predictions.modal("confidence")):
+    for cached in (
+        predictions.correct(2),
+        predictions.modal("highest"),
+        predictions.modal("confidence"),
+    ):
         with pytest.raises(ValueError, match="read-only"):
             cached[0] = 0
     assert predictions.correct(2) is predictions.correct(2)
@@ -139,7 +165,9 @@ def test_one_hot_labels_and_one_score_per_example_are_read_as_keras_gives_them(r
         assert alone.labels.tolist() == labels.tolist()
         assert alone.ranked.tolist() == both.ranked.tolist()
         np.testing.assert_allclose(alone.probabilities, both.probabilities, rtol=1e-12)
-    population = Predictions.from_scores(labels[:, None], np.stack([share, logits])[..., None], scores_are="logits")
+    population = Predictions.from_scores(
+        labels[:, None], np.stack([share, logits])[..., None], scores_are="logits"
+    )
     assert population.top1.tolist() == [[1, 1, 1, 1], [0, 1, 0, 0]]
     with pytest.raises(InputError, match=r"labels: got values of type float64, expected integers"):
         Predictions(np.array([[0.5, 0.5]]), [[[0]]])

@@ -30,8 +30,15 @@ def test_the_python_of_the_documentation_runs(tmp_path, monkeypatch, rng):
         if page.stem in ("own_study", "outlets"):  # run by tests of their own
             continue
         if page.stem == "repair":
-            held_out = {"held_out_images": names["test"].images[:200], "held_out_labels": names["test"].labels[:200]}
-            names |= {"images": names["train"].images[:256], "labels": names["train"].labels[:256], **held_out}
+            held_out = {
+                "held_out_images": names["test"].images[:200],
+                "held_out_labels": names["test"].labels[:200],
+            }
+            names |= {
+                "images": names["train"].images[:256],
+                "labels": names["train"].labels[:256],
+                **held_out,
+            }
             names["model"].save("dense.keras")
         begun = values_of(names)
         for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
@@ -59,7 +66,9 @@ def test_the_python_of_the_documentation_runs(tmp_path, monkeypatch, rng):
 def values_of(names):
     """A namespace without modules, classes and functions, which code must import."""
     kinds = (inspect.ismodule, inspect.isclass, inspect.isroutine)
-    return {name: value for name, value in names.items() if not any(is_one(value) for is_one in kinds)}
+    return {
+        name: value for name, value in names.items() if not any(is_one(value) for is_one in kinds)
+    }
 
 
 def test_ci_runs_the_readmes_test_command():

@@ -15,7 +15,9 @@ def test_a_model_that_passes_is_silent():
 
 
 def test_a_regression_names_the_class_and_shows_the_table():
-    after = Predictions.from_top1(LABELS, np.where((LABELS == 3) & (np.arange(1000) < 400), 4, LABELS))
+    after = Predictions.from_top1(
+        LABELS, np.where((LABELS == 3) & (np.arange(1000) < 400), 4, LABELS)
+    )
     with pytest.raises(AssertionError) as failure:
         assert_no_regression(BEFORE, after, Limits(worst_class_drop_pp=5))
     message = str(failure.value)
@@ -34,4 +36,6 @@ def test_too_little_data_is_a_failure_unless_allowed():
 
 def test_bad_input_is_no_regression():
     with pytest.raises(InputError):
-        assert_no_regression(BEFORE, Predictions.from_top1(LABELS[:5], LABELS[:5]), Limits(overall_drop_pp=1))
+        assert_no_regression(
+            BEFORE, Predictions.from_top1(LABELS[:5], LABELS[:5]), Limits(overall_drop_pp=1)
+        )

@@ -12,7 +12,12 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("-c", "import os, sys; print(sys.argv, sys.stdin.read(), os.getcwd(), sys.path[0]); os._exit(3)", "a", "b"),
+        (
+            "-c",
+            "import os, sys; print(sys.argv, sys.stdin.read(), os.getcwd(), sys.path[0]); os._exit(3)",
+            "a",
+            "b",
+        ),
         ("-P", "-c", "import sys, tempfile; print(sys.path[0], tempfile.gettempdir())"),
         ("-c", "raise SystemExit('no')"),
         ("-c", "import os; os.kill(os.getpid(), 9)"),
@@ -27,7 +32,12 @@ def test_it_ends_as_python_does(warm_python, tmp_path, monkeypatch, arguments):
     ends = []
     for python in ([sys.executable], warm_python):
         done = subprocess.run(
-            [*python, *arguments], input="hi", capture_output=True, text=True, cwd=tmp_path, check=False
+            [*python, *arguments],
+            input="hi",
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=False,
         )
         said = done.stderr.splitlines()[-1:]
         ends.append((done.returncode, done.stdout.replace(sys.prefix, ""), said))
@@ -36,7 +46,8 @@ def test_it_ends_as_python_does(warm_python, tmp_path, monkeypatch, arguments):
 
 def test_tensorflow_is_imported_and_nothing_of_tfaudit(warm_python):
     code = (
-        "import sys; print(*sorted({'tensorflow', 'tfaudit', 'tests'} & {name.split('.')[0] for name in sys.modules}))"
+        "import sys; loaded = {name.split('.')[0] for name in sys.modules}; "
+        "print(*sorted({'tensorflow', 'tfaudit', 'tests'} & loaded))"
     )
     assert subprocess.check_output([*warm_python, "-c", code], text=True) == "tensorflow\n"
 

@@ -26,7 +26,11 @@ def main() -> NoReturn:
     with contextlib.suppress(OSError):
         os.dup2(2, 1)  # what threads and exit handlers print does not follow the results
     deadline = time.monotonic() + PATIENCE
-    threads = [one for one in threading.enumerate() if not one.daemon and one is not threading.current_thread()]
+    threads = [
+        one
+        for one in threading.enumerate()
+        if not one.daemon and one is not threading.current_thread()
+    ]
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     if running := [thread.name for thread in threads if thread.is_alive()]:
@@ -49,7 +53,9 @@ def _run() -> int:
         with contextlib.suppress(OSError):
             traceback.print_exception(problem)
         cause = traceback.format_exception_only(problem.__cause__ or problem)[-1].strip()
-        _tell(f"unexpected error, {cause}; exit code {UNEXPECTED}: nothing was judged; the traceback is above")
+        _tell(
+            f"unexpected error, {cause}; exit code {UNEXPECTED}: nothing was judged; the traceback is above"
+        )
         return UNEXPECTED
     return 0
 

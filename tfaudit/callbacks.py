@@ -8,7 +8,12 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.classes.epoch_metrics import class_recall, epoch_metrics, label_metrics, label_recall
+from tfaudit.audits.classes.epoch_metrics import (
+    class_recall,
+    epoch_metrics,
+    label_metrics,
+    label_recall,
+)
 from tfaudit.compress.keras_model import require_instance
 from tfaudit.compress.litert.inference import decisions
 from tfaudit.compress.model_inputs import arrays_of, length_of
@@ -115,7 +120,11 @@ class ClassAudit(keras.callbacks.Callback):
         Columns: `epoch`, `class`, `class_name`, `recall` (NaN for a class without examples), `support`.
         """
         columns = ["epoch", "class", "class_name", "recall", "support"]
-        return pd.concat(self._history, ignore_index=True) if self._history else pd.DataFrame(columns=columns)
+        return (
+            pd.concat(self._history, ignore_index=True)
+            if self._history
+            else pd.DataFrame(columns=columns)
+        )
 
     def _class_table(self, epoch: int, predicted: np.ndarray, width: int) -> pd.DataFrame:
         names = self._class_names or [str(c) for c in range(width)]
@@ -132,13 +141,18 @@ class ClassAudit(keras.callbacks.Callback):
             inputs, labels = data
 
             def cut(start: int) -> tuple[Any, Any]:
-                parts = (mapped(lambda array: array[start : start + size], part) for part in (inputs, labels))
+                parts = (
+                    mapped(lambda array: array[start : start + size], part)
+                    for part in (inputs, labels)
+                )
                 return next(parts), next(parts)
 
             data = (cut(start) for start in range(0, length_of(inputs), size))
         for batch in data.batches(size) if hasattr(data, "batches") else data:
             if not isinstance(batch, tuple) or len(batch) < 2:
-                raise InputError("validation", "a batch without labels", "batches of (images, labels)")
+                raise InputError(
+                    "validation", "a batch without labels", "batches of (images, labels)"
+                )
             yield batch[0], self._checked_labels(batch[1])
 
     def _checked_labels(self, labels: Any) -> np.ndarray:
@@ -158,9 +172,13 @@ class ClassAudit(keras.callbacks.Callback):
                 seen.append(labels)
                 yield batch
 
-        answers, width = decisions(model, inputs(), output=self._output, multilabel=self._task == "multilabel")
+        answers, width = decisions(
+            model, inputs(), output=self._output, multilabel=self._task == "multilabel"
+        )
         if not np.array_equal(_joined(seen), self._labels):
-            raise InputError("validation", "another order or length in each pass", "data that are not shuffled")
+            raise InputError(
+                "validation", "another order or length in each pass", "data that are not shuffled"
+            )
         return answers, self._check_width(width, name)
 
     def _check_width(self, outputs: int, name: str) -> int:
@@ -175,7 +193,9 @@ class ClassAudit(keras.callbacks.Callback):
         if self._class_names is not None and len(self._class_names) != width:
             raise InputError("validation", f"{len(self._class_names)} class names", expected)
         if self._baseline_width not in (None, width):
-            raise InputError("baseline", f"{self._baseline_width} classes", f"{width}, as {name} has")
+            raise InputError(
+                "baseline", f"{self._baseline_width} classes", f"{width}, as {name} has"
+            )
         if self._task == "classes" and self._baseline is not None and self._baseline.max() >= width:
             raise InputError("baseline", f"class {self._baseline.max()}", expected)
         return width
@@ -188,7 +208,12 @@ class ClassAudit(keras.callbacks.Callback):
         if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(baseline).__mro__):
             require_instance(self, baseline)
         if isinstance(baseline, Predictions):
-            require(self._task == "classes", "baseline", "Predictions", "labels (N, C) for a multi-label task")
+            require(
+                self._task == "classes",
+                "baseline",
+                "Predictions",
+                "labels (N, C) for a multi-label task",
+            )
             if not np.array_equal(baseline.labels, self._labels):
                 got = "other labels than those of validation"
                 raise InputError("baseline", got, "the same examples as in validation")
@@ -196,7 +221,9 @@ class ClassAudit(keras.callbacks.Callback):
         classes = np.asarray(baseline)
         if classes.dtype.kind not in "iub" or classes.shape != self._labels.shape:
             got = f"{type(baseline).__name__} of type {classes.dtype} and shape {classes.shape}"
-            expected = "a Keras model, a flatbuffer, a path, Predictions or integer classes of shape"
+            expected = (
+                "a Keras model, a flatbuffer, a path, Predictions or integer classes of shape"
+            )
             raise InputError("baseline", got, f"{expected} {self._labels.shape}")
         return classes.astype(bool) if self._task == "multilabel" else classes
 
@@ -207,12 +234,22 @@ def _reiterable(validation: Any) -> Any:
         if len(validation) != 2:
             raise InputError("validation", f"{len(validation)} parts", "(images, labels)")
         inputs, labels = (mapped(np.asarray, part) for part in validation)
-        lengths = {len(array) if array.ndim else 0 for part in (inputs, labels) for array in arrays_of(part)}
+        lengths = {
+            len(array) if array.ndim else 0
+            for part in (inputs, labels)
+            for array in arrays_of(part)
+        }
         if len(lengths) != 1 or 0 in lengths:
-            first, second = (next((len(a) for a in arrays_of(part) if a.ndim), 0) for part in (inputs, labels))
-            raise InputError("validation", f"{first} images and {second} labels", "the same, 1 or more")
+            first, second = (
+                next((len(a) for a in arrays_of(part) if a.ndim), 0) for part in (inputs, labels)
+            )
+            raise InputError(
+                "validation", f"{first} images and {second} labels", "the same, 1 or more"
+            )
         return inputs, labels
-    if hasattr(validation, "batches") or (hasattr(validation, "__iter__") and not hasattr(validation, "__next__")):
+    if hasattr(validation, "batches") or (
+        hasattr(validation, "__iter__") and not hasattr(validation, "__next__")
+    ):
         return validation
     expected = "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch"
     raise InputError("validation", type(validation).__name__, expected)
@@ -228,11 +265,17 @@ def _class_indices(labels: np.ndarray) -> np.ndarray:
         binary = np.isin(labels, (0, 1)).all()
         if binary and not (labels.sum(axis=1) == 1).all():
             got = f"{got} with {int(labels.sum(axis=1).min())} to {int(labels.sum(axis=1).max())} classes per example"
-            raise InputError("validation", got, f"{expected}; task='multilabel' for several labels per example")
+            raise InputError(
+                "validation", got, f"{expected}; task='multilabel' for several labels per example"
+            )
         if not binary:
             raise InputError("validation", f"{got} and other values than 0 and 1", expected)
     labels = without_one_hot(labels)
-    if not np.isfinite(labels).all() or (labels != np.floor(labels)).any() or labels.min(initial=0) < 0:
+    if (
+        not np.isfinite(labels).all()
+        or (labels != np.floor(labels)).any()
+        or labels.min(initial=0) < 0
+    ):
         raise InputError("validation", f"{got} that are no whole numbers from 0", expected)
     return labels.astype(np.int64)
 

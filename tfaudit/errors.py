@@ -39,7 +39,9 @@ class Notice(UserWarning):
 
 EXTRAS: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(("tensorflow", "keras", "tf_keras", "tensorflow_model_optimization"), "keras"),
+        **dict.fromkeys(
+            ("tensorflow", "keras", "tf_keras", "tensorflow_model_optimization"), "keras"
+        ),
         **dict.fromkeys(("tensorflow_datasets", "ai_edge_litert", "sklearn"), "keras"),
         **{"vl_convert": "charts", "streamlit": "viewer", "cv2": "corruptions", "ray": "ray"},
     }
@@ -65,7 +67,9 @@ def missing_extra(error: ImportError, wanted: str) -> MissingExtraError | None:
     module = (error.name or "").partition(".")[0]
     if module not in EXTRAS or isinstance(error, MissingExtraError):
         return None
-    return MissingExtraError(wanted, f"no installed {module}", f"one: pip install 'tfaudit[{EXTRAS[module]}]'")
+    return MissingExtraError(
+        wanted, f"no installed {module}", f"one: pip install 'tfaudit[{EXTRAS[module]}]'"
+    )
 
 
 def printable(text: str) -> str:
@@ -111,7 +115,9 @@ def listed(names: Sequence[object], most: int = 5) -> str:
         'magnitude 95 %; magnitude 95 %, distilled'
     """
     between = "; " if any("," in str(name) for name in names) else ", "
-    return between.join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return between.join(map(str, names[:most])) + (
+        f" and {len(names) - most} more" if len(names) > most else ""
+    )
 
 
 def one_line(error: BaseException) -> str:
@@ -124,6 +130,8 @@ def one_line(error: BaseException) -> str:
         'Wrong input.'
     """
     lines = [line.strip() for line in _COLOUR.sub("", str(error)).splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].startswith("Exception encountered when calling"):  # Keras: the reason follows
+    if len(lines) > 1 and lines[0].startswith(
+        "Exception encountered when calling"
+    ):  # Keras: the reason follows
         del lines[0]
     return lines[0] if lines else type(error).__name__

@@ -64,25 +64,44 @@ class Predictions:
     ) -> None:
         if isinstance(ranked, RankedClasses):
             ranked = [ranked]
-        if isinstance(ranked, list) and ranked and all(isinstance(member, RankedClasses) for member in ranked):
-            require(probabilities is None, "probabilities", type(probabilities).__name__, "none beside predictions")
+        if (
+            isinstance(ranked, list)
+            and ranked
+            and all(isinstance(member, RankedClasses) for member in ranked)
+        ):
+            require(
+                probabilities is None,
+                "probabilities",
+                type(probabilities).__name__,
+                "none beside predictions",
+            )
             ranked, probabilities, ties = _stacked(ranked)
         self.ties = Ties.none() if ties is None else ties
         self.labels = _classes(without_one_hot(np.asarray(labels)), "labels", 1)
         self.ranked = _classes(ranked, "ranked", 3)  # type: ignore[arg-type]
         count = len(self.labels)
         if self.ranked.shape[1] != count:
-            raise InputError("ranked", f"{self.ranked.shape[1]} examples", f"{count}, one per label")
+            raise InputError(
+                "ranked", f"{self.ranked.shape[1]} examples", f"{count}, one per label"
+            )
         if 0 in self.ranked.shape:
-            raise InputError("ranked", f"shape {self.ranked.shape}", "at least one member, example and rank")
-        classes = int(max(self.labels.max(), self.ranked.max(), self.ties.classes.max(initial=0))) + 1
-        self.class_names = clean_names(map(str, range(classes) if class_names is None else class_names), "class_names")
+            raise InputError(
+                "ranked", f"shape {self.ranked.shape}", "at least one member, example and rank"
+            )
+        classes = (
+            int(max(self.labels.max(), self.ranked.max(), self.ties.classes.max(initial=0))) + 1
+        )
+        self.class_names = clean_names(
+            map(str, range(classes) if class_names is None else class_names), "class_names"
+        )
         if classes > len(self.class_names):
             raise InputError("class_names", f"{len(self.class_names)} names", f"{classes} or more")
         pairs = itertools.combinations(range(self.ranked.shape[2]), 2)
         if any((self.ranked[..., i] == self.ranked[..., j]).any() for i, j in pairs):
             raise InputError("ranked", "a class twice for one example", "different classes")
-        self.probabilities = None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
+        self.probabilities = (
+            None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
+        )
         ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
         self.example_ids = frozen(clean_texts(ids, "example_ids"))
         if self.example_ids.shape != (count,):
@@ -91,10 +110,14 @@ class Predictions:
             raise InputError("example_ids", "an id twice", "unique ids")
         self.members = tuple(range(len(self.ranked)) if members is None else members)
         if len(self.members) != len(self.ranked):
-            raise InputError("members", f"{len(self.members)} names", f"{len(self.ranked)}, one per member")
+            raise InputError(
+                "members", f"{len(self.members)} names", f"{len(self.ranked)}, one per member"
+            )
         self.parents = None if parents is None else tuple(parents)
         if self.parents is not None and len(self.parents) != len(self.ranked):
-            raise InputError("parents", f"{len(self.parents)} names", f"{len(self.ranked)}, one per member")
+            raise InputError(
+                "parents", f"{len(self.parents)} names", f"{len(self.ranked)}, one per member"
+            )
         # Every comparison with a baseline needs these.
         self._correct: dict[int, np.ndarray] = {}
         self._modal: dict[str, np.ndarray] = {}
@@ -123,17 +146,25 @@ class Predictions:
         scores = scores[..., None] if scores.ndim == 1 else scores
         scores = scores[None] if scores.ndim == 2 else scores
         if scores.ndim != 3:
-            raise InputError("scores", f"shape {scores.shape}", "(members, examples, classes) or (examples, classes)")
+            raise InputError(
+                "scores",
+                f"shape {scores.shape}",
+                "(members, examples, classes) or (examples, classes)",
+            )
         if scores.shape[2] == 1:
             scores, probabilities = scores_of_both(scores[..., 0], probabilities)
         blocks = (member.astype(np.float64) for member in scores)
         ranked = rank_scores(blocks, k=k, probabilities=probabilities)
         names.setdefault("class_names", tuple(map(str, range(scores.shape[2]))))
-        classes, ranked_probabilities = (frozen(np.asarray(array).reshape(*scores.shape[:2], -1)) for array in ranked)
+        classes, ranked_probabilities = (
+            frozen(np.asarray(array).reshape(*scores.shape[:2], -1)) for array in ranked
+        )
         return cls(labels, classes.astype(np.intp), ranked_probabilities, ties=ranked.ties, **names)
 
     @classmethod
-    def from_ranked(cls, labels: ArrayLike, ranked: Sequence[RankedClasses], **names) -> Predictions:
+    def from_ranked(
+        cls, labels: ArrayLike, ranked: Sequence[RankedClasses], **names
+    ) -> Predictions:
         """Take the ranked classes of K members; probabilities are dropped unless all members have them.
 
         Example:
@@ -206,7 +237,9 @@ class Predictions:
     def member(self, position: int) -> RankedClasses:
         """Return the ranked classes of one member."""
         probabilities = None if self.probabilities is None else self.probabilities[position]
-        return RankedClasses(self.ranked[position], probabilities, self.ties.block(position, self.num_examples))
+        return RankedClasses(
+            self.ranked[position], probabilities, self.ties.block(position, self.num_examples)
+        )
 
     def correct(self, k: int = 1) -> np.ndarray:
         """Return `(K, N)` whether the true label is among the k best classes, of which k must be stored.
@@ -214,7 +247,12 @@ class Predictions:
         The numbers are 1 for yes and 0 for no; of m > k classes that tie for the first place, the true one among them,
         k / m. Ties for lower places are settled by class number.
         """
-        require(1 <= k <= self.ranked.shape[2], "k", k, f"1 to {self.ranked.shape[2]}, the ranks that are stored")
+        require(
+            1 <= k <= self.ranked.shape[2],
+            "k",
+            k,
+            f"1 to {self.ranked.shape[2]}, the ranks that are stored",
+        )
         if k not in self._correct:
             right = (self.ranked[:, :, :k] == self.labels[:, None]).any(2).astype(float)
             if self.ties:
@@ -236,7 +274,9 @@ class Predictions:
         """Return how often each member predicts each class, `(K, C)` numbers of examples."""
         rows, classes, votes = self.all_best().votes()
         cells = rows // self.num_examples * self.num_classes + classes
-        return np.bincount(cells, votes, self.num_members * self.num_classes).reshape(-1, self.num_classes)
+        return np.bincount(cells, votes, self.num_members * self.num_classes).reshape(
+            -1, self.num_classes
+        )
 
     def modal(self, ties: str = "lowest") -> np.ndarray:
         """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.
@@ -246,7 +286,9 @@ class Predictions:
         """
         require(ties in TIES, "ties", ties, ", ".join(TIES))
         if ties == "confidence" and self.probabilities is None:
-            raise InputError("ties", "'confidence' for predictions without probabilities", "lowest or highest")
+            raise InputError(
+                "ties", "'confidence' for predictions without probabilities", "lowest or highest"
+            )
         if ties not in self._modal:
             self._modal[ties] = frozen(self._modal_labels(ties))
         return self._modal[ties]
@@ -295,7 +337,9 @@ def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     if array.dtype.kind not in "iu":
         raise InputError(name, f"values of type {array.dtype}", "integers")
     if array.ndim != dimensions:
-        raise InputError(name, f"shape {array.shape}", f"{dimensions} dimension{'s' * (dimensions > 1)}")
+        raise InputError(
+            name, f"shape {array.shape}", f"{dimensions} dimension{'s' * (dimensions > 1)}"
+        )
     if array.size and array.min() < 0:
         raise InputError(name, f"class {array.min()}", "classes from 0")
     return array

@@ -31,8 +31,12 @@ def pruned(network, share):
 
 
 networks = [trained(seed) for seed in range(8)]
-before = tfaudit.Predictions.from_scores(y[test], np.array([pruned(network, 0) for network in networks]))
-after = tfaudit.Predictions.from_scores(y[test], np.array([pruned(network, 0.6) for network in networks]))
+before = tfaudit.Predictions.from_scores(
+    y[test], np.array([pruned(network, 0) for network in networks])
+)
+after = tfaudit.Predictions.from_scores(
+    y[test], np.array([pruned(network, 0.6) for network in networks])
+)
 print(f"accuracy {before.accuracy().mean():.3f} before, {after.accuracy().mean():.3f} after")
 
 # %%

@@ -24,7 +24,9 @@ grid = (
     .encode(
         x=alt.X("column:O", axis=None),
         y=alt.Y("row:O", axis=None),
-        color=alt.Color("value:Q", legend=None).scale(scheme="greys", reverse=True, domain=[0, 255]),
+        color=alt.Color("value:Q", legend=None).scale(
+            scheme="greys", reverse=True, domain=[0, 255]
+        ),
     )
     .facet(alt.Facet("corruption:N", title=None, sort=None), columns=6)
 )

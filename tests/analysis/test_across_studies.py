@@ -12,7 +12,9 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.errors import InputError
 from tfaudit.study.variants import Pruned, Quantized
 
-VARIANTS = tuple(Pruned(level, method=method) for method in ("magnitude", "random") for level in (0.5, 0.9))
+VARIANTS = tuple(
+    Pruned(level, method=method) for method in ("magnitude", "random") for level in (0.5, 0.9)
+)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +23,10 @@ def audits(tmp_path_factory):
     sizes = {"first": 4, "second": 5}
     folder = tmp_path_factory.mktemp("studies")
     return [
-        StudyAudit.read(make_study(folder / name, name=name, variants=VARIANTS, members=sizes[name]), permutations=0)
+        StudyAudit.read(
+            make_study(folder / name, name=name, variants=VARIANTS, members=sizes[name]),
+            permutations=0,
+        )
         for name in names
     ]
 
@@ -37,7 +42,9 @@ def test_tables_between_studies_are_independent_t_tests(audits):
     for method in ("magnitude", "random"):
         for level in (0.5, 0.9):
             one, other = (slopes_of(study_audit, f"{method}-{level}") for study_audit in audits)
-            p = stats.ttest_ind(one, other, equal_var=False).pvalue  # one test a column: nothing to correct
+            p = stats.ttest_ind(
+                one, other, equal_var=False
+            ).pvalue  # one test a column: nothing to correct
             assert table.loc[method, level] == pytest.approx(p)
     assert result.alternative == "two-sided"
 
@@ -70,26 +77,42 @@ def test_the_hypothesis_follows_what_differs(audits):
     original = audits[1].data.study
     try:
         assert across_studies([audits[0], renamed(model="lenet5")]).alternative == "greater"
-        assert across_studies([audits[0], renamed(dataset="mnist", model=original.model)]).alternative == "less"
+        assert (
+            across_studies([audits[0], renamed(dataset="mnist", model=original.model)]).alternative
+            == "less"
+        )
     finally:
         audits[1].data.store.study = original
 
 
 def test_factors_explain_the_class_accuracies_of_all_studies(audits, tmp_path):
-    places = [("digits", "lenet_r", 4), ("digits", "lenet_p", 5), ("mnist", "lenet_r", 5), ("mnist", "lenet_p", 6)]
+    places = [
+        ("digits", "lenet_r", 4),
+        ("digits", "lenet_p", 5),
+        ("mnist", "lenet_r", 5),
+        ("mnist", "lenet_p", 6),
+    ]
     levels = tuple(Pruned(level) for level in (0.5, 0.7, 0.9))
     several = []
     for dataset, model, members in places:
         name = f"{model}_on_{dataset}"
         settings = {"dataset": dataset, "model": model, "members": members, "variants": levels}
-        several.append(StudyAudit.read(make_study(tmp_path / name, name=name, **settings), permutations=0))
+        several.append(
+            StudyAudit.read(make_study(tmp_path / name, name=name, **settings), permutations=0)
+        )
     result = across_studies([*several, audits[0]])  # the last has two sparsities, too few for [P]
 
     rows = result.classes
-    assert len(rows) == sum(3 * members for *_, members in places) * len(several[0].data.baseline.class_names)
+    assert len(rows) == sum(3 * members for *_, members in places) * len(
+        several[0].data.baseline.class_names
+    )
     for study_audit, (dataset, model, _) in zip(several, places, strict=True):
         pruned = study_audit.data.populations["magnitude-0.7"]
-        here = rows[(rows["dataset"] == dataset) & (rows["model"] == model) & (rows["variant"] == "magnitude-0.7")]
+        here = rows[
+            (rows["dataset"] == dataset)
+            & (rows["model"] == model)
+            & (rows["variant"] == "magnitude-0.7")
+        ]
         np.testing.assert_array_equal(here["accuracy"], pruned.recall().ravel())
     least_squares, binomial = result.factors()
     terms = set(least_squares.frame()["term"])
@@ -100,14 +123,19 @@ def test_factors_explain_the_class_accuracies_of_all_studies(audits, tmp_path):
 
 def test_studies_of_one_recipe_are_told_apart_by_model_and_data_set(audits, tmp_path):
     settings = {"name": "grid", "variants": (Pruned(0.5),)}
-    studies = [make_study(tmp_path / model, model=model, **settings) for model in ("lenet_r", "lenet_p")]
+    studies = [
+        make_study(tmp_path / model, model=model, **settings) for model in ("lenet_r", "lenet_p")
+    ]
     grid = [StudyAudit.read(store, permutations=0) for store in studies]
     result = across_studies(grid)
     assert result.accuracies()["study"].tolist() == ["lenet_r on digits", "lenet_p on digits"]
     assert result.alternative == "greater"
     among_others = across_studies([*grid, audits[0]]).accuracies()["study"].tolist()
     assert among_others == ["grid, lenet_r on digits", "grid, lenet_p on digits", "first"]
-    with pytest.raises(InputError, match="two called lenet_r on digits, expected studies of different names, models"):
+    with pytest.raises(
+        InputError,
+        match="two called lenet_r on digits, expected studies of different names, models",
+    ):
         across_studies([grid[0], grid[0]])
 
 
@@ -116,6 +144,8 @@ def test_studies_that_cannot_be_compared(audits, tmp_path):
         across_studies(audits[:1])
     with pytest.raises(InputError, match="two called digits_convnet on digits"):
         across_studies([audits[0], audits[0]])
-    unpruned = StudyAudit.read(make_study(tmp_path, name="int8", variants=(Quantized("int8"),)), permutations=0)
+    unpruned = StudyAudit.read(
+        make_study(tmp_path, name="int8", variants=(Quantized("int8"),)), permutations=0
+    )
     with pytest.raises(InputError, match="int8, without pruned variants to pair"):
         across_studies([audits[0], unpruned])

@@ -21,7 +21,11 @@ def test_every_row_has_a_section(tmp_path):
             continue
         section = sections[name.replace("_", "-")]
         shown = audit.shown
-        assert (section.title, section.question, section.source) == (shown.title, shown.question, shown.source)
+        assert (section.title, section.question, section.source) == (
+            shown.title,
+            shown.question,
+            shown.source,
+        )
     levels = cells(sections["class-recalls"].tables[0])["sparsity, %"]
     assert set(levels) == {"0", "50", "90"}
     titles = cells(sections["claims"].tables[0])["variant"]
@@ -32,7 +36,12 @@ def test_what_a_study_does_not_allow(tmp_path):
     single = StudyAudit.read(make_study(tmp_path / "single", members=1))
     results = {name: audit.compute(single) for name, audit in ACROSS.items()}
     assert results["class_recalls"] is None  # a single level of sparsity
-    assert results["claims"].frame()["tested"].tolist() == [5, 5]  # of single models, McNemar's tests
+    assert results["claims"].frame()["tested"].tolist() == [
+        5,
+        5,
+    ]  # of single models, McNemar's tests
     missing = {("magnitude-0.9", 0), ("int8", 0)}
     alone = StudyAudit.read(make_study(tmp_path / "alone", members=1, missing=missing))
-    assert [name for name, audit in ACROSS.items() if audit.compute(alone) is not None] == ["accuracies"]
+    assert [name for name, audit in ACROSS.items() if audit.compute(alone) is not None] == [
+        "accuracies"
+    ]

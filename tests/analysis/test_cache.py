@@ -78,7 +78,9 @@ def test_other_code_supersedes_it(store, monkeypatch):
 @pytest.mark.slow
 def test_the_code_of_all_that_an_audit_imports_counts():
     code = "import sys, tfaudit.analysis.study_audit; print(*(m for m in sys.modules if m.startswith('tfaudit.')))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     found = set(cache._imported("tfaudit.analysis.study_audit"))
     assert {name for name in loaded if not hasattr(importlib.import_module(name), "__path__")} - {
         "tfaudit.runtime.lazy_names"
@@ -92,14 +94,24 @@ def test_a_damaged_one_is_computed_anew(store, content):
     (name,) = files(store)
     (store.directory / "audit" / name).write_bytes(content)
     compute = Counted()
-    assert cached(store, "a", [1], Number, compute) == cached(store, "a", [1], Number, compute) == Number(1)
+    assert (
+        cached(store, "a", [1], Number, compute)
+        == cached(store, "a", [1], Number, compute)
+        == Number(1)
+    )
     assert compute.times == 1
 
 
 def test_a_place_that_cannot_be_written_keeps_nothing(store):
-    (store.directory / "audit").touch()  # a file where the folder would be: also root cannot write into it
+    (
+        store.directory / "audit"
+    ).touch()  # a file where the folder would be: also root cannot write into it
     compute = Counted()
-    assert cached(store, "a", [1], Number, compute) == cached(store, "a", [1], Number, compute) == Number(1)
+    assert (
+        cached(store, "a", [1], Number, compute)
+        == cached(store, "a", [1], Number, compute)
+        == Number(1)
+    )
     assert compute.times == 2
 
 
@@ -127,6 +139,8 @@ def _keep_many(directory):
 
 @pytest.mark.slow
 def test_two_processes_at_once(store):
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:  # unlike a Pool, ends if a process does
+    with ProcessPoolExecutor(
+        2, multiprocessing.get_context("spawn")
+    ) as pool:  # unlike a Pool, ends if a process does
         found = list(pool.map(_keep_many, [store.directory] * 2))
     assert found == 2 * [[i % 3 for i in range(60)]]

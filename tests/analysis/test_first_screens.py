@@ -16,14 +16,19 @@ HARM = "more than chance explains"
 def first_screens(truth, members, images=500, seeds=SEEDS):
     """First screens of several studies of one truth, and their rows."""
     for seed in seeds:
-        screen = study_verdict({"small": measure(*simulate(TRUTHS[truth], seed, members=members, images=images))})
-        assert not any(f" {name.lower()} " in screen.headline for name in CLASSES)  # names keep their capitals
+        screen = study_verdict(
+            {"small": measure(*simulate(TRUTHS[truth], seed, members=members, images=images))}
+        )
+        assert not any(
+            f" {name.lower()} " in screen.headline for name in CLASSES
+        )  # names keep their capitals
         yield screen, screen.frame().iloc[0]
 
 
 @pytest.mark.parametrize(
     ("truth", "members"),
-    [("nothing changes", k) for k in (2, 4, 30)] + [("nothing changes, pairs", k) for k in (1, 2, 4, 30)],
+    [("nothing changes", k) for k in (2, 4, 30)]
+    + [("nothing changes, pairs", k) for k in (1, 2, 4, 30)],
 )
 def test_nothing_is_claimed_where_nothing_changed(truth, members):
     for screen, row in first_screens(truth, members):
@@ -51,7 +56,10 @@ def test_a_collapsed_class_is_named_and_alerted_with_any_number_of_members(membe
         if members in (1, 30):
             assert HARM in screen.headline
         else:
-            assert f"a collapse; {members // 2} of {members} models almost never find it." in screen.headline
+            assert (
+                f"a collapse; {members // 2} of {members} models almost never find it."
+                in screen.headline
+            )
         assert -100 <= row["worst_low_pp"] <= row["worst_high_pp"] <= 100
     assert "pass" not in outcomes
     if members in (1, 30):
@@ -62,7 +70,10 @@ def test_a_collapsed_class_is_named_and_alerted_with_any_number_of_members(membe
 @pytest.mark.parametrize("members", [2, 4, 30])
 @pytest.mark.parametrize("kind", ["", ", pairs"])
 def test_a_small_loss_everywhere_at_the_limit_is_undecided(kind, members):
-    outcomes = [row["outcome"] for _, row in first_screens(f"every class loses 1 point{kind}", members, seeds=range(6))]
+    outcomes = [
+        row["outcome"]
+        for _, row in first_screens(f"every class loses 1 point{kind}", members, seeds=range(6))
+    ]
     assert outcomes.count("cannot judge") >= 5  # the limit is 1 point: either error has 2.5 %
     for screen, row in first_screens(f"every class loses 1 point{kind}", members):
         assert not screen.alerts
@@ -87,7 +98,9 @@ def test_a_small_loss_that_every_member_shares_is_found_through_the_pairs(member
 def test_pairs_show_what_independent_members_hide():
     """As for int8 and Shirt: every member loses about two points, and [F]'s test sees nothing."""
     for seed in SEEDS:
-        before, after = simulate(TRUTHS["Shirt loses 2 points, pairs"], seed, members=4, images=1000)
+        before, after = simulate(
+            TRUTHS["Shirt loses 2 points, pairs"], seed, members=4, images=1000
+        )
         shirt = class_impact(before, after).frame().set_index("class").loc["Shirt"]
         apart = class_impact(before, after, paired=False).frame().set_index("class").loc["Shirt"]
         assert shirt["change_high_pp"] < 0 < apart["change_high_pp"]
@@ -103,7 +116,14 @@ def test_a_study_on_disk_has_the_same_first_screen(truth, tmp_path):
     (stored,) = screen.frame().to_dict("records")
     for name in ("outcome", "worst_class", "reason", "lost", "collapsed"):
         assert stored[name] == row[name]
-    figures = ["top1", "change_pp", "change_low_pp", "change_high_pp", "worst_low_pp", "changed_share"]
+    figures = [
+        "top1",
+        "change_pp",
+        "change_low_pp",
+        "change_high_pp",
+        "worst_low_pp",
+        "changed_share",
+    ]
     np.testing.assert_allclose([stored[name] for name in figures], row[figures].astype(float))
     assert stored["size_ratio"] == pytest.approx(0.25)
     assert len(screen.alerts) == len(expected.alerts)

@@ -66,26 +66,37 @@ WRITERS = np.arange(200) // 4
 
 def answers():
     random = np.random.default_rng(0)
-    table = pd.DataFrame([(rater, image) for rater in "ab" for image in range(40)], columns=["rater", "example"])
+    table = pd.DataFrame(
+        [(rater, image) for rater in "ab" for image in range(40)], columns=["rater", "example"]
+    )
     table["is_pie"] = table["example"] % 2 == 0
-    return table.assign(**{question.key: random.integers(0, 2, len(table)) for question in QUESTIONS})
+    return table.assign(
+        **{question.key: random.integers(0, 2, len(table)) for question in QUESTIONS}
+    )
 
 
 def corrupted(first, single=False):
     conditions = [("fog", 1), ("fog", 3), ("imagenet_a", 0)]
-    return {c: population(first + i, noise=1.5, members=1 if single else 6) for i, c in enumerate(conditions)}
+    return {
+        c: population(first + i, noise=1.5, members=1 if single else 6)
+        for i, c in enumerate(conditions)
+    }
 
 
 def operated():
     facts = pd.DataFrame({"bytes": [4, 2], "title": ["a", "b"]}, index=["dense", "int8"])
     table = trade_offs({"dense": BEFORE, "int8": AFTER}, facts)
     goals = {"bytes": "min", "unfairness": "min"}
-    return operating_points(table, objectives=goals, floor=0.1, weights={"bytes": 1, "unfairness": 2})
+    return operating_points(
+        table, objectives=goals, floor=0.1, weights={"bytes": 1, "unfairness": 2}
+    )
 
 
 RESULTS = {
     "classes": lambda: class_impact(BEFORE, AFTER),
-    "classes, one empty": lambda: class_impact(population(0, empty=[2]), population(1, empty=[2]), centering="none"),
+    "classes, one empty": lambda: class_impact(
+        population(0, empty=[2]), population(1, empty=[2]), centering="none"
+    ),
     "exemplars": lambda: exemplars(BEFORE, AFTER),
     "exemplars, none": lambda: exemplars(BEFORE, BEFORE),
     "chance": lambda: chance(BEFORE, AFTER, permutations=20),
@@ -110,13 +121,22 @@ RESULTS = {
     "operating points, no choice": lambda: operating_points(
         pd.DataFrame({"variant": ["a"], "sparsity": 0.5, "unfairness": 1})
     ),
-    "all accuracies": lambda: accuracies(summary({"dense": BEFORE, "int8": AFTER}, permutations=0).accuracies),
-    "all claims": lambda: claims({"int8": class_impact(BEFORE, AFTER).frame(), "one": compare(ONE, OTHER).frame()}),
-    "all recalls": lambda: class_recalls(
-        pd.DataFrame({"method": "m", "level": [0.5, 0.9], 0: [0.9, 0.8], 1: [0.7, 0.2]}), pd.Series([0.9, 0.8])
+    "all accuracies": lambda: accuracies(
+        summary({"dense": BEFORE, "int8": AFTER}, permutations=0).accuracies
     ),
-    "all counts": lambda: class_counts(pd.Series({"a": 3, "b": 1}), pd.Series({"a": 0.5, "b": 0.7})),
-    "all exemplars": lambda: difficulty_levels({"int8": exemplars(BEFORE, AFTER), "same": exemplars(BEFORE, BEFORE)}),
+    "all claims": lambda: claims(
+        {"int8": class_impact(BEFORE, AFTER).frame(), "one": compare(ONE, OTHER).frame()}
+    ),
+    "all recalls": lambda: class_recalls(
+        pd.DataFrame({"method": "m", "level": [0.5, 0.9], 0: [0.9, 0.8], 1: [0.7, 0.2]}),
+        pd.Series([0.9, 0.8]),
+    ),
+    "all counts": lambda: class_counts(
+        pd.Series({"a": 3, "b": 1}), pd.Series({"a": 0.5, "b": 0.7})
+    ),
+    "all exemplars": lambda: difficulty_levels(
+        {"int8": exemplars(BEFORE, AFTER), "same": exemplars(BEFORE, BEFORE)}
+    ),
     "all remedies": lambda: remedies({"distillation": (BEFORE, AFTER, population(2, hurt=[3]))}),
     "pairs": lambda: compare(ONE, OTHER),
     "twins": lambda: retrained_twins(BEFORE),
@@ -125,7 +145,9 @@ RESULTS = {
     "plan": lambda: plan(guessed_spread(), 3),
     "measurements": lambda: measure(BEFORE, AFTER),
     "measurements, single": lambda: measure(ONE, OTHER),
-    "study verdict": lambda: study_verdict({"a": measure(BEFORE, AFTER), "b": measure(ONE, OTHER), "c": None}),
+    "study verdict": lambda: study_verdict(
+        {"a": measure(BEFORE, AFTER), "b": measure(ONE, OTHER), "c": None}
+    ),
     "gate": lambda: gate(BEFORE, AFTER, Limits(worst_class_drop_pp=2, flips=0.1)),
 }
 
@@ -142,7 +164,15 @@ def test_every_result_comes_back_as_it_was(name):
     back = unpack(pack(result), type(result))
     require_equal(result, back)
     assert pack(back) == pack(result)
-    for method in ("frame", "summary", "by_class", "individuals_frame", "flips_frame", "class_frame", "distribution"):
+    for method in (
+        "frame",
+        "summary",
+        "by_class",
+        "individuals_frame",
+        "flips_frame",
+        "class_frame",
+        "distribution",
+    ):
         if hasattr(result, method):
             require_equal(getattr(result, method)(), getattr(back, method)())
     for method in ("chart", "severity_chart", "class_chart", "diagnostics_chart"):
@@ -152,7 +182,8 @@ def test_every_result_comes_back_as_it_was(name):
 
 def test_no_result_is_left_out():
     modules = (
-        importlib.import_module(m.name) for m in pkgutil.walk_packages(tfaudit.audits.__path__, "tfaudit.audits.")
+        importlib.import_module(m.name)
+        for m in pkgutil.walk_packages(tfaudit.audits.__path__, "tfaudit.audits.")
     )
     results = {
         thing
@@ -187,7 +218,10 @@ class Sample:
 text = st.text(st.characters(codec="utf-8"), max_size=5)
 plain = st.one_of(text, st.integers(), st.floats(), st.booleans(), st.none())
 arrays = st.one_of(
-    npst.arrays(st.sampled_from(["f8", "f4", "i8", "u1", "?"]), npst.array_shapes(min_dims=0, max_dims=3, min_side=0)),
+    npst.arrays(
+        st.sampled_from(["f8", "f4", "i8", "u1", "?"]),
+        npst.array_shapes(min_dims=0, max_dims=3, min_side=0),
+    ),
     npst.arrays("U3", npst.array_shapes(max_dims=1), elements=st.text("aé\U0001f600", max_size=3)),
 )
 columns = [
@@ -198,7 +232,8 @@ columns = [
     pdst.column("f", dtype=bool),
 ]
 indexes = st.one_of(
-    pdst.range_indexes(max_size=6), pdst.indexes(elements=st.integers(0, 99), dtype=np.int64, max_size=6)
+    pdst.range_indexes(max_size=6),
+    pdst.indexes(elements=st.integers(0, 99), dtype=np.int64, max_size=6),
 )
 inners = st.builds(Inner, st.floats(), st.none() | text)
 samples = st.builds(
@@ -238,7 +273,10 @@ def test_tables_of_every_kind():
     )
     table.attrs = {"class_names": ["<b>", "\U0001f408"]}
     require_equal(table, unpack(pack(table), pd.DataFrame))
-    wide = pd.DataFrame(np.eye(3), columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 5), ("b", 1)], names=["t", "k"]))
+    wide = pd.DataFrame(
+        np.eye(3),
+        columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 5), ("b", 1)], names=["t", "k"]),
+    )
     require_equal(wide, unpack(pack(wide), pd.DataFrame))
     for name in ("p", None):
         series = pd.Series([1, 2], ["x", "y"], name=name)
@@ -260,7 +298,8 @@ def test_damage_is_one_line(share):
     flipped = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
     for damaged in (flipped, content[:place], content + b"x"):
         with pytest.raises(
-            InputError, match=r"^content: got [0-9]+ bytes, damaged or no result, expected the bytes of a result$"
+            InputError,
+            match=r"^content: got [0-9]+ bytes, damaged or no result, expected the bytes of a result$",
         ):
             unpack(damaged, type(count_predictions(BEFORE)))
 
@@ -290,7 +329,8 @@ def sealed(files):
 )
 def test_something_else_is_one_line(files):
     with pytest.raises(
-        InputError, match=r"^content: got a result of another type or version, expected the type Inner of this version$"
+        InputError,
+        match=r"^content: got a result of another type or version, expected the type Inner of this version$",
     ):
         unpack(sealed(files), Inner)
 
@@ -313,7 +353,9 @@ def test_a_result_under_another_label_and_a_bomb_are_refused():
 def test_forged_tables_never_crash(seed):
     """One of 150 such tables, whose text pointed beyond its buffer, ended the process."""
     rng = np.random.default_rng(seed)
-    content = bytearray(_table_bytes(pd.DataFrame({"name": ["ab", "c", "déf"], "value": [1.0, 2.0, np.nan]})))
+    content = bytearray(
+        _table_bytes(pd.DataFrame({"name": ["ab", "c", "déf"], "value": [1.0, 2.0, np.nan]}))
+    )
     for place in rng.integers(0, len(content), rng.integers(1, 6)):
         content[place] = rng.integers(256)
     with contextlib.suppress(*_MISFITS, MemoryError):

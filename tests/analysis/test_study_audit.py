@@ -54,7 +54,10 @@ def test_it_holds_what_the_audits_find(grouped):
     assert study_audit.data.compressed_keys == ("magnitude-0.9", "int8")
     assert list(study_audit.data.titles) == ["dense", "magnitude-0.9", "int8"]
     for centering in CENTERINGS:
-        require_equal(study_audit.class_impact("int8", centering), class_impact(before, after, centering=centering))
+        require_equal(
+            study_audit.class_impact("int8", centering),
+            class_impact(before, after, centering=centering),
+        )
     require_equal(study_audit.exemplars("int8"), exemplars(before, after))
     require_equal(study_audit.chance("int8"), chance(before, after, paired=True, **FEW))
     require_equal(study_audit.distortion("int8"), distortion(before, after))
@@ -62,19 +65,27 @@ def test_it_holds_what_the_audits_find(grouped):
     writers = grouped.examples()["writer"]
     expected = groups(before, after, grouped.examples()["series"], individuals=writers)
     require_equal(study_audit.groups("int8", "series"), expected)
-    pair = compare(grouped.predictions("dense", members=[1]), grouped.predictions("int8", members=[2]))
+    pair = compare(
+        grouped.predictions("dense", members=[1]), grouped.predictions("int8", members=[2])
+    )
     require_equal(study_audit.member_pair("int8", 1, 2), pair)
     assert study_audit.data.individuals.name == "writer"
-    properties = [each.property for each in study_audit.trends("int8")]  # squares of one grey have no tilt
+    properties = [
+        each.property for each in study_audit.trends("int8")
+    ]  # squares of one grey have no tilt
     assert properties == ["mean activation", "distance from the class's mean image"]
 
 
-def test_kinds_of_a_class_are_groups_in_any_number_and_writers_are_individuals(tmp_path_factory, monkeypatch):
+def test_kinds_of_a_class_are_groups_in_any_number_and_writers_are_individuals(
+    tmp_path_factory, monkeypatch
+):
     monkeypatch.setattr("tfaudit.analysis.study_data.MANY", 8)
     labels = make_study(tmp_path_factory.mktemp("labels")).examples(images=False)["label"]
     kinds = [f"{label} {'large' if i % 2 else 'small'}" for i, label in enumerate(labels)]
     writers = [f"writer {i // 7 % 10}" for i in range(len(labels))]
-    facts = pd.DataFrame({"kind": kinds, "writer": writers, "number": labels * 100 + np.arange(len(labels)) % 2})
+    facts = pd.DataFrame(
+        {"kind": kinds, "writer": writers, "number": labels * 100 + np.arange(len(labels)) % 2}
+    )
     store = make_study(tmp_path_factory.mktemp("kinds"), groups=facts)
     data = StudyAudit.read(store, **FEW).data
     assert facts["kind"].nunique() > 8
@@ -90,7 +101,10 @@ def test_once_prepared_no_population_is_read_again(grouped, read):
     StudyAudit.read(grouped, **FEW).prepare(lambda share, words: told.append((share, words)))
     assert [share for share, _ in told] == sorted(share for share, _ in told)
     assert told[-1][0] == 1
-    assert all(any(title in words for _, words in told) for title in ("dense", "magnitude 90 %", "fixed-point int8"))
+    assert all(
+        any(title in words for _, words in told)
+        for title in ("dense", "magnitude 90 %", "fixed-point int8")
+    )
     assert sorted(read) == sorted({*read})  # each once
     read.clear()
     study_audit = StudyAudit.read(open_store(grouped.directory), **FEW)
@@ -113,7 +127,9 @@ def test_corrupted_populations_are_not_read_again(tmp_path, read):
 
 
 def kept(store):
-    return {path.name.rsplit(".", 2)[0]: path.name for path in (store.directory / "audit").iterdir()}
+    return {
+        path.name.rsplit(".", 2)[0]: path.name for path in (store.directory / "audit").iterdir()
+    }
 
 
 def changed(store, before):
@@ -138,7 +154,10 @@ def test_a_member_that_is_added_makes_its_variant_anew(prepared, tmp_path):
     study_audit = StudyAudit.read(store, **FEW)
     assert study_audit.data.fingerprint != old.data.fingerprint
     study_audit.prepare()
-    require_equal(study_audit.class_impact("int8"), class_impact(store.predictions("dense"), store.predictions("int8")))
+    require_equal(
+        study_audit.class_impact("int8"),
+        class_impact(store.predictions("dense"), store.predictions("int8")),
+    )
     assert changed(store, before) == {name for name in before if "int8" in name.split(".")}
     assert len(kept(store)) == len(list((store.directory / "audit").iterdir()))  # one file a result
 
@@ -169,10 +188,15 @@ def test_groups_that_were_brought_along_count(store):
     one = StudyAudit.read(store, groups=WRITERS, **FEW)
     swapped = WRITERS.assign(series=WRITERS["series"][::-1].to_numpy())
     other = StudyAudit.read(store, groups=swapped, **FEW)
-    assert len({one.data.fingerprint, other.data.fingerprint, StudyData(store, **FEW).fingerprint}) == 3
+    assert (
+        len({one.data.fingerprint, other.data.fingerprint, StudyData(store, **FEW).fingerprint})
+        == 3
+    )
     before, after = store.predictions("dense"), store.predictions("int8")
     for study_audit, table in ((one, WRITERS), (other, swapped)):
-        expected = groups(before, after, table["series"].rename("series"), individuals=table["writer"])
+        expected = groups(
+            before, after, table["series"].rename("series"), individuals=table["writer"]
+        )
         require_equal(study_audit.groups("int8", "series"), expected)
 
 
@@ -195,7 +219,9 @@ def test_a_flipped_byte_of_the_examples_is_no_crash(tmp_path):
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     noticed, positions = 0, range(footer, len(content), 3)
     for position in positions:
-        path.write_bytes(content[:position] + bytes([content[position] ^ 0x80]) + content[position + 1 :])
+        path.write_bytes(
+            content[:position] + bytes([content[position] ^ 0x80]) + content[position + 1 :]
+        )
         inputs = StudyData(store).fingerprints
         noticed += (inputs.study, inputs.examples) != (sound.study, sound.examples)
     assert noticed > len(positions) / 4
@@ -204,7 +230,9 @@ def test_a_flipped_byte_of_the_examples_is_no_crash(tmp_path):
 def test_images_that_were_replaced_count(tmp_path):
     store = corrupted_study(tmp_path)
     old = {split: StudyData(store, split) for split in ("test", "fog-3")}
-    before = {split: (data.fingerprints.study, data.fingerprints.examples) for split, data in old.items()}
+    before = {
+        split: (data.fingerprints.study, data.fingerprints.examples) for split, data in old.items()
+    }
     examples = store.examples()
     images = [*examples["image"][:-1], examples["image"][0]]
     ids, names = list(examples["example"]), examples.attrs["class_names"]
@@ -213,7 +241,10 @@ def test_images_that_were_replaced_count(tmp_path):
         data = StudyData(store, split)
         assert not {data.fingerprints.study, data.fingerprints.examples} & {*before[split]}
         data.require_same_examples()
-        with pytest.raises(InputError, match=rf"'{split}' with other examples than were read .*; read the study again"):
+        with pytest.raises(
+            InputError,
+            match=rf"'{split}' with other examples than were read .*; read the study again",
+        ):
             old[split].require_same_examples()
 
 
@@ -296,7 +327,10 @@ def test_single_models_are_compared(tmp_path):
     store = make_study(tmp_path, members=1)
     study_audit = StudyAudit.read(store, **FEW)
     study_audit.prepare()
-    require_equal(study_audit.model_pair("int8"), compare(store.predictions("dense"), store.predictions("int8")))
+    require_equal(
+        study_audit.model_pair("int8"),
+        compare(store.predictions("dense"), store.predictions("int8")),
+    )
     assert study_audit.chance("int8") is None
     with pytest.raises(InputError, match="1 member"):
         study_audit.class_impact("int8")
@@ -304,7 +338,9 @@ def test_single_models_are_compared(tmp_path):
 
 def test_threads_compute_once(tmp_path, read):
     study_audit = StudyAudit.read(make_study(tmp_path), **FEW)
-    threads = [threading.Thread(target=study_audit.class_impact, args=("int8", "none")) for _ in range(4)]
+    threads = [
+        threading.Thread(target=study_audit.class_impact, args=("int8", "none")) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -320,7 +356,10 @@ def test_threads_compute_once(tmp_path, read):
         (lambda m: m.class_impact("int8", "../x"), r"centering: got '../x', expected member"),
         (lambda m: m.groups("int8", "age"), r"column: got 'age', expected series"),
         (lambda m: m.robustness("int8"), r"variant: got 'int8', expected none"),
-        (lambda m: m.member_pair("int8", 9, 0), r"members: got \(9,\), expected some of 0, 1, 2, 3"),
+        (
+            lambda m: m.member_pair("int8", 9, 0),
+            r"members: got \(9,\), expected some of 0, 1, 2, 3",
+        ),
     ],
 )
 def test_what_there_is_not(grouped, ask, message):
@@ -329,14 +368,20 @@ def test_what_there_is_not(grouped, ask, message):
 
 
 def test_options_that_are_not_allowed(store):
-    for options, name in (({"alpha": 0}, "alpha"), ({"permutations": -1}, "permutations"), ({"split": "x"}, "split")):
+    for options, name in (
+        ({"alpha": 0}, "alpha"),
+        ({"permutations": -1}, "permutations"),
+        ({"split": "x"}, "split"),
+    ):
         with pytest.raises(InputError, match=f"^{name}: "):
             StudyAudit.read(store, **options)
 
 
 def test_trade_offs_are_those_of_every_member(grouped):
     table = StudyAudit.read(grouped, **FEW).trade_offs()
-    assert list(table["variant"]) == [key for key in ("dense", "magnitude-0.9", "int8") for _ in range(4)]
+    assert list(table["variant"]) == [
+        key for key in ("dense", "magnitude-0.9", "int8") for _ in range(4)
+    ]
     assert list(table.columns)[2:7] == ["title", "technique", "sparsity", "bytes", "gzipped kB"]
     recall = grouped.predictions("int8").recall()
     np.testing.assert_allclose(table["unfairness"][-4:], recall.max(1) - recall.min(1))
@@ -351,12 +396,17 @@ def test_facts_of_the_members(store):
     assert list(table["bytes"]) == [10_000, 5_000, 3_333]
     assert table.loc["magnitude-0.9", "sparsity"] == 0.9
     assert table["sparsity"].isna().tolist() == [False, False, True]
-    assert table.loc["magnitude-0.9", "top1"] == store.predictions("magnitude-0.9").accuracy().mean()
+    assert (
+        table.loc["magnitude-0.9", "top1"] == store.predictions("magnitude-0.9").accuracy().mean()
+    )
 
 
 def test_quantized_members_are_paired_with_their_parents(store):
     audit = StudyAudit.read(store).summary
-    assert {key: found.paired for key, found in audit.chances.items()} == {"magnitude-0.9": False, "int8": True}
+    assert {key: found.paired for key, found in audit.chances.items()} == {
+        "magnitude-0.9": False,
+        "int8": True,
+    }
     assert audit.chances["int8"].pies.permutations == 2**4
     assert not StudyAudit.read(store, permutations=0).summary.chances
 
@@ -364,7 +414,9 @@ def test_quantized_members_are_paired_with_their_parents(store):
 def test_missing_members_are_noted(tmp_path):
     store = make_study(tmp_path, missing={("int8", 0), ("int8", 2)})
     audit = StudyAudit.read(store).summary
-    expected = "fixed-point int8: 2 of 4 members are complete; 2 failed (member.json holds the traceback)."
+    expected = (
+        "fixed-point int8: 2 of 4 members are complete; 2 failed (member.json holds the traceback)."
+    )
     assert audit.notes[0] == expected
     assert list(audit.frame()["members"]) == [4, 4, 2]
 

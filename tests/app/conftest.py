@@ -69,10 +69,22 @@ class Server:
         self.process = None
 
     def start(self):
-        command = [sys.executable, "-m", "tfaudit", "view", str(self.directory), "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "tfaudit",
+            "view",
+            str(self.directory),
+            "--port",
+            str(self.port),
+        ]
         quiet = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true"}
         self.process = subprocess.Popen(
-            command, env=quiet, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+            command,
+            env=quiet,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
@@ -124,7 +136,9 @@ def two(serve, digits, made_once, tmp_path_factory):
     """A viewer on a folder of two studies, whose classes have other names: the digits and `MANY`."""
     folder = tmp_path_factory.mktemp("folder")
     shutil.copytree(digits, folder / "digits")
-    many = made_once("many-classes", lambda directory: audited(make_study_of_many_classes(directory)))
+    many = made_once(
+        "many-classes", lambda directory: audited(make_study_of_many_classes(directory))
+    )
     shutil.copytree(many, folder / MANY)
     return serve(folder)
 
@@ -150,7 +164,9 @@ class IdlePages:
         form = width, scheme
         if form not in self.contexts:
             viewport = {"width": width, "height": 900}
-            made = self.browser.new_context(viewport=viewport, color_scheme=scheme, accept_downloads=True)
+            made = self.browser.new_context(
+                viewport=viewport, color_scheme=scheme, accept_downloads=True
+            )
             self.contexts[form], self.idle[form] = made, []
         page = self.idle[form].pop() if self.idle[form] else self.contexts[form].new_page()
         self.forms[page] = form

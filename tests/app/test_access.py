@@ -68,23 +68,35 @@ def ask(guard, path="/", *, kind="http", method="GET", body=b"", host=HOST, **he
 
 
 def login(guard, password, path="/"):
-    return ask(guard, path, method="POST", body=urllib.parse.urlencode({"password": password}).encode())
+    return ask(
+        guard, path, method="POST", body=urllib.parse.urlencode({"password": password}).encode()
+    )
 
 
 @pytest.fixture
 def guard(monkeypatch):
     monkeypatch.setattr(access, "WAIT", 0.05)
-    return AccessControl(behind, hosts=["localhost", "127.0.0.1", "::1"], password=PASSWORD, port=8501)
+    return AccessControl(
+        behind, hosts=["localhost", "127.0.0.1", "::1"], password=PASSWORD, port=8501
+    )
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "", "localhost.evil.example", "[", "a@b", "*"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8501", "", "localhost.evil.example", "[", "a@b", "*"]
+)
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_a_foreign_name_is_not_served(host, kind):
     answer = ask(AccessControl(behind, hosts=["localhost", "::1"]), kind=kind, host=host)
-    assert answer == "websocket.close" if kind == "websocket" else (answer[0], b"secret" in answer[2]) == (421, False)
+    assert (
+        answer == "websocket.close"
+        if kind == "websocket"
+        else (answer[0], b"secret" in answer[2]) == (421, False)
+    )
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8501", "localhost.:8501", "[::1]:8501", "127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8501", "localhost.:8501", "[::1]:8501", "127.0.0.1:1"]
+)
 def test_an_own_name_is_served(host):
     guard = AccessControl(behind, hosts=["localhost", "127.0.0.1", "::1"])
     assert ask(guard, host=host)[::2] == (200, b"secret")
@@ -97,9 +109,17 @@ def test_no_page_of_others_frames_the_viewer(guard):
         assert re.search("frame-ancestors '(self|none)'", answer[1]["content-security-policy"])
 
 
-@pytest.mark.parametrize("path", ["/", "/classes?variant=int8", "/_stcore/host-config", "/media/image.png"])
+@pytest.mark.parametrize(
+    "path", ["/", "/classes?variant=int8", "/_stcore/host-config", "/media/image.png"]
+)
 def test_nothing_is_shown_before_the_password(guard, path):
-    for cookie in ("", "tfaudit-8501=", "tfaudit-8501=guess", "tfaudit-8501=\xe9", "a=b; ; =;tfaudit-8501"):
+    for cookie in (
+        "",
+        "tfaudit-8501=",
+        "tfaudit-8501=guess",
+        "tfaudit-8501=\xe9",
+        "a=b; ; =;tfaudit-8501",
+    ):
         status, _, body = ask(guard, path, cookie=cookie)
         assert (status, b"secret" in body) == (401, False)
         assert b'type="password"' in body
@@ -116,7 +136,12 @@ def test_the_password_opens_and_its_cookie_stays_here(guard):
     assert ask(guard, cookie=cookie)[::2] == (200, b"secret")
     assert ask(guard, kind="websocket", cookie=f"other=1; {cookie}") == "websocket.accept"
     # Another server, or this one after it was started again, has another key.
-    assert ask(AccessControl(behind, hosts=["localhost"], password=PASSWORD, port=8501), cookie=cookie)[0] == 401
+    assert (
+        ask(
+            AccessControl(behind, hosts=["localhost"], password=PASSWORD, port=8501), cookie=cookie
+        )[0]
+        == 401
+    )
 
 
 @pytest.mark.parametrize("guess", ["", PASSWORD[:-1], PASSWORD.upper(), f"{PASSWORD} ", "x" * 3000])
@@ -132,7 +157,13 @@ def test_guesses_wait_for_each_other(monkeypatch):
     guard = AccessControl(behind, hosts=["localhost"], password=PASSWORD)
 
     async def guesses():
-        scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "scheme": "http"}
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/",
+            "query_string": b"",
+            "scheme": "http",
+        }
         scope |= {"headers": [(b"host", b"localhost")], "server": ("localhost", 8501)}
 
         async def receive():
@@ -152,7 +183,9 @@ def test_a_long_form_is_refused(guard):
     assert ask(guard, method="POST", body=b"password=" + b"x" * 5000)[0] == 413
 
 
-@pytest.mark.parametrize("path", ["//evil.example/a", "/\\evil.example", "///evil.example", "/\r\nSet-Cookie: a"])
+@pytest.mark.parametrize(
+    "path", ["//evil.example/a", "/\\evil.example", "///evil.example", "/\r\nSet-Cookie: a"]
+)
 def test_the_password_leads_to_no_other_machine(guard, path):
     location = login(guard, PASSWORD, path)[1]["location"]
     assert re.fullmatch(r"/[^/\\\r\n][^\r\n]*", location)
@@ -193,8 +226,16 @@ class Connection:
     def websocket(self, host, origin, **headers):
         """Whether a websocket opens."""
         upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
-        upgrade |= {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "streamlit"}
-        return " 101 " in self.answer("/_stcore/stream", Host=host, Origin=origin, **upgrade, **headers).split("\n")[0]
+        upgrade |= {
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+            "Sec-WebSocket-Protocol": "streamlit",
+        }
+        return (
+            " 101 "
+            in self.answer("/_stcore/stream", Host=host, Origin=origin, **upgrade, **headers).split(
+                "\n"
+            )[0]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -209,10 +250,25 @@ def guarded(tmp_path_factory):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-P", "-m", "tfaudit", "view", "study", "--port", str(port), "--address", "0.0.0.0"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "tfaudit",
+        "view",
+        "study",
+        "--port",
+        str(port),
+        "--address",
+        "0.0.0.0",
+    ]
     environment = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true", "TFAUDIT_PASSWORD": PASSWORD}
     server = subprocess.Popen(
-        [*command, "--password"], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [*command, "--password"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     connection = Connection(port)
     for _ in range(300):
@@ -238,13 +294,24 @@ def test_a_foreign_page_gets_nothing_whatever_the_working_directory_says(guarded
     assert " 303 " in opened.split("\n")[0]
     cookie = re.search("set-cookie: ([^;]*)", opened).group(1)
     assert not connection.websocket(own, f"http://{own}")
-    for host, origin, allowed in ((own, own, True), (foreign, foreign, False), (own, foreign, False)):
-        assert connection.websocket(host, f"http://{origin}", Cookie=cookie) == allowed, (host, origin)
+    for host, origin, allowed in (
+        (own, own, True),
+        (foreign, foreign, False),
+        (own, foreign, False),
+    ):
+        assert connection.websocket(host, f"http://{origin}", Cookie=cookie) == allowed, (
+            host,
+            origin,
+        )
     assert " 421 " in connection.answer(Host=foreign, Cookie=cookie)
     page = connection.answer(Host=own, Cookie=cookie)
     assert "x-frame-options: SAMEORIGIN" in page
-    assert "access-control-allow-origin" not in connection.answer("/_stcore/host-config", Cookie=cookie, Origin="null")
-    shown = subprocess.run(["ps", "-o", "args=", "-p", str(server.pid)], capture_output=True, text=True)
+    assert "access-control-allow-origin" not in connection.answer(
+        "/_stcore/host-config", Cookie=cookie, Origin="null"
+    )
+    shown = subprocess.run(
+        ["ps", "-o", "args=", "-p", str(server.pid)], capture_output=True, text=True
+    )
     assert "tfaudit.app" in shown.stdout
     assert PASSWORD not in shown.stdout
 
@@ -279,7 +346,9 @@ def test_read_only_writes_nothing_and_lets_nobody_rate(app_test, tmp_path):
     for state in ("no answers", "answers"):
         before = tree(directory)
         for name in ("overview", "exemplars", "label"):
-            app = app_test.from_function(draw_read_only, args=(str(directory), name), default_timeout=60).run()
+            app = app_test.from_function(
+                draw_read_only, args=(str(directory), name), default_timeout=60
+            ).run()
             assert not app.exception
             assert not app.error
             assert tree(directory) == before, (state, name)
@@ -296,6 +365,11 @@ def begin(directory):
     data = StudyAudit.read(open_store(directory, read_only=True))
     ids = data.data.store.examples("test", images=False)["example"].tolist()
     sample = survey_sample(data.exemplars("int8"), 2, seed=0)
-    facts = {"variant": "int8", "split": "test", "seed": 0, "examples": data.data.fingerprints.examples}
+    facts = {
+        "variant": "int8",
+        "split": "test",
+        "seed": 0,
+        "examples": data.data.fingerprints.examples,
+    }
     study = open_answers(directory).begin(sample, **facts, example_ids=ids)
     open_answers(directory).record(study, "ann", ids[sample.sheet["example"][0]], {"typical": 1})

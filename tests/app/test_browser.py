@@ -29,7 +29,10 @@ def test_every_page(viewer, visit, name):
     page = visit(f"{viewer.url}/{name.replace('overview', '')}")
     main = page.get_by_test_id("stMain")
     PICTURES.mkdir(exist_ok=True)
-    for width, scheme in ((1280, "light"), (400, "dark")):  # a visit costs three seconds, another width none
+    for width, scheme in (
+        (1280, "light"),
+        (400, "dark"),
+    ):  # a visit costs three seconds, another width none
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 900})
         settled(page)
@@ -79,7 +82,9 @@ def test_what_a_link_chose_stays_from_page_to_page(two, visit):
     for title in ("Images", "Compare two models", "Classes"):
         menu(page, title)
         expect(page.get_by_role("combobox", name="Class")).to_have_value("3")
-        chosen = page.get_by_test_id("stMain").get_by_role("radio", name="magnitude 90 %", checked=True)
+        chosen = page.get_by_test_id("stMain").get_by_role(
+            "radio", name="magnitude 90 %", checked=True
+        )
         expect(chosen).to_have_count(1)
 
 
@@ -95,8 +100,12 @@ def test_a_choice_in_one_study_is_none_in_another(two, visit):
 
 def test_a_class_that_was_clicked_can_be_clicked_again(two, visit):
     page = visit(f"{two.url}/classes?study=digits")
-    box = page.get_by_role("combobox", name="Class").first  # while it is drawn anew, the old one may stand below
-    line = page.locator("[class*='st-key-lines'] path[aria-roledescription=bar]").first  # not of a chart below
+    box = page.get_by_role(
+        "combobox", name="Class"
+    ).first  # while it is drawn anew, the old one may stand below
+    line = page.locator(
+        "[class*='st-key-lines'] path[aria-roledescription=bar]"
+    ).first  # not of a chart below
 
     line.click(position={"x": 4, "y": 9})
     expect(box).not_to_have_value("")
@@ -136,7 +145,9 @@ def test_a_chart_that_kills_the_renderer_costs_a_download_and_not_the_server(
     serve, digits, visit, tmp_path, monkeypatch
 ):
     (tmp_path / "vl_convert").mkdir()
-    (tmp_path / "vl_convert/__init__.py").write_text("import os\nvegalite_to_svg = lambda _: os.abort()")
+    (tmp_path / "vl_convert/__init__.py").write_text(
+        "import os\nvegalite_to_svg = lambda _: os.abort()"
+    )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     server = serve(digits)
     page = visit(server.url)
@@ -160,7 +171,9 @@ def test_a_row_of_the_verdict_leads_to_its_classes(viewer, visit, where):
     page.wait_for_url("**/classes?*")
     settled(page)
     expect(page).to_have_url(re.compile(re.escape("variant=magnitude+90+%25")))
-    page.get_by_test_id("stMain").get_by_role("radio", name="magnitude 90 %", checked=True).wait_for()
+    page.get_by_test_id("stMain").get_by_role(
+        "radio", name="magnitude 90 %", checked=True
+    ).wait_for()
 
 
 def test_limits_change_the_verdict_and_a_link_shows_the_same(viewer, visit):
@@ -196,7 +209,9 @@ def test_nothing_else_is_served(viewer, visit):
     ):
         answer = page.request.get(f"{viewer.url}/{path}")
         assert b'"format"' not in answer.body()
-    asked = page.evaluate("performance.getEntriesByType('resource').map(entry => new URL(entry.name).host)")
+    asked = page.evaluate(
+        "performance.getEntriesByType('resource').map(entry => new URL(entry.name).host)"
+    )
     assert set(asked) == {f"localhost:{viewer.port}"}
 
 

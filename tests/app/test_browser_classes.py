@@ -33,7 +33,12 @@ def chart(page, key):
 def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
     page = visit(f"{viewer.url}/classes?{HARMED}")
     found = study_audit.exemplars("magnitude-0.9")
-    order = study_audit.class_impact("magnitude-0.9").frame().sort_values("change_pp", kind="stable").index
+    order = (
+        study_audit.class_impact("magnitude-0.9")
+        .frame()
+        .sort_values("change_pp", kind="stable")
+        .index
+    )
     line = next(i for i, c in enumerate(order) if (found.labels[found.index] == c).any())
     lines = page.locator("[class*='st-key-lines'] path[aria-roledescription=bar]")
     chart(page, "lines")
@@ -42,7 +47,10 @@ def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
     page.get_by_text("Recall of every member").wait_for()
     settled(page)
     expected = (found.labels[found.index] == order[line]).sum()
-    kinds = found.labels[found.index] == order[line], found.baseline_mode.among_best(found.labels)[found.index] > 0
+    kinds = (
+        found.labels[found.index] == order[line],
+        found.baseline_mode.among_best(found.labels)[found.index] > 0,
+    )
     wrong = (kinds[0] & kinds[1]).sum()
     expect(page.get_by_text(f"{wrong} of its")).to_have_count(1)
     cards = page.locator(".tfa-card")
@@ -89,7 +97,9 @@ def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, s
     expect(page.locator(".tfa-card")).to_have_count(min(wrong, 24))
     alike = visit(page.url)
     expect(alike.locator(".tfa-card")).to_have_count(min(wrong, 24))
-    assert alike.locator(".tfa-card").all_inner_texts() == page.locator(".tfa-card").all_inner_texts()
+    assert (
+        alike.locator(".tfa-card").all_inner_texts() == page.locator(".tfa-card").all_inner_texts()
+    )
 
 
 def test_an_image_opens_over_all_levels_and_closes(viewer, visit):
@@ -107,7 +117,9 @@ def test_an_image_opens_over_all_levels_and_closes(viewer, visit):
 
 
 def test_hostile_names_show_as_they_are(two, visit):
-    page = visit(f"{two.url}/classes?{HARMED}&{urlencode({'study': MANY})}&class=*a*+:cat:+$x$+[l](u)")
+    page = visit(
+        f"{two.url}/classes?{HARMED}&{urlencode({'study': MANY})}&class=*a*+:cat:+$x$+[l](u)"
+    )
     name = "*a* :\N{WORD JOINER}cat:\N{WORD JOINER} $x$ [l](u)"
     expect(page.get_by_role("heading", name=name, exact=True)).to_have_count(1)
     expect(page.get_by_role("heading", name=f"More on {name}", exact=True)).to_have_count(1)

@@ -19,7 +19,9 @@ PRUNED = "magnitude 90 %"
 def choices(page):
     """The page's name and its choices, as the URL has them; of several values the last."""
     url = urlsplit(page.url)
-    return url.path.strip("/"), {key: texts[-1] for key, texts in parse_qs(url.query, keep_blank_values=True).items()}
+    return url.path.strip("/"), {
+        key: texts[-1] for key, texts in parse_qs(url.query, keep_blank_values=True).items()
+    }
 
 
 def marks(page, key):
@@ -35,25 +37,39 @@ def test_one_entry_per_action_and_back_undoes_one(viewer, visit):
     page = visit(viewer.url)
     main = page.get_by_test_id("stMain")
     actions = [
-        lambda: page.locator("tr[data-variant='magnitude-0.9']").click(position={"x": 300, "y": 20}),
+        lambda: page.locator("tr[data-variant='magnitude-0.9']").click(
+            position={"x": 300, "y": 20}
+        ),
         lambda: marks(page, "lines").nth(2).click(force=True),
         lambda: main.get_by_role("radio", name="more than the average").click(),
-        lambda: marks(page, "confusion").and_(page.locator("[aria-label*='after;']")).first.click(force=True),
+        lambda: (
+            marks(page, "confusion")
+            .and_(page.locator("[aria-label*='after;']"))
+            .first.click(force=True)
+        ),
         lambda: page.locator(".st-key-cards button").first.click(),
-        lambda: page.get_by_role("dialog").get_by_role("button", name="The same image under corruption").click(),
+        lambda: (
+            page.get_by_role("dialog")
+            .get_by_role("button", name="The same image under corruption")
+            .click()
+        ),
         lambda: page.locator(".st-key-menu").get_by_role("link", name="Images").click(),
     ]
     pages = ["classes", "classes", "classes", "exemplars", "exemplars", "corruptions", "exemplars"]
     places, lengths = [page.url], [page.evaluate("history.length")]
     for act, name in zip(actions, pages, strict=True):
         act()
-        page.wait_for_url(lambda url, name=name: url != places[-1] and f"/{name}?" in url)  # choices come first
+        page.wait_for_url(
+            lambda url, name=name: url != places[-1] and f"/{name}?" in url
+        )  # choices come first
         settled(page)
         places.append(page.url)
         lengths.append(page.evaluate("history.length"))
     assert [after - before for before, after in itertools.pairwise(lengths)] == [1] * len(actions)
     assert choices(page)[1]["variant"] == PRUNED
-    assert {"class", "question"} <= set(choices(page)[1])  # the first image under corruption has no parameter
+    assert {"class", "question"} <= set(
+        choices(page)[1]
+    )  # the first image under corruption has no parameter
     assert "corruptions=One+image" in places[-2]
     for place in reversed(places[:-1]):
         page.go_back()
@@ -86,7 +102,9 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
     expect(panel.get_by_role("button", name="Previous")).to_be_disabled()
     page.keyboard.press("Escape")
     panel.wait_for(state="detached")
-    page.wait_for_url(lambda url: "image=" not in url)  # the server learns of the key after the panel has gone
+    page.wait_for_url(
+        lambda url: "image=" not in url
+    )  # the server learns of the key after the panel has gone
 
 
 def test_five_questions_of_a_new_user_take_four_clicks_at_most(viewer, visit):
@@ -108,7 +126,10 @@ def test_five_questions_of_a_new_user_take_four_clicks_at_most(viewer, visit):
     click(page.locator("tr[data-variant='magnitude-0.9'] a"), "classes")
     assert page.locator(".st-key-cards img").count()  # show me the images
     click(page.locator(".st-key-cards button").first, "classes")
-    click(page.get_by_role("dialog").get_by_role("button", name="The same image under corruption"), "corruptions")
+    click(
+        page.get_by_role("dialog").get_by_role("button", name="The same image under corruption"),
+        "corruptions",
+    )
     expect(main.locator(".strip img").first).to_be_visible()  # what happens to them in fog
     assert len(clicks) <= 4
 
@@ -127,7 +148,12 @@ CHARTS = and_nightly(
         ("operating_points", "operating", 1, "classes"),
         ("compare", "chart", 2, "compare"),
         ("exemplars?exemplars=PIEs+by+variant", "pies", -1, "exemplars"),
-        ("classes?variant=magnitude+90+%25&about=Under+corruption", "corruptions", 0, "corruptions"),
+        (
+            "classes?variant=magnitude+90+%25&about=Under+corruption",
+            "corruptions",
+            0,
+            "corruptions",
+        ),
         ("distortion", "slopes", -1, "classes"),
         ("distortion", "mean-slopes", -1, "classes"),
         ("distortion?distortion=Accuracy+and+slope", "accuracy-and-slope", -1, "classes"),
@@ -179,7 +205,9 @@ def test_a_point_or_bar_shows_the_images_in_its_range(viewer, visit, start, key,
     assert page.get_by_test_id("stAlert").count() == 0
 
 
-@pytest.mark.parametrize("page_name", and_nightly(["intersections"], ["negative_flips", "calibration"]))
+@pytest.mark.parametrize(
+    "page_name", and_nightly(["intersections"], ["negative_flips", "calibration"])
+)
 def test_a_click_on_a_row_shows_its_images(viewer, visit, page_name):
     page = visit(f"{viewer.url}/{page_name}?variant=magnitude+90+%25")
     grid = page.get_by_test_id("stDataFrame").last
@@ -210,7 +238,10 @@ def test_every_entry_of_the_menu_carries_the_choice(viewer, visit):
     for i in range(links.count()):
         links.nth(i).hover()
         address = links.nth(i).evaluate("link => link.href")  # as another tab would open it
-        assert parse_qs(urlsplit(address).query) == {"variant": ["fixed-point int8"], "class": ["3"]}
+        assert parse_qs(urlsplit(address).query) == {
+            "variant": ["fixed-point int8"],
+            "class": ["3"],
+        }
         assert "classes" not in address or links.nth(i).inner_text() == "Classes"
     page.locator(".st-key-menu").get_by_role("link", name="Images").click()
     page.wait_for_url("**/exemplars?*")
@@ -236,7 +267,12 @@ def test_every_page_and_figure_explains_itself(viewer, visit):
         charts, helps = main.get_by_test_id("stVegaLiteChart"), main.get_by_test_id("stTooltipIcon")
         charts.first.wait_for()
         assert 0 < charts.count() <= helps.count()
-        assert page.get_by_role("button", name=re.compile("^(Download as PNG|Show data|Copy Vega)")).count() == 0
+        assert (
+            page.get_by_role(
+                "button", name=re.compile("^(Download as PNG|Show data|Copy Vega)")
+            ).count()
+            == 0
+        )
     assert "the recalls of the classes" in main.inner_text()
     helps.last.hover()
     page.get_by_test_id("stTooltipContent").wait_for()

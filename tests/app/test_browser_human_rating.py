@@ -97,7 +97,9 @@ def test_two_raters_a_reload_and_a_restart(server, visit, browser, rng):
     assert (yunny.place(), nuy.place()) == ((2, 3), (1, 5))
     for rater in raters:
         rater.press_any(6 * IMAGES - len(rater.pressed), rng)
-    assert statistics.median(yunny.seconds + nuy.seconds) < 0.6  # 0.2 on a quiet machine; workers share this one
+    assert (
+        statistics.median(yunny.seconds + nuy.seconds) < 0.6
+    )  # 0.2 on a quiet machine; workers share this one
 
     pd.testing.assert_frame_equal(*analysed(yunny, raters, server.directory), check_dtype=False)
     for rater in raters:
@@ -114,12 +116,17 @@ def analysed(rater, raters, directory):
         rater.page.get_by_role("button", name="CSV", exact=True).nth(1).click()
     found = pd.read_csv(io.BytesIO(Path(download.value.path()).read_bytes()))
     answers, study_audit = open_answers(directory), StudyAudit.read(open_store(directory))
-    sheet, variant = answers.sheet(1), answers.studies("test", study_audit.data.fingerprints.examples)["variant"].item()
+    sheet, variant = (
+        answers.sheet(1),
+        answers.studies("test", study_audit.data.fingerprints.examples)["variant"].item(),
+    )
     pies = study_audit.exemplars(variant).index
     rows = {}
     for each in raters:
         for image, question, value in each.pressed:
-            row = rows.setdefault((each.name, image), {"rater": each.name, "example": sheet["example"][image - 1]})
+            row = rows.setdefault(
+                (each.name, image), {"rater": each.name, "example": sheet["example"][image - 1]}
+            )
             row["is_pie"] = sheet["position"][image - 1] in pies
             row[ASKED[question - 1].key] = np.nan if value is None else value
     return found, survey(pd.DataFrame(rows.values())).frame()[list(found)]
@@ -161,8 +168,12 @@ def test_keys_answer_what_is_read_and_nothing_else(server, visit):
     assert rater.place() == (2, 5)
     first, second = answers.sheet(1)["example"][:2]
     keys = [question.key for question in ASKED]
-    assert answers.of_image(1, "Ann", first).answers == dict(zip(keys, map(ANSWERS.get, typed), strict=True))
-    assert answers.of_image(1, "Ann", second).answers == dict(zip(keys, map(ANSWERS.get, "nyyu"), strict=False))
+    assert answers.of_image(1, "Ann", first).answers == dict(
+        zip(keys, map(ANSWERS.get, typed), strict=True)
+    )
+    assert answers.of_image(1, "Ann", second).answers == dict(
+        zip(keys, map(ANSWERS.get, "nyyu"), strict=False)
+    )
 
 
 def test_no_key_is_lost_or_given_to_another_image(server, visit, rng):
@@ -183,6 +194,8 @@ def test_no_key_is_lost_or_given_to_another_image(server, visit, rng):
         # Too many at once: the image is still the one that was answered.
         page.keyboard.type(typed[-1] + "y" * int(rng.integers(0, 3)))
         settled(page)
-        expected.append((example, dict(zip(keys, (ANSWERS[str(key)] for key in typed), strict=True))))
+        expected.append(
+            (example, dict(zip(keys, (ANSWERS[str(key)] for key in typed), strict=True)))
+        )
     for example, given in expected:
         assert answers.of_image(1, "Ann", example).answers == given

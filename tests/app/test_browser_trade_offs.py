@@ -33,7 +33,9 @@ def table(viewer):
 @pytest.fixture(scope="module")
 def passing(viewer, table):
     """The trade-offs of what passes the gate."""
-    outcomes = StudyAudit.read(open_store(viewer.directory)).verdict(Limits(overall_drop_pp=30)).outcomes
+    outcomes = (
+        StudyAudit.read(open_store(viewer.directory)).verdict(Limits(overall_drop_pp=30)).outcomes
+    )
     return table[table["variant"].map(outcomes) == "pass"]
 
 
@@ -51,7 +53,9 @@ def slide(page, label, key, times):
     settled(page)
 
 
-def test_what_does_not_pass_the_gate_is_never_chosen_and_the_choice_is_that_of_overview(viewer, visit, table, passing):
+def test_what_does_not_pass_the_gate_is_never_chosen_and_the_choice_is_that_of_overview(
+    viewer, visit, table, passing
+):
     assert table.groupby("title")["size"].mean().idxmin() not in set(passing["title"])
     first = visit(f"{viewer.url}/?{PASSABLE}").locator(".first")
     smallest = passing.groupby("title")["size"].mean().idxmin()
@@ -71,7 +75,9 @@ def test_the_floor_moves_the_choice_and_a_link_brings_both_back(viewer, visit, t
     smallest = points["size"].idxmin()
     assert smallest in chosen(page)
     low = float(page.get_by_role("slider", name=FLOOR).get_attribute("min"))
-    steps = int(1000 * points["accuracy"][smallest] - 10 * low) + 1  # just above what the smallest reaches
+    steps = (
+        int(1000 * points["accuracy"][smallest] - 10 * low) + 1
+    )  # just above what the smallest reaches
     slide(page, FLOOR, "ArrowRight", steps)
     floor = round(low + steps / 10, 1)
     expect(page).to_have_url(re.compile(re.escape(f"floor={floor:g}") + "(&|$)"))
@@ -94,7 +100,9 @@ def test_worths_move_the_choice(viewer, visit, passing):
 
 
 def test_the_csv_holds_the_table(viewer, visit, table):
-    page = visit(f"{viewer.url}/operating_points?against=sparsity&worth-unfairness=10&worth-accuracy=10")
+    page = visit(
+        f"{viewer.url}/operating_points?against=sparsity&worth-unfairness=10&worth-accuracy=10"
+    )
     with page.expect_download() as download:
         page.get_by_test_id("stMain").get_by_role("button", name="CSV", exact=True).click()
     rows = pd.read_csv(io.BytesIO(Path(download.value.path()).read_bytes()))
@@ -102,7 +110,9 @@ def test_the_csv_holds_the_table(viewer, visit, table):
     objectives = {"sparsity": "max", "unfairness": "min", "accuracy": "max"}
     weights = {"sparsity": 1, "unfairness": 10, "accuracy": 10}
     outcomes = StudyAudit.read(open_store(viewer.directory)).verdict().outcomes
-    expected = operating_points(table, objectives=objectives, weights=weights, outcomes=outcomes).frame()
+    expected = operating_points(
+        table, objectives=objectives, weights=weights, outcomes=outcomes
+    ).frame()
     assert list(rows["title"]) == list(expected["title"])
     assert list(rows["accuracy"]) == pytest.approx(list(expected["accuracy"]))
     assert list(rows["chosen"]) == list(expected["chosen"])
@@ -112,13 +122,19 @@ def test_the_csv_holds_the_table(viewer, visit, table):
 @pytest.mark.parametrize("page", VIEWS)
 def test_every_view_fits_a_narrow_window(viewer, visit, page):
     linked, *others = reversed(VIEWS[page])
-    opened = visit(f"{viewer.url}/{page}?{page}={linked.replace(' ', '+')}", width=400, scheme="dark")
+    opened = visit(
+        f"{viewer.url}/{page}?{page}={linked.replace(' ', '+')}", width=400, scheme="dark"
+    )
     main = opened.get_by_test_id("stMain")
     for view in (linked, *others):
         if view != linked:
             main.get_by_role("tab", name=view, exact=True).click()
             settled(opened)
-        last = main.locator(".strip") if view == "One image" else main.get_by_role("button", name="CSV", exact=True)
+        last = (
+            main.locator(".strip")
+            if view == "One image"
+            else main.get_by_role("button", name="CSV", exact=True)
+        )
         last.locator("visible=true").first.wait_for()
         expect(main.get_by_role("tab", selected=True)).to_have_text(view)
         assert opened.get_by_test_id("stAlertContentError").count() == 0
@@ -132,5 +148,8 @@ def test_a_tab_is_part_of_the_link(viewer, visit):
     expect(page).to_have_url(re.compile(re.escape("corruptions=One+image")))
     pictures = page.get_by_test_id("stMain").locator(".strip img")
     pictures.nth(2).wait_for()  # Streamlit may still be corrupting
-    assert all(pictures.nth(i).evaluate("image => image.naturalWidth") == 8 for i in range(pictures.count()))
+    assert all(
+        pictures.nth(i).evaluate("image => image.naturalWidth") == 8
+        for i in range(pictures.count())
+    )
     assert set(page.get_by_test_id("stMain").locator(".strip td.right").all_inner_texts())

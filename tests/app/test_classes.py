@@ -51,18 +51,23 @@ def table(app, *columns):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("shown", "correction"), [("uncorrected", "none"), ("Holm", "holm"), ("Benjamini-Hochberg", "bh")]
+    ("shown", "correction"),
+    [("uncorrected", "none"), ("Holm", "holm"), ("Benjamini-Hochberg", "bh")],
 )
 def test_verdicts_are_those_of_the_correction(open_page, small, shown, correction):
     app = open_page(small.directory, "classes", correction=shown, **HARMED)
     expected = impact(small).frame(correction)
     shown_table = table(app, "class", "verdict").set_index("class")
     for column in ("verdict", "relative_verdict"):
-        assert dict(shown_table[column]) == dict(zip(expected["class"], expected[column], strict=True))
+        assert dict(shown_table[column]) == dict(
+            zip(expected["class"], expected[column], strict=True)
+        )
     count = (expected["verdict"] == "lost recall").sum()
     assert f"Of 5 classes: {count} lost recall" in read(app)
     assert shown in read(app)
-    relative = open_page(small.directory, "classes", correction=shown, question="more than the average", **HARMED)
+    relative = open_page(
+        small.directory, "classes", correction=shown, question="more than the average", **HARMED
+    )
     count = (expected["relative_verdict"] == "worse than average").sum()
     assert f"Of 5 classes: {count} worse than average" in read(relative)
 
@@ -83,9 +88,13 @@ def test_differences_are_centred_as_chosen(open_page, small, centering):
         "centering": {"none": "nothing", "ratio": "ratio to accuracy"}.get(centering, centering),
     }
     app = open_page(small.directory, "classes", **chosen, **HARMED)
-    shown = table(app, "class", "published_p").set_index("class").loc[list(impact(small).class_names)]
+    shown = (
+        table(app, "class", "published_p").set_index("class").loc[list(impact(small).class_names)]
+    )
     expected = impact(small, centering=centering).published
-    assert shown["published_p"].tolist() == [f"{p:.4f}" if p >= 0.0001 else " < .0001" for p in expected.p]
+    assert shown["published_p"].tolist() == [
+        f"{p:.4f}" if p >= 0.0001 else " < .0001" for p in expected.p
+    ]
     np.testing.assert_allclose(shown["published_pp"], 100 * expected.difference)
 
 
@@ -112,7 +121,9 @@ def test_a_range_in_the_url_narrows_chart_and_table(open_page, many):
     assert "Classes 11 to 14 by change" in said(app)
 
 
-@pytest.mark.parametrize("text", ["", "4", "9-3", "0-3", "3-51", "a-b", "1-2-3", "-1-3", "²-3", "1.5-3"])
+@pytest.mark.parametrize(
+    "text", ["", "4", "9-3", "0-3", "3-51", "a-b", "1-2-3", "-1-3", "²-3", "1.5-3"]
+)
 def test_a_range_that_cannot_be_meant_is_an_error(text):
     with pytest.raises(InputError, match="expected two ranks from 1 to 50"):
         _parse_range(text, 50)
@@ -128,7 +139,9 @@ def test_one_class(open_page, small):
     app = open_page(small.directory, "classes", **{"class": "dog & co"}, **HARMED)
     app.session_state["confusion magnitude-0.9 1 every"] = True  # unfolds the table
     app.run()
-    before, after = (count_predictions(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9"))
+    before, after = (
+        count_predictions(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9")
+    )
     shown = table(app, "name", "before", "after").set_index("name")
     assert dict(shown["before"]) == pytest.approx(
         dict.fromkeys(shown.index, 0) | dict(zip(before["class"], before["share"], strict=True))
@@ -136,7 +149,9 @@ def test_one_class(open_page, small):
     assert dict(shown["after"]) == pytest.approx(
         dict.fromkeys(shown.index, 0) | dict(zip(after["class"], after["share"], strict=True))
     )
-    changes = image_changes(*(count_predictions(small.predictions(key)) for key in ("dense", "magnitude-0.9")))
+    changes = image_changes(
+        *(count_predictions(small.predictions(key)) for key in ("dense", "magnitude-0.9"))
+    )
     kinds = changes["kind"][changes["label"] == 1]
     wrong, right = ((kinds == kind).sum() for kind in ("newly wrong", "newly correct"))
     assert f"{wrong} of its {len(kinds)} images are newly wrong by the majority" in said(app)
@@ -167,9 +182,14 @@ def test_hostile_names_are_text(open_page, many):
 @pytest.mark.slow
 def test_corruptions_of_a_class(open_page, tmp_path):
     store = corrupted_study(tmp_path)
-    app = open_page(store.directory, "classes", about="Under corruption", **{"class": "élan"}, **HARMED)
+    app = open_page(
+        store.directory, "classes", about="Under corruption", **{"class": "élan"}, **HARMED
+    )
     read = [
-        {(c.corruption, c.severity): store.predictions(key, c.split) for c in store.study.conditions}
+        {
+            (c.corruption, c.severity): store.predictions(key, c.split)
+            for c in store.study.conditions
+        }
         for key in ("dense", "magnitude-0.9")
     ]
     expected = robustness(*read).classes.query("`class` == 'élan'").set_index("corruption")
@@ -177,7 +197,9 @@ def test_corruptions_of_a_class(open_page, tmp_path):
     assert list(shown.index) == ["fog", "gaussian noise"]
     assert not any("gaussian_noise" in chart.proto.spec for chart in app.get("vega_lite_chart"))
     np.testing.assert_allclose(shown["change_pp"], expected["change_pp"])
-    np.testing.assert_allclose(shown["change_p_holm"].astype(float), expected["change_p_holm"], atol=5e-5)
+    np.testing.assert_allclose(
+        shown["change_p_holm"].astype(float), expected["change_p_holm"], atol=5e-5
+    )
 
 
 def test_single_members_are_told_where_to_go(open_page, tmp_path):
@@ -188,6 +210,9 @@ def test_single_members_are_told_where_to_go(open_page, tmp_path):
 
 
 def test_no_compressed_variant(open_page, tmp_path):
-    store = make_study(tmp_path, missing=[(key, member) for key in ("magnitude-0.9", "int8") for member in range(4)])
+    store = make_study(
+        tmp_path,
+        missing=[(key, member) for key in ("magnitude-0.9", "int8") for member in range(4)],
+    )
     app = open_page(store.directory, "classes")
     assert "no compressed variant" in app.info[0].value

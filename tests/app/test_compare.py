@@ -48,13 +48,18 @@ def test_members_of_populations_are_chosen(open_page, many):
     np.testing.assert_allclose(shown["change_p"].astype(float), expected["change_p"], atol=5e-5)
     changed = many.predictions("dense").top1
     least = min((changed[i] != changed[j]).sum() for i in range(4) for j in range(i))
-    assert any("Training the baseline again changes" in c.value and f" {least} to " in c.value for c in app.caption)
+    assert any(
+        "Training the baseline again changes" in c.value and f" {least} to " in c.value
+        for c in app.caption
+    )
     again = open_page(many.directory, "compare", variant="fixed-point int8", before="1", after="3")
     assert again.dataframe[0].value.equals(shown)
 
 
 def test_flips_are_filtered_by_kind_and_class(open_page, singles):
-    flips = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).flips_frame()
+    flips = compare(
+        singles.predictions("dense"), singles.predictions("magnitude-0.9")
+    ).flips_frame()
     app = open_page(singles.directory, "compare")
     assert set(app.dataframe[1].value["example"]) == set(flips["example"])
     app.segmented_control(key="kind").set_value("newly wrong").run()
@@ -64,7 +69,9 @@ def test_flips_are_filtered_by_kind_and_class(open_page, singles):
     assert set(app.dataframe[1].value["example"]) == set(wanted["example"])
     surest = wanted["probability_before"] * wanted["probability_after"]
     assert app.dataframe[1].value["example"].iloc[0] == wanted["example"][surest.idxmax()]
-    pictures = "".join(html.value if hasattr(html, "value") else html.proto.body for html in app.html)
+    pictures = "".join(
+        html.value if hasattr(html, "value") else html.proto.body for html in app.html
+    )
     assert pictures.count("<img") == min(10, len(wanted))
     assert "<script>" not in pictures
 
@@ -72,7 +79,9 @@ def test_flips_are_filtered_by_kind_and_class(open_page, singles):
 def test_the_url_opens_the_same_view(open_page, singles):
     app = open_page(singles.directory, "compare", kind="newly correct", **{"class": NAMES[1]})
     shown = app.dataframe[1].value if len(app.dataframe) > 1 else []
-    flips = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).flips_frame()
+    flips = compare(
+        singles.predictions("dense"), singles.predictions("magnitude-0.9")
+    ).flips_frame()
     assert len(shown) == ((flips["kind"] == "won") & (flips["label"] == NAMES[1])).sum()
 
 

@@ -30,12 +30,16 @@ def test_means_over_severities_and_one_severity(open_page, store, found):
     assert list(means["title"]) == ["magnitude 90 %", "fixed-point int8"]
     assert means["mce"].iloc[0] == pytest.approx(found.summary()["mce"])
     ours = rows[rows["title"] == "magnitude 90 %"]
-    np.testing.assert_allclose(ours["relative_change"], found.frame().query("k == 1")["relative_change"])
+    np.testing.assert_allclose(
+        ours["relative_change"], found.frame().query("k == 1")["relative_change"]
+    )
     app.segmented_control(key="severity").set_value(3)
     app.segmented_control(key="rank").set_value(5).run()
     rows = app.dataframe[1].value
     expected = found.severity_frame().query("k == 5 and severity == 3")
-    np.testing.assert_allclose(rows[rows["title"] == "magnitude 90 %"]["change_pp"], expected["change_pp"])
+    np.testing.assert_allclose(
+        rows[rows["title"] == "magnitude 90 %"]["change_pp"], expected["change_pp"]
+    )
     again = open_page(store.directory, "corruptions", severity="3", rank="top-5")
     assert again.dataframe[1].value.equals(rows)
 
@@ -68,7 +72,9 @@ def test_classes_are_found_by_name(open_page, store, found):
 def test_exemplars_among_flips(open_page, store, found):
     app = open_page(store.directory, "corruptions", corruptions="Exemplars")
     rows = app.dataframe[0].value
-    assert list(rows[rows["title"] == "magnitude 90 %"]["flips"]) == list(found.flip_frame()["flips"])
+    assert list(rows[rows["title"] == "magnitude 90 %"]["flips"]) == list(
+        found.flip_frame()["flips"]
+    )
 
 
 def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(open_page, store, found):
@@ -91,20 +97,29 @@ def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(open_p
 
 def test_an_image_that_is_lost_when_clean_is_not_called_lost_at_no_severity(open_page, store):
     labels = store.examples()["label"].to_numpy()
-    before, after = (count_predictions(store.predictions(key)).mode() == labels for key in ("dense", "magnitude-0.9"))
+    before, after = (
+        count_predictions(store.predictions(key)).mode() == labels
+        for key in ("dense", "magnitude-0.9")
+    )
     for position, said in (
         (np.flatnonzero(before & ~after)[0], "lost when clean"),
         (np.flatnonzero(~before)[0], "wrong before compression when clean"),
     ):
-        app = open_page(store.directory, "corruptions", corruptions="One image", picture=str(position))
+        app = open_page(
+            store.directory, "corruptions", corruptions="One image", picture=str(position)
+        )
         assert any(said in caption.value for caption in app.caption)
 
 
 def test_a_variant_that_was_not_evaluated(open_page, tmp_path):
     conditions = ("fog 1", "fog 3")
-    store = corrupted_study(tmp_path, corruptions=("fog",), without=[("int8", each) for each in conditions])
+    store = corrupted_study(
+        tmp_path, corruptions=("fog",), without=[("int8", each) for each in conditions]
+    )
     for view in ("Classes", "One image"):
-        app = open_page(store.directory, "corruptions", corruptions=view, variant="fixed-point int8")
+        app = open_page(
+            store.directory, "corruptions", corruptions=view, variant="fixed-point int8"
+        )
         assert "was not evaluated under corruption" in app.info[0].value
         assert any("Not evaluated under corruption" in note.value for note in app.caption)
 

@@ -58,7 +58,11 @@ def test_tooltips_have_headings_and_no_p_of_nothing(app_test):
     for layer in json.loads(app.get("vega_lite_chart")[0].proto.spec)["layer"]:
         tooltips = layer["encoding"]["tooltip"]
         assert not any("_" in tooltip["title"] for tooltip in tooltips)
-        assert [tooltip["field"] for tooltip in tooltips] == ["title", "change_pp", "written_p_holm"]
+        assert [tooltip["field"] for tooltip in tooltips] == [
+            "title",
+            "change_pp",
+            "written_p_holm",
+        ]
         (written,) = layer["transform"]
         assert written["as"] == "written_p_holm"
         assert "'< .0001'" in written["calculate"]
@@ -67,7 +71,10 @@ def test_tooltips_have_headings_and_no_p_of_nothing(app_test):
 @pytest.mark.slow
 def test_a_downloaded_chart_says_what_it_is_of(monkeypatch, app_test):
     files = []
-    monkeypatch.setattr("tfaudit.app.display._download", lambda name, form, content, meaning: files.append(content()))
+    monkeypatch.setattr(
+        "tfaudit.app.display._download",
+        lambda name, form, content, meaning: files.append(content()),
+    )
     assert not app_test.from_function(draw_tooltips, default_timeout=60).run().exception
     svg = files[1].decode()
     for words in ("Two points", "shirts, test split", "fixed-point int8"):
@@ -82,7 +89,11 @@ def draw_corruptions():
     from tfaudit.app.display import show_chart, show_table
 
     rows = pd.DataFrame({"corruption": ["gaussian_noise", None], "change_pp": [1.0, 2.0]})
-    show_chart(alt.Chart(rows).mark_point().encode(x="change_pp:Q", tooltip=["corruption"]), "points", "Two points.")
+    show_chart(
+        alt.Chart(rows).mark_point().encode(x="change_pp:Q", tooltip=["corruption"]),
+        "points",
+        "Two points.",
+    )
     show_table(rows, "rows")
 
 
@@ -99,7 +110,9 @@ def draw_grid():
 
     from tfaudit.app.display import show_table
 
-    rows = pd.DataFrame({"p_holm": [0.0, 0.03, None], "bytes": [285_400.0, 15_700.0, None], "t": [1.0, -2.0, None]})
+    rows = pd.DataFrame(
+        {"p_holm": [0.0, 0.03, None], "bytes": [285_400.0, 15_700.0, None], "t": [1.0, -2.0, None]}
+    )
     show_table(rows.assign(chi=[1100.0, 2.5, 3.0]), "rows")
 
 
@@ -108,7 +121,9 @@ def draw_shares():
 
     from tfaudit.app.display import show_table
 
-    rows = pd.DataFrame({"accuracy": [0.7, 0.7738], "difference_pp": [-0.5, 12.0], "sd": [0.0027, 0.003]})
+    rows = pd.DataFrame(
+        {"accuracy": [0.7, 0.7738], "difference_pp": [-0.5, 12.0], "sd": [0.0027, 0.003]}
+    )
     show_table(rows.assign(examples=[10_000, 5], chi=[1100.0, float("nan")]), "rows")
 
 
@@ -150,7 +165,9 @@ def test_streamlit_takes_the_specification_that_altair_writes(form, rows, canvas
     with alt.theme.enable("none"):
         written = Specified(chart, {"title": "t"}, config, {"point": ["x"]}).to_dict()
         expected = chart.properties(title="t", config=config).to_dict()
-    assert written.pop("usermeta", {}) == ({"embedOptions": {"renderer": "canvas"}} if canvas else {})
+    assert written.pop("usermeta", {}) == (
+        {"embedOptions": {"renderer": "canvas"}} if canvas else {}
+    )
     first = written
     while "mark" not in first:
         first = first["layer"][0]
@@ -203,10 +220,23 @@ def test_shares_of_a_table_too_large_for_texts_have_one_number_of_decimals(app_t
 
 
 def lists_of_columns():
-    for name in ("classes", "class_details", "compare", "corruptions", "distortion", "exemplars", "groups", "overview"):
+    for name in (
+        "classes",
+        "class_details",
+        "compare",
+        "corruptions",
+        "distortion",
+        "exemplars",
+        "groups",
+        "overview",
+    ):
         module = importlib.import_module(f"tfaudit.app.{name}")
         for constant, value in vars(module).items():
-            if isinstance(value, tuple) and len(value) > 1 and all(isinstance(item, str) for item in value):
+            if (
+                isinstance(value, tuple)
+                and len(value) > 1
+                and all(isinstance(item, str) for item in value)
+            ):
                 yield pytest.param(value, id=f"{name}.{constant}")
     for audit in (*AUDITS.values(), *ACROSS.values()):
         for name, table in audit.shown.tables.items() if audit.shown else ():

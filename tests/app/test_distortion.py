@@ -10,7 +10,9 @@ from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.study.variants import Pruned
 
 RATIOS = tuple(
-    Pruned(ratio=ratio, method=method, treatment="finetune") for method in ("magnitude", "random") for ratio in (2, 10)
+    Pruned(ratio=ratio, method=method, treatment="finetune")
+    for method in ("magnitude", "random")
+    for ratio in (2, 10)
 )
 
 
@@ -24,21 +26,30 @@ def test_slopes_of_the_chosen_variants(open_page, store):
     app = open_page(store.directory, "distortion")
     shown = app.dataframe[0].value
     assert len(shown) == 4
-    alphas = [distortion(store.predictions("dense"), store.predictions(v.key)).alpha.mean() for v in RATIOS]
+    alphas = [
+        distortion(store.predictions("dense"), store.predictions(v.key)).alpha.mean()
+        for v in RATIOS
+    ]
     np.testing.assert_allclose(shown["alpha"], alphas)
     app.multiselect(key="variants").set_value(["random ratio 10"]).run()
     fewer = app.dataframe[0].value
     assert list(fewer["title"]) == ["random ratio 10"]
-    np.testing.assert_allclose(fewer[["alpha", "low", "high"]], shown[["alpha", "low", "high"]].iloc[3:])
+    np.testing.assert_allclose(
+        fewer[["alpha", "low", "high"]], shown[["alpha", "low", "high"]].iloc[3:]
+    )
     again = open_page(store.directory, "distortion", variants=["random ratio 10"])
     assert list(again.dataframe[0].value["title"]) == ["random ratio 10"]
 
 
 def test_a_panel_for_every_chosen_variant(open_page, store):
-    app = open_page(store.directory, "distortion", distortion="Scatter matrix", variants=["random ratio 10"])
+    app = open_page(
+        store.directory, "distortion", distortion="Scatter matrix", variants=["random ratio 10"]
+    )
     assert not app.error
     assert len(app.get("vega_lite_chart")) == 1
-    app.multiselect(key="variants").set_value(["magnitude ratio 2", "magnitude ratio 10", "random ratio 2"]).run()
+    app.multiselect(key="variants").set_value(
+        ["magnitude ratio 2", "magnitude ratio 10", "random ratio 2"]
+    ).run()
     titles = [json.loads(chart.proto.spec)["title"][0] for chart in app.get("vega_lite_chart")]
     assert titles == ["magnitude ratio 2", "magnitude ratio 10", "random ratio 2"]
 
@@ -74,10 +85,14 @@ def test_questions_about_levels_and_methods(open_page, store):
     assert list(apart["pair"]) == ["magnitude vs random"]
     assert list(variance) == ["method", "before", "2", "10"]
     for frame in app.dataframe:
-        shown = {name: how for name, how in json.loads(frame.proto.columns).items() if name != "_index"}
+        shown = {
+            name: how for name, how in json.loads(frame.proto.columns).items() if name != "_index"
+        }
         assert not any(how.get("hidden") for how in shown.values())
         assert all(how.get("label") in (name, None) for name, how in shown.items())
-    assert json.loads(app.dataframe[0].proto.columns)["magnitude"]["type_config"]["type"] == "text"  # no p of 0
+    assert (
+        json.loads(app.dataframe[0].proto.columns)["magnitude"]["type_config"]["type"] == "text"
+    )  # no p of 0
 
 
 def test_single_members_have_slopes_and_no_boxes(open_page, tmp_path):
@@ -91,5 +106,9 @@ def test_single_members_have_slopes_and_no_boxes(open_page, tmp_path):
 def test_quantized_variants_alone_answer_no_questions(open_page, tmp_path):
     from tfaudit.study.variants import Quantized
 
-    app = open_page(make_study(tmp_path, variants=(Quantized("int8"),)).directory, "distortion", distortion="Questions")
+    app = open_page(
+        make_study(tmp_path, variants=(Quantized("int8"),)).directory,
+        "distortion",
+        distortion="Questions",
+    )
     assert "this study has none" in app.info[0].value

@@ -33,7 +33,9 @@ def found(store):
 
 def cards(app):
     return [
-        html.proto.body for html in app.get("html") if "tfa-card" in html.proto.body and "<figure" in html.proto.body
+        html.proto.body
+        for html in app.get("html")
+        if "tfa-card" in html.proto.body and "<figure" in html.proto.body
     ]
 
 
@@ -56,14 +58,19 @@ def test_the_gallery_shows_the_surest_first(open_page, store, found):
         assert f"{round(4 * row['baseline_share'])} of 4" in card
         assert "<script" not in card
         assert "<b>cat" not in card
-    assert f"{len(surest)} of 200 images match the filters, most decisive first; {len(surest)} of all" in said(app)
+    assert (
+        f"{len(surest)} of 200 images match the filters, most decisive first; {len(surest)} of all"
+        in said(app)
+    )
 
 
 def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, found, monkeypatch):
     open_page(store.directory, "exemplars", **HARMED)  # the audits measure all images once
     read = []
     images = Store.images
-    monkeypatch.setattr(Store, "images", lambda self, split, at: (read.append(list(at)), images(self, split, at))[1])
+    monkeypatch.setattr(
+        Store, "images", lambda self, split, at: (read.append(list(at)), images(self, split, at))[1]
+    )
     examples = Store.examples
 
     def without_images(self, split, **options):
@@ -71,7 +78,9 @@ def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, f
         return examples(self, split, **options)
 
     monkeypatch.setattr(Store, "examples", without_images)
-    surest = found.pies.sort_values("decisiveness", ascending=False, kind="stable")["index"].tolist()
+    surest = found.pies.sort_values("decisiveness", ascending=False, kind="stable")[
+        "index"
+    ].tolist()
     open_page(store.directory, "exemplars", page="2", **HARMED)
     assert read == [surest[24:48]]
     read.clear()
@@ -82,7 +91,9 @@ def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, f
 @pytest.mark.slow
 def test_filters_equal_masks(open_page, store, found):
     labels, changed = found.labels, np.isin(np.arange(len(found.labels)), found.index)
-    before, after = (count_predictions(store.predictions(key)).mode() for key in ("dense", "magnitude-0.9"))
+    before, after = (
+        count_predictions(store.predictions(key)).mode() for key in ("dense", "magnitude-0.9")
+    )
     young = GROUPS["age"].to_numpy() == "young"
     modes = found.baseline_mode, found.compressed_mode
     wrong, correct = ((mode.among_best(labels) > 0) & changed for mode in modes)
@@ -95,7 +106,10 @@ def test_filters_equal_masks(open_page, store, found):
         ({"attribute": "age: young"}, changed & young),
         ({"show": "all images", "from": script}, before == 3),
         ({"show": "all images", "from": script, "to": script}, (before == 3) & (after == 3)),
-        ({"class": script, "show": "newly wrong", "attribute": "age: young"}, (labels == 3) & wrong & young),
+        (
+            {"class": script, "show": "newly wrong", "attribute": "age: young"},
+            (labels == 3) & wrong & young,
+        ),
     ]
     for choices, mask in cases:
         app = open_page(store.directory, "exemplars", **choices, **HARMED)
@@ -105,9 +119,13 @@ def test_filters_equal_masks(open_page, store, found):
 
 
 def test_images_are_sorted_as_asked(open_page, store):
-    before, after = (count_predictions(store.predictions(key)) for key in ("dense", "magnitude-0.9"))
+    before, after = (
+        count_predictions(store.predictions(key)) for key in ("dense", "magnitude-0.9")
+    )
     lost = before.right_share() - after.right_share()
-    app = open_page(store.directory, "exemplars", show="all images", order="most right votes lost", **HARMED)
+    app = open_page(
+        store.directory, "exemplars", show="all images", order="most right votes lost", **HARMED
+    )
     assert ids(app) == [f"test-{i}" for i in np.argsort(-lost, kind="stable")]
 
 
@@ -156,7 +174,9 @@ def test_what_raters_saw_filters(open_page, tmp_path):
         seen += [example] * holds
         value = QUESTIONS[0].holds if holds else 1 - QUESTIONS[0].holds
         answers.record(study, "ann", example, {QUESTIONS[0].key: value}, [])
-    app = open_page(store.directory, "exemplars", attribute=f"seen: {QUESTIONS[0].attribute}", **HARMED)
+    app = open_page(
+        store.directory, "exemplars", attribute=f"seen: {QUESTIONS[0].attribute}", **HARMED
+    )
     assert set(ids(app)) == set(seen) & set(found.pies["example"]) != set()
 
 
@@ -169,9 +189,14 @@ def test_answers_that_cannot_be_read_do_not_hide_the_gallery(open_page, tmp_path
 
 
 def test_nothing_left_by_the_filters(open_page, store, found):
-    labels, right = found.labels[found.index], found.baseline_mode.among_best(found.labels)[found.index] > 0
+    labels, right = (
+        found.labels[found.index],
+        found.baseline_mode.among_best(found.labels)[found.index] > 0,
+    )
     young = GROUPS["age"].to_numpy()[found.index] == "young"
-    label = next(c for c in range(5) if not (young & right & (labels == c)).any())  # so none is newly wrong
+    label = next(
+        c for c in range(5) if not (young & right & (labels == c)).any()
+    )  # so none is newly wrong
     choices = {"class": found.class_names[label], "show": "newly wrong", "attribute": "age: young"}
     app = open_page(store.directory, "exemplars", **choices, **HARMED)
     assert not cards(app)
@@ -181,7 +206,9 @@ def test_nothing_left_by_the_filters(open_page, store, found):
 def test_a_variant_without_pies(open_page, tmp_path):
     twins = make_study(tmp_path, members=1)
     dense = (twins.directory / twins.prediction_path("dense", 0)).read_bytes()
-    twins.save_member("int8", 0, {twins.prediction_path("int8", 0): dense}, {"bytes": 1, "gzipped_bytes": 1})
+    twins.save_member(
+        "int8", 0, {twins.prediction_path("int8", 0): dense}, {"bytes": 1, "gzipped_bytes": 1}
+    )
     app = open_page(twins.directory, "exemplars", variant="fixed-point int8")
     assert "This variant has no PIEs" in app.info[0].value
 
@@ -209,13 +236,18 @@ def test_an_image_that_is_not_there(open_page, store, image):
 
 def test_missing_images_are_boxes_with_their_ids(open_page, tmp_path):
     app = open_page(make_study_of_many_classes(tmp_path).directory, "exemplars", **HARMED)
-    assert all("no image stored" in card and "&lt;i&gt;" in card and "<img" not in card for card in cards(app))
+    assert all(
+        "no image stored" in card and "&lt;i&gt;" in card and "<img" not in card
+        for card in cards(app)
+    )
     assert len(cards(app)) == 24
 
 
 def test_difficulty(open_page, store, found):
     app = open_page(store.directory, "exemplars", exemplars="Difficulty", **HARMED)
-    pd.testing.assert_frame_equal(app.dataframe[0].value, found.difficulty, check_dtype=False, check_column_type=False)
+    pd.testing.assert_frame_equal(
+        app.dataframe[0].value, found.difficulty, check_dtype=False, check_column_type=False
+    )
 
 
 def test_counts_of_every_level(open_page, store, found):
@@ -237,7 +269,9 @@ def test_ranges_of_confidence_and_of_properties(open_page, digits):
     key = study_audit.data.compressed_keys[0]
     confidence = 100 * study_audit.data.populations[key].probabilities[..., 0].mean(0)
     low, high = np.quantile(confidence, [0.3, 0.5])
-    tilt = next(values for values in study_audit.data.image_properties if values.name == "absolute tilt")
+    tilt = next(
+        values for values in study_audit.data.image_properties if values.name == "absolute tilt"
+    )
     by_writer = tilt.groupby(study_audit.data.individuals.to_numpy()).transform("mean")
     least, most = by_writer.quantile([0.1, 0.6])
     for name, values, ends in (

@@ -24,11 +24,17 @@ def test_a_column_is_chosen_and_kept_in_the_url(open_page, store):
     app = open_page(store.directory, "groups")
     assert app.selectbox(key="by").options == ["series", "light"]
     app.selectbox(key="by").set_value("light").run()
-    expected = groups(*sides(store), store.examples()["light"]).frame().sort_values("change_pp", kind="stable")
+    expected = (
+        groups(*sides(store), store.examples()["light"])
+        .frame()
+        .sort_values("change_pp", kind="stable")
+    )
     shown = app.dataframe[0].value
     assert list(shown["group"]) == list(expected["group"])
     np.testing.assert_allclose(shown["change_p"].astype(float), expected["change_p"], atol=5e-5)
-    assert list(open_page(store.directory, "groups", by="light").dataframe[0].value["group"]) == list(shown["group"])
+    assert list(
+        open_page(store.directory, "groups", by="light").dataframe[0].value["group"]
+    ) == list(shown["group"])
 
 
 def test_individuals_stand_by_their_loss(open_page, store):
@@ -52,7 +58,9 @@ def test_a_tab_that_would_be_empty_is_shown_to_a_link_only(open_page, tmp_path):
     shown = [tab.label for tab in open_page(directory, "groups").tabs]
     assert "Groups" in shown
     assert "Individuals" not in shown
-    assert "Individuals" in [tab.label for tab in open_page(directory, "groups", groups="Individuals").tabs]
+    assert "Individuals" in [
+        tab.label for tab in open_page(directory, "groups", groups="Individuals").tabs
+    ]
 
 
 def test_properties_of_small_images(open_page, store):

@@ -61,7 +61,15 @@ def answered(open_page, directory, times):
 
 def pages_text(app):
     """All words that the page shows."""
-    kinds = (app.markdown, app.caption, app.info, app.success, app.warning, app.error, app.subheader)
+    kinds = (
+        app.markdown,
+        app.caption,
+        app.info,
+        app.success,
+        app.warning,
+        app.error,
+        app.subheader,
+    )
     return " ".join(str(element.value) for kind in kinds for element in kind)
 
 
@@ -76,7 +84,11 @@ def bar(app):
 def asked(app):
     """Number of the image and of the question that are shown."""
     image = re.match(r"Image (\d+) of", bar(app)).group(1)
-    question = next(re.match(r"Question (\d) of 6", c.value) for c in app.caption if c.value.startswith("Question"))
+    question = next(
+        re.match(r"Question (\d) of 6", c.value)
+        for c in app.caption
+        if c.value.startswith("Question")
+    )
     return int(image), int(question.group(1))
 
 
@@ -86,11 +98,15 @@ def test_a_session_from_beginning_to_analysis(open_page, directory):
     answers = open_answers(directory)
     images = answers.sheet(1)["example"]
     given = {}
-    for image, words in zip(images, (["Yes"] * 6, ["No"] * 6, ["Cannot say"] * 6, ["Yes", "No"] * 3), strict=True):
+    for image, words in zip(
+        images, (["Yes"] * 6, ["No"] * 6, ["Cannot say"] * 6, ["Yes", "No"] * 3), strict=True
+    ):
         for question, word in zip(ASKED, words, strict=True):
             assert any(question.text[:30] in each.value for each in app.markdown)
             app = press(app, word)
-            given.setdefault(image, {})[question.key] = {"Yes": 1, "No": 0, "Cannot say": None}[word]
+            given.setdefault(image, {})[question.key] = {"Yes": 1, "No": 0, "Cannot say": None}[
+                word
+            ]
             assert answers.of_image(1, "ann", image).answers == given[image]  # kept at once
     assert app.success[0].value == "All 4 images are answered. Thank you!"
     app.segmented_control("part").set_value("Progress and analysis").run()
@@ -102,7 +118,9 @@ def test_a_session_from_beginning_to_analysis(open_page, directory):
     for name in ("p", "p_holm"):  # as text, never 0
         if name in shown:
             expected[name] = expected[name].map("{:.4f}".format)
-    pd.testing.assert_frame_equal(shown.reset_index(drop=True), expected[list(shown)], check_dtype=False)
+    pd.testing.assert_frame_equal(
+        shown.reset_index(drop=True), expected[list(shown)], check_dtype=False
+    )
     assert list(app.dataframe[2].value["example"]) == list(images)
     assert "no image has two raters" in pages_text(app)
     assert "stays as drawn" not in pages_text(app)
@@ -126,7 +144,9 @@ def test_looking_back_and_changing_an_answer(open_page, directory):
     assert asked(app) == (2, 4)
     answers = open_answers(directory)
     first, second = answers.sheet(1)["example"][:2]
-    assert answers.of_image(1, "ann", first).answers == dict.fromkeys(KEYS, 1) | {"single_object": 0}
+    assert answers.of_image(1, "ann", first).answers == dict.fromkeys(KEYS, 1) | {
+        "single_object": 0
+    }
     assert answers.of_image(1, "ann", second).answers == dict.fromkeys(KEYS[:3], 1)
 
 
@@ -134,7 +154,9 @@ def test_looking_back_and_changing_an_answer(open_page, directory):
 def test_the_way_back_ends_at_the_first_question(open_page, directory):
     app = start(begin(open_page, directory))
     possible = {said(button): not button.disabled for button in app.button}
-    assert not any(possible[words] for words in ("Back", "Forward", "Previous image", "Where I stopped"))
+    assert not any(
+        possible[words] for words in ("Back", "Forward", "Previous image", "Where I stopped")
+    )
     app = press(press(app, "Yes"), "Back")
     assert asked(app) == (1, 1)
     assert {said(button): button.proto.type for button in app.button}["Yes"] == "primary"
@@ -180,7 +202,9 @@ def test_categories_are_kept_for_their_image(open_page, directory):
     assert app.get("button_group")[-1].value == ["abstract", "atypical"]
     app.get("button_group")[-1].set_value(["atypical"]).run()
     assert answers.of_image(1, "ann", images[0]).categories == ("atypical",)
-    assert set(answers.labels("test", seal(directory)).query("kind == 'category'")["label"]) == {"atypical"}
+    assert set(answers.labels("test", seal(directory)).query("kind == 'category'")["label"]) == {
+        "atypical"
+    }
 
 
 @pytest.mark.slow
@@ -225,7 +249,15 @@ def test_nothing_tells_which_images_are_pies(open_page, directory):
         assert re.fullmatch(r"Label 1: \*\*[^*]+\*\*", labelled)
         picture = re.sub('base64,[^"]*', "", app.get("html")[0].proto.body)
         words = [button.label for button in app.button] + [caption.value for caption in app.caption]
-        seen.add((*others, picture, *words, bar(app).replace(f"Image {place + 1} ", ""), str(app.query_params)))
+        seen.add(
+            (
+                *others,
+                picture,
+                *words,
+                bar(app).replace(f"Image {place + 1} ", ""),
+                str(app.query_params),
+            )
+        )
         answers.record(1, "ann", image, dict.fromkeys(KEYS[:-1], 1))
         app.run()
         assert asked(app) == (place + 1, 6)
@@ -275,7 +307,11 @@ def keep_images(directory, kept):
     examples = store.examples("test")
     images = [image if i in kept else b"" for i, image in enumerate(examples["image"])]
     store.save_examples(
-        "test", examples["label"].to_numpy(), examples["example"], examples.attrs["class_names"], images
+        "test",
+        examples["label"].to_numpy(),
+        examples["example"],
+        examples.attrs["class_names"],
+        images,
     )
 
 
@@ -314,7 +350,9 @@ def test_a_name_that_has_answered_is_asked_about(open_page, directory):
 
 
 @pytest.mark.slow
-def test_of_two_who_start_under_one_name_before_either_answers_the_second_is_asked(open_page, directory):
+def test_of_two_who_start_under_one_name_before_either_answers_the_second_is_asked(
+    open_page, directory
+):
     start(begin(open_page, directory), "Ann")
     app = start(open_page(directory, "label"), "ann")
     assert "ann** has answered 0 images of this study" in app.warning[0].value
@@ -364,7 +402,9 @@ def replace_images(directory):
     store = open_store(directory)
     examples = store.examples("test")
     labels, names = examples["label"].to_numpy(), examples.attrs["class_names"]
-    store.save_examples("test", labels, list(examples["example"]), names, list(examples["image"])[::-1])
+    store.save_examples(
+        "test", labels, list(examples["example"]), names, list(examples["image"])[::-1]
+    )
 
 
 @pytest.mark.slow
@@ -374,7 +414,10 @@ def test_studies_of_images_that_were_replaced_are_not_shown(open_page, directory
     assert "replaced" not in pages_text(app)
     replace_images(directory)
     app = open_page(directory, "label", rater="ann", series="1")
-    assert "Human studies of images that have since been replaced, stored but not shown: 1." in pages_text(app)
+    assert (
+        "Human studies of images that have since been replaced, stored but not shown: 1."
+        in pages_text(app)
+    )
     assert not [box for box in app.selectbox if box.label == "Study"]
     app = press(app, "Begin")
     assert app.selectbox("series").value == 2

@@ -27,7 +27,9 @@ def expected(store, **options):
     objectives = {"size": "min", "unfairness": "min", "accuracy": "max"}
     study_audit = StudyAudit.read(store)
     outcomes = study_audit.verdict(Limits(overall_drop_pp=10)).outcomes
-    return operating_points(study_audit.trade_offs(), objectives=objectives, outcomes=outcomes, **options).frame()
+    return operating_points(
+        study_audit.trade_offs(), objectives=objectives, outcomes=outcomes, **options
+    ).frame()
 
 
 @pytest.mark.slow
@@ -109,7 +111,9 @@ def test_sparsity_can_take_the_place_of_size(open_page, store):
 
 @pytest.mark.slow
 def test_a_floor_that_nothing_reaches(open_page, store):
-    app = open_page(store.directory, "operating_points", **PASSABLE, max_size_ratio="0.3")  # not of the most accurate
+    app = open_page(
+        store.directory, "operating_points", **PASSABLE, max_size_ratio="0.3"
+    )  # not of the most accurate
     app.slider(key="floor").set_value(app.slider(key="floor").max).run()
     assert not table_of(app)["chosen"].any()
     assert "No variant that passes the gate reaches" in app.warning[0].value
@@ -126,7 +130,10 @@ def test_measured_time_is_an_axis_and_part_of_the_cost(open_page, tmp_path):
     keys = [variant.key for variant in store.study.all_variants]
     times = [2.0, 1.9, 1.7, 1.2, 0.5]
     store.save_table(
-        "costs", pd.DataFrame({"variant": keys, "latency_1_ms": times, "latency_1_ratio": [t / 2 for t in times]})
+        "costs",
+        pd.DataFrame(
+            {"variant": keys, "latency_1_ms": times, "latency_1_ratio": [t / 2 for t in times]}
+        ),
     )
     app = open_page(tmp_path, "operating_points", against="time", **PASSABLE)
     assert list(table_of(app)["time"]) == [t / 2 for t in times]

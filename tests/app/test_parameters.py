@@ -14,7 +14,17 @@ from tfaudit.store.ratings.answers import open_answers
 IMAGE = {"variant", "image"}
 PLACES = {
     "overview": {*FLAGS.values(), "image", "split", "study"},
-    "classes": {*IMAGE, "columns", "class", "question", "correction", "sort", "range", "published", "about"},
+    "classes": {
+        *IMAGE,
+        "columns",
+        "class",
+        "question",
+        "correction",
+        "sort",
+        "range",
+        "published",
+        "about",
+    },
     "classes?published=true": {"centering"},
     "exemplars": {*IMAGE, "class", "show", "from", "to", "attribute", "order", "page", "exemplars"},
     "corruptions": {"image", "corruptions", "variants", "rank", "severity"},
@@ -50,7 +60,13 @@ def store(tmp_path_factory):
     sample = survey_sample(study_audit.exemplars("magnitude-0.9"), 4, seed=0)
     ids = made.examples(images=False)["example"].tolist()
     examples = study_audit.data.fingerprints.examples
-    facts = {"variant": "magnitude-0.9", "split": "test", "seed": 0, "examples": examples, "example_ids": ids}
+    facts = {
+        "variant": "magnitude-0.9",
+        "split": "test",
+        "seed": 0,
+        "examples": examples,
+        "example_ids": ids,
+    }
     open_answers(made.directory).begin(sample, **facts)
     return made
 
@@ -60,7 +76,10 @@ def test_every_parameter_has_a_place():
 
 
 def noticed(app):
-    return {text.value.replace("\\", "").split(":")[0].removeprefix("In the link, ") for text in app.warning}
+    return {
+        text.value.replace("\\", "").split(":")[0].removeprefix("In the link, ")
+        for text in app.warning
+    }
 
 
 @pytest.mark.parametrize("wrong", ["", "no such"], ids=["empty", "unknown"])
@@ -68,7 +87,12 @@ def noticed(app):
 def test_what_a_link_says_wrongly_is_named(open_page, store, place, wrong):
     path, _, needed = place.partition("?")
     keys = PLACES[place] - (NOTHING if not wrong else set())
-    app = open_page(store.directory, path, **dict.fromkeys(keys, wrong), **dict([needed.split("=")] if needed else []))
+    app = open_page(
+        store.directory,
+        path,
+        **dict.fromkeys(keys, wrong),
+        **dict([needed.split("=")] if needed else []),
+    )
     assert not app.error
     assert noticed(app) == keys
 
@@ -83,5 +107,9 @@ def test_any_text_is_one(open_page, store, key):
 def test_what_a_study_lacks_is_named_too(open_page, tmp_path):
     """It has no groups, no second measure of cost, and fewer classes than a range can be chosen of."""
     directory = corrupted_study(tmp_path, members=1).directory
-    for page, key in (("exemplars", "attribute"), ("compare", "before"), ("operating_points", "against")):
+    for page, key in (
+        ("exemplars", "attribute"),
+        ("compare", "before"),
+        ("operating_points", "against"),
+    ):
         assert noticed(open_page(directory, page, **{key: "no such"})) == {key}

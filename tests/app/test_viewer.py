@@ -43,7 +43,9 @@ def texts(tmp_path_factory):
     store = make_study(tmp_path_factory.mktemp("texts"))
     rows = store.examples()
     written = [f"Tweet {i}".encode() for i in range(len(rows))]
-    store.save_examples("test", rows["label"].to_numpy(), list(rows["example"]), rows.attrs["class_names"], written)
+    store.save_examples(
+        "test", rows["label"].to_numpy(), list(rows["example"]), rows.attrs["class_names"], written
+    )
     return store.directory
 
 
@@ -105,13 +107,19 @@ def only_error(app):
 
 
 def test_a_study_without_members(open_page, tmp_path):
-    Store.create(tmp_path, Study(name="new", dataset="digits", model="lenet", training=Training(epochs=1)), {})
+    Store.create(
+        tmp_path,
+        Study(name="new", dataset="digits", model="lenet", training=Training(epochs=1)),
+        {},
+    )
     assert "which has no predictions yet, expected some; `tfaudit run` makes them" in only_error(
         open_page(tmp_path, "overview")
     )
 
 
-@pytest.mark.parametrize("damaged", ["study.json", "examples/test.parquet", "members/dense/000/member.json"])
+@pytest.mark.parametrize(
+    "damaged", ["study.json", "examples/test.parquet", "members/dense/000/member.json"]
+)
 def test_a_damaged_file_is_one_line(open_page, small, tmp_path, damaged):
     shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("audit"))
     (tmp_path / "copy" / damaged).write_bytes(b"\x00damaged")
@@ -125,7 +133,9 @@ def test_a_damaged_file_is_one_line(open_page, small, tmp_path, damaged):
 
 def test_damaged_predictions_are_one_line(open_page, small, tmp_path):
     shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("audit"))
-    next((tmp_path / "copy").glob("predictions/split=test/variant=int8/*.parquet")).write_bytes(b"damaged")
+    next((tmp_path / "copy").glob("predictions/split=test/variant=int8/*.parquet")).write_bytes(
+        b"damaged"
+    )
     assert "does not match its checksum" in only_error(open_page(tmp_path / "copy", "overview"))
 
 
@@ -156,7 +166,9 @@ def test_links_in_a_circle_are_one_line(open_page, small, tmp_path):
     place.symlink_to(place.with_name("other"))
     place.with_name("other").symlink_to(place)
     error = only_error(open_page(tmp_path / "copy", "overview"))
-    assert error.startswith("examples: got a file that cannot be read (Too many levels of symbolic links), ")
+    assert error.startswith(
+        "examples: got a file that cannot be read (Too many levels of symbolic links), "
+    )
     assert "examples/test.parquet, expected a file that tfaudit wrote" in error
 
 
@@ -177,7 +189,10 @@ def test_a_folder_of_studies_and_no_way_out_of_it(open_page, small, tmp_path, st
     assert app.selectbox(key="study").options == ["first", "second"]
     assert app.selectbox(key="study").value == "first"
     assert not app.error
-    assert open_page(tmp_path / "folder", "overview", study="second").selectbox(key="study").value == "second"
+    assert (
+        open_page(tmp_path / "folder", "overview", study="second").selectbox(key="study").value
+        == "second"
+    )
 
 
 def test_a_study_that_is_a_link_out_of_its_folder(open_page, small, tmp_path):
@@ -214,7 +229,9 @@ def test_an_audit_without_a_page_of_its_own_gets_one(open_page, small, monkeypat
     app = open_page(small, "mine", variant="fixed-point int8")
     assert [title.value for title in app.title] == ["Mine"]
     assert "What changed? (\\[X\\])" in [text.value for text in app.markdown]
-    expected = distortion(*(open_store(small).predictions(key) for key in ("dense", "int8"))).frame()
+    expected = distortion(
+        *(open_store(small).predictions(key) for key in ("dense", "int8"))
+    ).frame()
     pd.testing.assert_frame_equal(app.dataframe[0].value, expected, check_dtype=False)
     assert len(app.get("vega_lite_chart")) == 1
     assert not app.error
@@ -239,9 +256,15 @@ def test_the_menu_has_the_pages_that_a_study_allows(small, tmp_path):
 def test_a_study_of_texts_speaks_of_examples(open_page, texts, name):
     app = open_page(texts, name)
     boxes = [*app.selectbox, *app.multiselect]
-    said = [text.value for text in (*app.title, *app.caption, *app.markdown, *app.info, *app.subheader)]
+    said = [
+        text.value for text in (*app.title, *app.caption, *app.markdown, *app.info, *app.subheader)
+    ]
     said += [part or "" for box in boxes for part in (box.label, box.help)]
-    said += [column.get("label") or "" for grid in app.dataframe for column in json.loads(grid.proto.columns).values()]
+    said += [
+        column.get("label") or ""
+        for grid in app.dataframe
+        for column in json.loads(grid.proto.columns).values()
+    ]
     assert not [text for text in said if re.search(r"\bimages?\b", text, re.IGNORECASE)]
 
 
@@ -251,7 +274,9 @@ def test_wrong_arguments_are_one_line(app_test):
 
         show_page("overview", [])
 
-    assert "directory: got 0 directories, expected one" in only_error(app_test.from_function(script).run())
+    assert "directory: got 0 directories, expected one" in only_error(
+        app_test.from_function(script).run()
+    )
 
 
 def test_a_defect_is_one_line_too(open_page, small, monkeypatch):
@@ -261,13 +286,16 @@ def test_a_defect_is_one_line_too(open_page, small, monkeypatch):
         raise RuntimeError("first line\nsecond <b>line</b>")
 
     monkeypatch.setattr(tfaudit.app.overview, "page", broken)
-    assert only_error(open_page(small, "overview")) == "This page failed: first line. The terminal shows where."
+    assert (
+        only_error(open_page(small, "overview"))
+        == "This page failed: first line. The terminal shows where."
+    )
 
 
 def test_names_are_shown_as_they_are():
-    assert escape_name("*a* `b` $x$ [l](u) :cat: <i>") == r"\*a\* \`b\` \$x\$ \[l\](u) \:⁠cat\:⁠ \<i\>".replace(
-        "\N{WORD JOINER}", "\N{WORD JOINER}"
-    )
+    assert escape_name(
+        "*a* `b` $x$ [l](u) :cat: <i>"
+    ) == r"\*a\* \`b\` \$x\$ \[l\](u) \:⁠cat\:⁠ \<i\>".replace("\N{WORD JOINER}", "\N{WORD JOINER}")
     assert len(escape_name("x" * 300)) == 80
     assert escape("x" * 300) == "x" * 300
     assert escape("1. first") == r"1\. first"

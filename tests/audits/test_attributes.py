@@ -31,9 +31,13 @@ def test_shares_equal_those_of_fairlearn():
     assert list(frame.index)[:3] == [("blond", "yes"), ("young", "yes"), ("rare", "yes")]
     for name, value in frame.index:
         has = TABLE[name] == (1 if value == "yes" else value)
-        rates = MetricFrame(metrics=selection_rate, y_true=has, y_pred=has, sensitive_features=PIE).by_group
+        rates = MetricFrame(
+            metrics=selection_rate, y_true=has, y_pred=has, sensitive_features=PIE
+        ).by_group
         row = frame.loc[(name, value)]
-        assert (row["share_non_pie"], row["share_pie"]) == pytest.approx((rates[False], rates[True]))
+        assert (row["share_non_pie"], row["share_pie"]) == pytest.approx(
+            (rates[False], rates[True])
+        )
         assert row["examples"] == has.sum()
         assert row["ratio"] == pytest.approx(rates[True] / rates[False])
 
@@ -46,7 +50,9 @@ def test_the_test_follows_the_expected_counts():
         reference = stats.chi2_contingency(cross, correction=False)
         exact = reference.expected_freq.min() < 5
         assert row["test"] == ("Fisher exact" if exact else "z")
-        assert row["p"] == pytest.approx(stats.fisher_exact(cross).pvalue if exact else reference.pvalue)
+        assert row["p"] == pytest.approx(
+            stats.fisher_exact(cross).pvalue if exact else reference.pvalue
+        )
     assert set(frame["test"]) == {"Fisher exact", "z"}
     np.testing.assert_allclose(frame["p_holm"], multipletests(frame["p"], method="holm")[1])
 
@@ -60,7 +66,9 @@ def test_finds_the_attribute():
 
 
 def test_values_of_one_attribute_share_out_the_whole():
-    frame = attributes(BEFORE, AFTER, TABLE[["hair"]].where(np.arange(400)[:, None] % 7 > 0)).frame()
+    frame = attributes(
+        BEFORE, AFTER, TABLE[["hair"]].where(np.arange(400)[:, None] % 7 > 0)
+    ).frame()
     assert list(frame["value"]) == ["black", "brown", "grey", "(missing)"]
     assert frame[["share_pie", "share_non_pie"]].sum().tolist() == pytest.approx([1, 1])
 
@@ -112,7 +120,11 @@ def test_order_of_examples_plays_no_part():
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (TABLE.head(), {}, r"table: got shape \(5, 4\), expected a DataFrame with a row for each of the 400"),
+        (
+            TABLE.head(),
+            {},
+            r"table: got shape \(5, 4\), expected a DataFrame with a row for each of the 400",
+        ),
         (TABLE["hair"], {}, "table: got Series, expected a DataFrame"),
         (TABLE[[]], {}, r"table: got shape \(400, 0\)"),
         (

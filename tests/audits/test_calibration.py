@@ -25,7 +25,10 @@ def simulated(effect=0.0, runs=300):
     """Class impacts of raw recall, which harm to other classes does not shift: unharmed classes are true nulls."""
     rng = np.random.default_rng(1)
     harmed = RECALL - effect * (np.arange(CLASSES) < HARMED)
-    return [class_impact(trained(rng, RECALL), trained(rng, harmed), centering="none") for _ in range(runs)]
+    return [
+        class_impact(trained(rng, RECALL), trained(rng, harmed), centering="none")
+        for _ in range(runs)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +44,17 @@ def harmed():
 @pytest.mark.slow
 def test_uncorrected_welch_flags_five_percent(null):
     """Of 15,000 true nulls: a standard error of 0.2 points."""
-    assert np.mean([(impact.published.p <= 0.05) for impact in null]) == pytest.approx(0.05, abs=0.006)
+    assert np.mean([(impact.published.p <= 0.05) for impact in null]) == pytest.approx(
+        0.05, abs=0.006
+    )
 
 
 @pytest.mark.parametrize("centering", ["member", "population"])
 def test_centred_recall_is_calibrated_too(centering):
     rng = np.random.default_rng(2)
     flagged = [
-        class_impact(trained(rng, RECALL), trained(rng, RECALL), centering=centering).published.p <= 0.05
+        class_impact(trained(rng, RECALL), trained(rng, RECALL), centering=centering).published.p
+        <= 0.05
         for _ in range(100)
     ]
     assert np.mean(flagged) == pytest.approx(0.05, abs=0.01)
@@ -59,7 +65,9 @@ def test_holm_controls_the_family(null, harmed):
     """The share of runs with any false positive; 300 runs have a standard error of 1.3 points."""
     for impacts, first in ((null, 0), (harmed, HARMED)):
         assert (
-            np.mean([(adjust(impact.published.p, "holm")[first:] <= 0.05).any() for impact in impacts])
+            np.mean(
+                [(adjust(impact.published.p, "holm")[first:] <= 0.05).any() for impact in impacts]
+            )
             <= 0.05 + 3 * 0.013
         )
 
@@ -69,9 +77,12 @@ def test_benjamini_hochberg_controls_false_discoveries(harmed):
     for impact in harmed:
         found = adjust(impact.published.p, "bh") <= 0.05
         shares.append(found[HARMED:].sum() / max(found.sum(), 1))
-    assert np.mean(shares) <= 0.05 * (1 - HARMED / CLASSES) + 3 * np.std(shares) / np.sqrt(len(shares))
+    assert np.mean(shares) <= 0.05 * (1 - HARMED / CLASSES) + 3 * np.std(shares) / np.sqrt(
+        len(shares)
+    )
     uncorrected = [
-        (impact.published.p <= 0.05)[HARMED:].sum() / max((impact.published.p <= 0.05).sum(), 1) for impact in harmed
+        (impact.published.p <= 0.05)[HARMED:].sum() / max((impact.published.p <= 0.05).sum(), 1)
+        for impact in harmed
     ]
     assert np.mean(uncorrected) > 0.15  # what the correction is for
 
@@ -91,7 +102,11 @@ def test_corrections_cost_power_in_their_order(harmed):
         np.mean([p[:HARMED] <= 0.05 for p in values])
         for values in zip(
             *(
-                (adjust(impact.published.p, "holm"), adjust(impact.published.p, "bh"), impact.published.p)
+                (
+                    adjust(impact.published.p, "holm"),
+                    adjust(impact.published.p, "bh"),
+                    impact.published.p,
+                )
                 for impact in harmed
             ),
             strict=True,

@@ -27,7 +27,9 @@ def debiased(confidence, right):
 def brute_force(population):
     """Every measure, written out member by member; means over the members."""
     labels, out = population.labels, []
-    for classes, probabilities in zip(population.ranked, population.probabilities.astype(float), strict=True):
+    for classes, probabilities in zip(
+        population.ranked, population.probabilities.astype(float), strict=True
+    ):
         by_class = np.take_along_axis(probabilities, np.argsort(classes, 1), 1)
         right, top = classes[:, 0] == labels, probabilities[:, 0]
         out.append(
@@ -37,18 +39,29 @@ def brute_force(population):
                 "margin": np.mean([row[0] - row[1] for row in np.sort(by_class, 1)[:, ::-1]]),
                 "calibration error": calibration_gaps(top, right, mass_bins(top)).mean(),
                 "squared calibration error": debiased(top, right),
-                "Brier score": sum(metrics.brier_score_loss(labels == c, by_class[:, c].clip(0, 1)) for c in range(5)),
-                "negative log-likelihood": metrics.log_loss(labels, by_class / by_class.sum(1, keepdims=True)),
+                "Brier score": sum(
+                    metrics.brier_score_loss(labels == c, by_class[:, c].clip(0, 1))
+                    for c in range(5)
+                ),
+                "negative log-likelihood": metrics.log_loss(
+                    labels, by_class / by_class.sum(1, keepdims=True)
+                ),
             }
         )
     means = pd.DataFrame(out).mean()
     top, right = population.probabilities[..., 0].astype(float), population.correct() == 1
-    return {**means, "confidence where right": top[right].mean(), "confidence where wrong": top[~right].mean()}
+    return {
+        **means,
+        "confidence where right": top[right].mean(),
+        "confidence where wrong": top[~right].mean(),
+    }
 
 
 def test_measures_are_those_of_other_implementations():
     frame = calibration(BEFORE, AFTER).frame().set_index("measure")
-    expected = pd.DataFrame({"before": brute_force(BEFORE), "after": brute_force(AFTER)}).loc[frame.index]
+    expected = pd.DataFrame({"before": brute_force(BEFORE), "after": brute_force(AFTER)}).loc[
+        frame.index
+    ]
     np.testing.assert_allclose(frame[["before", "after"]], expected, rtol=2e-5)
     np.testing.assert_allclose(frame["change"], frame["after"] - frame["before"])
     assert len(frame) == 9
@@ -78,10 +91,14 @@ def test_no_compression_no_shift():
 def test_the_order_of_members_and_images_does_not_matter(rng):
     members, images = rng.permutation(6), rng.permutation(200)
     shuffled = [
-        Predictions(p.labels[images], p.ranked[members][:, images], p.probabilities[members][:, images])
+        Predictions(
+            p.labels[images], p.ranked[members][:, images], p.probabilities[members][:, images]
+        )
         for p in (BEFORE, AFTER)
     ]
-    pd.testing.assert_frame_equal(calibration(*shuffled).frame(), calibration(BEFORE, AFTER).frame(), rtol=1e-6)
+    pd.testing.assert_frame_equal(
+        calibration(*shuffled).frame(), calibration(BEFORE, AFTER).frame(), rtol=1e-6
+    )
 
 
 def test_without_all_probabilities_there_is_no_score_that_needs_them():
@@ -110,7 +127,9 @@ def test_a_perfect_population_has_no_wrong_predictions():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="compressed: got predictions without probabilities, expected"):
+    with pytest.raises(
+        InputError, match="compressed: got predictions without probabilities, expected"
+    ):
         calibration(BEFORE, Predictions(BEFORE.labels, BEFORE.ranked))
 
 
@@ -127,10 +146,14 @@ def test_intervals_cover_the_change_on_new_images_with_new_members(shift, studie
         for sharpness in (1.0, 1.0 + shift):
             own = rng.normal(0, 0.5, (members, images, 4)) + rng.normal(0, 0.1, (members, 1, 4))
             sharp = sharpness * np.exp(rng.normal(0, 0.1, (members, 1, 1)))
-            sides.append(Predictions.from_scores(labels, special.softmax(sharp * (ease + own), -1), k=4))
+            sides.append(
+                Predictions.from_scores(labels, special.softmax(sharp * (ease + own), -1), k=4)
+            )
         return sides
 
-    large = [calibration(*drawn(6, 10_000)).frame().set_index("measure")["change"] for _ in range(4)]
+    large = [
+        calibration(*drawn(6, 10_000)).frame().set_index("measure")["change"] for _ in range(4)
+    ]
     truth = sum(large) / len(large)
     covered = []
     for _ in range(studies):

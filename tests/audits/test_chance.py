@@ -74,7 +74,11 @@ def test_exact_equals_all_divisions():
     before, after = population(1, members=3), population(2, members=2, hurt=[3])
     everyone = pooled(before, after)
     counts = [
-        len(exemplars(some(everyone, first), some(everyone, sorted(set(range(5)) - set(first)))).index)
+        len(
+            exemplars(
+                some(everyone, first), some(everyone, sorted(set(range(5)) - set(first)))
+            ).index
+        )
         for first in itertools.combinations(range(5), 3)
     ]
     null = chance(before, after).pies
@@ -88,14 +92,22 @@ def test_exact_equals_all_divisions():
 def test_pairs_swap_within_themselves():
     before = population(1, members=3)
     after = Predictions(
-        before.labels, population(2, members=3, hurt=[3]).ranked[[2, 0, 1]], members=(2, 0, 1), probabilities=None
+        before.labels,
+        population(2, members=3, hurt=[3]).ranked[[2, 0, 1]],
+        members=(2, 0, 1),
+        probabilities=None,
     )
     in_order = after.ranked[[1, 2, 0]]
     counts = []
     for swaps in itertools.product((False, True), repeat=3):
         swapped = np.array(swaps)[:, None, None]
-        groups = np.where(swapped, in_order, before.ranked), np.where(swapped, before.ranked, in_order)
-        counts.append(len(exemplars(*(Predictions(before.labels, group) for group in groups)).index))
+        groups = (
+            np.where(swapped, in_order, before.ranked),
+            np.where(swapped, before.ranked, in_order),
+        )
+        counts.append(
+            len(exemplars(*(Predictions(before.labels, group) for group in groups)).index)
+        )
     null = chance(before, after, paired=True).pies
     assert null.permutations == 8
     assert sorted(null.counts) == sorted(counts)
@@ -128,7 +140,10 @@ def null(observed, others, smallest_p=0.01):
     [
         (null(200, range(50, 150)), "more than expected by chance"),
         (null(144, range(50, 150)), "cannot tell"),  # p = .07, 45 % more than expected
-        (null(99, range(50, 150)), "cannot tell"),  # as expected, but an excess of 47 is not ruled out
+        (
+            null(99, range(50, 150)),
+            "cannot tell",
+        ),  # as expected, but an excess of 47 is not ruled out
         (null(40, range(50, 150)), "consistent with chance"),
         (null(40, range(50, 150), smallest_p=0.1), "cannot tell"),
         (null(7, [7] * 99), "consistent with chance"),
@@ -141,7 +156,10 @@ def test_what_may_be_said_of_a_count(count, verdict):
 def test_no_verdict_of_chance_claims_what_so_few_members_cannot_show():
     """Two members a side: p is at least 1/3. Whatever the counts, nothing can be told."""
     for seed in range(5):
-        before, after = population(seed, members=2), population(seed + 10, members=2, hurt=[3] * (seed % 2))
+        before, after = (
+            population(seed, members=2),
+            population(seed + 10, members=2, hurt=[3] * (seed % 2)),
+        )
         assert set(chance(before, after).frame()["verdict"]) == {"cannot tell"}
 
 
@@ -177,7 +195,9 @@ def test_order_of_examples_and_names_of_classes_play_no_part(rng):
     plain = chance(BEFORE, AFTER, permutations=50)
     both = [Predictions(p.labels[order], p.ranked[:, order]) for p in (BEFORE, AFTER)]
     assert chance(*both, permutations=50).frame().equals(plain.frame())
-    odd = [population(seed, members=7) for seed in (1, 2)]  # renaming moves ties, of which there are few
+    odd = [
+        population(seed, members=7) for seed in (1, 2)
+    ]  # renaming moves ties, of which there are few
     both = [Predictions(renamed[p.labels], renamed[p.ranked]) for p in odd]
     one, other = (chance(*each, permutations=50).classes for each in (both, odd))
     np.testing.assert_array_equal(one.counts, other.counts)
@@ -185,14 +205,20 @@ def test_order_of_examples_and_names_of_classes_play_no_part(rng):
 
 def test_power_grows_with_the_effect():
     def against(hurt):
-        both = [population(seed, members=8, examples=400, noise=0.5, hurt=h) for seed, h in ((1, []), (2, hurt))]
+        both = [
+            population(seed, members=8, examples=400, noise=0.5, hurt=h)
+            for seed, h in ((1, []), (2, hurt))
+        ]
         return chance(*both, permutations=300)
 
     nothing, one, four = against([]), against([3]), against([0, 1, 2, 3])
     assert nothing.pies.p > 0.1
     assert one.pies.p <= 0.01
     assert one.classes.p <= 0.01
-    distances = [(each.observed - each.mean) / each.counts.std() for each in (nothing.pies, one.pies, four.pies)]
+    distances = [
+        (each.observed - each.mean) / each.counts.std()
+        for each in (nothing.pies, one.pies, four.pies)
+    ]
     assert distances == sorted(distances)
 
 
@@ -208,8 +234,14 @@ def test_single_members():
 
 
 def test_a_class_without_examples_is_not_counted():
-    before, after = population(1, members=3, empty=[2]), population(2, members=3, empty=[2], hurt=[3])
-    assert chance(before, after).classes.observed == (class_impact(before, after).published.p <= 0.05).sum()
+    before, after = (
+        population(1, members=3, empty=[2]),
+        population(2, members=3, empty=[2], hurt=[3]),
+    )
+    assert (
+        chance(before, after).classes.observed
+        == (class_impact(before, after).published.p <= 0.05).sum()
+    )
 
 
 def test_no_disagreement_at_all():
@@ -223,12 +255,17 @@ def test_no_disagreement_at_all():
 def test_memory_is_bounded():
     rng = np.random.default_rng(0)
     labels = np.zeros(20_000, int)
-    both = [Predictions.from_top1(labels, rng.integers(0, 3, (10, 20_000)).astype(np.uint8)) for _ in range(2)]
+    both = [
+        Predictions.from_top1(labels, rng.integers(0, 3, (10, 20_000)).astype(np.uint8))
+        for _ in range(2)
+    ]
     tracemalloc.start()
     chance(*both, permutations=300)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 100e6  # counts of all assignments, examples and answers at once would be 144 MB at least
+    assert (
+        peak < 100e6
+    )  # counts of all assignments, examples and answers at once would be 144 MB at least
 
 
 def test_frames_and_chart():
@@ -246,7 +283,11 @@ def test_frames_and_chart():
     ("after", "options", "message"),
     [
         (population(2, examples=100), {}, "compressed: got 100 examples, expected 200"),
-        (AFTER, {"ties": "first"}, "ties: got 'first', expected undecided, lowest, highest, confidence"),
+        (
+            AFTER,
+            {"ties": "first"},
+            "ties: got 'first', expected undecided, lowest, highest, confidence",
+        ),
         (AFTER, {"centering": "median"}, "centering: got 'median'"),
         (AFTER, {"alpha": 5}, "alpha: got 5"),
         (AFTER, {"permutations": 0}, "permutations: got 0, expected 1 or more"),
@@ -278,7 +319,9 @@ def test_p_is_uniform_under_the_null(members):
     rng = np.random.default_rng(2)
 
     def trained(count):
-        return Predictions.from_top1(np.zeros(150, int), (rng.random((count, 150)) < ease).astype(int))
+        return Predictions.from_top1(
+            np.zeros(150, int), (rng.random((count, 150)) < ease).astype(int)
+        )
 
     found = []
     for _ in range(300):
@@ -297,7 +340,9 @@ def test_the_observed_count_is_that_of_exemplars_under_every_tie_rule(seed, ties
     rng = np.random.default_rng(seed)
     populations = []
     for members in (first, second):
-        ranked = np.stack([rng.permuted(np.tile(np.arange(3), (20, 1)), axis=1) for _ in range(members)])
+        ranked = np.stack(
+            [rng.permuted(np.tile(np.arange(3), (20, 1)), axis=1) for _ in range(members)]
+        )
         likely = -np.sort(-rng.integers(0, 10, ranked.shape) / 10, axis=2)
         populations.append(Predictions(np.zeros(20, int), ranked, likely, class_names="abc"))
     found = chance(*populations, permutations=5, ties=ties)

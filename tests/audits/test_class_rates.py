@@ -26,7 +26,9 @@ def test_equals_scikit_learn(metric):
 def test_a_class_never_answered_has_rate_zero_and_one_without_examples_none(metric):
     answers = Predictions.from_top1([0, 0, 1, 1], [0, 2, 0, 0], class_names="abcd")
     rates = class_rates(answers, metric)[0]
-    reference = precision_recall_fscore_support(answers.labels, answers.top1[0], labels=range(4), zero_division=0)
+    reference = precision_recall_fscore_support(
+        answers.labels, answers.top1[0], labels=range(4), zero_division=0
+    )
     expected = reference[["precision", "recall", "f1"].index(metric)]
     np.testing.assert_allclose(rates, [*expected[:2], np.nan, np.nan])
     assert rates[1] == 0

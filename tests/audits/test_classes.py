@@ -20,7 +20,9 @@ BEFORE, AFTER = population(1), population(2, hurt=[3])
 def recall_by_hand(predictions):
     """`(K, C)`, an independent way: masks instead of counts."""
     right = predictions.ranked[:, :, 0] == predictions.labels
-    return np.stack([right[:, predictions.labels == c].mean(1) for c in range(predictions.num_classes)], 1)
+    return np.stack(
+        [right[:, predictions.labels == c].mean(1) for c in range(predictions.num_classes)], 1
+    )
 
 
 @pytest.mark.parametrize("centering", ["member", "population", "none", "ratio"])
@@ -29,7 +31,11 @@ def test_equals_scipy(centering):
     for each in (AFTER, BEFORE):
         accuracy = (each.ranked[:, :, 0] == each.labels).mean(1, keepdims=True)
         shift = {"member": accuracy, "population": accuracy.mean(), "none": 0}.get(centering)
-        samples.append(recall_by_hand(each) / accuracy if centering == "ratio" else recall_by_hand(each) - shift)
+        samples.append(
+            recall_by_hand(each) / accuracy
+            if centering == "ratio"
+            else recall_by_hand(each) - shift
+        )
     reference = stats.ttest_ind(*samples, equal_var=False)
     impact = class_impact(BEFORE, AFTER, centering=centering)
     np.testing.assert_allclose(impact.published.p, reference.pvalue, rtol=1e-8)
@@ -51,11 +57,14 @@ def test_equals_hand_counts():
     np.testing.assert_allclose(frame["published_pp"], frame["change_pp"] - 100 * overall, atol=1e-9)
     assert list(frame["examples"]) == [40] * 5
     for method, column in (("holm", "published_p_holm"), ("fdr_bh", "published_p_bh")):
-        np.testing.assert_allclose(frame[column], multipletests(impact.published.p, method=method)[1])
+        np.testing.assert_allclose(
+            frame[column], multipletests(impact.published.p, method=method)[1]
+        )
 
 
 @pytest.mark.parametrize(
-    ("correction", "column"), [("none", "published_p"), ("holm", "published_p_holm"), ("bh", "published_p_bh")]
+    ("correction", "column"),
+    [("none", "published_p"), ("holm", "published_p_holm"), ("bh", "published_p_bh")],
 )
 def test_directions_follow_the_correction(correction, column):
     impact = class_impact(BEFORE, population(2, hurt=[3], noise=1.15), alpha=0.1)
@@ -65,7 +74,11 @@ def test_directions_follow_the_correction(correction, column):
     assert list(found["published_direction"]) == [
         "worse than average" if d < 0 else "better than average" for d in found["published_pp"]
     ]
-    assert len(found) == impact.summary()["significant" + {"none": ""}.get(correction, f"_{correction}")] > 0
+    assert (
+        len(found)
+        == impact.summary()["significant" + {"none": ""}.get(correction, f"_{correction}")]
+        > 0
+    )
 
 
 def test_finds_the_harmed_class():
@@ -86,7 +99,9 @@ def test_alpha_decides():
     just = class_impact(BEFORE, AFTER, alpha=float(p[3]))
     assert just.frame("none")["published_direction"][3] == "worse than average"  # p <= alpha, not <
     assert (
-        class_impact(BEFORE, AFTER, alpha=float(p[3]) * (1 - 1e-12)).frame("none")["published_direction"][3]
+        class_impact(BEFORE, AFTER, alpha=float(p[3]) * (1 - 1e-12)).frame("none")[
+            "published_direction"
+        ][3]
         == "no evidence"
     )
 
@@ -101,8 +116,13 @@ def test_a_population_does_not_differ_from_itself():
 @settings(max_examples=10)
 @given(st.permutations(range(200)))
 def test_order_of_examples_plays_no_part(order):
-    permuted = [Predictions(p.labels[order], p.ranked[:, order], p.probabilities[:, order]) for p in (BEFORE, AFTER)]
-    pd.testing.assert_frame_equal(class_impact(*permuted).frame(), class_impact(BEFORE, AFTER).frame(), rtol=1e-9)
+    permuted = [
+        Predictions(p.labels[order], p.ranked[:, order], p.probabilities[:, order])
+        for p in (BEFORE, AFTER)
+    ]
+    pd.testing.assert_frame_equal(
+        class_impact(*permuted).frame(), class_impact(BEFORE, AFTER).frame(), rtol=1e-9
+    )
 
 
 @settings(max_examples=10)
@@ -111,7 +131,9 @@ def test_names_of_classes_play_no_part(renamed):
     renamed = np.array(renamed)
     relabelled = [Predictions(renamed[p.labels], renamed[p.ranked]) for p in (BEFORE, AFTER)]
     plain = class_impact(BEFORE, AFTER).frame().drop(columns="class")
-    again = class_impact(*relabelled).frame().drop(columns="class").iloc[renamed].reset_index(drop=True)
+    again = (
+        class_impact(*relabelled).frame().drop(columns="class").iloc[renamed].reset_index(drop=True)
+    )
     pd.testing.assert_frame_equal(again, plain, rtol=1e-9)
 
 
@@ -124,7 +146,15 @@ def test_class_without_examples():
     row = impact.frame().iloc[2]
     assert (
         row[
-            ["recall_before", "change_pp", "relative_pp", "change_p", "published_pp", "published_p", "published_p_holm"]
+            [
+                "recall_before",
+                "change_pp",
+                "relative_pp",
+                "change_p",
+                "published_pp",
+                "published_p",
+                "published_p_holm",
+            ]
         ]
         .isna()
         .all()
@@ -165,7 +195,9 @@ def test_equal_shifts_are_no_variance():
         )
 
     impact = class_impact(members((9, 7), (7, 5)), members((8, 8), (6, 6)))
-    np.testing.assert_array_equal(impact.published.p, 2 / 6)  # the smallest that two members a side can reach
+    np.testing.assert_array_equal(
+        impact.published.p, 2 / 6
+    )  # the smallest that two members a side can reach
     impact = class_impact(members((9, 7), (7, 5)), members((8, 6), (6, 4)))
     np.testing.assert_array_equal(impact.published.p, 1)
 
@@ -185,7 +217,9 @@ def test_chance_alone_flags_five_percent():
 
 def test_single_members_are_sent_elsewhere():
     one = population(1, members=1)
-    with pytest.raises(InputError, match=r"compressed: got 1 member.*--population.*tfaudit\.compare"):
+    with pytest.raises(
+        InputError, match=r"compressed: got 1 member.*--population.*tfaudit\.compare"
+    ):
         class_impact(BEFORE, one)
 
 
@@ -196,8 +230,16 @@ def test_single_members_are_sent_elsewhere():
         (AFTER, {"alpha": 0}, "alpha: got 0"),
         (population(2, examples=100), {}, "compressed: got 100 examples, expected 200"),
         (population(2, classes=4), {}, "compressed: got 4 classes, expected 5"),
-        (Predictions(AFTER.labels[::-1], AFTER.ranked), {}, "labels that differ .* first 4 at 0, expected 0"),
-        (Predictions(AFTER.labels, AFTER.ranked, example_ids=np.arange(200)[::-1]), {}, "example_ids that differ"),
+        (
+            Predictions(AFTER.labels[::-1], AFTER.ranked),
+            {},
+            "labels that differ .* first 4 at 0, expected 0",
+        ),
+        (
+            Predictions(AFTER.labels, AFTER.ranked, example_ids=np.arange(200)[::-1]),
+            {},
+            "example_ids that differ",
+        ),
         (Predictions(AFTER.labels, AFTER.ranked, class_names="abcde"), {}, "other class_names"),
     ],
 )
@@ -218,7 +260,10 @@ def test_a_correction_that_is_not_there():
 
 def _right(labels, recalls, rng, classes=10):
     """Members right with the given recall of each class, `(K, C)`."""
-    top1 = [np.where(rng.random(len(labels)) < row[labels], labels, (labels + 1) % classes) for row in recalls]
+    top1 = [
+        np.where(rng.random(len(labels)) < row[labels], labels, (labels + 1) % classes)
+        for row in recalls
+    ]
     return np.stack(top1)
 
 
@@ -229,7 +274,9 @@ def test_a_collapsed_class_is_named_whatever_its_p(rng):
     before = Predictions.from_top1(labels, _right(labels, recalls, rng))
     recalls = recalls - 0.01
     recalls[:, 4] = [0.0, 0.46, 0.0, 0.46]
-    frame = class_impact(before, Predictions.from_top1(labels, _right(labels, recalls, rng))).frame()
+    frame = class_impact(
+        before, Predictions.from_top1(labels, _right(labels, recalls, rng))
+    ).frame()
     assert list(frame.index[frame["collapsed"]]) == [4]
     assert frame["lowest_recall"][4] == 0
     assert frame["change_pp"][4] == pytest.approx(-46, abs=2)
@@ -263,13 +310,20 @@ def test_a_fair_loss_is_lost_recall_but_not_disproportionate(rng):
     assert set(frame["verdict"]) == {"lost recall"}
     assert set(frame["relative_verdict"]) == {"as average"}
     summary = class_impact(before, after).summary()
-    assert (summary["lost_recall"], summary["worse_than_average"], summary["as_average"]) == (4, 0, 4)
+    assert (summary["lost_recall"], summary["worse_than_average"], summary["as_average"]) == (
+        4,
+        0,
+        4,
+    )
 
 
 def test_two_classes_are_one_question_relative_to_both(rng):
     """Relative to both, one class gains what the other loses: one test, which Holm must not double."""
     labels = np.repeat([0, 1], 500)
-    before, after = (Predictions.from_top1(labels, _right(labels, np.full((4, 2), r), rng, 2)) for r in (0.9, 0.88))
+    before, after = (
+        Predictions.from_top1(labels, _right(labels, np.full((4, 2), r), rng, 2))
+        for r in (0.9, 0.88)
+    )
     frame = class_impact(before, after).frame()
     assert frame["relative_p_holm"].equals(frame["relative_p"].rename("relative_p_holm"))
     np.testing.assert_allclose(frame["relative_pp"][0], -frame["relative_pp"][1])
@@ -281,7 +335,9 @@ def test_few_images_are_no_collapse():
     labels = np.repeat([0, 1], [4, 100])
     before = np.r_[[0, 0, 1, 1], np.ones(100, int)]
     after = np.r_[[0, 1, 1, 1], np.ones(100, int)]
-    impact = class_impact(Predictions.from_top1(labels, [before] * 3), Predictions.from_top1(labels, [after] * 3))
+    impact = class_impact(
+        Predictions.from_top1(labels, [before] * 3), Predictions.from_top1(labels, [after] * 3)
+    )
     assert not impact.collapsed.any()
     assert impact.summary()["worst_class"] == "0"
 
@@ -290,14 +346,21 @@ def test_few_images_are_no_collapse():
 def test_single_images_are_no_collapse(images, collapsed):
     """One photograph of every class of ImageNet: a class whose only image is lost is not blind."""
     labels = np.repeat(np.arange(10), images)
-    before, after = (Predictions.from_top1(labels, [np.where(labels == 3, wrong, labels)]) for wrong in (3, 4))
-    assert compare(before, after).frame()["collapsed"].tolist() == [False] * 3 + [collapsed] + [False] * 6
+    before, after = (
+        Predictions.from_top1(labels, [np.where(labels == 3, wrong, labels)]) for wrong in (3, 4)
+    )
+    assert (
+        compare(before, after).frame()["collapsed"].tolist()
+        == [False] * 3 + [collapsed] + [False] * 6
+    )
     p = stats.fisher_exact([[images, 0], [0, images]], alternative="greater").pvalue
     assert collapsed is bool(p < 0.05 / 20)
 
 
 def test_a_strange_margin_is_refused():
-    with pytest.raises(InputError, match=r"margin_pp: got 0, expected percentage points in \(0, 100\]"):
+    with pytest.raises(
+        InputError, match=r"margin_pp: got 0, expected percentage points in \(0, 100\]"
+    ):
         class_impact(BEFORE, AFTER, margin_pp=0)
     strangers = Predictions(AFTER.labels, AFTER.ranked, members=tuple("abcdef"))
     with pytest.raises(InputError, match="paired: got members made from"):

@@ -14,7 +14,9 @@ from tfaudit.errors import InputError
 def answers():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 5, 400)
-    noisy = [np.where(rng.random(400) < share, rng.integers(0, 5, 400), labels) for share in (0.2, 0.5)]
+    noisy = [
+        np.where(rng.random(400) < share, rng.integers(0, 5, 400), labels) for share in (0.2, 0.5)
+    ]
     return labels, *noisy
 
 
@@ -56,14 +58,18 @@ def test_classes_without_examples_do_not_count():
     assert intensification(labels, predicted, predicted) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("baseline", [[0, 0, 1, 1], [1, 1, 0, 0]], ids=["no spread", "nothing right"])
+@pytest.mark.parametrize(
+    "baseline", [[0, 0, 1, 1], [1, 1, 0, 0]], ids=["no spread", "nothing right"]
+)
 def test_undefined_slopes_are_nan(baseline):
     labels = np.array([0, 0, 1, 1])
     assert math.isnan(intensification(labels, np.array([0, 1, 1, 1]), np.array(baseline)))
 
 
 def test_bad_arrays():
-    with pytest.raises(InputError, match=r"baseline: got shape \(2,\), expected that of labels, \(1,\)"):
+    with pytest.raises(
+        InputError, match=r"baseline: got shape \(2,\), expected that of labels, \(1,\)"
+    ):
         epoch_metrics(np.array([0]), np.array([0]), np.array([0, 1]))
     with pytest.raises(InputError, match="labels: got empty"):
         epoch_metrics(np.array([], int), np.array([], int))

@@ -15,19 +15,26 @@ BEFORE, AFTER = population(1), population(2, hurt=[3])
 
 
 def test_equals_scipy_mode():
-    modes = [stats.mode(p.ranked[:, :, 0], axis=0).mode for p in (BEFORE, AFTER)]  # SciPy takes the lowest, too
+    modes = [
+        stats.mode(p.ranked[:, :, 0], axis=0).mode for p in (BEFORE, AFTER)
+    ]  # SciPy takes the lowest, too
     found = exemplars(BEFORE, AFTER, ties="lowest")
     assert exemplars(BEFORE, AFTER).summary()["published"] == len(found.index)
     np.testing.assert_array_equal(found.index, np.flatnonzero(modes[0] != modes[1]))
     assert found.summary()["share"] == len(found.index) / 200
     right = [(mode == BEFORE.labels)[found.index].sum() for mode in modes]
-    assert [found.summary()["baseline_mode_right"], found.summary()["compressed_mode_right"]] == right
+    assert [
+        found.summary()["baseline_mode_right"],
+        found.summary()["compressed_mode_right"],
+    ] == right
 
 
 def test_equals_counting_every_example():
     found, sets = exemplars(BEFORE, AFTER), [modal_sets(p) for p in (BEFORE, AFTER)]
     np.testing.assert_array_equal(found.index, np.flatnonzero(pies_of(BEFORE, AFTER)))
-    chance = [1 - len(one & other) / max(len(one), len(other)) for one, other in zip(*sets, strict=True)]
+    chance = [
+        1 - len(one & other) / max(len(one), len(other)) for one, other in zip(*sets, strict=True)
+    ]
     np.testing.assert_allclose(found.probability, chance)
     assert found.summary()["expected"] == pytest.approx(sum(chance))
     assert found.summary()["undecided"] == sum(0 < share < 1 for share in chance) > 0
@@ -53,14 +60,22 @@ def test_difficulty_equals_masks():
             accuracy = right[:, mask].mean(1)
             row = table.loc[(name, group, 1)]
             low, high = stats.t.interval(0.95, 5, loc=accuracy.mean(), scale=stats.sem(accuracy))
-            assert row[["accuracy", "low", "high"]].tolist() == pytest.approx([accuracy.mean(), low, high])
+            assert row[["accuracy", "low", "high"]].tolist() == pytest.approx(
+                [accuracy.mean(), low, high]
+            )
             assert row["examples"] == mask.sum()
             assert table.loc[(name, group, 5), "accuracy"] == 1  # five ranks of five classes
 
 
 def test_pies_are_harder():
-    accuracy = exemplars(BEFORE, AFTER).difficulty.set_index(["population", "group", "k"])["accuracy"]
-    assert accuracy["baseline", "PIE", 1] < accuracy["baseline", "all", 1] < accuracy["baseline", "non-PIE", 1]
+    accuracy = exemplars(BEFORE, AFTER).difficulty.set_index(["population", "group", "k"])[
+        "accuracy"
+    ]
+    assert (
+        accuracy["baseline", "PIE", 1]
+        < accuracy["baseline", "all", 1]
+        < accuracy["baseline", "non-PIE", 1]
+    )
 
 
 def test_by_class():
@@ -75,7 +90,9 @@ def test_by_class():
 def test_a_population_has_no_pies_against_itself():
     found = exemplars(BEFORE, BEFORE)
     assert len(found.index) == len(found.frame()) == 0
-    assert found.difficulty.query("group == 'PIE'")[["accuracy", "low", "high"]].isna().all(axis=None)
+    assert (
+        found.difficulty.query("group == 'PIE'")[["accuracy", "low", "high"]].isna().all(axis=None)
+    )
 
 
 def test_symmetric():
@@ -86,7 +103,9 @@ def test_symmetric():
 @given(st.permutations(range(200)))
 def test_order_of_examples_plays_no_part(order):
     permuted = [
-        Predictions(p.labels[order], p.ranked[:, order], p.probabilities[:, order], example_ids=order)
+        Predictions(
+            p.labels[order], p.ranked[:, order], p.probabilities[:, order], example_ids=order
+        )
         for p in (BEFORE, AFTER)
     ]
     found, plain = exemplars(*permuted), exemplars(BEFORE, AFTER)
@@ -144,10 +163,16 @@ def test_beside_each_stands_an_unchanged_example_of_its_class():
     beside = found.unchanged_beside(found.index)
     assert (found.labels[beside] == found.labels[found.index]).all()
     assert not np.isin(beside, found.index).any()
-    sizes = np.bincount(found.labels) - np.bincount(found.labels[found.index], minlength=len(found.class_names))
+    sizes = np.bincount(found.labels) - np.bincount(
+        found.labels[found.index], minlength=len(found.class_names)
+    )
     wanted = np.bincount(found.labels[found.index], minlength=len(found.class_names))
     shown = np.bincount(found.labels[np.unique(beside)], minlength=len(found.class_names))
-    np.testing.assert_array_equal(shown, np.minimum(sizes, wanted))  # none twice while there are enough
+    np.testing.assert_array_equal(
+        shown, np.minimum(sizes, wanted)
+    )  # none twice while there are enough
     np.testing.assert_array_equal(beside, found.unchanged_beside(found.index))
-    everything = exemplars(*(Predictions.from_top1([0, 0, 1], [top1]) for top1 in ([0, 0, 1], [1, 1, 1])))
+    everything = exemplars(
+        *(Predictions.from_top1([0, 0, 1], [top1]) for top1 in ([0, 0, 1], [1, 1, 1]))
+    )
     assert everything.unchanged_beside(np.array([0, 1])).tolist() == [-1, -1]

@@ -5,7 +5,14 @@ import pytest
 from scipy import stats
 
 from tests.builders.nightly import and_nightly
-from tests.builders.simulated_studies import CLASSES, RECALLS, TRUTHS, Truth, expected_changes, simulate
+from tests.builders.simulated_studies import (
+    CLASSES,
+    RECALLS,
+    TRUTHS,
+    Truth,
+    expected_changes,
+    simulate,
+)
 from tfaudit.audits.classes.classes import class_impact
 
 NULLS = {"independent": TRUTHS["nothing changes"], "paired": TRUTHS["nothing changes, pairs"]}
@@ -22,7 +29,9 @@ def at_most(share, trials):
 
 
 def test_the_same_seed_gives_the_same_study():
-    first, again, other = (simulate(TRUTHS["Coat collapses"], seed, members=2, images=20)[1] for seed in (0, 0, 1))
+    first, again, other = (
+        simulate(TRUTHS["Coat collapses"], seed, members=2, images=20)[1] for seed in (0, 0, 1)
+    )
     assert (first.ranked == again.ranked).all()
     assert (first.ranked != other.ranked).any()
 
@@ -32,7 +41,9 @@ def test_simulated_recalls_are_those_that_are_stated(truth):
     before, after = simulate(truth, 0, members=40, images=4000)
     tolerance = 0.03  # three standard errors of the member with the largest variance
     np.testing.assert_allclose(before.recall().mean(0), RECALLS, atol=tolerance)
-    np.testing.assert_allclose(after.recall().mean(0) - before.recall().mean(0), expected_changes(truth, 40), atol=0.06)
+    np.testing.assert_allclose(
+        after.recall().mean(0) - before.recall().mean(0), expected_changes(truth, 40), atol=0.06
+    )
     assert (after.parents == before.members) is truth.paired
 
 
@@ -49,7 +60,11 @@ def test_members_vary_as_trained_ones_do():
     ("members", "classes", "images", "studies"),
     and_nightly(
         [(2, 10, 50, 100)],
-        [(members, *sizes, 400) for members in (2, 4, 30) for sizes in ((10, 50), (10, 500), (100, 50))],
+        [
+            (members, *sizes, 400)
+            for members in (2, 4, 30)
+            for sizes in ((10, 50), (10, 500), (100, 50))
+        ],
     ),
 )
 def test_claims_of_harm_where_nothing_changed(members, classes, images, studies, kind):
@@ -57,7 +72,10 @@ def test_claims_of_harm_where_nothing_changed(members, classes, images, studies,
     alarms = np.zeros(3)
     for impact in impacts(NULLS[kind], studies, members=members, classes=classes, images=images):
         frame = impact.frame()
-        lost, worse = frame["verdict"] == "lost recall", frame["relative_verdict"] == "worse than average"
+        lost, worse = (
+            frame["verdict"] == "lost recall",
+            frame["relative_verdict"] == "worse than average",
+        )
         alarms += [lost.any(), worse.any(), frame["collapsed"].any()]
     assert (alarms <= at_most(0.05, studies)).all()
 
@@ -82,7 +100,9 @@ def test_intervals_cover_the_true_change(members, images, studies, kind):
     covered = np.zeros(2)
     for impact in impacts(truth, studies, members=members, images=images):
         frame = impact.frame()
-        for i, (name, expected) in enumerate((("change", change), ("relative", change - change.mean()))):
+        for i, (name, expected) in enumerate(
+            (("change", change), ("relative", change - change.mean()))
+        ):
             inside = frame[f"{name}_low_pp"].le(expected) & frame[f"{name}_high_pp"].ge(expected)
             covered[i] += inside.mean() / studies
     assert (covered > {20: 0.93, 50: 0.915, 500: 0.93}[images]).all()
@@ -96,7 +116,9 @@ def test_power_grows_with_members_images_and_loss(kind):
     def power(loss, **sizes):
         truth = Truth(paired=NULLS[kind].paired, recalls={"Coat": (RECALLS[4] - loss,)})
         frames = [impact.frame() for impact in impacts(truth, 40, **sizes)]
-        return np.mean([frame["verdict"][CLASSES.index("Coat")] == "lost recall" for frame in frames])
+        return np.mean(
+            [frame["verdict"][CLASSES.index("Coat")] == "lost recall" for frame in frames]
+        )
 
     members, loss = (4, 0.05) if NULLS[kind].paired else (10, 0.1)
     assert power(loss, members=2, images=500) < power(loss, members=members, images=500)

@@ -29,7 +29,9 @@ def test_accuracy_equals_that_of_fairlearn():
     frame = groups(BEFORE, AFTER, SERIES).frame().set_index("group")
     for population_, column in ((BEFORE, "accuracy_before"), (AFTER, "accuracy_after")):
         members = [
-            MetricFrame(metrics=accuracy_score, y_true=BEFORE.labels, y_pred=top1, sensitive_features=SERIES).by_group
+            MetricFrame(
+                metrics=accuracy_score, y_true=BEFORE.labels, y_pred=top1, sensitive_features=SERIES
+            ).by_group
             for top1 in population_.top1
         ]
         expected = pd.concat(members, axis=1)
@@ -37,7 +39,9 @@ def test_accuracy_equals_that_of_fairlearn():
         half = stats.sem(expected, axis=1) * stats.t.ppf(0.975, 5)
         when = column.removeprefix("accuracy_")
         assert (frame[f"{when}_high"] - frame[column] > half).all()  # the images count, too
-        np.testing.assert_allclose(frame[column] - frame[f"{when}_low"], frame[f"{when}_high"] - frame[column])
+        np.testing.assert_allclose(
+            frame[column] - frame[f"{when}_low"], frame[f"{when}_high"] - frame[column]
+        )
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -46,10 +50,17 @@ def test_classes_are_groups(paired):
     frame = groups(BEFORE, AFTER, BEFORE.labels, paired=paired).frame()
     impact = class_impact(BEFORE, AFTER, paired).frame()
     same = {"group": "class", "accuracy_before": "recall_before"}
-    same |= {name: name for name in impact if name.startswith(("change_", "relative_")) and name in frame}
-    same |= {f"published_{name}": f"published_{name}" for name in ("pp", "low_pp", "high_pp", "p", "p_holm", "p_bh")}
+    same |= {
+        name: name for name in impact if name.startswith(("change_", "relative_")) and name in frame
+    }
+    same |= {
+        f"published_{name}": f"published_{name}"
+        for name in ("pp", "low_pp", "high_pp", "p", "p_holm", "p_bh")
+    }
     assert len(same) == 2 + 6 + 7 + 6
-    pd.testing.assert_frame_equal(frame[list(same)].rename(columns=same), impact[list(same.values())])
+    pd.testing.assert_frame_equal(
+        frame[list(same)].rename(columns=same), impact[list(same.values())]
+    )
     assert list(frame["verdict"].str.replace("accuracy", "recall")) == list(impact["verdict"])
 
 
@@ -58,8 +69,12 @@ def test_every_figure_lies_in_its_own_interval():
     for sides in ((BEFORE, AFTER), (one(BEFORE), one(AFTER))):
         frame = groups(*sides, np.where(BEFORE.labels == 3, "far", "near")).frame()
         for name in ("change", "relative"):
-            assert frame[f"{name}_pp"].between(frame[f"{name}_low_pp"], frame[f"{name}_high_pp"]).all()
-        np.testing.assert_allclose(frame["relative_p"], frame["relative_p_holm"])  # of two groups: one test
+            assert (
+                frame[f"{name}_pp"].between(frame[f"{name}_low_pp"], frame[f"{name}_high_pp"]).all()
+            )
+        np.testing.assert_allclose(
+            frame["relative_p"], frame["relative_p_holm"]
+        )  # of two groups: one test
         assert frame["relative_pp"].to_numpy() @ frame["examples"] == pytest.approx(0)
 
 
@@ -70,13 +85,17 @@ def test_members_that_share_parents_are_compared_in_pairs():
     assert not by_parents["change_p"].equals(groups(BEFORE, AFTER, SERIES).frame()["change_p"])
     alone = Predictions(AFTER.labels, AFTER.ranked, parents=[0, *"abcde"])
     found = groups(BEFORE, alone, SERIES)
-    assert found.notes == ("A single pair of members: the populations are compared as if they were independent.",)
+    assert found.notes == (
+        "A single pair of members: the populations are compared as if they were independent.",
+    )
     pd.testing.assert_frame_equal(found.frame(), groups(BEFORE, AFTER, SERIES).frame())
 
 
 def test_individuals_equal_a_groupby():
     people = groups(BEFORE, AFTER, SERIES, individuals=WRITERS).individuals_frame()
-    right = pd.DataFrame({"w": WRITERS, "b": BEFORE.correct().mean(0), "a": AFTER.correct().mean(0)}).groupby("w")
+    right = pd.DataFrame(
+        {"w": WRITERS, "b": BEFORE.correct().mean(0), "a": AFTER.correct().mean(0)}
+    ).groupby("w")
     people = people.astype({"individual": int}).sort_values("individual").reset_index(drop=True)
     np.testing.assert_array_equal(people["individual"], np.arange(20))
     np.testing.assert_allclose(people["accuracy_before"], right["b"].mean())
@@ -116,7 +135,9 @@ def test_one_against_one_is_mcnemar():
         # Tango's interval holds the differences that his score test does not reject: statsmodels has Newcombe's only.
         difference = a.astype(float) - b
         span = stats.t.interval(0.95, len(difference) - 1, difference.mean(), stats.sem(difference))
-        np.testing.assert_allclose([row["change_low_pp"], row["change_high_pp"]], 100 * np.array(span), atol=1.5)
+        np.testing.assert_allclose(
+            [row["change_low_pp"], row["change_high_pp"]], 100 * np.array(span), atol=1.5
+        )
         whole = (after.correct()[0].astype(float) - before.correct()[0]).mean()
         assert row["relative_pp"] == pytest.approx(100 * (difference.mean() - whole))
     assert frame.filter(like="published").drop(columns="published_direction").isna().all(axis=None)
@@ -125,15 +146,23 @@ def test_one_against_one_is_mcnemar():
 
 def test_one_against_many_is_not_tested():
     found = groups(one(BEFORE), AFTER, SERIES)
-    assert found.frame()[["change_p", "relative_low_pp", "change_p_bh", "published_p"]].isna().all(axis=None)
+    assert (
+        found.frame()[["change_p", "relative_low_pp", "change_p_bh", "published_p"]]
+        .isna()
+        .all(axis=None)
+    )
     assert found.frame()["change_pp"].notna().all()
     assert set(found.frame()["verdict"]) | set(found.frame()["relative_verdict"]) == {"cannot tell"}
-    assert found.notes == ("No intervals: 1 against 6 members; they need two or more on both sides.",)
+    assert found.notes == (
+        "No intervals: 1 against 6 members; they need two or more on both sides.",
+    )
     assert found.summary()["tested"] == 0
 
 
 def test_finds_the_harmed_group():
-    found = groups(BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance"))
+    found = groups(
+        BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance")
+    )
     counts = found.summary()
     assert counts["column"] == "distance"
     assert counts["worst_group"] == "far"
@@ -203,11 +232,17 @@ def test_order_of_examples_plays_no_part(order):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"column": SERIES[:9]}, r"column: got shape \(9,\), expected one value for each of the 200 examples"),
+        (
+            {"column": SERIES[:9]},
+            r"column: got shape \(9,\), expected one value for each of the 200 examples",
+        ),
         ({"column": SERIES, "individuals": [1]}, r"individuals: got shape \(1,\)"),
         ({"column": SERIES, "alpha": 1}, "alpha: got 1"),
         ({"column": SERIES, "margin_pp": 0}, "margin_pp: got 0"),
-        ({"column": SERIES, "compressed": population(2, examples=100)}, "compressed: got 100 examples, expected 200"),
+        (
+            {"column": SERIES, "compressed": population(2, examples=100)},
+            "compressed: got 100 examples, expected 200",
+        ),
     ],
 )
 def test_bad_input(arguments, message):

@@ -13,7 +13,8 @@ def test_every_image_equals_a_loop():
     generator = np.random.default_rng(0)
     labels = generator.integers(4, size=90)
     before, after = (
-        np.where(generator.random((5, 90)) < right, labels, generator.integers(4, size=(5, 90))) for right in (0.6, 0.3)
+        np.where(generator.random((5, 90)) < right, labels, generator.integers(4, size=(5, 90)))
+        for right in (0.6, 0.3)
     )
     populations = (Predictions.from_top1(labels, top1) for top1 in (before, after))
     rows = image_changes(*map(count_predictions, populations)).to_dict("records")
@@ -25,7 +26,9 @@ def test_every_image_equals_a_loop():
             modes.append(min(votes, key=lambda answer: (-votes[answer], answer)))
         assert [row["before"], row["after"]] == modes
         votes = [Counter(top1[:, i].tolist()) for top1 in (before, after)]
-        leaders = [{answer for answer in side if side[answer] == max(side.values())} for side in votes]
+        leaders = [
+            {answer for answer in side if side[answer] == max(side.values())} for side in votes
+        ]
         right = [labels[i] in leading for leading in leaders]
         kind = (
             "unchanged"
@@ -35,11 +38,15 @@ def test_every_image_equals_a_loop():
         assert row["kind"] == kind
         kinds.add(kind)
         np.testing.assert_allclose(
-            row["lost_share"], (before[:, i] == labels[i]).mean() - (after[:, i] == labels[i]).mean()
+            row["lost_share"],
+            (before[:, i] == labels[i]).mean() - (after[:, i] == labels[i]).mean(),
         )
-        shares = [(top1[:, i] == mode).mean() for top1, mode in zip((before, after), modes, strict=True)]
+        shares = [
+            (top1[:, i] == mode).mean() for top1, mode in zip((before, after), modes, strict=True)
+        ]
         np.testing.assert_allclose(
-            [row["before_share"], row["after_share"], row["decisiveness"]], [*shares, np.prod(shares)]
+            [row["before_share"], row["after_share"], row["decisiveness"]],
+            [*shares, np.prod(shares)],
         )
     assert len(kinds) == 4
 
@@ -59,5 +66,7 @@ def test_probabilities_are_means_over_the_members_that_predict_the_class():
         top1 = scores[:, i].argmax(1)
         for row in counts.image(i).to_dict("records"):
             members = top1 == row["answer"]
-            np.testing.assert_allclose(row["probability"], scores[members, i, row["answer"]].mean(), rtol=1e-6)
+            np.testing.assert_allclose(
+                row["probability"], scores[members, i, row["answer"]].mean(), rtol=1e-6
+            )
     assert "probability" not in count_predictions(Predictions.from_top1([0], [[0]])).image(0)

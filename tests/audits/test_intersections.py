@@ -20,7 +20,10 @@ from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1, examples=400), population(2, examples=400, hurt=[3])
 COLUMNS = pd.DataFrame(
-    {"sex": np.where(np.arange(400) % 3 == 0, "f", "m"), "age": np.where(np.arange(400) < 100, "old", "young")}
+    {
+        "sex": np.where(np.arange(400) % 3 == 0, "f", "m"),
+        "age": np.where(np.arange(400) < 100, "old", "young"),
+    }
 )
 
 
@@ -31,7 +34,9 @@ def accuracies(by):
 
 def test_every_grouping_and_every_intersection_is_there():
     result = intersections(BEFORE, AFTER, COLUMNS)
-    named = {"class": BEFORE.labels.astype(str)} | {name: COLUMNS[name].to_numpy() for name in COLUMNS}
+    named = {"class": BEFORE.labels.astype(str)} | {
+        name: COLUMNS[name].to_numpy() for name in COLUMNS
+    }
     gaps, cells = result.frame().set_index("grouping"), result.cell_frame()
     expected = list(named) + [f"{a} and {b}" for a, b in itertools.combinations(named, 2)]
     assert list(gaps.index) == expected
@@ -40,7 +45,9 @@ def test_every_grouping_and_every_intersection_is_there():
         before, after = accuracies([named[part] for part in parts])
         row = gaps.loc[grouping]
         assert row["groups"] == len(before)
-        assert (row["worst_before"], row["worst_after"]) == pytest.approx((before.min(), after.min()))
+        assert (row["worst_before"], row["worst_after"]) == pytest.approx(
+            (before.min(), after.min())
+        )
         assert row["gap_after_pp"] == pytest.approx(100 * (after.max() - after.min()))
         change = 100 * (np.ptp(after) - np.ptp(before))
         assert row["gap_change_pp"] == pytest.approx(change)
@@ -50,14 +57,27 @@ def test_every_grouping_and_every_intersection_is_there():
             inside = cells[cells["grouping"] == grouping].set_index("group")
             change = 100 * (after - before)
             change.index = change.index.map(", ".join)
-            np.testing.assert_allclose(inside["change_pp"].sort_index(), change.sort_index(), atol=1e-9)
+            np.testing.assert_allclose(
+                inside["change_pp"].sort_index(), change.sort_index(), atol=1e-9
+            )
     assert cells["change_pp"].is_monotonic_increasing
 
 
 def test_kinds_within_the_classes_are_not_crossed_with_them():
-    kinds = pd.DataFrame({"kind": [f"{label} {i % 2}" for i, label in enumerate(BEFORE.labels)], "sex": COLUMNS["sex"]})
+    kinds = pd.DataFrame(
+        {
+            "kind": [f"{label} {i % 2}" for i, label in enumerate(BEFORE.labels)],
+            "sex": COLUMNS["sex"],
+        }
+    )
     result = intersections(BEFORE, AFTER, kinds)
-    assert list(result.frame()["grouping"]) == ["class", "kind", "sex", "class and sex", "kind and sex"]
+    assert list(result.frame()["grouping"]) == [
+        "class",
+        "kind",
+        "sex",
+        "class and sex",
+        "kind and sex",
+    ]
 
 
 def test_gaps_of_one_model_are_fairlearns():
@@ -66,7 +86,10 @@ def test_gaps_of_one_model_are_fairlearns():
     for grouping, features in (("sex", ["sex"]), ("sex and age", ["sex", "age"])):
         for side, model in zip(("before", "after"), one, strict=True):
             by = MetricFrame(
-                metrics=accuracy_score, y_true=model.labels, y_pred=model.top1[0], sensitive_features=COLUMNS[features]
+                metrics=accuracy_score,
+                y_true=model.labels,
+                y_pred=model.top1[0],
+                sensitive_features=COLUMNS[features],
             )
             assert gaps.loc[grouping, f"gap_{side}_pp"] == pytest.approx(100 * by.difference())
             assert gaps.loc[grouping, f"worst_{side}"] == pytest.approx(by.group_min())
@@ -88,7 +111,9 @@ def test_intervals_are_over_images_and_members(paired):
 def test_groups_that_are_the_classes_have_the_changes_of_the_classes():
     """Crossed with a column of one value, the classes stay what they are."""
     same = pd.DataFrame({"all": ["x"] * 400})
-    cells = intersections(BEFORE, AFTER, same).cell_frame().sort_values("group").reset_index(drop=True)
+    cells = (
+        intersections(BEFORE, AFTER, same).cell_frame().sort_values("group").reset_index(drop=True)
+    )
     classes = class_impact(BEFORE, AFTER).frame()
     for name in ("change_pp", "change_low_pp", "change_p_holm", "relative_pp", "relative_p"):
         np.testing.assert_allclose(cells[name], classes[name])
@@ -96,7 +121,9 @@ def test_groups_that_are_the_classes_have_the_changes_of_the_classes():
 
 def test_one_model_against_one_has_mcnemars_test():
     one = [Predictions(p.labels, p.ranked[:1]) for p in (BEFORE, AFTER)]
-    cells = intersections(*one, pd.DataFrame({"all": ["x"] * 400})).cell_frame().sort_values("group")
+    cells = (
+        intersections(*one, pd.DataFrame({"all": ["x"] * 400})).cell_frame().sort_values("group")
+    )
     pair = compare(*one).frame()
     np.testing.assert_allclose(cells["change_p"], pair["change_p"])
     np.testing.assert_allclose(cells["change_low_pp"], pair["change_low_pp"])
@@ -119,7 +146,9 @@ def test_small_groups_are_left_out_and_said():
 
 
 def test_one_model_against_several_and_many_columns(monkeypatch):
-    monkeypatch.setattr(sys.modules["tfaudit.audits.intersections.intersections"], "MOST_COLUMNS", 2)
+    monkeypatch.setattr(
+        sys.modules["tfaudit.audits.intersections.intersections"], "MOST_COLUMNS", 2
+    )
     one = Predictions(BEFORE.labels, BEFORE.ranked[:1])
     many = pd.DataFrame({f"c{i}": np.arange(400) % 2 for i in range(3)})
     result = intersections(one, AFTER, many)

@@ -31,7 +31,9 @@ def test_claims_are_corrected_for_all_variants_and_classes():
     p = np.concatenate([frame["change_p"] for frame in frames.values()])
     for method, column in (("holm", "p_holm_all"), ("fdr_bh", "p_bh_all")):
         np.testing.assert_allclose(result.cell_frame()[column], multipletests(p, method=method)[1])
-    own = np.concatenate([multipletests(frame["change_p"], method="holm")[1] for frame in frames.values()])
+    own = np.concatenate(
+        [multipletests(frame["change_p"], method="holm")[1] for frame in frames.values()]
+    )
     np.testing.assert_allclose(result.cell_frame()["p_holm_own"], own)
     rows = result.frame().set_index("title")
     assert (rows["uncorrected"] >= rows["holm_own"]).all()
@@ -69,7 +71,9 @@ def test_families_without_effect_hardly_ever_hold_a_claim(studies):
     for seed in range(studies):
         frames = {}
         for variant in range(8):
-            pair = simulate(TRUTHS["nothing changes, pairs"], 100 * seed + variant, members=5, images=60)
+            pair = simulate(
+                TRUTHS["nothing changes, pairs"], 100 * seed + variant, members=5, images=60
+            )
             frames[str(variant)] = class_impact(*pair).frame()
         rows = claims(frames).frame()
         own.append(rows["holm_own"].any())
@@ -79,7 +83,9 @@ def test_families_without_effect_hardly_ever_hold_a_claim(studies):
 
 
 def test_difficulty_is_that_of_every_variants_exemplars():
-    result = difficulty_levels({title: exemplars(BEFORE, after) for title, after in VARIANTS.items()})
+    result = difficulty_levels(
+        {title: exemplars(BEFORE, after) for title, after in VARIANTS.items()}
+    )
     table = result.frame().set_index("title")
     compressed = result.tables()["The compressed models on the same images"].set_index("title")
     for title, after in VARIANTS.items():
@@ -99,7 +105,10 @@ def test_recalls_over_levels():
     before.attrs["class_names"] = list("abcde")
     recall = {title: VARIANTS[title].recall().mean(0) for title in ("a", "b")}
     rows = pd.DataFrame(
-        [{"method": "m", "level": s, **dict(enumerate(recall[t]))} for t, s in (("b", 0.9), ("a", 0.5))]
+        [
+            {"method": "m", "level": s, **dict(enumerate(recall[t]))}
+            for t, s in (("b", 0.9), ("a", 0.5))
+        ]
     )
     result = class_recalls(rows, before)
     frame = result.frame()
@@ -144,8 +153,12 @@ def test_training_images_beside_recalls():
     assert result.frame()["train_share"].sum() == pytest.approx(1)
     expected = stats.spearmanr(counts, recall)
     told = result.summary()
-    assert (told["rank_correlation"], told["p"]) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (told["rank_correlation"], told["p"]) == pytest.approx(
+        (expected.statistic, expected.pvalue)
+    )
     balanced = class_counts(pd.Series(10, names), recall).summary()
     assert np.isnan(balanced["rank_correlation"])
-    with pytest.raises(InputError, match="train_examples: got 11 classes, expected the 12 with recalls"):
+    with pytest.raises(
+        InputError, match="train_examples: got 11 classes, expected the 12 with recalls"
+    ):
         class_counts(counts[1:], recall)

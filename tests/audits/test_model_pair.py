@@ -21,17 +21,27 @@ def pair():
 def test_every_class_and_all_examples_against_statsmodels_and_pandas(pair):
     before, after = pair
     found = compare(before, after)
-    right = pd.DataFrame({"label": before.labels, "b": before.correct()[0] == 1, "a": after.correct()[0] == 1})
-    for (_, rows), row in zip(right.groupby("label"), found.frame().to_dict("records"), strict=True):
-        table = pd.crosstab(rows["b"], rows["a"]).reindex(index=[False, True], columns=[False, True], fill_value=0)
+    right = pd.DataFrame(
+        {"label": before.labels, "b": before.correct()[0] == 1, "a": after.correct()[0] == 1}
+    )
+    for (_, rows), row in zip(
+        right.groupby("label"), found.frame().to_dict("records"), strict=True
+    ):
+        table = pd.crosstab(rows["b"], rows["a"]).reindex(
+            index=[False, True], columns=[False, True], fill_value=0
+        )
         assert row["change_p"] == pytest.approx(mcnemar(table, exact=True).pvalue)
         assert (row["lost"], row["won"]) == (table.loc[True, False], table.loc[False, True])
-        assert (row["recall_before"], row["recall_after"]) == pytest.approx((rows["b"].mean(), rows["a"].mean()))
+        assert (row["recall_before"], row["recall_after"]) == pytest.approx(
+            (rows["b"].mean(), rows["a"].mean())
+        )
         assert row["change_low_pp"] < row["change_pp"] < row["change_high_pp"]
         images = rows["a"].astype(int) - rows["b"].astype(int)
         assert row["change_pp"] == pytest.approx(100 * images.mean())
     summary = found.summary()
-    assert summary["change_p"] == pytest.approx(mcnemar(pd.crosstab(right["b"], right["a"]), exact=True).pvalue)
+    assert summary["change_p"] == pytest.approx(
+        mcnemar(pd.crosstab(right["b"], right["a"]), exact=True).pvalue
+    )
     assert summary["kappa"] == pytest.approx(cohen_kappa_score(before.top1[0], after.top1[0]))
     assert summary["btc"] == pytest.approx(right[right["b"]]["a"].mean())
     assert summary["bec"] == pytest.approx(1 - right[~right["b"]]["a"].mean())
@@ -50,8 +60,13 @@ def test_the_counts_add_up(pair):
         "won": summary["positive_flips"],
         "other wrong": summary["wrong_to_other_wrong"],
     }
-    assert (found.lost.sum(), found.won.sum()) == (summary["negative_flips"], summary["positive_flips"])
-    assert summary["change_pp"] == pytest.approx(100 * (summary["accuracy_after"] - summary["accuracy_before"]))
+    assert (found.lost.sum(), found.won.sum()) == (
+        summary["negative_flips"],
+        summary["positive_flips"],
+    )
+    assert summary["change_pp"] == pytest.approx(
+        100 * (summary["accuracy_after"] - summary["accuracy_before"])
+    )
     assert (flips["label"] == flips["before"]).equals(flips["kind"] == "lost")
     assert (flips["label"] == flips["after"]).equals(flips["kind"] == "won")
     assert (flips["before"] != flips["after"]).all()
@@ -83,7 +98,10 @@ def test_top5_overlap_counts_common_classes_whatever_their_rank():
 
 def take(model, order):
     return Predictions(
-        model.labels[order], model.ranked[:, order], class_names=model.class_names, example_ids=model.example_ids[order]
+        model.labels[order],
+        model.ranked[:, order],
+        class_names=model.class_names,
+        example_ids=model.example_ids[order],
     )
 
 
@@ -97,7 +115,9 @@ def test_the_order_of_the_examples_does_not_matter(pair, rng):
 def test_other_numbers_for_the_classes_permute_the_rows(pair, rng):
     new = rng.permutation(5)
     renamed = [Predictions(new[model.labels], new[model.ranked]) for model in pair]
-    expected = compare(*pair).frame().iloc[np.argsort(new)].drop(columns="class").reset_index(drop=True)
+    expected = (
+        compare(*pair).frame().iloc[np.argsort(new)].drop(columns="class").reset_index(drop=True)
+    )
     pd.testing.assert_frame_equal(compare(*renamed).frame().drop(columns="class"), expected)
 
 
@@ -112,7 +132,12 @@ def test_exchanging_the_models_mirrors_everything(pair):
 def test_a_model_against_itself_has_no_flip_and_p_1(pair):
     found = compare(pair[0], pair[0])
     summary = found.summary()
-    assert (summary["flips"], summary["change_p"], summary["agreement"], summary["kappa"]) == (0, 1, 1, 1)
+    assert (summary["flips"], summary["change_p"], summary["agreement"], summary["kappa"]) == (
+        0,
+        1,
+        1,
+        1,
+    )
     assert (summary["btc"], summary["bec"], summary["top5_overlap"]) == (1, 1, 1)
     assert (found.p == 1).all()
     assert set(found.frame()["verdict"]) == {"no change"}
@@ -122,9 +147,20 @@ def test_a_model_against_itself_has_no_flip_and_p_1(pair):
 
 def test_empty_classes_and_missing_denominators_are_nan_and_named():
     names = {"class_names": ["a", "b", "unseen"]}
-    found = compare(Predictions.from_top1([0, 1], [0, 1], **names), Predictions.from_top1([0, 1], [0, 2], **names))
+    found = compare(
+        Predictions.from_top1([0, 1], [0, 1], **names),
+        Predictions.from_top1([0, 1], [0, 2], **names),
+    )
     row = found.frame().iloc[2]
-    figures = ["change_pp", "change_low_pp", "change_high_pp", "change_p", "change_p_holm", "change_p_bh", "p_mid"]
+    figures = [
+        "change_pp",
+        "change_low_pp",
+        "change_high_pp",
+        "change_p",
+        "change_p_holm",
+        "change_p_bh",
+        "p_mid",
+    ]
     assert row[["recall_before", *figures, "relative_pp", "relative_p"]].isna().all()
     assert (row["verdict"], row["relative_verdict"]) == ("cannot tell", "cannot tell")
     assert (found.summary()["tested"], found.summary()["worst_class"]) == (2, "b")
@@ -137,7 +173,9 @@ def test_empty_classes_and_missing_denominators_are_nan_and_named():
 def test_the_note_on_small_classes_tells_the_smallest_count_that_can_reach_alpha():
     def p_of_all_lost(count):
         labels = [0] * count
-        models = (Predictions.from_top1(labels, [answer] * count, class_names="ab") for answer in (0, 1))
+        models = (
+            Predictions.from_top1(labels, [answer] * count, class_names="ab") for answer in (0, 1)
+        )
         return compare(*models).p[0]
 
     assert p_of_all_lost(5) > 0.05 >= p_of_all_lost(6)
@@ -148,10 +186,22 @@ def test_the_note_on_small_classes_tells_the_smallest_count_that_can_reach_alpha
     [
         (lambda pair: compare(*pair, alpha=5), r"alpha: got 5, expected a level in \(0, 1\)"),
         (lambda pair: compare(*pair, margin_pp=0), "margin_pp: got 0, expected percentage points"),
-        (lambda pair: compare(*pair).frame("fdr"), "correction: got 'fdr', expected none, holm, bh"),
-        (lambda pair: compare(population(0), pair[1]), "baseline: got 6 members.*`tfaudit.class_impact`"),
-        (lambda pair: compare(pair[0], population(0)), "compressed: got 6 members.*`tfaudit.exemplars`"),
-        (lambda pair: compare(pair[0], population(0, members=1, examples=50)), "compressed: got 50 examples"),
+        (
+            lambda pair: compare(*pair).frame("fdr"),
+            "correction: got 'fdr', expected none, holm, bh",
+        ),
+        (
+            lambda pair: compare(population(0), pair[1]),
+            "baseline: got 6 members.*`tfaudit.class_impact`",
+        ),
+        (
+            lambda pair: compare(pair[0], population(0)),
+            "compressed: got 6 members.*`tfaudit.exemplars`",
+        ),
+        (
+            lambda pair: compare(pair[0], population(0, members=1, examples=50)),
+            "compressed: got 50 examples",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_line(pair, change, words):
@@ -165,7 +215,9 @@ def test_lost_recall_and_disproportion_are_two_questions():
     labels = np.repeat(np.arange(5), 100)
     lost = np.arange(500) % 100 < np.where(labels == 4, 40, 20)
     after = np.where(lost, (labels + 1) % 5, labels)
-    frame = compare(Predictions.from_top1(labels, labels), Predictions.from_top1(labels, after)).frame()
+    frame = compare(
+        Predictions.from_top1(labels, labels), Predictions.from_top1(labels, after)
+    ).frame()
     assert set(frame["verdict"]) == {"lost recall"}
     assert frame["relative_verdict"][4] == "worse than average"
     np.testing.assert_allclose(frame["change_pp"], [-20, -20, -20, -20, -40])
@@ -176,7 +228,9 @@ def test_lost_recall_and_disproportion_are_two_questions():
 def test_a_class_that_is_forgotten_has_collapsed_and_is_named_first():
     labels = np.repeat([0, 1, 2], [20, 200, 200])
     after = np.where((labels == 0) | (np.arange(420) % 2 == 0), 2, labels)
-    frame = compare(Predictions.from_top1(labels, labels), Predictions.from_top1(labels, after)).frame()
+    frame = compare(
+        Predictions.from_top1(labels, labels), Predictions.from_top1(labels, after)
+    ).frame()
     assert list(frame["collapsed"]) == [True, True, False]
     np.testing.assert_array_equal(frame["lowest_recall"], frame["recall_after"])
 
@@ -186,7 +240,9 @@ def test_the_interval_never_contradicts_the_test():
     labels = np.zeros(21, int)
     before, after = np.zeros(21, int), np.zeros(21, int)
     before[0], after[1:8] = 1, 1
-    pair = compare(*(Predictions.from_top1(labels, one, class_names="ab") for one in (before, after)))
+    pair = compare(
+        *(Predictions.from_top1(labels, one, class_names="ab") for one in (before, after))
+    )
     row = pair.frame().iloc[0]
     assert row["change_p"] > 0.05 > row["p_mid"]
     assert (row["change_high_pp"], row["verdict"]) == (0, "cannot tell")

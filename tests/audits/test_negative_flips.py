@@ -19,12 +19,16 @@ BEFORE, AFTER = population(1), population(2, hurt=[3])
 def test_rates_are_means_over_pairs_of_models(paired):
     table = flip_rates(BEFORE, AFTER, paired=paired).frame()
     before, after, labels = BEFORE.correct() == 1, AFTER.correct() == 1, BEFORE.labels
-    pairs = list(zip(before, after, strict=True)) if paired else [(a, b) for a in before for b in after]
+    pairs = (
+        list(zip(before, after, strict=True)) if paired else [(a, b) for a in before for b in after]
+    )
     twins = [(a, b) for i, a in enumerate(before) for j, b in enumerate(before) if i != j]
     for row, inside in [(0, labels >= 0), *((c + 1, labels == c) for c in range(5))]:
         expected = [np.mean([(a & ~b)[inside] for a, b in some]) for some in (pairs, twins)]
         expected.append(np.mean([(b & ~a)[inside] for a, b in pairs]))
-        figures = table.loc[row, ["negative_share", "retrained_share", "positive_share"]].astype(float)
+        figures = table.loc[row, ["negative_share", "retrained_share", "positive_share"]].astype(
+            float
+        )
         np.testing.assert_allclose(figures, expected)
         excess = np.nan if paired else 100 * (expected[0] - expected[1])
         np.testing.assert_allclose(table["excess_pp"][row], excess)
@@ -66,7 +70,9 @@ def test_one_model_against_one_is_its_comparison():
 def test_one_model_against_several_has_no_interval():
     result = flip_rates(Predictions(BEFORE.labels, BEFORE.ranked[:1]), AFTER)
     assert result.frame()["negative_low"].isna().all()
-    assert result.notes == ("No intervals: 1 against 6 members; they need two or more on both sides.",)
+    assert result.notes == (
+        "No intervals: 1 against 6 members; they need two or more on both sides.",
+    )
 
 
 def test_what_does_not_change_has_no_flips_and_the_order_does_not_matter(rng):
@@ -74,7 +80,9 @@ def test_what_does_not_change_has_no_flips_and_the_order_does_not_matter(rng):
     assert not same["negative_share"].any()
     assert set(same["verdict"][1:]) == {"cannot tell"}
     members, images = rng.permutation(6), rng.permutation(200)
-    shuffled = [Predictions(p.labels[images], p.ranked[members][:, images]) for p in (BEFORE, AFTER)]
+    shuffled = [
+        Predictions(p.labels[images], p.ranked[members][:, images]) for p in (BEFORE, AFTER)
+    ]
     pd.testing.assert_frame_equal(flip_rates(*shuffled).frame(), flip_rates(BEFORE, AFTER).frame())
 
 

@@ -12,7 +12,11 @@ from tfaudit.audits.classes.classes import class_impact
 
 def test_every_result_has_a_table_for_notebooks():
     rooms = ("tfaudit.audits.", "tfaudit.compress.", "tfaudit.analysis.")
-    modules = [m.name for m in pkgutil.walk_packages(tfaudit.__path__, "tfaudit.") if m.name.startswith(rooms)]
+    modules = [
+        m.name
+        for m in pkgutil.walk_packages(tfaudit.__path__, "tfaudit.")
+        if m.name.startswith(rooms)
+    ]
     kinds = {
         kind
         for module in modules

@@ -40,7 +40,12 @@ def test_floor_then_set_then_value():
     assert (summary["points"], summary["above_floor"], summary["pareto"]) == (4, 3, 2)
     assert (summary["choice"], summary["chosen"]) == ("fair", 1)
     # The value function rules: who does not mind unfairness takes the sparse one.
-    assert operating_points(PAPER, floor=0.98, weights={"sparsity": 1, "unfairness": 0}).summary()["choice"] == "sparse"
+    assert (
+        operating_points(PAPER, floor=0.98, weights={"sparsity": 1, "unfairness": 0}).summary()[
+            "choice"
+        ]
+        == "sparse"
+    )
 
 
 def test_what_the_gate_fails_or_cannot_judge_is_neither_optimal_nor_chosen():
@@ -52,14 +57,21 @@ def test_what_the_gate_fails_or_cannot_judge_is_neither_optimal_nor_chosen():
     assert found.frame()["gate"].isna().tolist() == [False, False, True, False]
     sparse = operating_points(PAPER, weights={"sparsity": 1, "unfairness": 0}, outcomes=outcomes)
     assert marked(sparse, "chosen") == {"sparse"}
-    nothing = operating_points(PAPER, weights={"sparsity": 1, "unfairness": 1}, outcomes={**outcomes, "sparse": "fail"})
+    nothing = operating_points(
+        PAPER, weights={"sparsity": 1, "unfairness": 1}, outcomes={**outcomes, "sparse": "fail"}
+    )
     assert nothing.summary()["choice"] is None
     assert "gate" not in operating_points(PAPER).frame()
 
 
 def test_without_the_floor_the_broken_model_dominates_all():
     assert marked(operating_points(PAPER), "pareto") == {"broken"}
-    assert marked(operating_points(PAPER, objectives=THREE), "pareto") == {"fair", "sparse", "early", "broken"}
+    assert marked(operating_points(PAPER, objectives=THREE), "pareto") == {
+        "fair",
+        "sparse",
+        "early",
+        "broken",
+    }
 
 
 def test_no_choice_without_weights():
@@ -90,7 +102,10 @@ def test_same_variant_of_two_models_is_two_points():
 
 
 def test_equal_means_tie_in_spite_of_rounding():
-    seeds = table([("a", 0.5, u, 0.9) for u in (0.1, 0.2, 0.3)] + [("b", 0.5, u, 0.9) for u in (0.3, 0.2, 0.1)])
+    seeds = table(
+        [("a", 0.5, u, 0.9) for u in (0.1, 0.2, 0.3)]
+        + [("b", 0.5, u, 0.9) for u in (0.3, 0.2, 0.1)]
+    )
     found = operating_points(seeds, weights={"sparsity": 1, "unfairness": 1})
     assert marked(found, "pareto") == marked(found, "chosen") == {"a", "b"}
     assert found.summary()["choice"] == "a"
@@ -103,18 +118,26 @@ def test_exactly_at_the_floor_is_above_it():
 
 
 def test_bytes_are_better_small():
-    sizes = table([("int8", 100, 0.1, 0.9), ("float", 400, 0.1, 0.9)], "variant bytes unfairness accuracy")
+    sizes = table(
+        [("int8", 100, 0.1, 0.9), ("float", 400, 0.1, 0.9)], "variant bytes unfairness accuracy"
+    )
     found = operating_points(
-        sizes, objectives={"bytes": "min", "unfairness": "min"}, weights={"bytes": 0.001, "unfairness": 1}
+        sizes,
+        objectives={"bytes": "min", "unfairness": "min"},
+        weights={"bytes": 0.001, "unfairness": 1},
     )
     assert marked(found, "pareto") == {"int8"}
     np.testing.assert_allclose(found.frame()["value"], [-0.2, -0.5])
 
 
 def test_scaling_an_objective_leaves_the_set_and_shuffling_the_rows_the_result(rng):
-    many = table(np.c_[np.arange(300), rng.random((300, 3))].tolist()).assign(variant=[f"v{i}" for i in range(300)])
+    many = table(np.c_[np.arange(300), rng.random((300, 3))].tolist()).assign(
+        variant=[f"v{i}" for i in range(300)]
+    )
     found = operating_points(many, objectives=THREE, floor=0.3)
-    scaled = operating_points(many.assign(sparsity=1e4 * many["sparsity"]), objectives=THREE, floor=0.3)
+    scaled = operating_points(
+        many.assign(sparsity=1e4 * many["sparsity"]), objectives=THREE, floor=0.3
+    )
     shuffled = operating_points(many.sample(frac=1, random_state=0), objectives=THREE, floor=0.3)
     assert marked(found, "pareto") == marked(scaled, "pareto") == marked(shuffled, "pareto")
     assert 3 < len(marked(found, "pareto")) < 300
@@ -156,13 +179,28 @@ def test_empty_tables():
     ("options", "message"),
     [
         ({"objectives": {}}, "objectives: got none"),
-        ({"objectives": {"sparsity": "up"}}, "objectives: got sparsity 'up', expected 'max' and 'min'"),
-        ({"objectives": {"speed": "max"}}, "table: got columns variant, sparsity.* expected a column 'speed'"),
-        ({"objectives": {"variant": "max"}}, "table: got column 'variant' with values that are not numbers"),
+        (
+            {"objectives": {"sparsity": "up"}},
+            "objectives: got sparsity 'up', expected 'max' and 'min'",
+        ),
+        (
+            {"objectives": {"speed": "max"}},
+            "table: got columns variant, sparsity.* expected a column 'speed'",
+        ),
+        (
+            {"objectives": {"variant": "max"}},
+            "table: got column 'variant' with values that are not numbers",
+        ),
         ({"floor": float("nan")}, "floor: got nan"),
-        ({"weights": {"sparsity": 1}}, "weights: got for sparsity, expected for sparsity, unfairness"),
+        (
+            {"weights": {"sparsity": 1}},
+            "weights: got for sparsity, expected for sparsity, unfairness",
+        ),
         ({"weights": {}}, "weights: got for nothing"),
-        ({"weights": {"sparsity": -1, "unfairness": 1}}, "weights: got .*, expected finite values of 0 or more"),
+        (
+            {"weights": {"sparsity": -1, "unfairness": 1}},
+            "weights: got .*, expected finite values of 0 or more",
+        ),
     ],
 )
 def test_bad_input(options, message):
@@ -185,7 +223,9 @@ def test_pareto_shares_equal_resampling_by_hand():
     generator = np.random.default_rng(3)
     means = {"small": (0.5, 0.90), "middle": (0.7, 0.905), "large": (0.9, 0.91), "bad": (0.9, 0.5)}
     rows = [
-        (key, size, accuracy + 0.01 * generator.normal()) for key, (size, accuracy) in means.items() for _ in range(4)
+        (key, size, accuracy + 0.01 * generator.normal())
+        for key, (size, accuracy) in means.items()
+        for _ in range(4)
     ]
     table = pd.DataFrame(rows, columns=["variant", "size", "accuracy"])
     objectives = {"size": "min", "accuracy": "max"}
@@ -193,7 +233,10 @@ def test_pareto_shares_equal_resampling_by_hand():
     inside = dict.fromkeys(means, 0)
     columns = {key: part[["size", "accuracy"]].to_numpy() for key, part in table.groupby("variant")}
     for _ in range(600):
-        drawn = {key: part[generator.integers(4, size=4)].mean(0).round(12) for key, part in columns.items()}
+        drawn = {
+            key: part[generator.integers(4, size=4)].mean(0).round(12)
+            for key, part in columns.items()
+        }
         for key, mine in drawn.items():
             gains = [(mine[0] - other[0], other[1] - mine[1]) for other in drawn.values()]
             beaten = any(min(gain) >= 0 and max(gain) > 0 for gain in gains)
@@ -202,7 +245,9 @@ def test_pareto_shares_equal_resampling_by_hand():
         assert shares[key] == pytest.approx(inside[key] / 600, abs=0.08)
     assert shares["bad"] == 0
     assert shares["small"] == 1
-    pd.testing.assert_series_equal(shares, pareto_shares(table, objectives=objectives, floor=0.6, draws=600))
+    pd.testing.assert_series_equal(
+        shares, pareto_shares(table, objectives=objectives, floor=0.6, draws=600)
+    )
 
 
 def test_pareto_shares_of_single_models_are_unknown():

@@ -18,8 +18,13 @@ def measured_study(rng, members, images, *, classes=4):
     labels = np.arange(images * classes) % classes
     difficulty = rng.beta(3.6, 0.4, len(labels))
     skills = [rng.normal(1, 0.01, (members, 1)) for _ in range(2)]
-    sides = [np.where(rng.random((members, len(labels))) < difficulty * skill, labels, classes) for skill in skills]
-    return measure(*(Predictions.from_top1(labels, side, class_names=range(classes + 1)) for side in sides))
+    sides = [
+        np.where(rng.random((members, len(labels))) < difficulty * skill, labels, classes)
+        for skill in skills
+    ]
+    return measure(
+        *(Predictions.from_top1(labels, side, class_names=range(classes + 1)) for side in sides)
+    )
 
 
 @pytest.mark.slow
@@ -61,7 +66,12 @@ def test_the_gate_and_the_plan_agree_on_what_would_decide():
     limit = 8.0
     check = judge(measured, Limits(worst_class_drop_pp=limit)).checks[0]
     assert check.outcome == "cannot judge"
-    planned = plan(pilot_spread(measured, check.subject), limit - check.value, members=[check.members], images=[60])
+    planned = plan(
+        pilot_spread(measured, check.subject),
+        limit - check.value,
+        members=[check.members],
+        images=[60],
+    )
     assert planned.smallest[0].images == pytest.approx(check.images, rel=0.25)
 
 
@@ -88,11 +98,20 @@ def test_guesses():
         (lambda: guessed_spread(flips=2), r"flips: got 2, expected a share in \[0, 1\]"),
         (lambda: guessed_spread(heterogeneity=-1), "heterogeneity: got -1"),
         (lambda: guessed_spread(member_sd_pp=-1), "member_sd_pp: got -1"),
-        (lambda: plan(guessed_spread(), 0), "half_width_pp: got 0, expected percentage points above 0"),
-        (lambda: plan(guessed_spread(), 1, members=[0]), r"members: got \[0\], expected one or more numbers of 1"),
+        (
+            lambda: plan(guessed_spread(), 0),
+            "half_width_pp: got 0, expected percentage points above 0",
+        ),
+        (
+            lambda: plan(guessed_spread(), 1, members=[0]),
+            r"members: got \[0\], expected one or more numbers of 1",
+        ),
         (lambda: plan(guessed_spread(), 1, images=[]), r"images: got \[\], expected one or more"),
         (lambda: plan(guessed_spread(), 1, alpha=1), "alpha: got 1"),
-        (lambda: pilot_spread(measure(population(1), population(2)), "owl"), "class_name: got 'owl', expected a class"),
+        (
+            lambda: pilot_spread(measure(population(1), population(2)), "owl"),
+            "class_name: got 'owl', expected a class",
+        ),
     ],
 )
 def test_bad_input(call, message):

@@ -19,7 +19,9 @@ COUNTED = count_predictions(CROWD)
 @given(members=st.integers(1, 7), classes=st.integers(2, 6), seed=st.integers(0, 999))
 def test_modes_are_those_of_the_population(members, classes, seed):
     rng = np.random.default_rng(seed)
-    crowd = Predictions.from_top1(rng.integers(0, classes, 40), rng.integers(0, classes, (members, 40)))
+    crowd = Predictions.from_top1(
+        rng.integers(0, classes, 40), rng.integers(0, classes, (members, 40))
+    )
     found = count_predictions(crowd)
     np.testing.assert_array_equal(found.mode(), crowd.modal("lowest"))
     np.testing.assert_allclose(found.share(), (crowd.top1 == crowd.modal("lowest")).mean(0))
@@ -28,7 +30,10 @@ def test_modes_are_those_of_the_population(members, classes, seed):
 
 def _modes(modes, examples):
     ties = modes.ties
-    return [ties.classes[ties.rows == i] if (ties.rows == i).any() else [modes.first[i]] for i in range(examples)]
+    return [
+        ties.classes[ties.rows == i] if (ties.rows == i).any() else [modes.first[i]]
+        for i in range(examples)
+    ]
 
 
 def test_confusion_is_that_of_scikit_learn_summed_over_members():
@@ -63,7 +68,10 @@ def test_frame_holds_every_vote_once():
     frame = COUNTED.frame()
     assert frame["votes"].sum() == CROWD.top1.size
     assert not frame.duplicated(["example", "answer"]).any()
-    right = [(label in modes) / len(modes) for label, modes in zip(CROWD.labels, modal_sets(CROWD), strict=True)]
+    right = [
+        (label in modes) / len(modes)
+        for label, modes in zip(CROWD.labels, modal_sets(CROWD), strict=True)
+    ]
     assert COUNTED.summary()["mode_accuracy"] == pytest.approx(np.mean(right))
     assert COUNTED.summary()["unanimous"] == (CROWD.top1 == CROWD.top1[0]).all(0).sum()
 
@@ -74,8 +82,13 @@ def test_the_order_of_members_plays_no_part():
 
 
 def test_classes_of_one_name_stay_apart():
-    twins = count_predictions(Predictions.from_top1([0, 0], [[0, 1], [1, 1]], class_names=["crane", "crane"]))
-    assert twins.confusion(0)[["class", "count"]].to_numpy().tolist() == [["crane", 3], ["crane", 1]]
+    twins = count_predictions(
+        Predictions.from_top1([0, 0], [[0, 1], [1, 1]], class_names=["crane", "crane"])
+    )
+    assert twins.confusion(0)[["class", "count"]].to_numpy().tolist() == [
+        ["crane", 3],
+        ["crane", 1],
+    ]
 
 
 def test_a_class_without_examples_has_no_answers():

@@ -66,7 +66,9 @@ AGE = np.where(np.arange(N) < 5, None, np.arange(N) * 7 % 50 // 25)  # missing f
 
 def test_groups_that_the_remedy_was_given_by_loops():
     columns = pd.DataFrame({"sex": SEX, "age": AGE})
-    plain, result = (remedies({"r": (DENSE, CONTROL, REMEDIED)}, given) for given in (None, {"r": columns}))
+    plain, result = (
+        remedies({"r": (DENSE, CONTROL, REMEDIED)}, given) for given in (None, {"r": columns})
+    )
     name = "largest excess gap, groups: sex and age"
     frame = result.frame()
     assert tuple(frame["measure"]) == (*MEASURES[:3], name, *MEASURES[3:])
@@ -86,7 +88,9 @@ def test_groups_that_the_remedy_was_given_by_loops():
     wanted = stats.ttest_rel(gaps[1], gaps[0])
     np.testing.assert_allclose([row["control"], row["remedy"]], np.mean(gaps, axis=1))
     np.testing.assert_allclose(row["difference_pp"], 100 * (np.mean(gaps[1]) - np.mean(gaps[0])))
-    np.testing.assert_allclose([row["low_pp"], row["high_pp"]], 100 * np.array(wanted.confidence_interval(0.95)))
+    np.testing.assert_allclose(
+        [row["low_pp"], row["high_pp"]], 100 * np.array(wanted.confidence_interval(0.95))
+    )
     np.testing.assert_allclose(row["p"], wanted.pvalue)
     assert "r: groups of fewer than 10 images are left out (2)." in result.notes
 
@@ -94,12 +98,19 @@ def test_groups_that_the_remedy_was_given_by_loops():
 def test_groups_of_classes_are_the_classes_and_small_groups_alone_are_no_row():
     named = pd.DataFrame({"class": LABELS})
     frame = remedies({"r": (DENSE, CONTROL, REMEDIED)}, {"r": named}).frame().set_index("measure")
-    same = [frame.loc[name].iloc[:-2] for name in ("largest excess gap", "largest excess gap, groups: class")]
+    same = [
+        frame.loc[name].iloc[:-2]
+        for name in ("largest excess gap", "largest excess gap, groups: class")
+    ]
     pd.testing.assert_series_equal(*same, check_names=False)
-    alone = remedies({"r": (DENSE, CONTROL, REMEDIED)}, {"r": pd.DataFrame({"writer": np.arange(N)})})
+    alone = remedies(
+        {"r": (DENSE, CONTROL, REMEDIED)}, {"r": pd.DataFrame({"writer": np.arange(N)})}
+    )
     assert tuple(alone.frame()["measure"]) == MEASURES
     assert alone.notes[-1] == "r: groups of fewer than 10 images are left out (120)."
-    with pytest.raises(InputError, match=r"groups: got shape \(3,\), expected one value for each of the 120"):
+    with pytest.raises(
+        InputError, match=r"groups: got shape \(3,\), expected one value for each of the 120"
+    ):
         remedies({"r": (DENSE, CONTROL, REMEDIED)}, {"r": named[:3]})
 
 
@@ -107,7 +118,10 @@ def test_members_are_paired_by_name():
     order = [3, 0, 4]
 
     def some(numbers):
-        sides = [Predictions.from_top1(LABELS, each.top1[numbers], members=numbers) for each in (CONTROL, REMEDIED)]
+        sides = [
+            Predictions.from_top1(LABELS, each.top1[numbers], members=numbers)
+            for each in (CONTROL, REMEDIED)
+        ]
         return remedies({"r": (DENSE, *sides)}).frame()
 
     got = some(order)
@@ -131,7 +145,9 @@ def test_a_single_pair_has_no_test_of_the_worst_class():
 
 
 def test_what_is_refused():
-    with pytest.raises(InputError, match=r"members: got .*, expected members of the same dense models"):
+    with pytest.raises(
+        InputError, match=r"members: got .*, expected members of the same dense models"
+    ):
         remedies({"r": (DENSE, CONTROL, population(0.1, 3, members="abcde"))})
     with pytest.raises(InputError, match="alpha: got 2, expected a level"):
         remedies({"r": (DENSE, CONTROL, REMEDIED)}, alpha=2)
@@ -144,13 +160,16 @@ def test_a_study_with_a_remedy_has_a_section(tmp_path):
     table = cells(section.tables[0])
     assert table["measure"] == MEASURES
     assert set(table["remedy"]) == {"magnitude 90 %, distilled"}
-    assert "remedies" not in sections_of(make_study(tmp_path / "none", variants=tuple(variants[1:])))
+    assert "remedies" not in sections_of(
+        make_study(tmp_path / "none", variants=tuple(variants[1:]))
+    )
 
 
 @pytest.mark.slow
 def test_a_study_compares_the_groups_of_its_remedies_and_training_for_int8(tmp_path):
     gaps = [
-        ExcessGapRemedy(groups=groups) for groups in (None, "class", "series", ("series", "class"), ("age", "series"))
+        ExcessGapRemedy(groups=groups)
+        for groups in (None, "class", "series", ("series", "class"), ("age", "series"))
     ]
     pruned = [Pruned(0.9, treatment="finetune", remedy=remedy) for remedy in ((), *gaps)]
     aware = [Quantized("int8"), Quantized("int8", remedy="quantization_aware")]
@@ -165,5 +184,8 @@ def test_a_study_compares_the_groups_of_its_remedies_and_training_for_int8(tmp_p
     assert set(frame["title"]) == {titles[variant.key] for variant in (*pruned[1:], aware[1])}
     told = "the test examples have no column age; its groups are not compared."
     assert f"{titles[pruned[5].key]}: {told}" in result.notes
-    assert f"{titles[aware[1].key]}: the control is quantized without further training." in result.notes
+    assert (
+        f"{titles[aware[1].key]}: the control is quantized without further training."
+        in result.notes
+    )
     assert result.chart().to_dict()

@@ -15,14 +15,20 @@ BASELINE = population(1, members=4)
 
 
 def some(members):
-    return Predictions(BASELINE.labels, BASELINE.ranked[list(members)], class_names=BASELINE.class_names)
+    return Predictions(
+        BASELINE.labels, BASELINE.ranked[list(members)], class_names=BASELINE.class_names
+    )
 
 
 def test_every_pair_of_members_is_counted():
     frame = retrained_twins(BASELINE).frame()
     pairs = list(itertools.combinations(range(4), 2))
-    assert list(zip(frame["first"], frame["second"], strict=True)) == [(str(i), str(j)) for i, j in pairs]
-    assert list(frame["changed"]) == [np.sum(BASELINE.top1[i] != BASELINE.top1[j]) for i, j in pairs]
+    assert list(zip(frame["first"], frame["second"], strict=True)) == [
+        (str(i), str(j)) for i, j in pairs
+    ]
+    assert list(frame["changed"]) == [
+        np.sum(BASELINE.top1[i] != BASELINE.top1[j]) for i, j in pairs
+    ]
     np.testing.assert_allclose(frame["share"], frame["changed"] / 200)
 
 
@@ -36,7 +42,10 @@ def test_halves_are_populations_compared_by_their_modal_labels():
     assert list(twins.halves) == counts
     summary = twins.summary()
     assert summary["modes_of_halves"] == np.mean(counts)
-    assert (summary["modes_of_halves_low"], summary["modes_of_halves_high"]) == (min(counts), max(counts))
+    assert (summary["modes_of_halves_low"], summary["modes_of_halves_high"]) == (
+        min(counts),
+        max(counts),
+    )
 
 
 def test_two_members_have_one_pair_and_no_halves():

@@ -42,7 +42,9 @@ def simulated(seed, members, images, *, paired, drop=0.0, classes=10, only=None,
     parents = range(members) if paired else None
     wrong = (labels + 1) % classes
     return [
-        Predictions.from_top1(labels, np.where(side, labels, wrong), class_names=names, parents=known)
+        Predictions.from_top1(
+            labels, np.where(side, labels, wrong), class_names=names, parents=known
+        )
         for side, known in ((before, None), (after, parents))
     ]
 
@@ -56,7 +58,9 @@ def test_a_collapsed_class_is_always_named(members, images, paired):
     assert (row["worst_class"], row["collapsed"]) == ("class 3", 1)
     assert row["outcome"] == "fail"
     (alert,) = verdict.alerts
-    assert alert.startswith(f"int8: recall of class 3 collapsed from {100 * row['worst_before']:.1f} to")
+    assert alert.startswith(
+        f"int8: recall of class 3 collapsed from {100 * row['worst_before']:.1f} to"
+    )
     assert "ecall of class 3 falls from" in verdict.headline
 
 
@@ -104,7 +108,9 @@ def test_too_few_data_are_said_to_be():
     labels = same_images[0].labels
     rng = np.random.default_rng(0)
     rows = [np.where(rng.random(len(labels)) < share, labels, 1 - labels) for share in (0.9, 0.6)]
-    verdict = judged(Predictions.from_top1(labels, rows), Predictions.from_top1(labels, rows[::-1]), paired=False)
+    verdict = judged(
+        Predictions.from_top1(labels, rows), Predictions.from_top1(labels, rows[::-1]), paired=False
+    )
     assert "but there are too few models to tell that from chance" in verdict.headline
 
 
@@ -112,10 +118,16 @@ def test_figures_are_those_of_the_audits():
     before, after = population(1), population(2, hurt=[3])
     row, frame = judged(before, after).frame().iloc[0], class_impact(before, after).frame()
     assert row["top1"] == pytest.approx(after.accuracy().mean())
-    assert row["change_pp"] == pytest.approx(100 * (after.accuracy().mean() - before.accuracy().mean()))
+    assert row["change_pp"] == pytest.approx(
+        100 * (after.accuracy().mean() - before.accuracy().mean())
+    )
     worst = frame.iloc[3]
     assert row["worst_class"] == worst["class"]
-    columns = ("worst_before", "recall_before"), ("worst_after", "recall_after"), ("worst_change_pp", "change_pp")
+    columns = (
+        ("worst_before", "recall_before"),
+        ("worst_after", "recall_after"),
+        ("worst_change_pp", "change_pp"),
+    )
     bounds = ("worst_low_pp", "change_low_pp"), ("worst_high_pp", "change_high_pp")
     for name, of_class in (*columns, *bounds):
         assert row[name] == pytest.approx(worst[of_class])
@@ -126,38 +138,60 @@ def test_figures_are_those_of_the_audits():
 
 def test_losses_are_claimed_after_correction_over_all_classes_of_all_variants():
     before = population(1, examples=2000)
-    variants = {f"v{i}": population(10 + i, examples=2000, hurt=[i % 5], noise=1.02) for i in range(4)}
+    variants = {
+        f"v{i}": population(10 + i, examples=2000, hurt=[i % 5], noise=1.02) for i in range(4)
+    }
     measured = {key: measure(before, after) for key, after in variants.items()}
     verdict = study_verdict(measured)
-    p = adjust(np.concatenate([of_key.classes.p for of_key in measured.values()]), "holm").reshape(4, 5)
+    p = adjust(np.concatenate([of_key.classes.p for of_key in measured.values()]), "holm").reshape(
+        4, 5
+    )
     for row, (key, of_key) in enumerate(measured.items()):
-        expected = [of_key.classes.names[c] for c in range(5) if p[row, c] <= 0.05 and of_key.classes.loss[c] > 0]
+        expected = [
+            of_key.classes.names[c]
+            for c in range(5)
+            if p[row, c] <= 0.05 and of_key.classes.loss[c] > 0
+        ]
         assert list(verdict.lost[key]) == expected
         assert verdict.frame()["lost"][row] == len(expected)
 
 
 def facts(**columns):
     index = ["dense", "a", "b", "c"]
-    return pd.DataFrame({name: pd.Series(values, index[: len(values)]) for name, values in columns.items()}, index)
+    return pd.DataFrame(
+        {name: pd.Series(values, index[: len(values)]) for name, values in columns.items()}, index
+    )
 
 
 def test_the_best_is_the_smallest_that_passes():
     before, hurt = population(1, examples=4000), population(2, examples=4000, hurt=[3])
     same, limits = measure(before, before, paired=True), DEFAULT_LIMITS
     measured = {"a": same, "b": same, "c": measure(before, hurt)}
-    sizes = facts(gzipped_bytes=[100.0, 40, 30, 5], sparsity=[0, 0.9, 0.5, 0.99], title=["D", "Half", "Third", "Tiny"])
+    sizes = facts(
+        gzipped_bytes=[100.0, 40, 30, 5],
+        sparsity=[0, 0.9, 0.5, 0.99],
+        title=["D", "Half", "Third", "Tiny"],
+    )
     verdict = study_verdict(measured, sizes)
     assert verdict.best == "b"
     assert verdict.frame()["best"].tolist() == [False, True, False]
     assert verdict.frame()["size_ratio"].tolist() == [0.4, 0.3, 0.05]
-    assert verdict.headline.startswith("Third is the smallest that passes, at 30 % of the size: accuracy")
+    assert verdict.headline.startswith(
+        "Third is the smallest that passes, at 30 % of the size: accuracy"
+    )
     assert "Under Tiny, recall of class 3 falls" in verdict.headline
     unknown = sizes.assign(gzipped_bytes=[100.0, 40, np.nan, 5])
-    assert study_verdict(measured, unknown, limits).best == "a"  # the sparsest, as a size is not known
-    plain = study_verdict(measured, unknown.assign(bytes=[200.0, 60, 50, 5]))  # as `tfaudit compare` knows them
+    assert (
+        study_verdict(measured, unknown, limits).best == "a"
+    )  # the sparsest, as a size is not known
+    plain = study_verdict(
+        measured, unknown.assign(bytes=[200.0, 60, 50, 5])
+    )  # as `tfaudit compare` knows them
     assert plain.frame()["size_ratio"].tolist() == [0.3, 0.25, 0.025]
     assert plain.best == "b"
-    assert study_verdict(measured, sizes.assign(gzipped_bytes=[100.0, 40, 40, 5])).best == "a"  # a tie
+    assert (
+        study_verdict(measured, sizes.assign(gzipped_bytes=[100.0, 40, 40, 5])).best == "a"
+    )  # a tie
     assert study_verdict({"c": measured["c"]}, sizes).best is None
 
 
@@ -167,7 +201,9 @@ def test_of_files_of_about_one_size_the_one_is_best_whose_worst_class_loses_leas
     sizes, limits = facts(gzipped_bytes=[100.0, 40, 40.3, 1]), Limits(overall_drop_pp=50)
     assert study_verdict(measured, sizes, limits).frame()["outcome"].tolist() == ["pass", "pass"]
     assert study_verdict(measured, sizes, limits).best == "b"
-    assert study_verdict(measured, sizes.assign(gzipped_bytes=[100.0, 40, 41, 1]), limits).best == "a"
+    assert (
+        study_verdict(measured, sizes.assign(gzipped_bytes=[100.0, 40, 41, 1]), limits).best == "a"
+    )
 
 
 def test_sizes_that_are_limited_and_unknown_cannot_be_judged():
@@ -175,7 +211,10 @@ def test_sizes_that_are_limited_and_unknown_cannot_be_judged():
     measured = {"a": measure(before, before, paired=True)}
     limits = Limits(overall_drop_pp=1, size_ratio=0.5)
     row = study_verdict(measured, limits=limits).frame().iloc[0]
-    assert (row["outcome"], row["reason"]) == ("cannot judge", "Size against baseline: unknown, limit 50.0 %.")
+    assert (row["outcome"], row["reason"]) == (
+        "cannot judge",
+        "Size against baseline: unknown, limit 50.0 %.",
+    )
     assert study_verdict(measured, facts(bytes=[100.0, 40]), limits).best == "a"
 
 
@@ -198,19 +237,27 @@ def test_many_collapsed_classes_take_few_sentences():
 
 
 def claims(verdict: StudyVerdict) -> bool:
-    return bool(verdict.alerts) or any(word in verdict.headline for word in HARM) or any(verdict.lost.values())
+    return (
+        bool(verdict.alerts)
+        or any(word in verdict.headline for word in HARM)
+        or any(verdict.lost.values())
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize(
     ("members", "images", "studies"),
-    and_nightly([(1, 100, 20), (2, 100, 20)], [(1, 100, 400), (2, 100, 400), (4, 100, 400), (30, 50, 400)]),
+    and_nightly(
+        [(1, 100, 20), (2, 100, 20)], [(1, 100, 400), (2, 100, 400), (4, 100, 400), (30, 50, 400)]
+    ),
 )
 def test_null_studies_seldom_claim_harm(members, images, studies, paired):
     """At most 5 % of first screens, and two standard errors; 1,000 studies each are in docs/verdict.md."""
     found = [judged(*simulated(seed, members, images, paired=paired)) for seed in range(studies)]
-    assert np.mean([claims(verdict) for verdict in found]) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / studies)
+    assert np.mean([claims(verdict) for verdict in found]) <= 0.05 + 2 * np.sqrt(
+        0.05 * 0.95 / studies
+    )
 
 
 @pytest.mark.slow
@@ -231,7 +278,10 @@ def test_a_class_named_by_a_number_reads_as_a_class():
     before = Predictions.from_top1([0] * 400 + [1] * 400, [0] * 400 + [1] * 400)
     after = Predictions.from_top1(before.labels, [1] * 100 + [0] * 300 + [1] * 400)
     verdict = study_verdict({"int8": measure(before, after)}, limits=Limits(worst_class_drop_pp=1))
-    assert verdict.headline == "int8 fails. Recall of class 0 falls from 100.0 to 75.0 %, more than chance explains."
+    assert (
+        verdict.headline
+        == "int8 fails. Recall of class 0 falls from 100.0 to 75.0 %, more than chance explains."
+    )
     assert verdict.frame()["reason"][0].startswith("Class 0 loses 25.0 points")
 
 
@@ -242,5 +292,9 @@ def test_chart_shows_both_changes_with_their_limits():
     assert [panel["title"] if "title" in panel else panel["layer"][0]["title"] for panel in panels]
     limits = [panel["layer"][-1]["encoding"]["x"]["datum"] for panel in panels]
     assert limits == [-verdict.limits.overall_drop_pp, -verdict.limits.worst_class_drop_pp]
-    only_classes = study_verdict({"a": measure(before, hurt)}, limits=Limits(worst_class_drop_pp=5)).chart().to_dict()
+    only_classes = (
+        study_verdict({"a": measure(before, hurt)}, limits=Limits(worst_class_drop_pp=5))
+        .chart()
+        .to_dict()
+    )
     assert [len(panel["layer"]) for panel in only_classes["hconcat"]] == [2, 3]

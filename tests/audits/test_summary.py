@@ -14,20 +14,32 @@ POPULATIONS = {"int8": population(2, hurt=[3]), "dense": population(1), "half": 
 
 
 def test_rows_equal_the_single_audits():
-    facts = pd.DataFrame({"title": {"int8": "fixed-point int8"}, "bytes": {"int8": 1000.0, "dense": 4000.0}})
+    facts = pd.DataFrame(
+        {"title": {"int8": "fixed-point int8"}, "bytes": {"int8": 1000.0, "dense": 4000.0}}
+    )
     audit = summary(POPULATIONS, facts)
     table = audit.frame().set_index("variant")
     assert list(table.index) == ["dense", "int8", "half"]
     counts = class_impact(POPULATIONS["dense"], POPULATIONS["int8"]).summary()
     for name in ("significant", "significant_holm", "significant_bh", "harmed", "favoured"):
         assert table.loc["int8", name] == counts[name]
-    assert table.loc["int8", "pies"] == len(exemplars(POPULATIONS["dense"], POPULATIONS["int8"]).index)
+    assert table.loc["int8", "pies"] == len(
+        exemplars(POPULATIONS["dense"], POPULATIONS["int8"]).index
+    )
     assert table.loc["int8", "top1"] == POPULATIONS["int8"].accuracy().mean()
     assert table.loc["int8", "top5"] == 1
     assert list(table["title"]) == ["dense", "fixed-point int8", "half"]
     assert table.loc["dense", "bytes"] == 4000
     assert pd.isna(table.loc["half", "bytes"])
-    unknown = ["significant", "significant_holm", "significant_p", "pies", "pie_share", "pies_by_chance", "pies_p"]
+    unknown = [
+        "significant",
+        "significant_holm",
+        "significant_p",
+        "pies",
+        "pie_share",
+        "pies_by_chance",
+        "pies_p",
+    ]
     assert table.loc["dense", unknown].isna().all()
     null = chance(POPULATIONS["dense"], POPULATIONS["int8"]).summary()
     assert table.loc["int8", "expected_by_chance"] == null["significant_by_chance"]
@@ -65,8 +77,16 @@ def test_notes_are_said_once():
 
 
 def test_counts_that_chance_explains_are_noted():
-    audit = summary({"dense": population(1), "none": population(3), "much": population(2, hurt=[0, 1, 2, 3], noise=2)})
-    assert audit.notes == ("Cannot tell whether there are more PIEs than expected by chance (p > 0.05): none.",)
+    audit = summary(
+        {
+            "dense": population(1),
+            "none": population(3),
+            "much": population(2, hurt=[0, 1, 2, 3], noise=2),
+        }
+    )
+    assert audit.notes == (
+        "Cannot tell whether there are more PIEs than expected by chance (p > 0.05): none.",
+    )
 
 
 def test_pairs():
@@ -79,7 +99,9 @@ def test_pairs():
     )
     few["dense"] = population(0, members=5)
     audit = summary(few, paired=["int8"])
-    assert audit.notes == ("No counts expected by chance where a member's parent is missing: int8.",)
+    assert audit.notes == (
+        "No counts expected by chance where a member's parent is missing: int8.",
+    )
     assert pd.isna(audit.frame().loc[1, "pies_p"])
 
 

@@ -24,7 +24,9 @@ from tfaudit.audits.ties import tie_reading
 from tfaudit.predictions import Predictions
 
 NAMES = np.array(["ship", "dog", "cat", "bird", "frog", "deer"])
-LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5, flips=0.05, negative_flips=0.05, intensification=1.5)
+LIMITS = Limits(
+    overall_drop_pp=1, worst_class_drop_pp=5, flips=0.05, negative_flips=0.05, intensification=1.5
+)
 
 
 def populations(order, members=4, parents=True, **options):
@@ -36,14 +38,20 @@ def populations(order, members=4, parents=True, **options):
     return (
         Predictions.from_scores(numbered, before, scores_are="logits", **kept),
         Predictions.from_scores(
-            numbered, after, scores_are="logits", parents=range(members) if parents else None, **kept
+            numbered,
+            after,
+            scores_are="logits",
+            parents=range(members) if parents else None,
+            **kept,
         ),
     )
 
 
 def by_name(frame):
     """A table in the order of the names of its classes, without the columns that keep the argmax of the papers."""
-    kept = frame[[name for name in frame if "published" not in str(name) and "argmax" not in str(name)]]
+    kept = frame[
+        [name for name in frame if "published" not in str(name) and "argmax" not in str(name)]
+    ]
     by = [name for name in ("class", "verdict", "subject", "check") if name in kept]
     return kept.sort_values(by).reset_index(drop=True) if by else kept
 
@@ -71,7 +79,9 @@ def tables_of_models(before, after):
     pair = compare(before, after)
     yield pair.frame()
     yield pair.flips_frame()
-    yield pd.DataFrame([{name: value for name, value in pair.summary().items() if "top5" not in name}])
+    yield pd.DataFrame(
+        [{name: value for name, value in pair.summary().items() if "top5" not in name}]
+    )
     yield gate(before, after, LIMITS).frame()
 
 
@@ -82,7 +92,9 @@ def test_no_table_depends_on_the_order_of_the_classes(members, tables):
     for seed in range(6):
         order = np.random.default_rng(seed).permutation(6)
         for expected, frame in zip(plain, tables(*populations(order, members)), strict=True):
-            pd.testing.assert_frame_equal(by_name(frame), expected, check_exact=False, rtol=1e-7, atol=1e-9)
+            pd.testing.assert_frame_equal(
+                by_name(frame), expected, check_exact=False, rtol=1e-7, atol=1e-9
+            )
 
 
 def test_notes_and_sentences_name_classes_not_numbers():
@@ -118,12 +130,18 @@ def test_without_ties_the_two_readings_are_one():
 def test_figures_are_the_means_of_random_settlements(rng):
     """Settle every tie at random, many times, and audit what comes out."""
     labels, before, after = int8_study(3, members=1, images=120)
-    pair = compare(*(Predictions.from_scores(labels, side, scores_are="logits") for side in (before, after)))
+    pair = compare(
+        *(Predictions.from_scores(labels, side, scores_are="logits") for side in (before, after))
+    )
     draws = []
     for _ in range(3000):
-        settled = [np.argmax(side[0] + rng.uniform(0, 1e-6, side[0].shape), 1) for side in (before, after)]
+        settled = [
+            np.argmax(side[0] + rng.uniform(0, 1e-6, side[0].shape), 1) for side in (before, after)
+        ]
         b, a = (one == labels for one in settled)
-        draws.append([b.sum(), a.sum(), (b & ~a).sum(), (~b & a).sum(), (settled[0] != settled[1]).sum()])
+        draws.append(
+            [b.sum(), a.sum(), (b & ~a).sum(), (~b & a).sum(), (settled[0] != settled[1]).sum()]
+        )
     summary = pair.summary()
     whole = [120 * summary["accuracy_before"], 120 * summary["accuracy_after"]]
     figures = [*whole, summary["negative_flips"], summary["positive_flips"], summary["flips"]]
@@ -132,14 +150,18 @@ def test_figures_are_the_means_of_random_settlements(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("members", "studies"), and_nightly([(2, 40)], [(1, 1000), (2, 1000), (10, 500)]))
+@pytest.mark.parametrize(
+    ("members", "studies"), and_nightly([(2, 40)], [(1, 1000), (2, 1000), (10, 500)])
+)
 def test_rounding_alone_claims_a_lost_class_in_at_most_a_twentieth_of_the_studies(members, studies):
     alarms = np.zeros(2, int)
     for seed in range(studies):
         labels, *scores = int8_study(seed, members=members, images=3000, classes=6, step=0.2)
         sides = [Predictions.from_scores(labels, side, scores_are="logits") for side in scores]
         for i, pair in enumerate([sides, [side.by_argmax() for side in sides]]):
-            frame = compare(*pair).frame() if members == 1 else class_impact(*pair, paired=True).frame()
+            frame = (
+                compare(*pair).frame() if members == 1 else class_impact(*pair, paired=True).frame()
+            )
             alarms[i] += (frame["relative_verdict"] == "worse than average").any()
     assert alarms[0] <= stats.binom.ppf(0.999, studies, 0.05)
     assert alarms[1] > 0.15 * studies  # by argmax, the class of the highest number seems to lose

@@ -11,7 +11,9 @@ from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
-FACTS = pd.DataFrame({"sparsity": [0.0, 0.9], "technique": ["dense", "l1"]}, index=["dense", "pruned"])
+FACTS = pd.DataFrame(
+    {"sparsity": [0.0, 0.9], "technique": ["dense", "l1"]}, index=["dense", "pruned"]
+)
 
 
 @pytest.mark.parametrize(("name", "top"), [("range", np.max), ("mean-min", np.mean)])
@@ -21,8 +23,12 @@ def test_equals_scikit_learn(name, top):
     assert list(table["sparsity"]) == [0.0] * 6 + [0.9] * 6
     members = [*BEFORE.top1, *AFTER.top1]
     recalls = [recall_score(BEFORE.labels, answers, average=None) for answers in members]
-    np.testing.assert_allclose(table["unfairness"], [top(recall) - recall.min() for recall in recalls])
-    np.testing.assert_allclose(table["accuracy"], [accuracy_score(BEFORE.labels, answers) for answers in members])
+    np.testing.assert_allclose(
+        table["unfairness"], [top(recall) - recall.min() for recall in recalls]
+    )
+    np.testing.assert_allclose(
+        table["accuracy"], [accuracy_score(BEFORE.labels, answers) for answers in members]
+    )
 
 
 def test_own_measure():
@@ -48,7 +54,9 @@ def test_a_variant_without_description_lacks_its_facts():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="unfairness: got 'gap', expected range, mean-min or a function"):
+    with pytest.raises(
+        InputError, match="unfairness: got 'gap', expected range, mean-min or a function"
+    ):
         trade_offs({"dense": BEFORE}, FACTS, unfairness="gap")
     with pytest.raises(InputError, match="descriptions: got 'dense' twice"):
         trade_offs({"dense": BEFORE}, pd.concat([FACTS, FACTS]))

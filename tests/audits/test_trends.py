@@ -22,13 +22,17 @@ def right(predictions):
 
 def test_lines_equal_statsmodels():
     frame = trends(BEFORE, AFTER, VALUES, column=SERIES).frame()
-    data = pd.DataFrame({"x": VALUES, "group": SERIES, "before": right(BEFORE), "after": right(AFTER)})
+    data = pd.DataFrame(
+        {"x": VALUES, "group": SERIES, "before": right(BEFORE), "after": right(AFTER)}
+    )
     data["change"] = data["after"] - data["before"]
     for row in frame.to_dict("records"):
         inside = data[(data["group"] == row["group"]) | (row["group"] == "full")]
         fit = smf.ols(f"{row['measure']} ~ x", inside).fit()
         assert (row["intercept"], row["slope"]) == pytest.approx(tuple(fit.params))
-        assert (row["slope_low"], row["slope_high"]) == pytest.approx(tuple(fit.conf_int().loc["x"]))
+        assert (row["slope_low"], row["slope_high"]) == pytest.approx(
+            tuple(fit.conf_int().loc["x"])
+        )
         assert row["p"] == pytest.approx(fit.pvalues["x"])
         bend = smf.ols(f"{row['measure']} ~ x + I(x**2)", inside).fit()
         assert row["curvature"] == pytest.approx(bend.params.iloc[2])
@@ -43,11 +47,17 @@ def test_individuals_are_the_points():
     row = trends(BEFORE, AFTER, VALUES, individuals=WRITERS).frame().iloc[1]
     means = pd.DataFrame({"x": VALUES, "y": right(AFTER)}).groupby(WRITERS).mean()
     assert row["units"] == 20
-    assert (row["slope"], row["intercept"]) == pytest.approx(tuple(np.polyfit(means["x"], means["y"], 1)))
+    assert (row["slope"], row["intercept"]) == pytest.approx(
+        tuple(np.polyfit(means["x"], means["y"], 1))
+    )
 
 
 def test_the_slope_of_the_change_is_the_change_of_the_slope():
-    frame = trends(BEFORE, AFTER, VALUES, column=SERIES).frame().pivot(index="group", columns="measure", values="slope")
+    frame = (
+        trends(BEFORE, AFTER, VALUES, column=SERIES)
+        .frame()
+        .pivot(index="group", columns="measure", values="slope")
+    )
     np.testing.assert_allclose(frame["change"], frame["after"] - frame["before"])
 
 
@@ -56,7 +66,9 @@ def test_finds_a_planted_effect():
     rng = np.random.default_rng(1)
     labels, values = np.zeros(2000, int), rng.random(2000)
     before = Predictions.from_top1(labels, np.zeros((5, 2000), int), class_names="ab")
-    after = Predictions.from_top1(labels, (rng.random((5, 2000)) < values).astype(int), class_names="ab")
+    after = Predictions.from_top1(
+        labels, (rng.random((5, 2000)) < values).astype(int), class_names="ab"
+    )
     found = trends(before, after, pd.Series(values, name="tilt"))
     row = found.frame().iloc[2]
     assert row["slope_low"] < -1 < row["slope_high"]
@@ -70,14 +82,20 @@ def test_finds_a_planted_effect():
 
 def test_bins_equal_pandas():
     bins = trends(BEFORE, AFTER, VALUES, bins=4).bins_frame().query("measure == 'before'")
-    by = pd.DataFrame({"value": VALUES, "y": right(BEFORE)}).groupby(pd.qcut(VALUES, 4), observed=True)
+    by = pd.DataFrame({"value": VALUES, "y": right(BEFORE)}).groupby(
+        pd.qcut(VALUES, 4), observed=True
+    )
     np.testing.assert_allclose(bins["value"], by["value"].mean())
     np.testing.assert_allclose(bins["accuracy"], by["y"].mean())
     assert (bins["low"] <= bins["accuracy"]).all()
 
 
 def test_equal_values_share_a_bin():
-    bins = trends(BEFORE, AFTER, np.repeat([0, 1], [150, 50]), bins=8).bins_frame().query("measure == 'after'")
+    bins = (
+        trends(BEFORE, AFTER, np.repeat([0, 1], [150, 50]), bins=8)
+        .bins_frame()
+        .query("measure == 'after'")
+    )
     assert bins["units"].tolist() == [150, 50]
     assert bins["value"].tolist() == [0, 1]
 
@@ -113,7 +131,10 @@ def test_order_of_examples_plays_no_part():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"values": VALUES[:3]}, r"values: got shape \(3,\), expected one number for each of the 200"),
+        (
+            {"values": VALUES[:3]},
+            r"values: got shape \(3,\), expected one number for each of the 200",
+        ),
         ({"values": np.full(200, np.inf)}, "values: got infinite ones"),
         ({"values": VALUES, "column": [1]}, r"column: got shape \(1,\)"),
         ({"values": VALUES, "individuals": [1]}, r"individuals: got shape \(1,\)"),
@@ -131,6 +152,8 @@ def test_units_are_individuals_with_their_means():
     found = trends(BEFORE, AFTER, values, individuals=people).units_frame().set_index("unit")
     for who in range(7):
         assert found.loc[str(who), "value"] == pytest.approx(values[people == who].mean())
-        assert found.loc[str(who), "after"] == pytest.approx(AFTER.correct()[:, people == who].mean())
+        assert found.loc[str(who), "after"] == pytest.approx(
+            AFTER.correct()[:, people == who].mean()
+        )
     alone = trends(BEFORE, AFTER, values).units_frame()
     np.testing.assert_array_equal(alone["unit"], np.arange(200))

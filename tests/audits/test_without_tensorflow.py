@@ -28,6 +28,8 @@ print(len(audit.frame()), len(audit.impacts["int8"].chart().to_dict()["layer"]))
 
 @pytest.mark.slow
 def test_without_tensorflow():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["2", "2"]

@@ -19,7 +19,9 @@ def classifier(units=512, epochs=6):
     keras.utils.set_random_seed(0)
     inputs = keras.Input((8,))
     hidden = keras.layers.Dense(units, activation="relu", name="hidden")(inputs)
-    model = keras.Model(inputs, keras.layers.Dense(len(CLASSES), name="logits")(hidden), name="blobs")
+    model = keras.Model(
+        inputs, keras.layers.Dense(len(CLASSES), name="logits")(hidden), name="blobs"
+    )
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     model.fit(*blobs(800, 1), epochs=epochs, batch_size=32, verbose=0)
     return model

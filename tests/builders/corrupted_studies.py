@@ -11,7 +11,9 @@ def evaluate(store, condition, variant, members):
     number = [any_variant.key for any_variant in store.study.all_variants].index(variant)
     seed = 100 * number + 10 * store.study.conditions.index(condition)
     hurt = [3] if number == 1 else []
-    predictions = population(seed, members=len(members), hurt=hurt, noise=1 + 0.3 * (condition.severity or 5))
+    predictions = population(
+        seed, members=len(members), hurt=hurt, noise=1 + 0.3 * (condition.severity or 5)
+    )
     for i, member in enumerate(members):
         store.evaluations.save(variant, member, condition.split, predictions.member(i))
 
@@ -25,7 +27,9 @@ def corrupted_study(directory, *, members=4, without=(), **settings):
             examples = store.examples()
             names = examples.attrs["class_names"]
             ids = [f"a-{i}" for i in range(len(examples))]
-            store.save_examples(condition.split, examples["label"].to_numpy(), ids, names, list(examples["image"]))
+            store.save_examples(
+                condition.split, examples["label"].to_numpy(), ids, names, list(examples["image"])
+            )
         for variant in store.study.all_variants:
             if (variant.key, condition.title) not in without:
                 evaluate(store, condition, variant.key, numbers)

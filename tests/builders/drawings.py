@@ -7,4 +7,7 @@ from tfaudit.charts.rendering import inline_svg
 
 def texts(chart):
     """Return the texts of a chart in the order of its SVG."""
-    return [element.text for element in ET.fromstring(inline_svg(chart, "")).iter("{http://www.w3.org/2000/svg}text")]
+    return [
+        element.text
+        for element in ET.fromstring(inline_svg(chart, "")).iter("{http://www.w3.org/2000/svg}text")
+    ]

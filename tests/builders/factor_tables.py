@@ -28,7 +28,12 @@ def simulated(n, levels, seed=0):
     rows["sparsity"], rows["accuracy0"] = rng.random(n), rng.uniform(0.6, 1, n)
     rows["accuracy0_quartile"] = rng.integers(1, 5, n)
     rows["imbalance"], rows["class_entropy"] = rng.normal(0, 0.03, n), rng.uniform(2, 6, n)
-    effects = -0.3 * rows["sparsity"] + 0.5 * rows["accuracy0"] + 1.2 * rows["imbalance"] - 0.02 * rows["class_entropy"]
+    effects = (
+        -0.3 * rows["sparsity"]
+        + 0.5 * rows["accuracy0"]
+        + 1.2 * rows["imbalance"]
+        - 0.02 * rows["class_entropy"]
+    )
     rows["accuracy"] = 0.45 + effects + rng.normal(0, 0.03, n)
     rows["examples"] = rng.integers(50, 150, n)
     rows["correct"] = rng.binomial(rows["examples"], rows["accuracy"].clip(0, 1))

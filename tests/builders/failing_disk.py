@@ -23,7 +23,9 @@ class Operations:
     def step(self, name, path):
         if str(path).startswith(self.directory):
             self.count += 1
-            if self.count == self.number or (self.always and self.count > self.number and name != "unlink"):
+            if self.count == self.number or (
+                self.always and self.count > self.number and name != "unlink"
+            ):
                 self.at(name, path)
 
     @contextlib.contextmanager
@@ -54,7 +56,9 @@ class Operations:
             if isinstance(path, int) or not _WRITING & set(mode):
                 return original(path, mode, *rest, **options)
             self.step("open", path)
-            return _Written(original(path, mode, *rest, **options), lambda: self.step("write", path))
+            return _Written(
+                original(path, mode, *rest, **options), lambda: self.step("write", path)
+            )
 
         return {"fsync": fsync, "open": opened}.get(name, by_path)
 

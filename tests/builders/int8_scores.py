@@ -35,7 +35,9 @@ def write_study(directory, order, members):
     labels, before, after = numbered(order, members=members)
     names = {"class_names": NAMES[order], "scores_are": "logits"}
     sides = [Predictions.from_scores(labels, side, **names) for side in (before, after)]
-    return import_predictions(directory, sides[0], {"int8": sides[1]}, name="study", paired=["int8"])
+    return import_predictions(
+        directory, sides[0], {"int8": sides[1]}, name="study", paired=["int8"]
+    )
 
 
 def without_argmax(text):

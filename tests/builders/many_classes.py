@@ -7,7 +7,14 @@ from tfaudit.store.store import Store
 from tfaudit.study.study import Study, Training
 
 MANY = "<b>study"  # name of its directory
-HOSTILE = ("<script>alert(1)</script>", "*a* :cat: $x$ [l](u)", "x" * 300, "🐈, naïve", "crane", "crane")
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "*a* :cat: $x$ [l](u)",
+    "x" * 300,
+    "🐈, naïve",
+    "crane",
+    "crane",
+)
 NAMES = (*HOSTILE, *(f"species {i}" for i in range(len(HOSTILE), 50)))
 
 

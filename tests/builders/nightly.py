@@ -7,7 +7,10 @@ import pytest
 
 def and_nightly(always: Iterable, at_night: Iterable) -> list:
     """Return the values of `pytest.mark.parametrize`: some run always, others only with `pytest -m nightly`."""
-    return [*always, *(pytest.param(*as_tuple(value), marks=pytest.mark.nightly) for value in at_night)]
+    return [
+        *always,
+        *(pytest.param(*as_tuple(value), marks=pytest.mark.nightly) for value in at_night),
+    ]
 
 
 def as_tuple(value: object) -> tuple:
@@ -19,7 +22,13 @@ def nightly_left_out(config: pytest.Config, items: list[pytest.Item]) -> list[py
     """Return the nightly tests that neither `-m` nor a test's name on the command line asks for."""
     if "nightly" in config.option.markexpr:
         return []
-    named = [argument.partition("[")[0].rpartition("::")[2] for argument in config.args if "::" in argument]
+    named = [
+        argument.partition("[")[0].rpartition("::")[2]
+        for argument in config.args
+        if "::" in argument
+    ]
     return [
-        item for item in items if item.get_closest_marker("nightly") and getattr(item, "originalname", "") not in named
+        item
+        for item in items
+        if item.get_closest_marker("nightly") and getattr(item, "originalname", "") not in named
     ]

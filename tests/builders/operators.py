@@ -4,7 +4,10 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 KINDS = {code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)}
-TYPES = {getattr(schema.TensorType, name.upper()): np.dtype(name) for name in ("float32", "int8", "int16", "int32")}
+TYPES = {
+    getattr(schema.TensorType, name.upper()): np.dtype(name)
+    for name in ("float32", "int8", "int16", "int32")
+}
 SHAPES = {"SHAPE", "STRIDED_SLICE", "PACK"}
 
 

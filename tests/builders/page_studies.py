@@ -22,15 +22,23 @@ BYTES |= {"dynamic_range": 27_000, "int8": 25_000}
 def make_page_study(directory):
     """Create the study: 3 members of each variant, 300 digits by 100 writers of two series, and its corruptions."""
     variants = tuple(variant for variant in recipe.variants if variant.key in BYTES)
-    store = Store.create(directory, dataclasses.replace(recipe, population=MEMBERS, variants=variants), {})
+    store = Store.create(
+        directory, dataclasses.replace(recipe, population=MEMBERS, variants=variants), {}
+    )
     data = digits("test")
     ranks = pd.Series(data.labels).groupby(data.labels).cumcount()
-    chosen = np.lexsort((data.labels, ranks))[: EACH * data.num_classes]  # one of each class, then the next one of each
+    chosen = np.lexsort((data.labels, ranks))[
+        : EACH * data.num_classes
+    ]  # one of each class, then the next one of each
     images = [_png(pixels) for pixels in data.images[chosen][..., 0]]
     writers = np.arange(len(chosen)) // 3
     series, hands = np.where(writers % 3, "clerk", "pupil"), np.where(writers % 4, "right", "left")
-    groups = pd.DataFrame({"series": series, "hand": hands, "writer": [f"writer {i}" for i in writers]})
-    store.save_examples("test", data.labels[chosen], data.example_ids[chosen], data.class_names, images, groups)
+    groups = pd.DataFrame(
+        {"series": series, "hand": hands, "writer": [f"writer {i}" for i in writers]}
+    )
+    store.save_examples(
+        "test", data.labels[chosen], data.example_ids[chosen], data.class_names, images, groups
+    )
     for number, variant in enumerate(store.study.all_variants):
         hurt = [3, 8] if variant.key == "magnitude-0.9" else []
         settings = {
@@ -45,11 +53,21 @@ def make_page_study(directory):
         for member in range(MEMBERS):
             size = BYTES[variant.key]
             sparsity = 0.0 if variant.family == "dense" else getattr(variant, "sparsity", None)
-            record = {"seed": member, "seconds": 1.0, "bytes": size, "gzipped_bytes": size, "sparsity": sparsity}
+            record = {
+                "seed": member,
+                "seconds": 1.0,
+                "bytes": size,
+                "gzipped_bytes": size,
+                "sparsity": sparsity,
+            }
             content = prediction_bytes(predictions.member(member))
-            store.save_member(variant.key, member, {store.prediction_path(variant.key, member): content}, record)
+            store.save_member(
+                variant.key, member, {store.prediction_path(variant.key, member): content}, record
+            )
         for i, condition in enumerate(store.study.conditions):
-            worse = population(100 * number + i, noise=noise * (1 + 0.3 * condition.severity), **settings)
+            worse = population(
+                100 * number + i, noise=noise * (1 + 0.3 * condition.severity), **settings
+            )
             for member in range(MEMBERS):
                 store.evaluations.save(variant.key, member, condition.split, worse.member(member))
     return store

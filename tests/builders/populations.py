@@ -7,7 +7,19 @@ import numpy as np
 from tfaudit.predictions import Predictions
 
 
-def population(seed, *, members=6, examples=200, classes=5, hurt=(), noise=1.0, empty=(), world=0, ranks=5, doubt=1.0):
+def population(
+    seed,
+    *,
+    members=6,
+    examples=200,
+    classes=5,
+    hurt=(),
+    noise=1.0,
+    empty=(),
+    world=0,
+    ranks=5,
+    doubt=1.0,
+):
     """Members that see the same images, drawn from `world`, through noise of their own.
 
     `hurt` classes see worse; `doubt` is what the images have in common with those of other classes.
@@ -18,15 +30,24 @@ def population(seed, *, members=6, examples=200, classes=5, hurt=(), noise=1.0, 
     labels = np.array([shown[i % len(shown)] for i in range(examples)])
     evidence = doubt * common.normal(size=(examples, classes)) + 2 * np.eye(classes)[labels]
     evidence[np.isin(labels, hurt)] -= 1.5 * np.eye(classes)[labels[np.isin(labels, hurt)]]
-    return Predictions.from_scores(labels, evidence + noise * rng.normal(size=(members, *evidence.shape)), k=ranks)
+    return Predictions.from_scores(
+        labels, evidence + noise * rng.normal(size=(members, *evidence.shape)), k=ranks
+    )
 
 
 def modal_sets(population: Predictions) -> list[set[int]]:
     """The most frequent best classes of every example, counted one example after the other."""
     counted = [Counter(votes.tolist()) for votes in population.top1.T]
-    return [{choice for choice in votes if votes[choice] == max(votes.values())} for votes in counted]
+    return [
+        {choice for choice in votes if votes[choice] == max(votes.values())} for votes in counted
+    ]
 
 
 def pies_of(before: Predictions, after: Predictions) -> np.ndarray:
     """Whether the most frequent classes of two populations have none in common, for every example."""
-    return np.array([one.isdisjoint(other) for one, other in zip(*map(modal_sets, (before, after)), strict=True)])
+    return np.array(
+        [
+            one.isdisjoint(other)
+            for one, other in zip(*map(modal_sets, (before, after)), strict=True)
+        ]
+    )

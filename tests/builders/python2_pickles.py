@@ -10,7 +10,9 @@ class _Pickler(pickle._Pickler):
 
     def save_text(self, text):
         short = len(text) < 256
-        self.write((b"U" + bytes([len(text)]) if short else b"T" + len(text).to_bytes(4, "little")) + text)
+        self.write(
+            (b"U" + bytes([len(text)]) if short else b"T" + len(text).to_bytes(4, "little")) + text
+        )
 
     dispatch[bytes] = save_text
 

@@ -14,12 +14,16 @@ def net(seed=1, cls=keras.Model, policy=None, softmax=False):
     keras.utils.set_random_seed(seed)
     inputs = keras.Input((6,))
     hidden = keras.layers.Dense(8, activation="tanh", name="hidden", dtype=policy)(inputs)
-    logits = keras.layers.Dense(CLASSES, name="logits", activation="softmax" if softmax else None, dtype=policy)(hidden)
+    logits = keras.layers.Dense(
+        CLASSES, name="logits", activation="softmax" if softmax else None, dtype=policy
+    )(hidden)
     return cls(inputs, logits)
 
 
 def compiled(model, softmax=False, **settings):
-    loss = settings.pop("loss", None) or keras.losses.SparseCategoricalCrossentropy(from_logits=not softmax)
+    loss = settings.pop("loss", None) or keras.losses.SparseCategoricalCrossentropy(
+        from_logits=not softmax
+    )
     optimizer = settings.pop("optimizer", None) or keras.optimizers.SGD(0.1, momentum=0.9)
     model.compile(optimizer, loss, **{"jit_compile": False, **settings})
     return model

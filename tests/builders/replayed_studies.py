@@ -110,8 +110,14 @@ def _save_member(store, variant, member, version):
     files = {path: model}
     if not quantized:
         history = pd.DataFrame({"epoch": [0, 1], "loss": rng.random(2)})
-        files[store.member_path(variant, member, "history.csv")] = history.to_csv(index=False).encode()
-    files[store.prediction_path(variant, member)] = prediction_bytes(_predictions(store, variant, member, version))
+        files[store.member_path(variant, member, "history.csv")] = history.to_csv(
+            index=False
+        ).encode()
+    files[store.prediction_path(variant, member)] = prediction_bytes(
+        _predictions(store, variant, member, version)
+    )
     sizes = {"bytes": len(model) - 10 * len(variant), "gzipped_bytes": len(gzip.compress(model))}
     sparsity = {"dense": 0.0, "int8": None}.get(variant, 0.9)
-    store.save_member(variant, member, files, {"seed": member, "sparsity": sparsity, "seconds": 1.0, **sizes})
+    store.save_member(
+        variant, member, files, {"seed": member, "sparsity": sparsity, "seconds": 1.0, **sizes}
+    )

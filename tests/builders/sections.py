@@ -6,7 +6,10 @@ from tfaudit.outlets.sections.order import study_sections
 
 def sections_of(store, **options):
     """Return the sections of a study; options are those of `StudyAudit.read`."""
-    return {section.key: section for section in study_sections(StudyAudit.read(store, permutations=50, **options))}
+    return {
+        section.key: section
+        for section in study_sections(StudyAudit.read(store, permutations=50, **options))
+    }
 
 
 def cells(table):

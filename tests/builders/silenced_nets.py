@@ -39,7 +39,9 @@ def silence_share(model, share, seed=0):
 
 def assert_same_outputs(model, shrunk, examples=3, atol=1e-5):
     rng = np.random.default_rng(1)
-    inputs = [rng.normal(size=(examples, *tensor.shape[1:])).astype(np.float32) for tensor in model.inputs]
+    inputs = [
+        rng.normal(size=(examples, *tensor.shape[1:])).astype(np.float32) for tensor in model.inputs
+    ]
     inputs = inputs if len(inputs) > 1 else inputs[0]
     for got, want in zip(
         keras.tree.flatten(shrunk(inputs, training=False)),
@@ -48,7 +50,9 @@ def assert_same_outputs(model, shrunk, examples=3, atol=1e-5):
     ):
         want = want.numpy()
         assert np.abs(want).max() > 1e-3
-        np.testing.assert_allclose(got.numpy(), want, rtol=0, atol=atol * max(1, np.abs(want).max()))
+        np.testing.assert_allclose(
+            got.numpy(), want, rtol=0, atol=atol * max(1, np.abs(want).max())
+        )
 
 
 def shrunk_channels(model, atol=1e-5):

@@ -21,7 +21,18 @@ from tfaudit.predictions import Predictions
 from tfaudit.store.external import import_predictions
 from tfaudit.store.store import Store
 
-CLASSES = ("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
+CLASSES = (
+    "T-shirt",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+)
 RECALLS = np.array([0.85, 0.97, 0.84, 0.90, 0.688, 0.96, 0.65, 0.94, 0.97, 0.95])
 EASE, STRENGTH, KNACK, NOISE = 1.0, 0.05, 0.15, 0.5
 TOTAL = float(np.sqrt(EASE**2 + STRENGTH**2 + KNACK**2 + NOISE**2))
@@ -52,8 +63,12 @@ TRUTHS = {
     "nothing changes, pairs": Truth(paired=True),
     "Coat collapses": Truth(recalls={"Coat": (0.012, 0.45)}, everywhere=0.02),
     "every class loses 1 point": Truth(everywhere=0.01),
-    "every class loses 1 point, pairs": Truth(everywhere=0.01, paired=True, image_shift=0.05, member_shift=0.1),
-    "Shirt loses 2 points, pairs": Truth(recalls={"Shirt": (0.63,)}, paired=True, image_shift=0.05, member_shift=0.1),
+    "every class loses 1 point, pairs": Truth(
+        everywhere=0.01, paired=True, image_shift=0.05, member_shift=0.1
+    ),
+    "Shirt loses 2 points, pairs": Truth(
+        recalls={"Shirt": (0.63,)}, paired=True, image_shift=0.05, member_shift=0.1
+    ),
 }
 
 
@@ -71,7 +86,10 @@ def simulate(
     """
     rng = np.random.default_rng(seed)
     labels = np.arange(images * classes) % classes
-    names = tuple(name if c < 10 else f"{name} {c // 10 + 1}" for c, name in enumerate((CLASSES * classes)[:classes]))
+    names = tuple(
+        name if c < 10 else f"{name} {c // 10 + 1}"
+        for c, name in enumerate((CLASSES * classes)[:classes])
+    )
     before = np.tile(np.resize(RECALLS, classes), (members, 1))
     after = before - truth.everywhere
     for name, recalls in truth.recalls.items():
@@ -82,9 +100,18 @@ def simulate(
     shift = truth.member_shift if truth.paired else 1.0
     right = [
         _right(before, labels, ease, own),
-        _right(after, labels, _turned(ease, truth.image_shift, rng), [_turned(part, shift, rng) for part in own]),
+        _right(
+            after,
+            labels,
+            _turned(ease, truth.image_shift, rng),
+            [_turned(part, shift, rng) for part in own],
+        ),
     ]
-    offsets = 1 + rng.integers(classes - 1, size=labels.size) if classes > 2 else np.ones(labels.size, int)
+    offsets = (
+        1 + rng.integers(classes - 1, size=labels.size)
+        if classes > 2
+        else np.ones(labels.size, int)
+    )
     second = rng.random((members, labels.size), np.float32) < 0.2
     sides = [second, second if truth.paired else rng.random(second.shape, np.float32) < 0.2]
     predictions = []
@@ -94,7 +121,9 @@ def simulate(
         top1 = np.where(correct, labels, np.where(other, runner_up, rival))
         predictions.append(Predictions.from_top1(labels, top1, class_names=names))
     if truth.paired:
-        predictions[1] = Predictions(labels, predictions[1].ranked, class_names=names, parents=predictions[0].members)
+        predictions[1] = Predictions(
+            labels, predictions[1].ranked, class_names=names, parents=predictions[0].members
+        )
     return predictions[0], predictions[1]
 
 
@@ -102,14 +131,20 @@ def expected_changes(truth: Truth, members: int, classes: int = 10) -> np.ndarra
     """Return the `(C,)` expected changes of recall, shares, over new images and members."""
     changes = np.full(classes, -truth.everywhere)
     for name, recalls in truth.recalls.items():
-        changes[CLASSES.index(name)] = np.resize(recalls, members).mean() - RECALLS[CLASSES.index(name)]
+        changes[CLASSES.index(name)] = (
+            np.resize(recalls, members).mean() - RECALLS[CLASSES.index(name)]
+        )
     return changes
 
 
-def simulated_store(directory: Path, truth: Truth, seed: int, *, members: int, images: int = 500) -> Store:
+def simulated_store(
+    directory: Path, truth: Truth, seed: int, *, members: int, images: int = 500
+) -> Store:
     """Write one simulated study of ten classes, without images, whose one variant is called small."""
     before, after = simulate(truth, seed, members=members, images=images)
-    facts = pd.DataFrame({"bytes": [4.0e6, 1.0e6], "gzipped_bytes": [3.6e6, 0.9e6]}, index=["baseline", "small"])
+    facts = pd.DataFrame(
+        {"bytes": [4.0e6, 1.0e6], "gzipped_bytes": [3.6e6, 0.9e6]}, index=["baseline", "small"]
+    )
     return import_predictions(
         directory,
         before,
@@ -122,10 +157,14 @@ def simulated_store(directory: Path, truth: Truth, seed: int, *, members: int, i
     )
 
 
-def _right(recalls: np.ndarray, labels: np.ndarray, ease: np.ndarray, own: list[np.ndarray]) -> np.ndarray:
+def _right(
+    recalls: np.ndarray, labels: np.ndarray, ease: np.ndarray, own: list[np.ndarray]
+) -> np.ndarray:
     """Return `(K, N)` booleans, whether members of these expected recalls `(K, C)` recognise the images."""
     strength, knack, noise = own
-    place = (TOTAL * special.ndtri(recalls) + STRENGTH * strength + KNACK * knack).astype(np.float32)
+    place = (TOTAL * special.ndtri(recalls) + STRENGTH * strength + KNACK * knack).astype(
+        np.float32
+    )
     return place[:, labels] + EASE * ease + NOISE * noise > 0
 
 

@@ -32,7 +32,11 @@ def small_model(cls=keras.Model, optimizer=None, policy=None, **compiling):
 
 def compiled(model, optimizer=None, **compiling):
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(optimizer or keras.optimizers.SGD(0.1, momentum=0.9), loss, **{"jit_compile": False, **compiling})
+    model.compile(
+        optimizer or keras.optimizers.SGD(0.1, momentum=0.9),
+        loss,
+        **{"jit_compile": False, **compiling},
+    )
     return model
 
 
@@ -47,8 +51,15 @@ def assert_same_weights(one, other, atol=0.0):
 
 
 def zeros(model):
-    return {weight.path: int((weight.numpy() == 0).sum()) for weight in model.weights if weight.name == "kernel"}
+    return {
+        weight.path: int((weight.numpy() == 0).sum())
+        for weight in model.weights
+        if weight.name == "kernel"
+    }
 
 
 def zeros_at(sparsity):
-    return {"hidden/kernel": 96 - keep_count(96, sparsity), "logits/kernel": 64 - keep_count(64, sparsity)}
+    return {
+        "hidden/kernel": 96 - keep_count(96, sparsity),
+        "logits/kernel": 64 - keep_count(64, sparsity),
+    }

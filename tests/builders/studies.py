@@ -25,7 +25,9 @@ def png(value, side=8):
 TWO = (Pruned(0.9), Quantized("int8"))
 
 
-def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, groups=None, **settings):
+def make_study(
+    directory, *, members=4, missing=(), name="small", variants=TWO, groups=None, **settings
+):
     """Create a study of the dense baseline and variants, the first of which harms class 3.
 
     Args:
@@ -47,7 +49,9 @@ def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, 
     store = Store.create(directory, study, {"tfaudit": "0.1.0", "keras": "3.15.1"})
     dense = population(0, members=members)
     images = [png(i) for i in range(dense.num_examples)]
-    store.save_examples("test", dense.labels, [f"test-{i}" for i in range(len(images))], NAMES, images, groups)
+    store.save_examples(
+        "test", dense.labels, [f"test-{i}" for i in range(len(images))], NAMES, images, groups
+    )
     for i, variant in enumerate(study.all_variants):
         predictions = population(i, members=members, hurt=[3] if i == 1 else [])
         for member in range(members):
@@ -64,7 +68,9 @@ def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, 
                 ),
             }
             content = prediction_bytes(predictions.member(member))
-            store.save_member(variant.key, member, {store.prediction_path(variant.key, member): content}, record)
+            store.save_member(
+                variant.key, member, {store.prediction_path(variant.key, member): content}, record
+            )
     return store
 
 

@@ -46,7 +46,14 @@ class _Pickler(pickle._Pickler):
         strides = tuple(stride // tensor.itemsize for stride in tensor.strides)
         whole = tensor if tensor.base is None or not tensor.ndim else tensor.base
         self.save(
-            (whole.reshape(-1).view(Storage), self.offset, tensor.shape, strides, False, collections.OrderedDict())
+            (
+                whole.reshape(-1).view(Storage),
+                self.offset,
+                tensor.shape,
+                strides,
+                False,
+                collections.OrderedDict(),
+            )
         )
         self.write(pickle.REDUCE)
 
@@ -75,6 +82,8 @@ def archive(pickled, storages=()):
 def module_class(name):
     """A class of a module that the reader of the file cannot import."""
     made = type(name, (), {"__module__": "torch_models_of_nobody"})
-    module = sys.modules.setdefault("torch_models_of_nobody", types.ModuleType("torch_models_of_nobody"))
+    module = sys.modules.setdefault(
+        "torch_models_of_nobody", types.ModuleType("torch_models_of_nobody")
+    )
     setattr(module, name, made)
     return made

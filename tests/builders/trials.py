@@ -100,5 +100,7 @@ def _on_time():
 
 def _last_line() -> str:
     lines = traceback.format_exc().strip().splitlines()
-    places = [re.sub(r".*?(tfaudit/\S+)", r"\1", line.strip()) for line in lines if "tfaudit/" in line]
+    places = [
+        re.sub(r".*?(tfaudit/\S+)", r"\1", line.strip()) for line in lines if "tfaudit/" in line
+    ]
     return " | ".join([lines[-1][:300], *places[-2:]])

@@ -17,7 +17,9 @@ def two_way(before, after, *, paired, confidence=0.95):
     before, after = np.asarray(before, float), np.asarray(after, float)
     images = after.mean(0) - before.mean(0)
     of_images = images.var(ddof=1) / len(images)
-    sides = [] if len(before) == len(after) == 1 else [after - before] if paired else [after, before]
+    sides = (
+        [] if len(before) == len(after) == 1 else [after - before] if paired else [after, before]
+    )
     parts = [_member_part(side) for side in sides]
     of_members = sum(part[0] for part in parts)
     variance = max(of_images + of_members - sum(part[1] for part in parts), of_images, of_members)
@@ -26,9 +28,13 @@ def two_way(before, after, *, paired, confidence=0.95):
 
     def quantile(level):
         """Cochran's: each source's t quantile by its share of the variance."""
-        return (1 - share) * stats.t.ppf(level, len(images) - 1) + share * stats.t.ppf(level, df_members)
+        return (1 - share) * stats.t.ppf(level, len(images) - 1) + share * stats.t.ppf(
+            level, df_members
+        )
 
     change, error = images.mean(), np.sqrt(variance)
     margin = quantile((1 + confidence) / 2) * error
-    log_p = optimize.brentq(lambda log: quantile(1 - np.exp(log) / 2) - abs(change) / error, -30, 0, xtol=1e-12)
+    log_p = optimize.brentq(
+        lambda log: quantile(1 - np.exp(log) / 2) - abs(change) / error, -30, 0, xtol=1e-12
+    )
     return change, change - margin, change + margin, np.exp(log_p)

@@ -39,7 +39,11 @@ def warm_process(path: Path) -> Iterator[tuple[str, ...]]:
             command = [sys.executable, "-P", __file__, "serve", str(path), str(write)]
             environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # forks lose threads
             process = subprocess.Popen(
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[write]
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[write],
             )
             os.close(write)
             assert os.read(read, 1), "the process did not start"

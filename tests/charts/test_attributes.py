@@ -18,7 +18,9 @@ BEFORE, AFTER = population(1, examples=400), population(2, examples=400, hurt=[3
 FOUND = exemplars(BEFORE, AFTER)
 PIE = np.isin(np.arange(400), FOUND.index)
 RNG = np.random.default_rng(0)
-TABLE = pd.DataFrame({"blond": RNG.random(400) < 0.2 + 0.5 * PIE, "hair": RNG.choice(["black", "grey"], 400)})
+TABLE = pd.DataFrame(
+    {"blond": RNG.random(400) < 0.2 + 0.5 * PIE, "hair": RNG.choice(["black", "grey"], 400)}
+)
 
 
 def texts(svg):
@@ -43,9 +45,13 @@ def test_names_carry_values_and_ratios_the_highest_first():
 def test_the_survey_has_a_chart_that_fits():
     sample = survey_sample(FOUND, 40, seed=0)
     pie = sample.key["is_pie"].to_numpy()
-    answers = sample.key.assign(rater="ann", **{q.key: np.where(pie, q.holds, 1 - q.holds) for q in QUESTIONS})
+    answers = sample.key.assign(
+        rater="ann", **{q.key: np.where(pie, q.holds, 1 - q.holds) for q in QUESTIONS}
+    )
     svg = inline_svg(survey(answers).chart(), "")
-    assert {question.attribute for question in QUESTIONS} <= set(texts(svg))  # no ratio: no other image has any
+    assert {question.attribute for question in QUESTIONS} <= set(
+        texts(svg)
+    )  # no ratio: no other image has any
     assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 400
     assert not {"black", "white", "#000", "#fff"} & set(re.findall(r'fill="([^"]+)"', svg))
     assert strokes(svg, "#d07c00") == 6
@@ -53,7 +59,10 @@ def test_the_survey_has_a_chart_that_fits():
 
 def test_the_longest_attribute_of_the_survey_keeps_its_ratio():
     table = pd.DataFrame({"incorrect or inadequate label": RNG.random(400) < 0.5})
-    assert any((text or "").endswith("×") for text in texts(inline_svg(attributes(BEFORE, AFTER, table).chart(), "")))
+    assert any(
+        (text or "").endswith("×")
+        for text in texts(inline_svg(attributes(BEFORE, AFTER, table).chart(), ""))
+    )
 
 
 def test_without_exemplars_there_is_still_a_chart():
@@ -62,7 +71,9 @@ def test_without_exemplars_there_is_still_a_chart():
 
 
 def test_the_most_telling_of_many():
-    table = pd.DataFrame({f"a{i}": RNG.random(400) < 0.5 for i in range(60)}).assign(blond=TABLE["blond"])
+    table = pd.DataFrame({f"a{i}": RNG.random(400) < 0.5 for i in range(60)}).assign(
+        blond=TABLE["blond"]
+    )
     shown = texts(inline_svg(attributes(BEFORE, AFTER, table).chart(), ""))
     assert sum("×" in (text or "") for text in shown) == 40
     assert any((text or "").startswith("blond") for text in shown)

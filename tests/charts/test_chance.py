@@ -22,14 +22,20 @@ def panels(found):
 
 
 def test_bars_and_lines_hold_what_was_found():
-    for (title, bars, line), row in zip(panels(FOUND), FOUND.frame().to_dict("records"), strict=True):
+    for (title, bars, line), row in zip(
+        panels(FOUND), FOUND.frame().to_dict("records"), strict=True
+    ):
         assert sum(bar["share"] for bar in bars) == pytest.approx(1)
         assert line == [{"observed": row["observed"]}]
-        assert title.startswith(f"{row['count']}: {row['observed']} observed, {row['expected']:.3g} by chance, p ")
+        assert title.startswith(
+            f"{row['count']}: {row['observed']} observed, {row['expected']:.3g} by chance, p "
+        )
 
 
 def test_many_values_share_bars():
-    wide = dataclasses.replace(FOUND.pies, counts=np.arange(5000), observed=2500, permutations=5000, p=0.0001)
+    wide = dataclasses.replace(
+        FOUND.pies, counts=np.arange(5000), observed=2500, permutations=5000, p=0.0001
+    )
     title, bars, _ = next(panels(dataclasses.replace(FOUND, pies=wide)))
     assert len(bars) <= BINS + 1
     assert sum(bar["share"] for bar in bars) == pytest.approx(1)
@@ -45,7 +51,11 @@ def test_a_thousand_by_chance_is_written_out():
 
 @pytest.mark.parametrize(
     "found",
-    [FOUND, chance(population(1, members=1), population(2, members=1)), chance(population(1), population(1))],
+    [
+        FOUND,
+        chance(population(1, members=1), population(2, members=1)),
+        chance(population(1), population(1)),
+    ],
     ids=["both", "single members", "nothing changes"],
 )
 def test_fits_a_narrow_page_in_any_theme(found):

@@ -63,7 +63,9 @@ def test_colours_of_a_pair_are_readable_with_any_colour_vision_on_any_page(pair)
 def test_classes_stand_in_order():
     impact = class_impact(BEFORE, AFTER)
     order = [str(c) for c in np.argsort(impact.changes.absolute.value, kind="stable")]
-    assert [text for text in texts(impact.chart()) if text in order and text != "0"] == [c for c in order if c != "0"]
+    assert [text for text in texts(impact.chart()) if text in order and text != "0"] == [
+        c for c in order if c != "0"
+    ]
 
 
 def test_a_thousand_classes_stay_readable():
@@ -71,7 +73,9 @@ def test_a_thousand_classes_stay_readable():
     labels = np.arange(5000) % 1000
     names = [f"species {i}" for i in range(1000)]
     both = [
-        Predictions.from_top1(labels, np.where(rng.random((3, 5000)) < p, labels, 0), class_names=names)
+        Predictions.from_top1(
+            labels, np.where(rng.random((3, 5000)) < p, labels, 0), class_names=names
+        )
         for p in (0.9, 0.8)
     ]
     impact = class_impact(*both)
@@ -81,7 +85,11 @@ def test_a_thousand_classes_stay_readable():
 
 
 def test_classes_of_one_name_are_not_merged():
-    frame = class_impact(BEFORE, AFTER).frame().assign(**{"class": ["crane", "crane", "dog", "owl", "cat"]})
+    frame = (
+        class_impact(BEFORE, AFTER)
+        .frame()
+        .assign(**{"class": ["crane", "crane", "dog", "owl", "cat"]})
+    )
     shown = texts(class_impact_chart(frame))
     assert {"crane (0)", "crane (1)", "dog"} <= set(shown)
 
@@ -131,7 +139,9 @@ def test_inline_svgs_share_no_ids_and_are_described():
 
 
 def test_names_are_escaped():
-    impact = dataclasses.replace(class_impact(BEFORE, AFTER), class_names=("<b>", "&", '"', "x<script>", "e"))
+    impact = dataclasses.replace(
+        class_impact(BEFORE, AFTER), class_names=("<b>", "&", '"', "x<script>", "e")
+    )
     assert "x<script>" in texts(impact.chart())  # after parsing, hence escaped
     assert "<script" not in inline_svg(impact.chart(), "")
 
@@ -141,7 +151,9 @@ def test_a_shorter_drawing_is_the_same_picture(monkeypatch, rng):
     impact = dataclasses.replace(
         class_impact(BEFORE, AFTER), class_names=(' role="b"', ' opacity="1"', "0.12345", "d", "e")
     )
-    members = pd.DataFrame({"title": "dense", "member": range(50), "k": 1, "accuracy": rng.random(50)})
+    members = pd.DataFrame(
+        {"title": "dense", "member": range(50), "k": 1, "accuracy": rng.random(50)}
+    )
     for chart in (impact.chart(), accuracy_chart(members)):
         short = inline_svg(chart, "")
         with monkeypatch.context() as patch:
@@ -149,7 +161,9 @@ def test_a_shorter_drawing_is_the_same_picture(monkeypatch, rng):
             whole = inline_svg(chart, "")
         assert len(short) < 0.9 * len(whole)
         assert list(ET.fromstring(short).itertext()) == list(ET.fromstring(whole).itertext())
-        one, other = (np.asarray(Image.open(io.BytesIO(svg_to_png(svg))), int) for svg in (short, whole))
+        one, other = (
+            np.asarray(Image.open(io.BytesIO(svg_to_png(svg))), int) for svg in (short, whole)
+        )
         assert one[..., 3].any()
         assert np.abs(one - other).max() <= 16
 
@@ -157,9 +171,13 @@ def test_a_shorter_drawing_is_the_same_picture(monkeypatch, rng):
 @pytest.mark.slow
 def test_charts_of_more_rows_than_altair_draws_by_default(rng):
     """6,000 members, and 6,000 classes of one image."""
-    members = pd.DataFrame({"title": "dense", "member": np.arange(6000), "k": 1, "accuracy": rng.random(6000)})
+    members = pd.DataFrame(
+        {"title": "dense", "member": np.arange(6000), "k": 1, "accuracy": rng.random(6000)}
+    )
     assert inline_svg(accuracy_chart(members), "").count("<path") > 6000
-    before, after = (Predictions.from_top1(np.arange(6000), rng.integers(0, 6000, (2, 6000))) for _ in range(2))
+    before, after = (
+        Predictions.from_top1(np.arange(6000), rng.integers(0, 6000, (2, 6000))) for _ in range(2)
+    )
     assert "<path" in inline_svg(class_impact(before, after).chart(), "")
     assert chart_bytes(accuracy_chart(members), "svg").startswith(b"<svg")
 

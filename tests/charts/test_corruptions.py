@@ -22,10 +22,15 @@ NAMES = ("fog", "gaussian_noise", "jpeg_compression")
 def level(strength, corruptions=NAMES, severities=(1, 3, 5)):
     """A compressed population that sees the worse, the further back a corruption stands."""
     conditions = [(name, severity) for name in corruptions for severity in severities]
-    before = {(name, severity): population(severity, noise=1 + 0.1 * severity) for name, severity in conditions}
+    before = {
+        (name, severity): population(severity, noise=1 + 0.1 * severity)
+        for name, severity in conditions
+    }
     after = {
         (name, severity): population(
-            50 + severity, noise=1 + 0.1 * severity + strength * corruptions.index(name), hurt=[3] * (strength > 0.4)
+            50 + severity,
+            noise=1 + 0.1 * severity + strength * corruptions.index(name),
+            hurt=[3] * (strength > 0.4),
         )
         for name, severity in conditions
     }
@@ -79,24 +84,35 @@ def test_corruptions_stand_by_their_deepest_fall_and_the_mean_last():
     assert {"magnitude 50 %", "magnitude 90 %"} <= set(texts(chart))
     drawn = rows_of(chart)
     row = drawn[(drawn["corruption"] == "fog") & (drawn["level"] == "magnitude 90 %")].iloc[0]
-    assert row["relative_change"] == pytest.approx(100 * level(0.5).frame()["relative_change"].iloc[0])
+    assert row["relative_change"] == pytest.approx(
+        100 * level(0.5).frame()["relative_change"].iloc[0]
+    )
 
 
 def test_a_mean_over_one_corruption_is_not_drawn():
-    assert "all corruptions" not in texts(relative_change_chart({"a": level(0.1, ("fog",)).changes()}))
+    assert "all corruptions" not in texts(
+        relative_change_chart({"a": level(0.1, ("fog",)).changes()})
+    )
 
 
 def test_severities_begin_with_the_clean_images():
     drawn = rows_of(severity_chart(curves(), baseline="dense"))
-    assert drawn.groupby("level")["corruption"].size().to_dict() == dict.fromkeys(["dense", *levels()], 12)
-    dense = drawn[(drawn["level"] == "dense") & (drawn["corruption"] == "fog")].set_index("severity")["accuracy"]
+    assert drawn.groupby("level")["corruption"].size().to_dict() == dict.fromkeys(
+        ["dense", *levels()], 12
+    )
+    dense = drawn[(drawn["level"] == "dense") & (drawn["corruption"] == "fog")].set_index(
+        "severity"
+    )["accuracy"]
     assert dense[0] == pytest.approx(100 * population(7).accuracy().mean())
     assert dense[3] == pytest.approx(100 * population(3, noise=1.3).accuracy().mean())
 
 
 def test_the_baseline_is_dashed_above_a_variant_that_equals_it():
     panel = severity_chart(curves(), baseline="dense").to_dict()["vconcat"][1]["concat"][0]
-    lines = [(layer["mark"].get("strokeDash"), layer["transform"][0]["filter"]) for layer in panel["layer"][:2]]
+    lines = [
+        (layer["mark"].get("strokeDash"), layer["transform"][0]["filter"])
+        for layer in panel["layer"][:2]
+    ]
     (_, variants), (dash, baseline) = lines
     assert baseline == {"field": "level", "equal": "dense"}
     assert variants == {"not": baseline}
@@ -104,7 +120,9 @@ def test_the_baseline_is_dashed_above_a_variant_that_equals_it():
 
 
 def test_a_severity_of_its_own_has_its_changes_and_no_mean():
-    drawn = rows_of(relative_change_chart({title: each.changes(3) for title, each in levels().items()}, k=5))
+    drawn = rows_of(
+        relative_change_chart({title: each.changes(3) for title, each in levels().items()}, k=5)
+    )
     found = level(0.5).severity_frame().query("k == 5 and severity == 3").set_index("corruption")
     shown = drawn[drawn["level"] == "magnitude 90 %"].set_index("corruption")
     assert set(shown.index) == set(NAMES)
@@ -124,7 +142,9 @@ def test_cells_are_marked_where_they_are_significant():
     claimed = found.class_frame()["verdict"].isin(["lost recall", "gained recall"])
     assert svg.count('fill="#26282e"') == claimed.sum() > 0
     svg = inline_svg(class_corruption_chart(found.class_frame(), question="relative"), "")
-    claimed = found.class_frame()["relative_verdict"].isin(["worse than average", "better than average"])
+    claimed = found.class_frame()["relative_verdict"].isin(
+        ["worse than average", "better than average"]
+    )
     assert svg.count('fill="#26282e"') == claimed.sum()
     assert "change of recall less that of accuracy" in svg
 
@@ -136,7 +156,9 @@ def test_of_a_thousand_classes_those_of_the_largest_change_are_shown():
     names = [f"species {i}" for i in range(1000)]
 
     def trained(right):
-        return Predictions.from_top1(labels, np.where(rng.random((3, 4000)) < right, labels, 0), class_names=names)
+        return Predictions.from_top1(
+            labels, np.where(rng.random((3, 4000)) < right, labels, 0), class_names=names
+        )
 
     before, after = ({(name, 1): trained(right) for name in NAMES} for right in (0.9, 0.8))
     chart = robustness(before, after).class_chart()
@@ -145,7 +167,10 @@ def test_of_a_thousand_classes_those_of_the_largest_change_are_shown():
 
 
 def test_single_models_show_the_change_that_was_tested():
-    conditions = {("fog", 1): population(1, members=1)}, {("fog", 1): population(2, members=1, hurt=[3])}
+    conditions = (
+        {("fog", 1): population(1, members=1)},
+        {("fog", 1): population(2, members=1, hurt=[3])},
+    )
     found = robustness(*conditions)
     cells, chart = found.class_frame(), found.class_chart()
     assert "change of recall, percentage points" in texts(chart)

@@ -34,7 +34,12 @@ def test_points_and_names():
     assert [row["size"] for row in points] == [4, 4, 1, 1.01]
     assert [round(row["changed"], 6) for row in points] == [0, 5, 9, 2]
     assert [row["what"] for row in points] == ["baseline", "compressed", "compressed", "compressed"]
-    assert set(names) == {"dense", "a", "b", "c"}  # b and c lie upon each other: a name on each side of them
+    assert set(names) == {
+        "dense",
+        "a",
+        "b",
+        "c",
+    }  # b and c lie upon each other: a name on each side of them
 
 
 @pytest.mark.parametrize("count", [4, 12])
@@ -57,16 +62,18 @@ def test_every_point_has_its_name_and_no_name_covers_another(count):
 
 @pytest.mark.parametrize(("largest", "unit"), [(4e6, "MB"), (89_700, "kB")])
 def test_sizes_have_the_unit_that_fits(largest, unit):
-    layer = size_chart(table(gzipped_bytes=[largest, largest / 2, largest / 3, largest / 4])).to_dict()["layer"][0]
+    layer = size_chart(
+        table(gzipped_bytes=[largest, largest / 2, largest / 3, largest / 4])
+    ).to_dict()["layer"][0]
     assert layer["encoding"]["x"]["title"].endswith(f", {unit}")
     assert layer["encoding"]["tooltip"][1]["title"] == f"size, {unit}"
 
 
 @pytest.mark.parametrize("smallest", [1e3, 1e6, 3.9e6])
 def test_the_axis_of_sizes_does_not_go_below_nothing(smallest):
-    low, high = size_chart(table(gzipped_bytes=[4e6, 4e6, smallest, 2e6])).to_dict()["layer"][0]["encoding"]["x"][
-        "scale"
-    ]["domain"]
+    low, high = size_chart(table(gzipped_bytes=[4e6, 4e6, smallest, 2e6])).to_dict()["layer"][0][
+        "encoding"
+    ]["x"]["scale"]["domain"]
     assert 0 <= low < smallest / 1e6
     assert high > 4
 
@@ -83,7 +90,9 @@ def test_one_point():
 
 
 def test_a_name_covers_no_other_point():
-    points = pd.DataFrame({"x": [0.0, 0.1, 1.0, 1.0], "y": [0.5, 0.55, 0.0, 1.0], "name": ["variant", "b", "c", "d"]})
+    points = pd.DataFrame(
+        {"x": [0.0, 0.1, 1.0, 1.0], "y": [0.5, 0.55, 0.0, 1.0], "name": ["variant", "b", "c", "d"]}
+    )
     places = name_places(points, "x", "y", "name", width=400, height=300)
     assert places.loc[0].tolist() == ["right", 14]  # above it lies b
 

@@ -14,7 +14,12 @@ from tfaudit.audits.distortion.chart import balance_chart
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.audits.distortion.slope_tables import level_table
-from tfaudit.audits.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
+from tfaudit.audits.distortion.slopes import (
+    balance_frame,
+    pooled_frame,
+    slope_frame,
+    slope_intervals,
+)
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.predictions import Predictions
 
@@ -32,7 +37,11 @@ PLUM, GREEN, BLUE = "#9c5394", "#1aa37c", "#4a7fc1"
 
 def texts(chart):
     drawn = ET.fromstring(inline_svg(chart, "")).iter()
-    return [element.text for element in drawn if element.tag.endswith(("}text", "}tspan")) and element.text]
+    return [
+        element.text
+        for element in drawn
+        if element.tag.endswith(("}text", "}tspan")) and element.text
+    ]
 
 
 def fills(chart, colour):
@@ -57,7 +66,9 @@ def charts():
 @pytest.mark.parametrize("name", ["one", "balances", "slopes", "intervals", "tradeoff"])
 def test_charts_fit_a_narrow_page_and_a_dark_one(name):
     svg = inline_svg(charts()[name], "")
-    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= (860 if name == "balances" else 440)
+    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= (
+        860 if name == "balances" else 440
+    )
     drawn = re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|black|white)"', svg)
     assert not {"black", "#000", "#000000", "white", "#fff", "#ffffff"} & set(drawn)
 
@@ -68,12 +79,16 @@ def test_every_class_of_every_member_is_a_point_and_the_line_has_the_pooled_slop
     lines = [rows for rows in found.chart().to_dict()["datasets"].values() if len(rows) == 2]
     slopes = {round((end["y"] - start["y"]) / (end["x"] - start["x"]), 9) for start, end in lines}
     assert slopes == {1.0, round(found.pooled_slope, 9)}
-    assert f"slope {found.pooled_slope:.2f}, r² {found.pooled_r2:.2f}" in "".join(filter(None, texts(found.chart())))
+    assert f"slope {found.pooled_slope:.2f}, r² {found.pooled_r2:.2f}" in "".join(
+        filter(None, texts(found.chart()))
+    )
 
 
 def test_two_methods_stand_side_by_side():
     panels = [
-        text for text in texts(charts()["balances"]) if text in {"magnitude 2", "random 2", "magnitude 4", "random 4"}
+        text
+        for text in texts(charts()["balances"])
+        if text in {"magnitude 2", "random 2", "magnitude 4", "random 4"}
     ]
     assert panels == ["magnitude 2", "random 2", "magnitude 4", "random 4"]
 
@@ -82,7 +97,10 @@ def test_two_methods_stand_side_by_side():
 def test_thousands_of_points_are_sampled_and_that_is_said():
     rng = np.random.default_rng(0)
     labels = np.arange(6000) % 600
-    many = [Predictions.from_top1(labels, np.where(rng.random((9, 6000)) < 0.8, labels, 0)) for _ in range(2)]
+    many = [
+        Predictions.from_top1(labels, np.where(rng.random((9, 6000)) < 0.8, labels, 0))
+        for _ in range(2)
+    ]
     chart = distortion(*many).chart()
     assert table_of(chart)["class"].notna().sum() == 4500
     assert "4,500 of 5,400 points drawn" in texts(chart)
@@ -99,7 +117,10 @@ def test_marks_are_written_and_coloured():
 
 
 def test_slopes_of_several_methods_are_one_chart_which_can_be_as_wide_as_the_page():
-    titled = [rows.assign(title=[f"{m} ratio {n}" for m, n in rows[[*BY]].to_numpy()]) for rows in (SLOPES, INTERVALS)]
+    titled = [
+        rows.assign(title=[f"{m} ratio {n}" for m, n in rows[[*BY]].to_numpy()])
+        for rows in (SLOPES, INTERVALS)
+    ]
     for chart in (slope_chart(*titled), interval_chart(titled[1])):
         assert isinstance(chart, alt.LayerChart)
         named = [text for text in texts(chart) if "ratio" in text]
@@ -142,8 +163,12 @@ def test_no_accuracy_beyond_all_or_nothing_and_no_level_without_its_name():
 
 
 def test_a_line_goes_on_over_a_level_without_a_slope():
-    levels = pd.DataFrame({"level": ["dense", "2", "4", "8"], "members": 2, "accuracy": 0.9, "accuracy_se": 0.01})
-    svg = inline_svg(tradeoff_chart(levels.assign(alpha=[np.nan, 1.0, np.nan, 2.0], alpha_se=0.1)), "")
+    levels = pd.DataFrame(
+        {"level": ["dense", "2", "4", "8"], "members": 2, "accuracy": 0.9, "accuracy_se": 0.01}
+    )
+    svg = inline_svg(
+        tradeoff_chart(levels.assign(alpha=[np.nan, 1.0, np.nan, 2.0], alpha_se=0.1)), ""
+    )
     (line,) = re.findall(r'<path d="([^"]*)" stroke="#d07c00" stroke-width="2"', svg)
     assert (line.count("M"), line.count("L")) == (1, 1)
 
@@ -151,11 +176,17 @@ def test_a_line_goes_on_over_a_level_without_a_slope():
 @pytest.mark.slow
 def test_single_members_and_undefined_slopes_still_draw():
     one = slope_frame({2: distortion(population(1, members=1), population(2, members=1))})
-    nothing = distortion(DENSE, Predictions.from_top1(DENSE.labels, (DENSE.labels + 1) % 5, class_names=range(5)))
+    nothing = distortion(
+        DENSE, Predictions.from_top1(DENSE.labels, (DENSE.labels + 1) % 5, class_names=range(5))
+    )
     undefined = slope_frame({2: nothing})
     for slopes in (one, undefined):
         intervals = slope_intervals(slopes)
-        for chart in (slope_chart(slopes, intervals), interval_chart(intervals), tradeoff_chart(level_table(slopes))):
+        for chart in (
+            slope_chart(slopes, intervals),
+            interval_chart(intervals),
+            tradeoff_chart(level_table(slopes)),
+        ):
             assert "2 ?" in texts(chart) or "2" in texts(chart)
     inline_svg(nothing.chart(), "")
 
@@ -164,6 +195,11 @@ def test_single_members_and_undefined_slopes_still_draw():
 def test_numbers_and_names_of_levels_stand_in_one_chart_without_a_column_of_both():
     found = {**STUDY, ("quantization", "int8"): distortion(DENSE, population(40))}
     slopes = slope_frame(found, by=BY)
-    for chart in (slope_chart(slopes, slope_intervals(slopes)), interval_chart(slope_intervals(slopes))):
-        assert all(len(set(map(type, table_of(chart)[name].dropna()))) <= 1 for name in table_of(chart))
+    for chart in (
+        slope_chart(slopes, slope_intervals(slopes)),
+        interval_chart(slope_intervals(slopes)),
+    ):
+        assert all(
+            len(set(map(type, table_of(chart)[name].dropna()))) <= 1 for name in table_of(chart)
+        )
     assert any("int8" in text for text in texts(tradeoff_chart(level_table(slopes))))

@@ -13,23 +13,38 @@ from tfaudit.charts.rendering import inline_svg
 def table(n):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(
-        {"sparsity": rng.random(n), "imbalance": rng.normal(0, 0.03, n), "class_entropy": rng.random(n)}
+        {
+            "sparsity": rng.random(n),
+            "imbalance": rng.normal(0, 0.03, n),
+            "class_entropy": rng.random(n),
+        }
     )
     rows["accuracy"] = 0.7 - 0.2 * rows["sparsity"] + rows["imbalance"] + rng.normal(0, 0.03, n)
     return rows.assign(examples=100, correct=(100 * rows["accuracy"]).round().clip(1, 99))
 
 
 def texts(chart):
-    return [element.text for element in ET.fromstring(inline_svg(chart, "")).iter("{http://www.w3.org/2000/svg}text")]
+    return [
+        element.text
+        for element in ET.fromstring(inline_svg(chart, "")).iter("{http://www.w3.org/2000/svg}text")
+    ]
 
 
 @pytest.mark.slow
 def test_each_hypothesis_has_its_own_scale():
     found = factors(table(300))
     shown = texts(found.chart())
-    assert {"share of the training set", "entropy of the images", "sparsity", "exp(sparsity)"} <= set(shown)
+    assert {
+        "share of the training set",
+        "entropy of the images",
+        "sparsity",
+        "exp(sparsity)",
+    } <= set(shown)
     assert "Intercept" not in shown
-    assert {"points of accuracy per point of training share", "points of accuracy per bit of entropy"} <= set(shown)
+    assert {
+        "points of accuracy per point of training share",
+        "points of accuracy per bit of entropy",
+    } <= set(shown)
     assert "log-odds per bit of entropy" in texts(factors_glm(table(300)).chart())
 
 
@@ -38,7 +53,11 @@ def test_estimates_are_drawn_in_the_unit_of_the_axis():
     spec = found.chart().to_dict()
     rows = [row for data in spec["datasets"].values() for row in data if "term" in row]
     estimates = found.frame().set_index("term")["estimate"]
-    steps = {"imbalance": 1, "class_entropy": 100, "sparsity": 100}  # points per point, per bit, per unit
+    steps = {
+        "imbalance": 1,
+        "class_entropy": 100,
+        "sparsity": 100,
+    }  # points per point, per bit, per unit
     for term, step in steps.items():
         (drawn,) = {row["estimate"] for row in rows if row["term"] == term}
         assert drawn == pytest.approx(step * estimates[term])

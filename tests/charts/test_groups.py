@@ -40,8 +40,17 @@ def points(svg, colour):
     [
         groups(BEFORE, AFTER, SERIES),
         groups(BEFORE, AFTER, SERIES, individuals=WRITERS),
-        groups(BEFORE, AFTER, np.full(200, "a name that is far too long for the margin of a chart in half a page")),
-        groups(BEFORE, AFTER, np.char.add((WRITERS % 4).astype(str), " a name that is too long"), individuals=WRITERS),
+        groups(
+            BEFORE,
+            AFTER,
+            np.full(200, "a name that is far too long for the margin of a chart in half a page"),
+        ),
+        groups(
+            BEFORE,
+            AFTER,
+            np.char.add((WRITERS % 4).astype(str), " a name that is too long"),
+            individuals=WRITERS,
+        ),
         groups(BEFORE, AFTER, WRITERS),
         trends(BEFORE, AFTER, VALUES),
         trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS),
@@ -65,7 +74,9 @@ def test_individuals_are_coloured_by_their_property():
 
 
 def test_every_group_stands_once_the_most_harmed_first():
-    found = groups(BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance"))
+    found = groups(
+        BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance")
+    )
     shown = [text for text in texts(inline_svg(found.chart(), "")) if text in ("far", "near")]
     assert shown == ["far", "near"]
 
@@ -117,14 +128,20 @@ def test_lines_run_through_the_means():
     bins = found.bins_frame()
     for row in found.frame().query("measure != 'change'").to_dict("records"):
         ends = [d for d in data if d["part"] == "line" and d["measure"] == row["measure"]]
-        assert [d["value"] for d in ends] == pytest.approx([bins["value"].min(), bins["value"].max()])
+        assert [d["value"] for d in ends] == pytest.approx(
+            [bins["value"].min(), bins["value"].max()]
+        )
         for d in ends:
-            assert d["accuracy"] == pytest.approx(100 * (row["intercept"] + row["slope"] * d["value"]))
+            assert d["accuracy"] == pytest.approx(
+                100 * (row["intercept"] + row["slope"] * d["value"])
+            )
 
 
 def test_of_many_individuals_a_sample_is_drawn_and_the_title_says_so():
     count = 5000
-    people = pd.DataFrame({"group": "a", "individual": [f"w{i}" for i in range(count)], "examples": 1})
+    people = pd.DataFrame(
+        {"group": "a", "individual": [f"w{i}" for i in range(count)], "examples": 1}
+    )
     shares = np.random.default_rng(0).random((2, count))
     people["accuracy_before"], people["accuracy_after"] = shares
     people["change_pp"] = 100 * (shares[1] - shares[0])
@@ -139,7 +156,11 @@ def test_changes_and_histograms_of_a_property():
     found = trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS)
     drawn = found.change_chart().to_dict()
     points = max(drawn["datasets"].values(), key=len)
-    curves = [rows for rows in drawn["datasets"].values() if rows[0].keys() == {"group", "value", "change_pp"}]
+    curves = [
+        rows
+        for rows in drawn["datasets"].values()
+        if rows[0].keys() == {"group", "value", "change_pp"}
+    ]
     assert len(curves[0]) == 40 * len(set(SERIES))
     assert {len(rows) for rows in drawn["datasets"].values()} >= {len(found.units_frame())}
     assert points
@@ -151,10 +172,17 @@ def test_changes_and_histograms_of_a_property():
 
 
 def test_of_many_groups_the_extremes_are_named_that_are_more_than_chance():
-    many = np.concatenate([np.repeat(np.arange(12), 15), 100 + np.arange(20)])  # 20 groups of one image
+    many = np.concatenate(
+        [np.repeat(np.arange(12), 15), 100 + np.arange(20)]
+    )  # 20 groups of one image
     result = groups(BEFORE, AFTER, pd.Series(many).map(lambda kind: f"kind {kind}").rename("kind"))
     shown = set(texts(inline_svg(result.chart(), "")))
-    assert "kind: 10 largest and 10 smallest losses of 32" in shown  # too few of 10 images for both ends
-    many = pd.Series(np.concatenate([np.repeat(np.arange(16), 10), np.repeat(100 + np.arange(20), 2)]), name="kind")
+    assert (
+        "kind: 10 largest and 10 smallest losses of 32" in shown
+    )  # too few of 10 images for both ends
+    many = pd.Series(
+        np.concatenate([np.repeat(np.arange(16), 10), np.repeat(100 + np.arange(20), 2)]),
+        name="kind",
+    )
     few = groups(BEFORE, AFTER, many).table
     assert list(largest_losses_first(few)["examples"] < 10) == [False] * 16 + [True] * 20

@@ -11,7 +11,9 @@ from tfaudit.audits.model_pair.model_pair import compare
 
 
 def pair(**options):
-    return compare(population(1, members=1, **options), population(2, members=1, hurt=(1,), **options))
+    return compare(
+        population(1, members=1, **options), population(2, members=1, hurt=(1,), **options)
+    )
 
 
 def rows(spec):
@@ -23,7 +25,10 @@ def test_bars_show_the_lost_and_won_shares_and_points_the_change():
     drawn = rows(found.chart().to_dict())
     lost = {row["class"]: row["share_pp"] for row in drawn if row.get("kind") == "newly wrong"}
     assert lost == pytest.approx(
-        {name: -100 * n / count for name, n, count in zip("01234", found.lost, found.examples, strict=True)}
+        {
+            name: -100 * n / count
+            for name, n, count in zip("01234", found.lost, found.examples, strict=True)
+        }
     )
     changes = {row["class"]: row["change_pp"] for row in drawn if "kind" not in row}
     assert changes == pytest.approx(dict(zip("01234", 100 * found.difference, strict=True)))

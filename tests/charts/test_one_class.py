@@ -12,17 +12,30 @@ import pytest
 from tests.builders.populations import population
 from tfaudit.audits.classes.chart import ranked_classes
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.classes.selection_chart import CLASS, RANGE, class_choice_chart, range_choice_chart
+from tfaudit.audits.classes.selection_chart import (
+    CLASS,
+    RANGE,
+    class_choice_chart,
+    range_choice_chart,
+)
 from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
 from tfaudit.audits.exemplars.exemplars import exemplars
-from tfaudit.audits.prediction_counts.chart import OTHERS, class_recall_chart, confusion_chart, votes_chart
+from tfaudit.audits.prediction_counts.chart import (
+    OTHERS,
+    class_recall_chart,
+    confusion_chart,
+    votes_chart,
+)
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.charts.style import AMBER, GAIN, GREEN, GREY, PLUM, SLATE
 
 IMPACT = class_impact(population(1), population(2, hurt=[3]))
 RANKED = ranked_classes(IMPACT.frame())
-TALLIES = {"dense": count_predictions(population(1)), "90 %": count_predictions(population(2, hurt=[3]))}
+TALLIES = {
+    "dense": count_predictions(population(1)),
+    "90 %": count_predictions(population(2, hurt=[3])),
+}
 
 
 def recalls(label):
@@ -39,7 +52,13 @@ def votes(position=3):
 
 FOUND = exemplars(population(1), population(2, hurt=[3]))
 COUNTS = pd.DataFrame(
-    {"title": ["a", "b"], "pies": [3, 40], "low": [1, np.nan], "expected": [3.3, np.nan], "high": [6, np.nan]}
+    {
+        "title": ["a", "b"],
+        "pies": [3, 40],
+        "low": [1, np.nan],
+        "expected": [3.3, np.nan],
+        "high": [6, np.nan],
+    }
 )
 ANSWERS = pd.DataFrame({"name": ["owl", "cat"], "before": [0.25, 0.05], "after": [0.1, 0.2]})
 
@@ -59,7 +78,11 @@ def charts():
 
 def texts(chart):
     drawn = ET.fromstring(inline_svg(chart, "")).iter()
-    return [element.text for element in drawn if element.tag.endswith(("}text", "}tspan")) and element.text]
+    return [
+        element.text
+        for element in drawn
+        if element.tag.endswith(("}text", "}tspan")) and element.text
+    ]
 
 
 def marks(chart, colour):
@@ -70,7 +93,9 @@ def table_of(chart):
     return pd.concat(pd.DataFrame(rows) for rows in chart.to_dict()["datasets"].values())
 
 
-@pytest.mark.parametrize("name", ["range", "choice", "recall", "confusion", "votes", "counts", "difficulty"])
+@pytest.mark.parametrize(
+    "name", ["range", "choice", "recall", "confusion", "votes", "counts", "difficulty"]
+)
 def test_charts_fit_a_page_and_a_dark_one(name):
     svg = inline_svg(charts()[name], "")
     assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 560
@@ -91,7 +116,11 @@ def test_a_click_on_a_line_chooses_its_class():
 
 def test_dragging_chooses_ranks():
     (parameter,) = charts()["range"].to_dict()["params"]
-    assert (parameter["name"], parameter["select"]["encodings"], parameter["value"]) == (RANGE, ["x"], {"x": [1, 3]})
+    assert (parameter["name"], parameter["select"]["encodings"], parameter["value"]) == (
+        RANGE,
+        ["x"],
+        {"x": [1, 3]},
+    )
     assert "value" not in range_choice_chart(RANKED, "name").to_dict()["params"][0]
     assert "classes, by name" in texts(charts()["range"])
 
@@ -104,7 +133,9 @@ def test_classes_rank_by_any_column_and_keep_their_positions():
         assert row["change_p"] == IMPACT.changes.absolute.p()[row["position"]]
 
 
-@pytest.mark.parametrize(("question", "verdict"), [("change", "verdict"), ("relative", "relative_verdict")])
+@pytest.mark.parametrize(
+    ("question", "verdict"), [("change", "verdict"), ("relative", "relative_verdict")]
+)
 def test_kinds_are_the_verdicts_of_one_question(question, verdict):
     frame = IMPACT.frame("none")
     kinds = ranked_classes(frame, question=question).set_index("position")["kind"]
@@ -118,7 +149,9 @@ def test_recall_has_a_dot_per_member_and_a_bar_per_variant():
     drawn = charts()["recall"]
     shown = table_of(drawn)
     for title, each in TALLIES.items():
-        assert sorted(shown.loc[shown["title"] == title, "percent"]) == pytest.approx(sorted(100 * each.recall[:, 3]))
+        assert sorted(shown.loc[shown["title"] == title, "percent"]) == pytest.approx(
+            sorted(100 * each.recall[:, 3])
+        )
     assert marks(drawn, SLATE) == 12
     assert marks(drawn, PLUM) == 2
     assert [text for text in texts(drawn) if text in TALLIES] == ["dense", "90 %"]
@@ -134,7 +167,10 @@ def test_confusion_keeps_the_order_of_the_answers():
     assert dict(zip(shown["name"] + shown["when"], shown["percent"], strict=True)) == pytest.approx(
         {"owlbefore": 25, "owlafter": 10, "catbefore": 5, "catafter": 20}
     )
-    assert [text for text in texts(charts()["confusion"]) if text in ("owl", "cat")] == ["owl", "cat"]
+    assert [text for text in texts(charts()["confusion"]) if text in ("owl", "cat")] == [
+        "owl",
+        "cat",
+    ]
 
 
 def test_votes_of_every_variant_add_up():
@@ -144,7 +180,9 @@ def test_votes_of_every_variant_add_up():
 
 
 def test_the_true_class_has_the_colour_of_gains_also_where_nobody_predicts_it():
-    table = pd.DataFrame({"title": "dense", "name": list("abcdefg"), "share": [0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]})
+    table = pd.DataFrame(
+        {"title": "dense", "name": list("abcdefg"), "share": [0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]}
+    )
     spec = votes_chart(table, "z").to_dict()["encoding"]["color"]["scale"]
     assert (spec["domain"][0], spec["range"][0]) == ("z", GAIN)
     assert (spec["domain"][-1], spec["range"][-1]) == (OTHERS, GREY)
@@ -161,7 +199,9 @@ def test_difficulty_has_three_bars_per_population_and_k():
     drawn = charts()["difficulty"]
     shown = table_of(drawn).set_index(["panel", "group"])["accuracy"]
     for row in FOUND.difficulty.to_dict("records"):
-        assert shown[f"{row['population']}, top-{row['k']}", row["group"]] == pytest.approx(100 * row["accuracy"])
+        assert shown[f"{row['population']}, top-{row['k']}", row["group"]] == pytest.approx(
+            100 * row["accuracy"]
+        )
     assert [marks(drawn, colour) for colour in (PLUM, GREEN, GREY)] == [5, 5, 5]  # with the legend
     order = [text for text in texts(drawn) if "top-" in text]
     assert order == ["baseline, top-1", "compressed, top-1", "baseline, top-5", "compressed, top-5"]
@@ -173,7 +213,9 @@ def test_difficulty_without_pies_has_two():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "x" * 300, "🐈, a:b[0]", 'it\'s "quoted" \\'])
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "x" * 300, "🐈, a:b[0]", 'it\'s "quoted" \\']
+)
 def test_hostile_names_are_text(name):
     named = RANKED.assign(name=[name, *"abcd"], **{"class": [name, *"abcd"]})
     drawn = {

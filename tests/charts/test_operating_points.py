@@ -25,7 +25,9 @@ LOOKS = {"chosen": "#d07c00", "pareto": "#4a7fc1", "rest": "#a9aeb8"}
 
 def drawn(chart):
     svg = inline_svg(chart, "")
-    texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    texts = [
+        element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    ]
     points = re.findall(r'aria-roledescription="point"[^>]*fill="(#[0-9a-f]{6})"', svg)
     return texts, points or re.findall(r'fill="(#[0-9a-f]{6})"', svg)
 
@@ -36,17 +38,28 @@ def test_marks_follow_the_frame():
     assert found.frame()[["pareto", "chosen"]].to_numpy().sum(0).tolist() == [2, 1]
     texts, fills = drawn(found.chart())
     # Two panels and the legend; points of the Pareto set bear their names.
-    assert [fills.count(LOOKS[kind]) for kind in ("chosen", "pareto", "rest")] == [2 + 1 + 2, 2 + 1 + 2, 4 + 2]
+    assert [fills.count(LOOKS[kind]) for kind in ("chosen", "pareto", "rest")] == [
+        2 + 1 + 2,
+        2 + 1 + 2,
+        4 + 2,
+    ]
     assert {"b", "c"} <= set(texts)
     assert not {"a", "d"} & set(texts)
     assert {"sparsity, %", "unfairness, points", "accuracy, %"} <= set(texts)
 
 
 def test_what_the_gate_says_is_a_mark_of_its_own():
-    found = operating_points(TABLE, floor=0.98, outcomes={"b": "fail", "c": "cannot judge", "d": "fail"})
+    found = operating_points(
+        TABLE, floor=0.98, outcomes={"b": "fail", "c": "cannot judge", "d": "fail"}
+    )
     points = next(iter(found.chart().to_dict()["datasets"].values()))
     status = {point["variant"]: point["status"] for point in points}
-    assert status == {"a": "Pareto set", "b": "fails the gate", "c": "cannot be judged", "d": "fails the gate"}
+    assert status == {
+        "a": "Pareto set",
+        "b": "fails the gate",
+        "c": "cannot be judged",
+        "d": "fails the gate",
+    }
 
 
 @pytest.mark.slow
@@ -69,7 +82,9 @@ def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_ch
 
 @pytest.mark.slow
 def test_the_floor_is_drawn_where_accuracy_is():
-    with_floor, without = (operating_points(TABLE, floor=floor).chart().to_dict() for floor in (0.98, None))
+    with_floor, without = (
+        operating_points(TABLE, floor=floor).chart().to_dict() for floor in (0.98, None)
+    )
     assert ["'rule'" in str(panel) for panel in with_floor["vconcat"]] == [False, True]
     assert "'rule'" not in str(without)
 
@@ -93,7 +108,10 @@ def test_one_panel_per_further_objective(objectives, panels):
 def test_thousands_of_points_are_thinned_but_the_choice_stays():
     rng = np.random.default_rng(0)
     many = pd.DataFrame(
-        {"variant": [f"v{i}" for i in range(20_000)], **dict(zip("xy", rng.random((2, 20_000)), strict=True))}
+        {
+            "variant": [f"v{i}" for i in range(20_000)],
+            **dict(zip("xy", rng.random((2, 20_000)), strict=True)),
+        }
     )
     found = operating_points(many, objectives={"x": "max", "y": "max"}, weights={"x": 1, "y": 1})
     texts, _ = drawn(found.chart())
@@ -105,6 +123,8 @@ def test_thousands_of_points_are_thinned_but_the_choice_stays():
 
 def test_sizes_are_written_in_the_unit_of_the_axis():
     """Not as 1.5k kB."""
-    found = operating_points(TABLE.assign(**{"gzipped kB": [3242, 2500, 1257, 528]}), objectives={"gzipped kB": "min"})
+    found = operating_points(
+        TABLE.assign(**{"gzipped kB": [3242, 2500, 1257, 528]}), objectives={"gzipped kB": "min"}
+    )
     assert '"format": ",.4~f"' in found.chart().to_json()
     assert {"1,000", "3,000"} <= set(drawn(found.chart())[0])

@@ -12,7 +12,9 @@ from tfaudit.charts.rendering import LARGEST, inline_svg
 from tfaudit.charts.style import categories
 
 COLOUR = categories("kind", ["old", "new"], ["#111111", "#222222"])
-PANEL = alt.Chart(pd.DataFrame({"x": [1, 2], "kind": ["old", "new"]}), width=90, height=90).mark_point()
+PANEL = alt.Chart(
+    pd.DataFrame({"x": [1, 2], "kind": ["old", "new"]}), width=90, height=90
+).mark_point()
 PANEL = PANEL.encode(x="x:Q", y=alt.Y("x:Q", title="share"), color=COLOUR.legend(None))
 
 

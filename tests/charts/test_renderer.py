@@ -19,7 +19,9 @@ FATAL = "cat\a"  # vl-convert aborts on it
 
 
 def chart(name):
-    return alt.Chart(pd.DataFrame({"name": [name], "n": [1]})).mark_bar().encode(x="name:N", y="n:Q")
+    return (
+        alt.Chart(pd.DataFrame({"name": [name], "n": [1]})).mark_bar().encode(x="name:N", y="n:Q")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,9 @@ def test_an_interrupt_does_not_mix_up_the_answers(draw, monkeypatch):
 def test_threads_get_their_own_charts(draw):
     names = [f"name {i}" for i in range(12)]
     with ThreadPoolExecutor(4) as threads:
-        drawn = list(threads.map(lambda name: draw("vegalite_to_svg", chart(name).to_dict()), names))
+        drawn = list(
+            threads.map(lambda name: draw("vegalite_to_svg", chart(name).to_dict()), names)
+        )
     assert all(name in svg for name, svg in zip(names, drawn, strict=True))
 
 
@@ -88,7 +92,9 @@ def test_files_and_pages_raise_the_same_error():
 def test_it_ends_with_the_process_that_asks(ending):
     code = "import os; from tfaudit.charts.renderer import draw; draw('vegalite_to_svg', {'mark': 'bar', 'data': {}});"
     code += f"print(*[process.pid for process in draw._processes.values()], flush=True); {ending}"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
     assert done.stderr == ""
     own = [process for process in psutil.process_iter() if process.pid == int(done.stdout)]
     assert not psutil.wait_procs(own, timeout=30)[1]

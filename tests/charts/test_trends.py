@@ -16,7 +16,9 @@ def test_the_line_has_the_slope_and_passes_through_the_middle_of_the_pixels_that
     (line,) = (table for table in data if len(table) == 2)
     (row_1, column_1), (row_2, column_2) = ((end["row"], end["column"]) for end in line)
     assert (column_2 - column_1) / (row_2 - row_1) == pytest.approx(slope)
-    assert chart["resolve"] == {"scale": {"color": "independent"}}  # else the second image is black, as is the first
+    assert chart["resolve"] == {
+        "scale": {"color": "independent"}
+    }  # else the second image is black, as is the first
     rows, columns = np.nonzero(levels > 127.5)
     middle = column_1 + slope * (rows.mean() + 0.5 - row_1)
     assert middle == pytest.approx(columns.mean() + 0.5)

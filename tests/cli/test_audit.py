@@ -50,7 +50,8 @@ def every(letter):
         ["--baseline", "a*.npy", "--compressed", "b*.npy"],
         ["--baseline", *sorted(every("a")), "--compressed", *every("b")],
         ["--compressed=b0.npy", *every("b")[1:], "--baseline=a*.npy"],
-        [word for file in every("a") for word in ("--baseline", file)] + ["--compressed", "./b*.npy"],
+        [word for file in every("a") for word in ("--baseline", file)]
+        + ["--compressed", "./b*.npy"],
     ],
 )
 def test_globs_expanded_or_not_and_repeated_options_are_the_same(words):
@@ -73,28 +74,41 @@ def test_the_table_is_that_of_the_summary(files):
 def test_a_study_prints_the_verdict_by_the_limits_of_a_file(tmp_path):
     make_study(tmp_path / "study")
     shown = run("study")
-    assert shown.startswith("No variant passes: 1 fails, 1 cannot be judged. Under magnitude 90 %, recall of")
+    assert shown.startswith(
+        "No variant passes: 1 fails, 1 cannot be judged. Under magnitude 90 %, recall of"
+    )
     assert shown.index("drop of worst class at most 5 pp") < shown.index("What compression forgets")
     (tmp_path / "gate.toml").write_text("[gate]\nworst_class_drop_pp = 60\n")
     shown = run("study", "--gate", "gate.toml")
     assert shown.startswith("fixed-point int8 is the smallest that passes, at 33.3 % of the size")
     assert "drop of worst class at most 60 pp" in shown
     for words, message in (
-        (["study", "--labels", "y.npy"], "study: got study and --labels, expected a study's directory alone, or files"),
+        (
+            ["study", "--labels", "y.npy"],
+            "study: got study and --labels, expected a study's directory alone, or files",
+        ),
         (
             ["study", "--out", "d", "--paired"],
             "study: got study and --paired, --out, expected a study's directory",
         ),
-        ([], "source: got none, expected a study's directory, or --labels, --baseline and --compressed"),
+        (
+            [],
+            "source: got none, expected a study's directory, or --labels, --baseline and --compressed",
+        ),
         (["study", "--gate", "no.toml"], "config: got no.toml, which cannot be read"),
-        (["study", "--config", "no.toml"], "config: got no.toml, which cannot be read"),  # as `gate` calls it too
+        (
+            ["study", "--config", "no.toml"],
+            "config: got no.toml, which cannot be read",
+        ),  # as `gate` calls it too
     ):
         with pytest.raises(InputError, match=message):
             run(*words)
 
 
 def test_a_single_model_beside_a_population_is_not_judged():
-    shown = run("--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "one=b0.npy", "many=b*.npy")
+    shown = run(
+        "--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "one=b0.npy", "many=b*.npy"
+    )
     assert "one: A single model cannot be compared with a population." in shown
 
 
@@ -126,7 +140,9 @@ def test_a_study_is_written_with_names_groups_and_report():
     assert "int 8" in Path("d/mine/report.html").read_text()
     assert "report.html" in shown
     with pytest.raises(InputError, match="holds another study: its variants"):
-        run("--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "b*.npy", "--out", "d/mine")
+        run(
+            "--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "b*.npy", "--out", "d/mine"
+        )
 
 
 def test_one_model_against_one_is_compared_image_by_image(files):
@@ -134,7 +150,9 @@ def test_one_model_against_one_is_compared_image_by_image(files):
     shown = run("--labels", "y.npy", "--baseline", "a0.npy", "--compressed", "b0.npy")
     lost = (before.correct()[0] > after.correct()[0]).sum()
     assert "200 images of 5 classes" in shown
-    assert [line for line in shown.splitlines() if line.startswith("compressed ")][-1].split()[-5] == str(lost)
+    assert [line for line in shown.splitlines() if line.startswith("compressed ")][-1].split()[
+        -5
+    ] == str(lost)
 
 
 def test_a_table_with_ids_and_class_names():
@@ -160,7 +178,9 @@ def test_names_of_variants_and_paths_that_hold_equals_signs():
     Path("split=test").mkdir()
     for place in ("split=test/b.npy", "x=1.npy"):
         np.save(place, np.zeros(200, int))
-    found = variants_of(["split=test/*.npy", "x=1.npy", "int8=b1*.npy", "int8=b2.npy", "p=split=test/b.npy"])
+    found = variants_of(
+        ["split=test/*.npy", "x=1.npy", "int8=b1*.npy", "int8=b2.npy", "p=split=test/b.npy"]
+    )
     assert {name: list(map(str, paths)) for name, paths in found.items()} == {
         "compressed": ["split=test/b.npy", "x=1.npy"],
         "int8": ["b1.npy", "b10.npy", "b2.npy"],
@@ -173,7 +193,14 @@ def test_a_file_whose_name_looks_like_a_glob():
     assert files_of(["a[1].npy"], "baseline") == [Path("a[1].npy")]
 
 
-@given(st.lists(st.tuples(st.sampled_from(["--baseline", "--compressed", "--alpha"]), st.sampled_from(["x", "y.npy"]))))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["--baseline", "--compressed", "--alpha"]),
+            st.sampled_from(["x", "y.npy"]),
+        )
+    )
+)
 def test_words_that_need_no_repeated_option_stay(pairs):
     words = [word for pair in pairs for word in pair]
     assert list(repeat_options(words)) == words
@@ -182,7 +209,15 @@ def test_words_that_need_no_repeated_option_stay(pairs):
 def test_a_name_holds_until_the_next():
     named = ["--compressed", "b=b0.npy", "b1.npy", "c=c0.npy", "c1.npy"]
     found = list(repeat_options([*named, "--compressed", "d0.npy", "d1.npy", "--out", "b=x"]))
-    assert found[1::2] == ["b=b0.npy", "b=b1.npy", "c=c0.npy", "c=c1.npy", "d0.npy", "d1.npy", "b=x"]
+    assert found[1::2] == [
+        "b=b0.npy",
+        "b=b1.npy",
+        "c=c0.npy",
+        "c=c1.npy",
+        "d0.npy",
+        "d1.npy",
+        "b=x",
+    ]
     assert found[::2] == ["--compressed"] * 6 + ["--out"]
 
 
@@ -229,6 +264,18 @@ def test_bad_input_is_one_line(words, message):
 @pytest.mark.slow
 def test_no_tensorflow_is_needed():
     script = "import sys; sys.modules.update(tensorflow=None, keras=None); from tfaudit.cli import main; main()"
-    words = ["audit", "--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "b*.npy", "--out", "d/s"]
-    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+    words = [
+        "audit",
+        "--labels",
+        "y.npy",
+        "--baseline",
+        "a*.npy",
+        "--compressed",
+        "b*.npy",
+        "--out",
+        "d/s",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")

@@ -65,7 +65,9 @@ def test_a_member_that_study_json_does_not_know(check, tmp_path):
     study = whole(make_study(tmp_path)).study
     (tmp_path / "study.json").unlink()
     older = dataclasses.replace(study, population=3, variants=study.variants[:1])
-    (tmp_path / "study.json").write_bytes(sealed_json({"format": 1, "study": older.to_json(), "versions": {}}))
+    (tmp_path / "study.json").write_bytes(
+        sealed_json({"format": 1, "study": older.to_json(), "versions": {}})
+    )
     unknown = [("dense", 3), *(("int8", n) for n in range(4)), ("magnitude-0.9", 3)]
     lines = [f"{key}, member {n}: not in study.json, which is an older one" for key, n in unknown]
     assert check(tmp_path)[1][:-1] == lines
@@ -78,7 +80,9 @@ def test_a_record_copied_over_another_does_not_count(check, tmp_path):
     assert check(tmp_path) == (1, ["int8, member 1: a damaged record", *AGAIN])
 
 
-@pytest.mark.parametrize("kind", ["predictions/split=test/variant=int8/001.parquet", "members/int8/001/member.json"])
+@pytest.mark.parametrize(
+    "kind", ["predictions/split=test/variant=int8/001.parquet", "members/int8/001/member.json"]
+)
 def test_every_damage_is_named_and_only_it(check, tmp_path, kind):
     store = whole(make_study(tmp_path))
     path = store.directory / kind

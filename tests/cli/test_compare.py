@@ -17,7 +17,9 @@ from tfaudit.predictions import Predictions
 
 
 def linear(weights, *, size=8, classes=10):
-    model = keras.Sequential([keras.Input((size, size, 1)), keras.layers.Flatten(), keras.layers.Dense(classes)])
+    model = keras.Sequential(
+        [keras.Input((size, size, 1)), keras.layers.Flatten(), keras.layers.Dense(classes)]
+    )
     model.layers[-1].set_weights([weights, np.zeros(classes)])
     return model
 
@@ -28,7 +30,9 @@ def place(tmp_path_factory):
     place, rng = tmp_path_factory.mktemp("compare"), np.random.default_rng(0)
     digits = load_digits()
     pixels = (digits.images * 15).astype(np.uint8)
-    means = np.stack([pixels[digits.target == label].mean(0).ravel() for label in range(10)], 1) / 255
+    means = (
+        np.stack([pixels[digits.target == label].mean(0).ravel() for label in range(10)], 1) / 255
+    )
     weights = means - means.mean(1, keepdims=True)
     linear(weights).save(place / "dense.keras")
     noisy = linear(weights + rng.normal(0, 0.15, weights.shape))
@@ -82,7 +86,9 @@ def test_a_baseline_that_is_not_better_than_chance_is_named_in_the_first_line(ru
 def answers(place, name):
     model = keras.saving.load_model(place / name, compile=False)
     with np.load(place / "digits.npz") as data:
-        return Predictions.from_scores(data["labels"], model(data["images"][..., None].astype("float32")).numpy())
+        return Predictions.from_scores(
+            data["labels"], model(data["images"][..., None].astype("float32")).numpy()
+        )
 
 
 @pytest.mark.slow
@@ -104,17 +110,23 @@ def test_the_tables_say_what_the_audit_finds_in_keras_own_answers(run, place):
     assert "100 images of 10 classes" in text
     assert max(map(len, text.splitlines())) <= 80
     written = pd.read_csv(place / "classes.csv", dtype={"class": str})
-    pd.testing.assert_frame_equal(written.drop(columns="model"), expected.frame(), check_dtype=False)
+    pd.testing.assert_frame_equal(
+        written.drop(columns="model"), expected.frame(), check_dtype=False
+    )
     assert set(written["model"]) == {"noisy"}
 
 
 def test_flatbuffer_folder_and_arrays_agree_and_equal_stems_stay_apart(run):
     by_array = run(compressed=("noisy.keras", "noisy.tflite"))[1]
-    by_folder = run("--classes", "names.txt", compressed=("noisy.keras", "noisy.tflite"), data="folder")[1]
+    by_folder = run(
+        "--classes", "names.txt", compressed=("noisy.keras", "noisy.tflite"), data="folder"
+    )[1]
     models = [line for line in by_array.splitlines() if line.startswith(("noisy ", "noisy-2 "))]
     assert len(models) == 2
     assert models[0].split()[1:8] == models[1].split()[1:8]
-    assert models == [line for line in by_folder.splitlines() if line.startswith(("noisy ", "noisy-2 "))]
+    assert models == [
+        line for line in by_folder.splitlines() if line.startswith(("noisy ", "noisy-2 "))
+    ]
     assert "Images are scaled to 8 pixels and cropped to the central square" in by_folder
 
 
@@ -123,7 +135,9 @@ def test_retrained_twins_tell_what_training_alone_changes(run, place):
     alone, with_twin = run(**models)[1], run("--twin", "noisy.keras", **models)[1]
     assert "--twin MODEL" in alone
     assert "--twin MODEL" not in with_twin
-    changed = compare(answers(place, "dense.keras"), answers(place, "noisy.keras")).summary()["flips"]
+    changed = compare(answers(place, "dense.keras"), answers(place, "noisy.keras")).summary()[
+        "flips"
+    ]
     assert f"Training the baseline again changes {changed:g} predictions." in with_twin
     rows = [line.split() for line in with_twin.splitlines() if line.startswith(("twin ", "noisy"))]
     assert rows[0][2:9] == rows[1][1:8]  # the compressed model is the twin's flatbuffer
@@ -136,7 +150,11 @@ def test_names_of_classes_may_be_a_json_list_as_for_audit(run, place):
     (place / "marked.txt").write_text(names, encoding="utf-8-sig")
     expected = run("--classes", "names.txt", data="folder")
     assert expected[0] == 0
-    assert run("--classes", "names.json", data="folder") == run("--classes", "marked.txt", data="folder") == expected
+    assert (
+        run("--classes", "names.json", data="folder")
+        == run("--classes", "marked.txt", data="folder")
+        == expected
+    )
 
 
 def test_a_folder_of_some_classes_is_read_with_the_names_of_all(run):
@@ -157,7 +175,9 @@ def test_out_writes_a_study_with_its_report(run, place):
 
 
 def read(place, compressed="noisy.keras", data="digits.npz", **options):
-    return predict_models(place / "dense.keras", [place / compressed], str(place / data), console=out, **options)
+    return predict_models(
+        place / "dense.keras", [place / compressed], str(place / data), console=out, **options
+    )
 
 
 def test_what_gate_gets(place):
@@ -187,7 +207,10 @@ def test_the_batch_size_changes_nothing(place, size):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"baseline": "nope.keras"}, "model: got nope.keras, which does not exist, expected an existing file"),
+        (
+            {"baseline": "nope.keras"},
+            "model: got nope.keras, which does not exist, expected an existing file",
+        ),
         ({"baseline": "names.txt"}, "model: got 'names.txt', expected a .keras or .tflite file"),
         (
             {"compressed": ("seven.keras",)},
@@ -198,22 +221,40 @@ def test_the_batch_size_changes_nothing(place, size):
             "larger.keras: got images of 8 x 8 x 1, expected images of 16 x 16 x 1; --image-size 16",
         ),
         ({"compressed": ("nan.keras",)}, "nan.keras: model: got scores of NaN or infinity"),
-        ({"data": "colour.npz"}, "dense.keras: got images of 8 x 8 x 3, expected images of 8 x 8 x 1"),
+        (
+            {"data": "colour.npz"},
+            "dense.keras: got images of 8 x 8 x 3, expected images of 8 x 8 x 1",
+        ),
         ({"data": "eleven.npz"}, "labels: got 10, expected 0 to 9, the classes of the models"),
-        ({"data": "some"}, "dense.keras: got a model of 10 classes, expected 2 as in the data, or --classes FILE"),
+        (
+            {"data": "some"},
+            "dense.keras: got a model of 10 classes, expected 2 as in the data, or --classes FILE",
+        ),
         ({"data": "broken"}, "tfaudit: broken/x/0.png: got an undecodable image"),
         ({"data": "nowhere.npz"}, "nowhere.npz: got an unreadable file"),
         ({"data": "no_such_set"}, "no_such_set"),
-        ({"flags": ("--preprocess", "magic")}, "preprocess: got 'magic', expected one of none, unit, tf, caffe, torch"),
+        (
+            {"flags": ("--preprocess", "magic")},
+            "preprocess: got 'magic', expected one of none, unit, tf, caffe, torch",
+        ),
         (
             {"flags": ("--preprocess", "caffe")},
             "preprocess: got 'caffe', expected none, unit or tf, because the images are not",
         ),
-        ({"flags": ("--classes", "nope.txt")}, "nope.txt: got an unreadable file (No such file or directory)"),
+        (
+            {"flags": ("--classes", "nope.txt")},
+            "nope.txt: got an unreadable file (No such file or directory)",
+        ),
         ({"flags": ("--alpha", "5")}, "alpha: got 5.0, expected a level in (0, 1)"),
         ({"flags": ("--batch-size", "0")}, "batch_size: got 0, expected 1 or more"),
-        ({"flags": ("--image-size", "9")}, "image_size: got 9, expected none, as arrays are not scaled"),
-        ({"flags": ("--csv", "names.txt/x.csv")}, "csv: got names.txt/x.csv, which cannot be written"),
+        (
+            {"flags": ("--image-size", "9")},
+            "image_size: got 9, expected none, as arrays are not scaled",
+        ),
+        (
+            {"flags": ("--csv", "names.txt/x.csv")},
+            "csv: got names.txt/x.csv, which cannot be written",
+        ),
     ],
 )
 def test_what_does_not_fit_is_one_line_and_exit_code_2(run, options, words):
@@ -237,12 +278,17 @@ def test_text_models_of_several_inputs_and_outputs(run, place):
     """A BERT-like model with a dictionary of inputs and two outputs, its int8 file, and a function of data."""
     keras.utils.set_random_seed(0)
     tokens, mask = keras.Input((5,), dtype="int32", name="tokens"), keras.Input((5,), name="mask")
-    x = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(9, 6)(tokens) * keras.ops.expand_dims(mask, -1))
+    x = keras.layers.GlobalAveragePooling1D()(
+        keras.layers.Embedding(9, 6)(tokens) * keras.ops.expand_dims(mask, -1)
+    )
     outputs = {"kind": keras.layers.Dense(3)(x), "mood": keras.layers.Dense(2)(x)}
     model = keras.Model({"tokens": tokens, "mask": mask}, outputs)
     model.save(place / "text.keras")
     rng = np.random.default_rng(0)
-    data = {"tokens": rng.integers(0, 9, (40, 5)), "mask": rng.integers(0, 2, (40, 5)).astype("float32")}
+    data = {
+        "tokens": rng.integers(0, 9, (40, 5)),
+        "mask": rng.integers(0, 2, (40, 5)).astype("float32"),
+    }
     (place / "text.tflite").write_bytes(quantize(model, "float16", representative=data))
     kinds = model(data)["kind"].numpy().argmax(1)
     np.savez(place / "text.npz", **data, labels=kinds)
@@ -274,7 +320,9 @@ def test_the_baseline_may_take_other_pixels(run, place):
     plain.save(place / "biased.keras")
     scaled.save(place / "unit.keras")
     csv = ("--csv", "pixels.csv")
-    code, _, _ = run("--baseline-preprocess", "unit", *csv, baseline="unit.keras", compressed=("biased.keras",))
+    code, _, _ = run(
+        "--baseline-preprocess", "unit", *csv, baseline="unit.keras", compressed=("biased.keras",)
+    )
     assert code == 0
     assert (pd.read_csv(place / "pixels.csv")[["lost", "won"]] == 0).all(axis=None)
     code, _, errors = run("--baseline-preprocess", "half")

@@ -24,7 +24,9 @@ def place(tmp_path_factory):
             pixels = (level + draws.normal(0, 20, (4, 4, 3))).clip(0, 255).astype("uint8")
             Image.fromarray(pixels).save(place / "images" / name / f"{i}.png")
     scale = keras.layers.Rescaling(1 / 255)
-    model = keras.Sequential([keras.Input((4, 4, 3)), scale, keras.layers.Flatten(), keras.layers.Dense(2)])
+    model = keras.Sequential(
+        [keras.Input((4, 4, 3)), scale, keras.layers.Flatten(), keras.layers.Dense(2)]
+    )
     model.layers[-1].set_weights([np.outer(np.ones(48), [-1, 1]) / 48, np.array([0.5, -0.5])])
     model.save(place / "net.keras")
     (place / "gate.toml").write_text("[gate]\noverall_drop_pp = 10\nworst_class_drop_pp = 15\n")
@@ -36,32 +38,53 @@ def place(tmp_path_factory):
 @pytest.fixture
 def run(place, tfaudit_in):
     """Runs a command in the place with two kinds; gives exit code, stdout, stderr."""
-    with mock.patch.dict(KINDS, {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}, clear=True):
+    with mock.patch.dict(
+        KINDS, {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}, clear=True
+    ):
         yield tfaudit_in(place, width=120)
 
 
 @pytest.mark.slow
 def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place):
-    code, text, errors = run("compress", "net.keras", "--data", "images", "--gate", "gate.toml", "--out", "out")
+    code, text, errors = run(
+        "compress", "net.keras", "--data", "images", "--gate", "gate.toml", "--out", "out"
+    )
     assert (code, errors) == (0, "")
     assert "Candidates on the 60 examples of the selection part" in text
     assert "file: out/model.tflite" in text
     sources = ["--baseline", "net.keras", "--compressed", "out/model.tflite", "--data", "images"]
-    code, *_ = run("gate", *sources, "--config", "gate.toml", "--examples", "out/held_out.csv", "--json", "gate.json")
+    code, *_ = run(
+        "gate",
+        *sources,
+        "--config",
+        "gate.toml",
+        "--examples",
+        "out/held_out.csv",
+        "--json",
+        "gate.json",
+    )
     assert code == 0
     (of_gate,) = json.loads((place / "gate.json").read_text())["verdicts"].values()
     (of_search,) = json.loads((place / "out/verdict.json").read_text())["verdicts"].values()
     assert {**of_gate, "notes": []} == {**of_search, "notes": []}
-    code, _, errors = run("compress", "net.keras", "--data", "images", "--gate", "tight.toml", "--out", "out")
+    code, _, errors = run(
+        "compress", "net.keras", "--data", "images", "--gate", "tight.toml", "--out", "out"
+    )
     assert code == 2
-    assert errors.startswith("tfaudit: out: got out, the directory of a search that differs in its limits, expected")
+    assert errors.startswith(
+        "tfaudit: out: got out, the directory of a search that differs in its limits, expected"
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gate", "code", "words"), [("tight", 2, "held-out images of it"), ("small", 1, "Size binds")])
+@pytest.mark.parametrize(
+    ("gate", "code", "words"), [("tight", 2, "held-out images of it"), ("small", 1, "Size binds")]
+)
 def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, gate, code, words):
     monkeypatch.setattr(search_report, "write_report", lambda *_, **__: None)
-    found, text, errors = run("compress", "net.keras", "--data", "images", "--gate", f"{gate}.toml", "--out", gate)
+    found, text, errors = run(
+        "compress", "net.keras", "--data", "images", "--gate", f"{gate}.toml", "--out", gate
+    )
     assert (found, errors) == (code, "")
     assert words in text
     assert "No file may ship" in text
@@ -75,13 +98,31 @@ def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, gate, code
         (("net.tflite", "--data", "images"), "model: got 'net.tflite', expected a .keras file"),
         (("none.keras", "--data", "images"), "model: got none.keras, which does not exist"),
         (("net.keras", "--data", "nowhere"), "expected "),
-        (("net.keras", "--data", "images", "--gate", "none.toml"), "config: got none.toml, which cannot be read"),
-        (("net.keras", "--data", "images", "--budget", "soon"), "--budget: got 'soon', expected a time above 0"),
-        (("net.keras", "--data", "images", "--held-out", "0"), "held_out: got 0.0, expected a share in (0, 1)"),
+        (
+            ("net.keras", "--data", "images", "--gate", "none.toml"),
+            "config: got none.toml, which cannot be read",
+        ),
+        (
+            ("net.keras", "--data", "images", "--budget", "soon"),
+            "--budget: got 'soon', expected a time above 0",
+        ),
+        (
+            ("net.keras", "--data", "images", "--held-out", "0"),
+            "held_out: got 0.0, expected a share in (0, 1)",
+        ),
         (("net.keras", "--data", "images", "--epochs", "0"), "epochs: got 0, expected 1 or more"),
         (("net.keras", "--data", "images", "--train", "gone.npz"), "gone.npz"),
     ],
-    ids=["flatbuffer", "no model", "no data", "no gate", "budget", "held-out", "epochs", "no training data"],
+    ids=[
+        "flatbuffer",
+        "no model",
+        "no data",
+        "no gate",
+        "budget",
+        "held-out",
+        "epochs",
+        "no training data",
+    ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, place, arguments, message):
     code, _, errors = run("compress", *arguments, "--out", "bad")

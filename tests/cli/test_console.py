@@ -11,7 +11,9 @@ from tfaudit.cli import main
 from tfaudit.cli.console import PlainConsole
 
 
-@pytest.mark.parametrize("name", ["[x]", "a[/y]", "[red]b", ":cat:", "\x1b]0;title\x1b", "\x1b[31mred"])
+@pytest.mark.parametrize(
+    "name", ["[x]", "a[/y]", "[red]b", ":cat:", "\x1b]0;title\x1b", "\x1b[31mred"]
+)
 def test_what_looks_like_markup_or_controls_a_terminal_is_text(name):
     shown = "".join(letter if letter.isprintable() else "?" for letter in name)
     console = PlainConsole(file=io.StringIO(), width=60, force_terminal=True)
@@ -26,12 +28,21 @@ def test_what_looks_like_markup_or_controls_a_terminal_is_text(name):
 
 
 @pytest.mark.slow
-def test_a_report_and_its_charts_can_be_written_to_paths_that_look_like_markup(tmp_path, monkeypatch, capsys):
+def test_a_report_and_its_charts_can_be_written_to_paths_that_look_like_markup(
+    tmp_path, monkeypatch, capsys
+):
     make_study(tmp_path / "study")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tfaudit.outlets.chart_files.chart_files", lambda chart, forms: dict.fromkeys(forms, b"<svg/>"))
-    monkeypatch.setattr("tfaudit.outlets.html.inline_svg", lambda chart, description, **size: "<svg></svg>")
-    monkeypatch.setattr("sys.argv", ["tfaudit", "report", "study", "--charts", "x[/y]", "--out", "[red].html"])
+    monkeypatch.setattr(
+        "tfaudit.outlets.chart_files.chart_files",
+        lambda chart, forms: dict.fromkeys(forms, b"<svg/>"),
+    )
+    monkeypatch.setattr(
+        "tfaudit.outlets.html.inline_svg", lambda chart, description, **size: "<svg></svg>"
+    )
+    monkeypatch.setattr(
+        "sys.argv", ["tfaudit", "report", "study", "--charts", "x[/y]", "--out", "[red].html"]
+    )
     with pytest.raises(SystemExit) as left:
         main()
     assert not left.value.code

@@ -14,7 +14,13 @@ def store(tmp_path):
     """A study of a dense layer of 30 weights, members 1 and 2 of each variant, and no member 0."""
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(10)])
     model.save(tmp_path / "dense.keras")
-    study = Study(name="s", dataset="d", model="m", training=Training(epochs=1), variants=(Quantized("float32"),))
+    study = Study(
+        name="s",
+        dataset="d",
+        model="m",
+        training=Training(epochs=1),
+        variants=(Quantized("float32"),),
+    )
     store = Store.create(tmp_path / "study", study, {})
     files = {"dense": ("model.keras", (tmp_path / "dense.keras").read_bytes())}
     files["float32"] = ("model.tflite", quantize(model, "float32"))
@@ -44,7 +50,10 @@ def test_the_figures_of_a_study_are_printed_and_kept(store, monkeypatch, capsys)
     again = Store.create(
         store.directory, store.study, {}
     )  # as a run that goes on does: the lost table is not forgotten
-    with pytest.raises(InputError, match=r"costs: got a missing file, .*costs.parquet, expected .* `tfaudit cost .*`"):
+    with pytest.raises(
+        InputError,
+        match=r"costs: got a missing file, .*costs.parquet, expected .* `tfaudit cost .*`",
+    ):
         again.table("costs")
 
 

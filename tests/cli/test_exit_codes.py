@@ -11,7 +11,16 @@ import pytest
 
 from tfaudit import quantize
 
-JUDGE = ("--baseline", "net.tflite", "--compressed", "net.tflite", "--data", "own.py:load", "--json", "-")
+JUDGE = (
+    "--baseline",
+    "net.tflite",
+    "--compressed",
+    "net.tflite",
+    "--data",
+    "own.py:load",
+    "--json",
+    "-",
+)
 LIMITS = {"pass": ("--max-overall-drop", "50"), "fail": ("--max-size-bytes", "10")}
 VERDICTS = {"pass": 0, "fail": 1}
 LOAD = "import atexit, ctypes, os, signal, subprocess, sys, threading, time, warnings\nimport numpy as np\n"
@@ -42,7 +51,12 @@ def place(tmp_path_factory, warm_python):
     (place / "net.tflite").write_bytes(quantize(model, "float32"))
     (place / "layers.py").write_text(LAYER.format(body="pass"))
     save = "import keras, layers; keras.Sequential([keras.Input((3,)), layers.Own(), keras.layers.Dense(3)])"
-    subprocess.run([*warm_python, "-c", f"{save}.save('own.keras')"], cwd=place, check=True, capture_output=True)
+    subprocess.run(
+        [*warm_python, "-c", f"{save}.save('own.keras')"],
+        cwd=place,
+        check=True,
+        capture_output=True,
+    )
     (place / "data.py").write_text(LOAD.format(body="pass"))
     return place
 
@@ -56,7 +70,9 @@ def gate(place, warm_python):
         command = [*(python or warm_python), "-m", "tfaudit", "gate", *JUDGE, *LIMITS[verdict]]
         if redirected:
             command = ["sh", "-c", f'exec "$@" {redirected}', "sh", *command]
-        return subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(
+            command, cwd=place, capture_output=True, text=True, check=False, timeout=120
+        )
 
     return run
 
@@ -121,12 +137,16 @@ def test_the_exit_code_is_that_of_the_verdict_alone(gate, verdict, body):
     [("sys.exit(0)", "SystemExit: 0"), ("os._exit(1)", "SystemExit: 1")],
 )
 @pytest.mark.parametrize("command", ["gate", "compare"])
-def test_a_layer_that_ends_the_process_is_an_unexpected_error(place, warm_python, body, cause, command):
+def test_a_layer_that_ends_the_process_is_an_unexpected_error(
+    place, warm_python, body, cause, command
+):
     write_module(place / "layers.py", LAYER.format(body=body))
     sources = ("--baseline", "own.keras", "--compressed", "own.keras", "--data", "data.py:load")
     words = [*warm_python, "-m", "tfaudit", command, *sources, "--import", "layers.py"]
     environment = {"NOW": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(
+        words, cwd=place, capture_output=True, text=True, check=False, env=environment
+    )
     assert (done.returncode, done.stdout) == (3, "")
     *trace, last = done.stderr.splitlines()
     assert "Traceback (most recent call last):" in trace
@@ -160,11 +180,15 @@ def test_a_library_that_cannot_be_imported_is_no_fail(tmp_path):
     command = [sys.executable, "-m", "tfaudit", "gate", "--help"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 3
-    assert done.stderr.splitlines()[-1].startswith("tfaudit: unexpected error, ImportError: broken; exit code 3")
+    assert done.stderr.splitlines()[-1].startswith(
+        "tfaudit: unexpected error, ImportError: broken; exit code 3"
+    )
 
 
 def test_help_and_version_go_to_standard_output():
     for words in (["--help"], ["gate", "--help"], ["--version"]):
-        done = subprocess.run([sys.executable, "-m", "tfaudit", *words], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "tfaudit", *words], capture_output=True, text=True, check=True
+        )
         assert done.stdout
         assert done.stderr == ""

@@ -74,14 +74,18 @@ def test_the_gravest_comes_first_and_decides(run):
     code, text, _ = run(*PREDICTIONS, "a=same.npy", "b=hurt.npy", *limits)
     assert code == 1
     assert text.index("b: FAIL") < text.index("a: ")
-    lines = [line for line in text.split("b: FAIL")[1].splitlines() if line.startswith(("FAIL", "pass"))]
+    lines = [
+        line for line in text.split("b: FAIL")[1].splitlines() if line.startswith(("FAIL", "pass"))
+    ]
     assert [line.split()[0] for line in lines[:2]] == ["FAIL", "pass"]
 
 
 @pytest.mark.filterwarnings("default::tfaudit.errors.Notice")
 def test_the_worst_ten_classes_are_named_and_cannot_steer_the_terminal(run):
     names = ("--classes", "names.txt")
-    code, text, errors = run(*PREDICTIONS, "hurt.npy", *names, "--max-worst-class-drop", 0.5, "--junit", "names.xml")
+    code, text, errors = run(
+        *PREDICTIONS, "hurt.npy", *names, "--max-worst-class-drop", 0.5, "--junit", "names.xml"
+    )
     assert code == 1
     assert "\x1b" not in text + errors
     assert errors.count("\n") == 1
@@ -122,13 +126,17 @@ def test_a_study_by_variant_equals_the_library(run, place):
 def test_models(run, place):
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (200, 4, 4, 1)).astype(np.uint8)
-    model = keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(3)])
+    model = keras.Sequential(
+        [keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(3)]
+    )
     model.save(place / "dense.keras")
     (place / "int8.tflite").write_bytes(quantize(model, "float16"))
     labels = model(images.astype("float32")).numpy().argmax(1)
     np.savez(place / "data.npz", images=images, labels=labels)
     models = ("--baseline", "dense.keras", "--compressed", "int8.tflite", "--data", "data.npz")
-    code, text, errors = run(*models, "--max-overall-drop", 10, "--max-size-bytes", 1_000_000, "--limit", 150)
+    code, text, errors = run(
+        *models, "--max-overall-drop", 10, "--max-size-bytes", 1_000_000, "--limit", 150
+    )
     assert (code, errors) == (0, "")
     assert "int8: pass" in text
     code, text, _ = run(*models, "--max-size-bytes", 10)
@@ -142,7 +150,9 @@ def test_the_state_of_the_optimizer_is_no_size(run, place):
     """Saved after training, a `.keras` file has two numbers of Adam per weight: the ratio would say a third."""
     rng = np.random.default_rng(0)
     images, labels = rng.integers(0, 256, (200, 4, 4, 1)).astype(np.uint8), np.arange(200) % 3
-    model = keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(300, "relu")])
+    model = keras.Sequential(
+        [keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(300, "relu")]
+    )
     model.add(keras.layers.Dense(3))
     model.save(place / "plain.keras")
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
@@ -150,7 +160,14 @@ def test_the_state_of_the_optimizer_is_no_size(run, place):
     model.save(place / "trained.keras")
     labels = model(images.astype("float32")).numpy().argmax(1)
     np.savez(place / "trained.npz", images=images, labels=labels)
-    models = ("--baseline", "trained.keras", "--compressed", "trained.keras", "--data", "trained.npz")
+    models = (
+        "--baseline",
+        "trained.keras",
+        "--compressed",
+        "trained.keras",
+        "--data",
+        "trained.npz",
+    )
     code, text, errors = run(*models, "--max-size-ratio", 0.9, "--json", "sizes.json")
     assert (code, errors) == (1, "")
     assert "bytes of the optimizer's state do not count" in " ".join(text.split())
@@ -171,7 +188,9 @@ def test_a_baseline_at_chance_is_a_broken_set_up(run, place):
     assert "is it the order of the classes, or the preprocessing?" in " ".join(text.split())
     assert "right on 7.70 % of the images" in text
     assert 'name="baseline_accuracy"' in (place / "broken.xml").read_text()
-    code, text, _ = run(*PREDICTIONS, "same.npy", "--max-overall-drop", 5, "--min-baseline-accuracy", 1)
+    code, text, _ = run(
+        *PREDICTIONS, "same.npy", "--max-overall-drop", 5, "--min-baseline-accuracy", 1
+    )
     assert code == 0
     code, text, _ = run(
         *("--labels", "labels.npy", "--baseline", "hurt.npy", "--compressed", "hurt.npy"),
@@ -194,12 +213,18 @@ def test_files_are_written_whole_or_not_at_all(run, place):
     ("arguments", "words"),
     [
         (("--max-flips", 1), "source: got none, expected one of a study's directory"),
-        (("study", "--labels", "labels.npy", "--max-flips", 1), "source: got DIRECTORY and --labels, expected one of"),
+        (
+            ("study", "--labels", "labels.npy", "--max-flips", 1),
+            "source: got DIRECTORY and --labels, expected one of",
+        ),
         (
             ("study", "--baseline", "dense.npy", "--max-flips", 1),
             "got files beside a study, expected --variant",
         ),
-        (("--labels", "labels.npy", "--max-flips", 1), "baseline, compressed: got no files, expected both options"),
+        (
+            ("--labels", "labels.npy", "--max-flips", 1),
+            "baseline, compressed: got no files, expected both options",
+        ),
         (("nowhere", "--max-flips", 1), "directory: got nowhere, which holds no study"),
         (
             ("study", "--max-flips", 1, "--split", "train"),
@@ -210,8 +235,14 @@ def test_files_are_written_whole_or_not_at_all(run, place):
             "variant: got 'int4', expected a compressed",
         ),
         (("study", "--max-flips", 2), r"tfaudit: --max-flips: got 2.0, expected a share in [0, 1]"),
-        (("study", "--max-worst-class-drop", -1), "tfaudit: --max-worst-class-drop: got -1.0, expected percentage"),
-        (("study", "--min-baseline-accuracy", 2), "tfaudit: --min-baseline-accuracy: got 2.0, expected a share"),
+        (
+            ("study", "--max-worst-class-drop", -1),
+            "tfaudit: --max-worst-class-drop: got -1.0, expected percentage",
+        ),
+        (
+            ("study", "--min-baseline-accuracy", 2),
+            "tfaudit: --min-baseline-accuracy: got 2.0, expected a share",
+        ),
         (("study", "--max-flips", 1, "--alpha", 2), "alpha: got 2.0, expected a level in (0, 1)"),
         (
             (*PREDICTIONS, "same.npy", "--max-size-ratio", 1),
@@ -238,7 +269,10 @@ def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
         ("[gate", "bad.toml, which is not TOML"),
         ("[other]\nflips = 1", "got bad.toml with other, expected a table [gate]"),
         ("gate = 3", "got bad.toml with gate, expected a table [gate]"),
-        ("[gate]\naccuracy = 1", "bad.toml, limits: got 'accuracy', expected names among overall_drop_pp"),
+        (
+            "[gate]\naccuracy = 1",
+            "bad.toml, limits: got 'accuracy', expected names among overall_drop_pp",
+        ),
         ("[gate]\nflips = '1'", "bad.toml, flips: got '1', expected a share"),
         (None, "bad.toml, which cannot be read"),
     ],
@@ -255,7 +289,9 @@ def test_a_bad_config_is_one_line(run, place, content, words):
 
 def test_single_members_of_a_study_are_a_pair(run, tmp_path):
     store = make_study(tmp_path / "single", members=1)
-    code, text, _ = run(tmp_path / "single", "--max-overall-drop", 50, "--json", tmp_path / "gate.json")
+    code, text, _ = run(
+        tmp_path / "single", "--max-overall-drop", 50, "--json", tmp_path / "gate.json"
+    )
     assert code == 0
     assert "members" not in text
     (_, found) = json.loads((tmp_path / "gate.json").read_text())["verdicts"].items()
@@ -277,7 +313,9 @@ def test_a_lost_member_is_no_way_to_pass(run, place):
     assert "1 result of the study is missing: int8, member 1 (damaged)" in " ".join(text.split())
     assert "4 and 3 members" in text
     checks = json.loads((place / "verdict.json").read_text())["verdicts"]["int8"]["checks"]
-    assert {check["check"]: check["outcome"] for check in checks}["missing_members"] == "cannot judge"
+    assert {check["check"]: check["outcome"] for check in checks}[
+        "missing_members"
+    ] == "cannot judge"
     assert 'name="missing_members"' in (place / "verdict.xml").read_text()
     code, text, _ = run("damaged", *limit, "--allow-missing", 1)
     assert code == 0
@@ -289,11 +327,15 @@ def test_a_lost_member_is_no_way_to_pass(run, place):
     assert "no complete member of int8" in errors
 
 
-def test_markdown_is_written_and_added_to_the_page_of_a_github_job(run, place, tmp_path, monkeypatch):
+def test_markdown_is_written_and_added_to_the_page_of_a_github_job(
+    run, place, tmp_path, monkeypatch
+):
     summary = tmp_path / "summary.md"
     summary.write_text("# Build\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    code, _, errors = run(*PREDICTIONS, "hurt.npy", "--max-worst-class-drop", 5, "--markdown", tmp_path / "gate.md")
+    code, _, errors = run(
+        *PREDICTIONS, "hurt.npy", "--max-worst-class-drop", 5, "--markdown", tmp_path / "gate.md"
+    )
     assert (code, errors) == (1, "")
     written = (tmp_path / "gate.md").read_text()
     assert written.startswith("## tfaudit gate\n\n### compressed: ❌ FAIL")
@@ -307,11 +349,16 @@ def test_columns_of_any_name(run, place):
     header, rows = "gold,before,after\n", "".join(f"{c},{c},{c}\n" for c in labels)
     (place / "all.csv").write_text(header + rows)
     files = ("--labels", "all.csv", "--baseline", "all.csv", "--compressed", "all.csv")
-    code, shown, _ = run(*files, "--label-column", "gold", "--prediction-column", "before", "--max-overall-drop", 5)
+    code, shown, _ = run(
+        *files, "--label-column", "gold", "--prediction-column", "before", "--max-overall-drop", 5
+    )
     assert (code, "compressed: pass" in shown) == (0, True)
     code, _, told = run(*files, "--label-column", "truth", "--max-overall-drop", 5)
     assert code == 2
-    assert told == "tfaudit: all.csv: got columns gold, before, after, expected one that is called 'truth'\n"
+    assert (
+        told
+        == "tfaudit: all.csv: got columns gold, before, after, expected one that is called 'truth'\n"
+    )
 
 
 @pytest.mark.slow
@@ -324,12 +371,23 @@ def test_images_that_are_left_out_stand_in_every_file(run, place, tmp_path):
             picture.parent.mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (2, 2), (100 * label, i, 0)).save(picture)
     (tmp_path / "images/dog/deep/bad.png").write_bytes(b"no image")
-    models = ("--baseline", tmp_path / "net.keras", "--compressed", tmp_path / "net.keras", "--max-flips", 0.5)
+    models = (
+        "--baseline",
+        tmp_path / "net.keras",
+        "--compressed",
+        tmp_path / "net.keras",
+        "--max-flips",
+        0.5,
+    )
     files = {name: tmp_path / f"verdict.{name}" for name in ("json", "junit", "markdown")}
     written = [word for name, path in files.items() for word in (f"--{name}", path)]
     folder = ("--data", tmp_path / "images", "--recursive", "--min-baseline-accuracy", 0)
     code, _, told = run(*models, *folder, *written)
-    assert (code, told.count("\n"), "dog/deep/bad.png: got an undecodable image" in told) == (2, 1, True)
+    assert (code, told.count("\n"), "dog/deep/bad.png: got an undecodable image" in told) == (
+        2,
+        1,
+        True,
+    )
     _, shown, _ = run(*models, *folder, "--skip-unreadable", 1, *written)
     note = "1 unreadable image is left out: dog/deep/bad.png."
     assert note in shown

@@ -44,10 +44,21 @@ def run(place, monkeypatch, capsys, *words):
 
 @pytest.mark.slow
 def test_a_missing_class_is_named_and_can_be_imported(place, monkeypatch, capsys):
-    command = ("compare", "--baseline", "mine.keras", "--compressed", "mine.keras", "--data", "data.npz")
+    command = (
+        "compare",
+        "--baseline",
+        "mine.keras",
+        "--compressed",
+        "mine.keras",
+        "--data",
+        "data.npz",
+    )
     code, _, errors = run(place, monkeypatch, capsys, *command)
     assert (code, errors.count("\n")) == (2, 1)
-    assert "mine.keras, whose class 'Doubled' is not registered, expected the module that registers it" in errors
+    assert (
+        "mine.keras, whose class 'Doubled' is not registered, expected the module that registers it"
+        in errors
+    )
     assert "--import MODULE" in errors
     code, _, errors = run(place, monkeypatch, capsys, *command, "--import", "no_layers")
     assert (code, errors.count("\n")) == (2, 1)
@@ -55,7 +66,19 @@ def test_a_missing_class_is_named_and_can_be_imported(place, monkeypatch, capsys
     code, text, errors = run(place, monkeypatch, capsys, *command, "--import", "my_layers.py")
     assert (code, errors) == (0, "")
     assert "30 images of 3 classes" in text or "mine" in text
-    assert run(place, monkeypatch, capsys, "--import=my_layers.py", "cost", "mine.keras", "--repeats", "0")[0] == 0
+    assert (
+        run(
+            place,
+            monkeypatch,
+            capsys,
+            "--import=my_layers.py",
+            "cost",
+            "mine.keras",
+            "--repeats",
+            "0",
+        )[0]
+        == 0
+    )
     code, _, errors = run(place, monkeypatch, capsys, "list", "--import")
     assert (code, errors) == (
         2,

@@ -33,13 +33,29 @@ def test_an_audit_of_files_a_report_and_every_chart(tfaudit, tmp_path):
     pd.DataFrame({"id": ids, "label": names[labels]}).to_csv(tmp_path / "labels.csv", index=False)
     for file, share in (("before", 0.05), ("after", 0.3)):
         top1 = np.where(random.random(300) < share, (labels + 1) % 3, labels)
-        pd.DataFrame({"id": ids, "prediction": names[top1]}).to_csv(tmp_path / f"{file}.csv", index=False)
+        pd.DataFrame({"id": ids, "prediction": names[top1]}).to_csv(
+            tmp_path / f"{file}.csv", index=False
+        )
     groups = pd.DataFrame({"id": ids, "wri\x1bter": np.array(["x\b", "y"])[np.arange(300) % 2]})
     groups.to_csv(tmp_path / "groups.csv", index=False)
-    sources = ["--labels", "labels.csv", "--baseline", "before.csv", "--compressed", "int8\a=after.csv"]
-    out, errors = tfaudit("audit", *sources, "--groups", "groups.csv", "--out", "st\audy", "--permutations", "0")
+    sources = [
+        "--labels",
+        "labels.csv",
+        "--baseline",
+        "before.csv",
+        "--compressed",
+        "int8\a=after.csv",
+    ]
+    out, errors = tfaudit(
+        "audit", *sources, "--groups", "groups.csv", "--out", "st\audy", "--permutations", "0"
+    )
     assert "\a" not in out + errors
-    for name in ("'cat\\x07' as cat␇", "'int8\\x07' as int8␇", "'wri\\x1bter' as wri␛ter", "'st\\x07udy' as st␇udy"):
+    for name in (
+        "'cat\\x07' as cat␇",
+        "'int8\\x07' as int8␇",
+        "'wri\\x1bter' as wri␛ter",
+        "'st\\x07udy' as st␇udy",
+    ):
         assert errors.count(name) >= 1
     assert "'image\\x020' as image␂0" in errors
     page = (tmp_path / "st\audy/report.html").read_text()
@@ -60,7 +76,9 @@ def test_a_comparison_of_models_on_a_folder_of_images(tfaudit, tmp_path):
             Image.fromarray(random.integers(0, 256, (4, 4, 3), np.uint8)).save(
                 tmp_path / "images" / name / f"{i}\x02.png"
             )
-    model = keras.Sequential([keras.Input((4, 4, 3)), keras.layers.Flatten(), keras.layers.Dense(2)])
+    model = keras.Sequential(
+        [keras.Input((4, 4, 3)), keras.layers.Flatten(), keras.layers.Dense(2)]
+    )
     for name in ("net", "sm\aall"):
         (tmp_path / f"{name}.tflite").write_bytes(quantize(model, "float32"))
     models = ["--baseline", "net.tflite", "--compressed", "sm\aall.tflite", "--data", "images"]

@@ -25,12 +25,26 @@ def rows(text):
 
 
 def test_guesses():
-    text = run("--paired", "--flips", 0.03, "--half-width", 3, "--members", 2, "--members", 10, "--images", 200)
+    text = run(
+        "--paired",
+        "--flips",
+        0.03,
+        "--half-width",
+        3,
+        "--members",
+        2,
+        "--members",
+        10,
+        "--images",
+        200,
+    )
     assert "paired members, by guesses." in " ".join(text.split())
     assert set(rows(text)) == {"2", "10"}
     assert rows(text)["2"][-1] == "none"
     assert int(rows(text)["10"][-1]) < 200
-    assert "the gate passes a class that loses nothing at a limit of 4.3 points" in " ".join(text.split())
+    assert "the gate passes a class that loses nothing at a limit of 4.3 points" in " ".join(
+        text.split()
+    )
 
 
 def test_a_pilot_of_populations_and_of_single_models(tmp_path):
@@ -50,6 +64,8 @@ def test_a_pilot_of_populations_and_of_single_models(tmp_path):
 
 def test_the_documentation_prints_what_is_printed():
     page = (Path(__file__).parents[2] / "docs/shipping.md").read_text()
-    block = page.split("    tfaudit plan --paired --flips .03 --half-width 3\n\n")[1].split("\n\n`images")[0]
+    block = page.split("    tfaudit plan --paired --flips .03 --half-width 3\n\n")[1].split(
+        "\n\n`images"
+    )[0]
     shown = run("--paired", "--flips", 0.03, "--half-width", 3)
     assert block.split() == shown.split()

@@ -84,7 +84,9 @@ def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, commands
     assert "making runs/digits first" in capsys.readouterr().err
     main_view(monkeypatch)
     assert len(made) == 2
-    assert [settings(command)["directory"] for command in commands] == [str(Path("runs/digits").absolute())] * 2
+    assert [settings(command)["directory"] for command in commands] == [
+        str(Path("runs/digits").absolute())
+    ] * 2
 
 
 def test_an_example_that_comes_with_the_package_is_unpacked_once(monkeypatch, commands, capsys):
@@ -96,7 +98,9 @@ def test_an_example_that_comes_with_the_package_is_unpacked_once(monkeypatch, co
     assert [path.name for path in Path("runs").iterdir()] == [f"{name}_example"]
     store = open_store(place)
     assert not store.missing()
-    assert all(not store.damage(key, member) for key in store.variants for member in store.members(key))
+    assert all(
+        not store.damage(key, member) for key in store.variants for member in store.members(key)
+    )
     assert all(store.images("test", range(3)))
     main_view(monkeypatch, "--example", "nothing", code=2)
     assert f"example: got nothing, expected {name}" in capsys.readouterr().err
@@ -125,16 +129,27 @@ def test_an_address_that_is_not_ours_is_one_line(tmp_path, address):
     make_study(tmp_path)
     done = view(tmp_path, "--address", address)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"tfaudit: address: got {address!r}, expected localhost, 0.0.0.0 or")
+    assert done.stderr.startswith(
+        f"tfaudit: address: got {address!r}, expected localhost, 0.0.0.0 or"
+    )
     assert len(done.stderr.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ([], "everyone who reaches .*:8.*rate images and unblind.*--password asks.*--read-only lets"),
-        (["--password"], "everyone who knows the password and reaches .*rate images and unblind.*  --read-only lets"),
-        (["--password", "--read-only"], "everyone who knows .* but change nothing; the connection is not encrypted$"),
+        (
+            [],
+            "everyone who reaches .*:8.*rate images and unblind.*--password asks.*--read-only lets",
+        ),
+        (
+            ["--password"],
+            "everyone who knows the password and reaches .*rate images and unblind.*  --read-only lets",
+        ),
+        (
+            ["--password", "--read-only"],
+            "everyone who knows .* but change nothing; the connection is not encrypted$",
+        ),
     ],
 )
 def test_another_address_says_what_it_exposes(monkeypatch, commands, capsys, options, says):
@@ -157,7 +172,10 @@ def test_the_password_is_no_argument(monkeypatch, commands, capsys):
     assert not os.environ["TFAUDIT_PASSWORD"]  # a viewer that was not told to ask does not
     monkeypatch.setenv("TFAUDIT_PASSWORD", "short")
     main_view(monkeypatch, "study", "--password", code=2)
-    assert "password: got 5 characters, expected 8 or more in the environment" in capsys.readouterr().err
+    assert (
+        "password: got 5 characters, expected 8 or more in the environment"
+        in capsys.readouterr().err
+    )
     monkeypatch.delenv("TFAUDIT_PASSWORD")
     monkeypatch.setattr("sys.stdin.isatty", lambda: False)
     main_view(monkeypatch, "study", "--password", code=2)

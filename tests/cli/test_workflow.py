@@ -34,7 +34,9 @@ def test_the_workflow_takes_a_python_that_is_declared_and_an_extra_that_exists(s
     assert f'"Programming Language :: Python :: {python["with"]["python-version"]}"' in declared
     command, verb, what = shlex.split(install["run"])
     assert (command, verb) == ("pip", "install")
-    (extra,) = re.fullmatch(r"tfaudit\[(\w+)\] @ git\+https://github\.com/OWNER/tfaudit", what).groups()
+    (extra,) = re.fullmatch(
+        r"tfaudit\[(\w+)\] @ git\+https://github\.com/OWNER/tfaudit", what
+    ).groups()
     assert extra in importlib.metadata.metadata("tfaudit").get_all("Provides-Extra")
     assert gate["run"].startswith("tfaudit gate ")
 

@@ -32,7 +32,11 @@ def norms(model):
 
 
 def statistics(model):
-    return [value for layer in norms(model) for value in (layer.moving_mean.numpy(), layer.moving_variance.numpy())]
+    return [
+        value
+        for layer in norms(model)
+        for value in (layer.moving_mean.numpy(), layer.moving_variance.numpy())
+    ]
 
 
 def convolutional(dropout=0.0, **settings):
@@ -47,7 +51,12 @@ def convolutional(dropout=0.0, **settings):
 
 def test_statistics_are_those_of_numpy_layer_by_layer():
     keras.utils.set_random_seed(0)
-    first, norm1, second, norm2 = L.Dense(4), L.BatchNormalization(), L.Dense(3), L.BatchNormalization(center=False)
+    first, norm1, second, norm2 = (
+        L.Dense(4),
+        L.BatchNormalization(),
+        L.Dense(3),
+        L.BatchNormalization(center=False),
+    )
     model = keras.Sequential([keras.Input((5,)), first, norm1, L.ReLU(), second, norm2])
     for weight in model.trainable_weights:
         weight.assign(np.random.default_rng(len(weight.path)).normal(0.3, 1, weight.shape))
@@ -111,7 +120,11 @@ def restless():
 
 def test_nothing_but_the_statistics_changes():
     model = restless()
-    moving = {variable.path for layer in norms(model) for variable in (layer.moving_mean, layer.moving_variance)}
+    moving = {
+        variable.path
+        for layer in norms(model)
+        for variable in (layer.moving_mean, layer.moving_variance)
+    }
     before = [variable.numpy() for variable in model.variables]
     assert len(before) > len(model.weights)  # random states
     attributes = [set(vars(layer)) for layer in norms(model)]
@@ -120,7 +133,11 @@ def test_nothing_but_the_statistics_changes():
     recalibrate_batch_norm(model, batches_of((4, 6, 6, 1)))
     for again, first in zip(statistics(model), found, strict=True):
         np.testing.assert_array_equal(again, first)
-    changed = [v.path for v, old in zip(model.variables, before, strict=True) if not np.array_equal(v.numpy(), old)]
+    changed = [
+        v.path
+        for v, old in zip(model.variables, before, strict=True)
+        if not np.array_equal(v.numpy(), old)
+    ]
     assert set(changed) == moving
     assert [set(vars(layer)) for layer in norms(model)] == attributes
 
@@ -196,13 +213,17 @@ def test_a_layer_that_is_called_twice_averages_over_both():
     recalibrate_batch_norm(model, [((x, y), 0) for x, y in zip(left, right, strict=True)])
     mean, variance = statistics(model)
     np.testing.assert_allclose(mean, np.mean([x.mean(0) for x in left + right], axis=0), rtol=1e-5)
-    np.testing.assert_allclose(variance, np.mean([x.var(0) for x in left + right], axis=0), rtol=1e-5)
+    np.testing.assert_allclose(
+        variance, np.mean([x.var(0) for x in left + right], axis=0), rtol=1e-5
+    )
 
 
 def two_inputs():
     keras.utils.set_random_seed(0)
     a, b = keras.Input((2,), name="a"), keras.Input((1,), name="b")
-    return keras.Model({"a": a, "b": b}, L.Dense(1)(L.BatchNormalization()(L.Concatenate()([a, b]))))
+    return keras.Model(
+        {"a": a, "b": b}, L.Dense(1)(L.BatchNormalization()(L.Concatenate()([a, b])))
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,8 +231,18 @@ def two_inputs():
     [
         lambda a, b, y: {"a": a, "b": b},
         lambda a, b, y: ({"a": a, "b": b}, y),
-        lambda a, b, y: tf.data.Dataset.from_tensor_slices(({"a": a, "b": b}, y)).shuffle(40, seed=1).batch(8).repeat(),
-        lambda a, b, y: tf.data.Dataset.from_tensor_slices({"a": a, "b": b}).shuffle(40, seed=1).batch(8).repeat(),
+        lambda a, b, y: (
+            tf.data.Dataset.from_tensor_slices(({"a": a, "b": b}, y))
+            .shuffle(40, seed=1)
+            .batch(8)
+            .repeat()
+        ),
+        lambda a, b, y: (
+            tf.data.Dataset.from_tensor_slices({"a": a, "b": b})
+            .shuffle(40, seed=1)
+            .batch(8)
+            .repeat()
+        ),
     ],
 )
 def test_several_inputs_in_every_form(form, rng):
@@ -253,7 +284,9 @@ def test_a_data_set_of_tfaudit_is_shuffled():
     np.testing.assert_allclose(statistics(model)[0], [data.pixels.mean()], rtol=1e-4)
 
 
-@pytest.mark.parametrize("settings", [{"dtype": "mixed_float16"}, {"dtype": "bfloat16"}, {"synchronized": True}])
+@pytest.mark.parametrize(
+    "settings", [{"dtype": "mixed_float16"}, {"dtype": "bfloat16"}, {"synchronized": True}]
+)
 def test_other_precisions_and_synchronized_layers(settings):
     plain, other = convolutional(), convolutional(**settings)
     data = batches_of((8, 6, 5, 2))
@@ -271,7 +304,11 @@ def variable_type(settings):
 @pytest.mark.parametrize(
     ("data", "settings", "message"),
     [
-        (batches_of((4, 3), 19), {}, "data: got 19 batches, expected 20 or more, or another number of batches"),
+        (
+            batches_of((4, 3), 19),
+            {},
+            "data: got 19 batches, expected 20 or more, or another number of batches",
+        ),
         (np.zeros((0, 3)), {}, "data: got no examples, expected one example or more"),
         (np.zeros((4, 3)), {"batches": 0}, "batches: got 0, expected 1 or more"),
         (np.zeros((4, 3)), {"batch_size": 0}, "batch_size: got 0, expected 1 or more"),

@@ -59,19 +59,31 @@ def test_zeros_shrink_the_download_and_sparse_storage_the_file(model):
     keras.utils.set_random_seed(0)
     pruned = keras.models.clone_model(model)
     prune(pruned, 0.9)
-    variants = {"dense": model, "pruned": pruned, "sparse": quantize(pruned, "float32", sparse=True)}
+    variants = {
+        "dense": model,
+        "pruned": pruned,
+        "sparse": quantize(pruned, "float32", sparse=True),
+    }
     table = measure_variants(variants, repeats=0).set_index("variant")
     assert table["bytes"]["dense"] == table["bytes"]["pruned"] > 3 * table["bytes"]["sparse"]
     assert table["gzipped_bytes"]["pruned"] < 0.3 * table["gzipped_bytes"]["dense"]
     assert table["flops"].nunique() == 1
-    assert table["effective_flops"]["sparse"] == table["effective_flops"]["pruned"] < 0.11 * table["flops"]["dense"]
+    assert (
+        table["effective_flops"]["sparse"]
+        == table["effective_flops"]["pruned"]
+        < 0.11 * table["flops"]["dense"]
+    )
 
 
 @pytest.mark.slow
 def test_variants_are_a_row_each_with_ratios_to_the_first(model, tmp_path):
     model.save(tmp_path / "model.keras")
-    (tmp_path / "model.tflite").write_bytes(quantize(model, "int8", representative=np.ones((4, 8, 8, 1))))
-    table = measure_variants({"dense": tmp_path / "model.keras", "int8": tmp_path / "model.tflite"}, repeats=2)
+    (tmp_path / "model.tflite").write_bytes(
+        quantize(model, "int8", representative=np.ones((4, 8, 8, 1)))
+    )
+    table = measure_variants(
+        {"dense": tmp_path / "model.keras", "int8": tmp_path / "model.tflite"}, repeats=2
+    )
     assert table["variant"].tolist() == ["dense", "int8"]
     assert list(table)[1:-2] == list(cost(model, repeats=0).frame())
     assert table["latency_1_ratio"][0] == table["latency_32_ratio"][0] == 1

@@ -16,7 +16,9 @@ from tfaudit.errors import InputError
 def model():
     inputs = keras.Input((8, 8, 1))
     x = layers.BatchNormalization()(layers.Conv2D(6, 3, bias_initializer="ones")(inputs))
-    model = keras.Model(inputs, layers.Dense(3, bias_initializer="ones")(layers.Flatten()(x)), name="net")
+    model = keras.Model(
+        inputs, layers.Dense(3, bias_initializer="ones")(layers.Flatten()(x)), name="net"
+    )
     prune(model, 0.5)
     return model
 
@@ -24,12 +26,23 @@ def model():
 def test_a_keras_model_and_its_file(model, tmp_path):
     found = counts(model)
     kernels = sparsity(model).set_index("kernel").loc["total: kernels"]
-    assert (found.parameters, found.prunable, found.zeros) == (735, kernels["parameters"], kernels["zeros"])
+    assert (found.parameters, found.prunable, found.zeros) == (
+        735,
+        kernels["parameters"],
+        kernels["zeros"],
+    )
     assert found.sparsity == kernels["sparsity"] == 0.5
     assert found.flops == 2 * found.effective_flops == 2 * (36 * 54 + 216 * 3)
     model.save(tmp_path / "model.keras")
     assert counts(tmp_path / "model.keras") == counts(str(tmp_path / "model.keras")) == found
-    assert list(found.summary()) == ["parameters", "prunable", "zeros", "sparsity", "flops", "effective_flops"]
+    assert list(found.summary()) == [
+        "parameters",
+        "prunable",
+        "zeros",
+        "sparsity",
+        "flops",
+        "effective_flops",
+    ]
 
 
 def test_a_flatbuffer_has_normalisation_folded_in(model, tmp_path):
@@ -57,7 +70,9 @@ def test_loops_make_flops_a_lower_bound_and_nothing_counted_makes_them_unknown()
 
     class Loop(layers.Layer):
         def call(self, images):
-            return keras.ops.fori_loop(0, keras.ops.shape(images)[0], lambda _, state: state + 1.0, images)
+            return keras.ops.fori_loop(
+                0, keras.ops.shape(images)[0], lambda _, state: state + 1.0, images
+            )
 
     found = counts(keras.Model(inputs, Loop()(inputs)))
     assert np.isnan([found.flops, found.effective_flops]).all()

@@ -38,7 +38,9 @@ def with_softmax_inside():
 
 
 def with_softmax_behind():
-    return keras.Sequential([*body(), layers.Dropout(0.5), layers.Dense(3, name="logits"), layers.Softmax(name="soft")])
+    return keras.Sequential(
+        [*body(), layers.Dropout(0.5), layers.Dense(3, name="logits"), layers.Softmax(name="soft")]
+    )
 
 
 def with_a_function():
@@ -48,18 +50,26 @@ def with_a_function():
 
 def fully_convolutional():
     """As SqueezeNet: scores are means of the maps of the last convolution."""
-    maps = [layers.Conv2D(3, 1, name="logits"), layers.BatchNormalization(name="norm"), layers.ReLU(name="relu")]
+    maps = [
+        layers.Conv2D(3, 1, name="logits"),
+        layers.BatchNormalization(name="norm"),
+        layers.ReLU(name="relu"),
+    ]
     return keras.Sequential([*body()[:2], *maps, layers.GlobalAveragePooling2D(name="pool")])
 
 
 def nested_body():
     inputs = keras.Input(SHAPE)
-    return keras.Model(inputs, layers.Dense(3, name="logits")(keras.Sequential(body(), name="inner")(inputs)))
+    return keras.Model(
+        inputs, layers.Dense(3, name="logits")(keras.Sequential(body(), name="inner")(inputs))
+    )
 
 
 def nested_head():
     features = keras.Sequential(body())
-    head = keras.Sequential([keras.Input((6,)), layers.Dense(3, name="logits"), layers.Softmax(name="soft")])
+    head = keras.Sequential(
+        [keras.Input((6,)), layers.Dense(3, name="logits"), layers.Softmax(name="soft")]
+    )
     return keras.Model(features.inputs, head(features.outputs[0]))
 
 
@@ -67,7 +77,9 @@ def nested_softmax():
     """The walk leaves a nested model without kernels by the input that it came from."""
     features = keras.Sequential(body())
     one, two = keras.Input((3,)), keras.Input((6,))
-    head = keras.Model([two, one], [layers.ReLU(name="unused")(two), layers.Softmax(name="soft")(one)])
+    head = keras.Model(
+        [two, one], [layers.ReLU(name="unused")(two), layers.Softmax(name="soft")(one)]
+    )
     logits = layers.Dense(3, name="logits")(features.outputs[0])
     return keras.Model(features.inputs, head([features.outputs[0], logits])[1])
 
@@ -80,7 +92,9 @@ def sum_of_two():
 
 def called_last():
     """A layer in the middle has the name that is also the word."""
-    return keras.Sequential([*body()[:-1], layers.Dense(6, name="last"), layers.Dense(3, name="logits")])
+    return keras.Sequential(
+        [*body()[:-1], layers.Dense(6, name="last"), layers.Dense(3, name="logits")]
+    )
 
 
 def two_outputs():
@@ -141,7 +155,9 @@ def test_nesting_changes_nothing(before, last, behind, cuts):
     chain = [(BEHIND | KERNELS)[name]() for name in (*before, last, *behind)]
     edges = sorted({0, len(chain), *(cut % len(chain) for cut in cuts)})
     parts = [chain[i:j] for i, j in itertools.pairwise(edges)]
-    model = keras.Sequential([keras.Input((3,)), *(keras.Sequential([keras.Input((3,)), *part]) for part in parts)])
+    model = keras.Sequential(
+        [keras.Input((3,)), *(keras.Sequential([keras.Input((3,)), *part]) for part in parts)]
+    )
     assert last_layers(model) == chain[len(before) :][::-1]
 
 
@@ -150,7 +166,11 @@ def test_nesting_changes_nothing(before, last, behind, cuts):
 def test_they_stay_in_float_and_all_others_do_not(build):
     model = build()
     content = quantize(model, "int8", representative=IMAGES, keep_float="last")
-    kinds = [(kind, dtype) for kind, dtype, _ in operators(content) if kind not in ("QUANTIZE", "DEQUANTIZE")]
+    kinds = [
+        (kind, dtype)
+        for kind, dtype, _ in operators(content)
+        if kind not in ("QUANTIZE", "DEQUANTIZE")
+    ]
     assert [kind for kind, dtype in kinds if dtype == np.float32] == EXPECTED[build][1].split()
     assert ("CONV_2D", np.int8) in kinds
     assert all("call" not in vars(layer) for layer in last_layers(model))
@@ -158,7 +178,9 @@ def test_they_stay_in_float_and_all_others_do_not(build):
 
 @pytest.mark.slow
 def test_only_the_layers_of_the_output_that_is_converted_stay_in_float():
-    content = quantize(two_outputs(), "int8", representative=IMAGES, keep_float="last", output="age")
+    content = quantize(
+        two_outputs(), "int8", representative=IMAGES, keep_float="last", output="age"
+    )
     dense = [dtype for kind, dtype, _ in operators(content) if kind == "FULLY_CONNECTED"]
     assert dense == [np.int8, np.int8, np.float32]
 
@@ -193,7 +215,10 @@ def built(model):
     ("model", "message"),
     [
         (lambda: built(Own()), "'last' for 'own', a subclassed model"),
-        (lambda: keras.Sequential([keras.Input((4,)), Own()]), "'last' for 'own', a subclassed model"),
+        (
+            lambda: keras.Sequential([keras.Input((4,)), Own()]),
+            "'last' for 'own', a subclassed model",
+        ),
         (
             lambda: keras.Sequential([keras.Input((4,)), layers.BatchNormalization()], name="net"),
             "'last' for 'net', which has no layer with a kernel",
@@ -240,7 +265,10 @@ def test_scores_of_real_digits_tie_in_int8_and_not_with_the_last_layer_in_float(
     train = digits("train")
     model = trained(train, hidden)
     images = np.concatenate([train.held, digits("test").held]).astype(np.float32)
-    files = {kept: quantize(model, "int8", representative=train.head(100), keep_float=kept) for kept in ((), "last")}
+    files = {
+        kept: quantize(model, "int8", representative=train.head(100), keep_float=kept)
+        for kept in ((), "last")
+    }
     assert ties(files[()], images) >= 5
     assert ties(files["last"], images) == 0
     kernel = model.get_layer("logits").kernel

@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfaudit import Limits, Predictions, compare, compare_models, gate, gate_models, predict, quantize
+from tfaudit import (
+    Limits,
+    Predictions,
+    compare,
+    compare_models,
+    gate,
+    gate_models,
+    predict,
+    quantize,
+)
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError
@@ -44,7 +53,9 @@ def test_every_form_of_data(models):
     for data in (stream, (X, np.eye(4)[Y]), (X, Y, {"group": Y})):
         assert str(compare_models(baseline, compressed, data)["other"].overall) == expected
     digits = load_dataset("digits", "test")
-    model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)])
+    model = keras.Sequential(
+        [keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)]
+    )
     found = predictions_of({"a": model}, digits)["a"]
     assert found.class_names == digits.class_names
     np.testing.assert_array_equal(found.ranked[0], predict(model, digits.images).classes)
@@ -56,9 +67,13 @@ def test_the_gate_knows_the_sizes_of_files(models, tmp_path):
     (tmp_path / "small.tflite").write_bytes(compressed["dynamic"])
     labels = predict(baseline, X).classes[:, 0]
     limits = Limits(overall_drop_pp=20, size_ratio=0.9)
-    verdict = gate_models(tmp_path / "model.keras", {"small": tmp_path / "small.tflite"}, (X, labels), limits)["small"]
+    verdict = gate_models(
+        tmp_path / "model.keras", {"small": tmp_path / "small.tflite"}, (X, labels), limits
+    )["small"]
     sizes = tuple((tmp_path / name).stat().st_size for name in ("model.keras", "small.tflite"))
-    before, after = (Predictions(labels, predict(model, X)) for model in (baseline, compressed["dynamic"]))
+    before, after = (
+        Predictions(labels, predict(model, X)) for model in (baseline, compressed["dynamic"])
+    )
     assert verdict.frame().equals(gate(before, after, limits, sizes=sizes).frame())
 
 
@@ -73,12 +88,28 @@ def test_predictions_of_several_models_are_members():
 @pytest.mark.parametrize(
     ("compressed", "data", "words"),
     [
-        (b"TFL3", (X, Y), r'compressed: got bytes, expected models by name, such as \{"int8": flatbuffer\}'),
+        (
+            b"TFL3",
+            (X, Y),
+            r'compressed: got bytes, expected models by name, such as \{"int8": flatbuffer\}',
+        ),
         ({}, (X, Y), "compressed: got none, expected models by name"),
         ({"wide": 5}, (X, Y), "wide: model: got int, expected a Keras 3 model"),
-        ({"wide": linear(5)}, (X, Y), "models: got numbers of classes 4 of 'baseline', 5 of 'wide', expected the same"),
-        ({"same": linear()}, (X, Y + 3), "data: got 6, expected labels 0 to 3, the models' classes"),
-        ({"same": linear()}, (X[:, :3], Y), r"baseline: images: got shape \(8, 3\), expected \(N, 6\)"),
+        (
+            {"wide": linear(5)},
+            (X, Y),
+            "models: got numbers of classes 4 of 'baseline', 5 of 'wide', expected the same",
+        ),
+        (
+            {"same": linear()},
+            (X, Y + 3),
+            "data: got 6, expected labels 0 to 3, the models' classes",
+        ),
+        (
+            {"same": linear()},
+            (X[:, :3], Y),
+            r"baseline: images: got shape \(8, 3\), expected \(N, 6\)",
+        ),
         ({"same": linear()}, X, "dataset: got a ndarray from data, expected"),
     ],
 )
@@ -89,5 +120,8 @@ def test_what_does_not_fit_is_one_line(models, compressed, data, words):
 
 def test_models_in_the_place_of_predictions(models):
     for function in (compare, lambda *pair: gate(*pair, Limits(flips=0.1))):
-        with pytest.raises(InputError, match=r"baseline: got Sequential, expected .* compare_models and gate_models"):
+        with pytest.raises(
+            InputError,
+            match=r"baseline: got Sequential, expected .* compare_models and gate_models",
+        ):
             function(models[0], b"TFL3")

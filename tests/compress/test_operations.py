@@ -80,7 +80,9 @@ def resnet50_by_formula(*, stride_in_middle):
 
 @pytest.mark.slow
 def test_resnet50_is_the_published_number():
-    assert resnet50_by_formula(stride_in_middle=True) == pytest.approx(4.09e9, rel=1e-3)  # torchvision's table
+    assert resnet50_by_formula(stride_in_middle=True) == pytest.approx(
+        4.09e9, rel=1e-3
+    )  # torchvision's table
     found = keras_operations(keras.applications.ResNet50(weights=None))
     assert found.flops == 2 * resnet50_by_formula(stride_in_middle=False)
     assert found.flops / 2 == pytest.approx(3.86e9, rel=1e-3)
@@ -89,7 +91,9 @@ def test_resnet50_is_the_published_number():
 def profiled(model, shape):
     """Float operations of convolutions and matrix products by TensorFlow's profiler on the frozen graph."""
     function = tf.function(lambda images: model(images, training=False))
-    frozen = convert_variables_to_constants_v2(function.get_concrete_function(tf.TensorSpec((1, *shape))))
+    frozen = convert_variables_to_constants_v2(
+        function.get_concrete_function(tf.TensorSpec((1, *shape)))
+    )
     options = tf.compat.v1.profiler.ProfileOptionBuilder
     options = options(options.float_operation()).with_empty_output().build()
     found, todo = 0, [tf.compat.v1.profiler.profile(frozen.graph, cmd="op", options=options)]
@@ -106,7 +110,11 @@ def profiled(model, shape):
     [
         build_model("resnet20", (32, 32, 3), 10),
         net(
-            (12, 12, 4), layers.SeparableConv2D(6, 3, strides=2), layers.Conv2D(3, 5), layers.Flatten(), layers.Dense(2)
+            (12, 12, 4),
+            layers.SeparableConv2D(6, 3, strides=2),
+            layers.Conv2D(3, 5),
+            layers.Flatten(),
+            layers.Dense(2),
         ),
     ],
     ids=["resnet20", "separable"],
@@ -152,7 +160,11 @@ def test_what_is_used_twice_counts_twice_wherever_it_lies():
     conv, inputs = layers.Conv2D(3, 3, padding="same"), keras.Input((6, 6, 3))
     once, twice = keras.Model(inputs, conv(inputs)), keras.Model(inputs, conv(conv(inputs)))
     nested = keras.Model(inputs, once(conv(inputs)))
-    assert 2 * keras_operations(once).flops == keras_operations(twice).flops == keras_operations(nested).flops
+    assert (
+        2 * keras_operations(once).flops
+        == keras_operations(twice).flops
+        == keras_operations(nested).flops
+    )
 
 
 class Own(keras.Model):

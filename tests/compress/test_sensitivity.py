@@ -50,7 +50,10 @@ def test_every_row_is_what_keep_float_gives(model, data, spared):
     frame = spared.frame().set_index("layer")
     assert set(frame.index) == {"conv", "odd", "scores"}
     assert frame.index[0] == "odd"
-    files = {name: quantize(model, "int8", representative=X[:50], keep_float=name) for name in ("odd", "conv")}
+    files = {
+        name: quantize(model, "int8", representative=X[:50], keep_float=name)
+        for name in ("odd", "conv")
+    }
     files["plain"] = quantize(model, "int8", representative=X[:50])
     pairs = compare_models(model, files, data)
     plain = pairs.pop("plain")
@@ -58,7 +61,13 @@ def test_every_row_is_what_keep_float_gives(model, data, spared):
     assert plain.overall.lost > 10
     for name, pair in pairs.items():
         row, summary = frame.loc[name], pair.summary()
-        for figure in ("negative_flips", "positive_flips", "change_pp", "worst_class", "worst_change_pp"):
+        for figure in (
+            "negative_flips",
+            "positive_flips",
+            "change_pp",
+            "worst_class",
+            "worst_change_pp",
+        ):
             assert row[figure] == summary[figure], figure
         assert row["changed"] == summary["flips"]
         assert row["avoided"] == plain.overall.lost - pair.overall.lost
@@ -69,9 +78,13 @@ def test_every_row_is_what_keep_float_gives(model, data, spared):
 @pytest.mark.slow
 def test_ranges_may_end_at_a_percentile_of_which_layers_are_spared(model, data):
     settings = {"representative": X[:50], "percentile": 97}
-    found = quantization_sensitivity(model, data, layers=["scores"], rmse=False, progress=False, **settings)
+    found = quantization_sensitivity(
+        model, data, layers=["scores"], rmse=False, progress=False, **settings
+    )
     spare = {"plain": (), "scores": "scores"}
-    files = {name: quantize(model, "int8", keep_float=kept, **settings) for name, kept in spare.items()}
+    files = {
+        name: quantize(model, "int8", keep_float=kept, **settings) for name, kept in spare.items()
+    }
     pairs = compare_models(model, files, data)
     names = ("negative_flips", "positive_flips", "flips")
     plain = pairs["plain"].summary()
@@ -83,7 +96,13 @@ def test_ranges_may_end_at_a_percentile_of_which_layers_are_spared(model, data):
 @pytest.mark.slow
 def test_alone_only_that_layer_is_rounded(model, data, spared):
     alone = quantization_sensitivity(
-        model, data, representative=X[:50], layers=["odd", "scores"], mode="alone", rmse=False, progress=False
+        model,
+        data,
+        representative=X[:50],
+        layers=["odd", "scores"],
+        mode="alone",
+        rmse=False,
+        progress=False,
     )
     assert alone.frame()["layer"].tolist() == ["odd", "scores"]
     assert alone.frame()["negative_flips"][0] > alone.frame()["negative_flips"][1]
@@ -91,8 +110,16 @@ def test_alone_only_that_layer_is_rounded(model, data, spared):
     assert alone.summary()["largest_rmse"] is None
     source, _ = calibrated(model, X[:50], [model.get_layer("odd")])
     content = source.quantized(sorted(set(source.operators) - set(source.operators_of(0))))
-    kinds = [(kind, dtype.name) for kind, dtype, _ in operators(content) if kind in ("CONV_2D", "FULLY_CONNECTED")]
-    assert kinds == [("CONV_2D", "float32"), ("FULLY_CONNECTED", "int8"), ("FULLY_CONNECTED", "float32")]
+    kinds = [
+        (kind, dtype.name)
+        for kind, dtype, _ in operators(content)
+        if kind in ("CONV_2D", "FULLY_CONNECTED")
+    ]
+    assert kinds == [
+        ("CONV_2D", "float32"),
+        ("FULLY_CONNECTED", "int8"),
+        ("FULLY_CONNECTED", "float32"),
+    ]
 
 
 def test_the_rounding_errors_stand_beside(spared):
@@ -106,7 +133,10 @@ def test_the_rounding_errors_stand_beside(spared):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layers": ["none"]}, "layers: got none, expected names of layers, such as conv, odd, scores"),
+        (
+            {"layers": ["none"]},
+            "layers: got none, expected names of layers, such as conv, odd, scores",
+        ),
         ({"layers": []}, r"layers: got \[\], expected one layer or more"),
         ({"percentile": 40}, "percentile: got 40, expected above 50 and at most 100"),
         ({"mode": "both"}, "mode: got 'both', expected 'spared' or 'alone'"),

@@ -29,12 +29,16 @@ def small_bert():
     mask = keras.Input((LENGTH,), dtype="bool", name="padding_mask")
     segments = keras.Input((LENGTH,), dtype="int32", name="segment_ids")
     x = keras.layers.Embedding(WORDS, 8)(tokens) + keras.layers.Embedding(2, 8)(segments)
-    attended = keras.layers.MultiHeadAttention(2, 4)(x, x, attention_mask=keras.ops.expand_dims(mask, 1))
+    attended = keras.layers.MultiHeadAttention(2, 4)(
+        x, x, attention_mask=keras.ops.expand_dims(mask, 1)
+    )
     x = keras.layers.LayerNormalization()(x + attended)
     pooled = keras.layers.Dense(8, activation="tanh")(x[:, 0])
     inputs = {"token_ids": tokens, "segment_ids": segments, "padding_mask": mask}
     kinds = keras.layers.Dense(3, name="kinds")(pooled)
-    return keras.Model(inputs, {"kind": kinds, "mood": keras.layers.Dense(4, activation="softmax")(pooled)})
+    return keras.Model(
+        inputs, {"kind": kinds, "mood": keras.layers.Dense(4, activation="softmax")(pooled)}
+    )
 
 
 def two_towers():
@@ -42,7 +46,9 @@ def two_towers():
     keras.utils.set_random_seed(1)
     a, b = keras.Input((4,), name="left"), keras.Input((2,), name="right")
     x = keras.layers.Concatenate()([keras.layers.Dense(3, activation="relu")(a), b])
-    return keras.Model([a, b], [keras.layers.Dense(3, name="first")(x), keras.layers.Dense(5, name="second")(x)])
+    return keras.Model(
+        [a, b], [keras.layers.Dense(3, name="first")(x), keras.layers.Dense(5, name="second")(x)]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +102,9 @@ def test_inputs_by_position_and_outputs_by_layer():
     expected = np.asarray(model([array.astype("float32") for array in data])[1]).argmax(1)
     for tested in (model, content):
         for given in (data, by_name):
-            np.testing.assert_array_equal(predict(tested, given, output="second").classes[:, 0], expected)
+            np.testing.assert_array_equal(
+                predict(tested, given, output="second").classes[:, 0], expected
+            )
 
 
 def test_subclassed_models_of_dictionaries():
@@ -107,17 +115,27 @@ def test_subclassed_models_of_dictionaries():
 
         def call(self, inputs):
             pooled = keras.ops.mean(self.table(inputs["words"]), axis=1)
-            return {"scores": self.last(keras.ops.concatenate([pooled, inputs["extra"]], 1)), "pooled": pooled}
+            return {
+                "scores": self.last(keras.ops.concatenate([pooled, inputs["extra"]], 1)),
+                "pooled": pooled,
+            }
 
-    model, data = Own(), {"words": RNG.integers(0, 9, (8, 5)), "extra": RNG.random((8, 2)).astype("float32")}
+    model, data = (
+        Own(),
+        {"words": RNG.integers(0, 9, (8, 5)), "extra": RNG.random((8, 2)).astype("float32")},
+    )
     expected = np.asarray(model(data)["scores"]).argmax(1)
     np.testing.assert_array_equal(predict(model, data, output="scores").classes[:, 0], expected)
-    with pytest.raises(InputError, match=r"output: got none for .*, which has several, expected one of"):
+    with pytest.raises(
+        InputError, match=r"output: got none for .*, which has several, expected one of"
+    ):
         predict(model, data)
 
 
 def test_text_as_it_is():
-    vectorize = keras.layers.TextVectorization(output_sequence_length=4, vocabulary=["good", "bad", "film"])
+    vectorize = keras.layers.TextVectorization(
+        output_sequence_length=4, vocabulary=["good", "bad", "film"]
+    )
     inputs = keras.Input((), dtype="string")
     pooled = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(5, 3)(vectorize(inputs)))
     model = keras.Model(inputs, keras.layers.Dense(2)(pooled))
@@ -136,7 +154,11 @@ def test_text_as_it_is():
             "kind",
             "images: got inputs token_ids, expected inputs padding_mask, segment_ids, token_ids",
         ),
-        (tuple(TEXT.values())[:1], "kind", "images: got 1 inputs, expected 3: padding_mask, segment_ids, token_ids"),
+        (
+            tuple(TEXT.values())[:1],
+            "kind",
+            "images: got 1 inputs, expected 3: padding_mask, segment_ids, token_ids",
+        ),
         (
             TEXT["token_ids"],
             "kind",
@@ -147,8 +169,16 @@ def test_text_as_it_is():
             "kind",
             r"images, token_ids: got shape \(40, 3\), expected \(N, 6\)",
         ),
-        ({**TEXT, "token_ids": TEXT["token_ids"][:3]}, "kind", "images: got .*3, 40.*, expected inputs of one length"),
-        ({**TEXT, "token_ids": TEXT["token_ids"] / 2}, "kind", "images, token_ids: got type float64, expected int32"),
+        (
+            {**TEXT, "token_ids": TEXT["token_ids"][:3]},
+            "kind",
+            "images: got .*3, 40.*, expected inputs of one length",
+        ),
+        (
+            {**TEXT, "token_ids": TEXT["token_ids"] / 2},
+            "kind",
+            "images, token_ids: got type float64, expected int32",
+        ),
         (TEXT, None, "output: got none for .*, which has several, expected one of kind, mood"),
         (TEXT, "age", "output: got 'age' for .*, expected one of kind, mood"),
     ],
@@ -178,7 +208,8 @@ def test_recurrent_layers_are_converted_for_batches_of_one(layer):
         assert Flatbuffer(content).batch == 1
         np.testing.assert_array_equal(predict(content, tokens, k=3).classes, expected.classes)
     with pytest.raises(
-        InputError, match=r"model: got the recurrent layers memory for kind 'int8', .* expected unroll=True"
+        InputError,
+        match=r"model: got the recurrent layers memory for kind 'int8', .* expected unroll=True",
     ):
         quantize(model, "int8", representative=tokens)
     content = quantize(recurrent(layer, unroll=True), "int8", representative=tokens)
@@ -204,7 +235,10 @@ def test_gradients_over_dictionaries(bert):
     labels = RNG.integers(0, 3, N)
     by_position = tuple(TEXT[name] for name in ("padding_mask", "segment_ids", "token_ids"))
     masks = prune(keras.models.clone_model(model), 0.0)
-    for data in ((by_position, labels), tf.data.Dataset.from_tensor_slices((by_position, labels)).batch(13)):
+    for data in (
+        (by_position, labels),
+        tf.data.Dataset.from_tensor_slices((by_position, labels)).batch(13),
+    ):
         model.set_weights(small_bert().get_weights()[: len(model.weights)])
         found = prune(model, 0.5, method="gradient", gradient_data=data)
         assert found.keys() == masks.keys()
@@ -222,28 +256,43 @@ def test_what_an_int8_model_was_not_calibrated_for():
     pixels = RNG.integers(0, 256, (60, 6, 6, 1)).astype("uint8")
     content = quantize(model, "int8", representative=pixels / 255)
     with pytest.raises(
-        InputError, match=r"images: got values from 0 to 255, expected 0 to (1|0.99\d*), the range of the"
+        InputError,
+        match=r"images: got values from 0 to 255, expected 0 to (1|0.99\d*), the range of the",
     ):
         predict(content, pixels)
     predict(content, pixels / 255)
     scaled = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Rescaling(1 / 255), *layers])
-    with pytest.raises(InputError, match=r"representative: got values from 0 to .*, expected a wider range"):
+    with pytest.raises(
+        InputError, match=r"representative: got values from 0 to .*, expected a wider range"
+    ):
         quantize(scaled, "int8", representative=pixels / 255)
-    with pytest.raises(InputError, match=r"representative: got values from 0 to 65025, expected a narrower range"):
+    with pytest.raises(
+        InputError, match=r"representative: got values from 0 to 65025, expected a narrower range"
+    ):
         quantize(scaled, "int8", representative=pixels.astype(float) * 255)
     predict(quantize(scaled, "int8", representative=pixels), pixels)
-    wide = quantize(model, "int8", representative=pixels.astype("float32"))  # [0, 1] becomes two of 256 levels
+    wide = quantize(
+        model, "int8", representative=pixels.astype("float32")
+    )  # [0, 1] becomes two of 256 levels
     for other in (pixels / 255, pixels / 127.5 - 1, (pixels - 128.0) / 60):
-        with pytest.raises(InputError, match=r"images: got values from .*, expected -?0 to 255, the range of th"):
+        with pytest.raises(
+            InputError, match=r"images: got values from .*, expected -?0 to 255, the range of th"
+        ):
             predict(wide, other)
     predict(wide, pixels)
-    predict(wide, np.full((1, 6, 6, 1), 7.0) + np.eye(6)[None, ..., None])  # one image may be all but constant
+    predict(
+        wide, np.full((1, 6, 6, 1), 7.0) + np.eye(6)[None, ..., None]
+    )  # one image may be all but constant
     outliers = np.where(np.arange(60) < 3, 1000, 1)[:, None, None, None] * (pixels / 255)
     for one, other in zip(
-        predict(content, outliers, batch_size=1), predict(content, outliers, check_range=False), strict=True
+        predict(content, outliers, batch_size=1),
+        predict(content, outliers, check_range=False),
+        strict=True,
     ):
         np.testing.assert_array_equal(one, other)
-    predictions_of({"int8": content}, (outliers, np.arange(60) % 4))  # the first image is one of them
+    predictions_of(
+        {"int8": content}, (outliers, np.arange(60) % 4)
+    )  # the first image is one of them
 
 
 @pytest.mark.slow
@@ -258,17 +307,25 @@ def test_a_path_is_quantized(tmp_path):
 def test_a_regression_is_no_classifier():
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
     data = RNG.normal(size=(20, 3))
-    unknown = "model: got one output without a sigmoid, which may be a regression, expected scores_are"
+    unknown = (
+        "model: got one output without a sigmoid, which may be a regression, expected scores_are"
+    )
     with pytest.raises(InputError, match=unknown):
         predict(model, data)
     with pytest.raises(InputError, match=unknown):
         predict(quantize(model, "float32"), data)
     expected = (np.asarray(model(data)) > 0)[:, 0]
     np.testing.assert_array_equal(predict(model, data, scores_are="logits").classes[:, 0], expected)
-    for loss in ("mse", "mean_absolute_error", keras.losses.Huber(), keras.losses.MeanSquaredError()):
+    for loss in (
+        "mse",
+        "mean_absolute_error",
+        keras.losses.Huber(),
+        keras.losses.MeanSquaredError(),
+    ):
         model.compile(loss=loss)
         with pytest.raises(
-            InputError, match="model: got a regression: its loss compares numbers, expected a classifier"
+            InputError,
+            match="model: got a regression: its loss compares numbers, expected a classifier",
         ):
             predict(model, data)
     for loss in ("binary_crossentropy", keras.losses.BinaryCrossentropy(from_logits=True)):
@@ -287,18 +344,27 @@ def test_conversion_errors_are_one_line_and_details():
 
 def test_a_column_may_be_given_without_its_side_of_one_as_keras_takes_it():
     first, second = keras.Input((2,), name="first"), keras.Input((1,), name="second")
-    model = keras.Model({"first": first, "second": second}, keras.layers.Dense(3)(keras.ops.hstack([first, second])))
+    model = keras.Model(
+        {"first": first, "second": second}, keras.layers.Dense(3)(keras.ops.hstack([first, second]))
+    )
     values = {"first": RNG.normal(size=(9, 2)), "second": RNG.normal(size=9)}
-    expected = keras.ops.argmax(model({name: array.astype("float32") for name, array in values.items()}), axis=1)
+    expected = keras.ops.argmax(
+        model({name: array.astype("float32") for name, array in values.items()}), axis=1
+    )
     for form in (model, quantize(model, "float32")):
         assert predict(form, values).classes[:, 0].tolist() == expected.numpy().tolist()
 
 
 def test_text_layers_are_named_before_the_converter_fails_on_them():
-    text = keras.layers.TextVectorization(output_sequence_length=3, vocabulary=["good", "bad"], name="words")
+    text = keras.layers.TextVectorization(
+        output_sequence_length=3, vocabulary=["good", "bad"], name="words"
+    )
     layers = [text, keras.layers.Embedding(4, 2), keras.layers.Flatten(), keras.layers.Dense(2)]
     model = keras.Sequential([keras.Input((), dtype="string"), *layers])
-    with pytest.raises(InputError, match=r"model: got the text layers words, .* which TensorFlow Lite cannot convert"):
+    with pytest.raises(
+        InputError,
+        match=r"model: got the text layers words, .* which TensorFlow Lite cannot convert",
+    ):
         quantize(model, "float16")
 
 
@@ -311,7 +377,9 @@ def test_the_size_of_an_open_side_comes_from_images():
             self.table = self.add_weight(shape=(10, shape[-1]), name="table")
 
         def call(self, x):
-            return x + keras.ops.slice(self.table, (0, 0), (keras.ops.shape(x)[1], self.table.shape[1]))
+            return x + keras.ops.slice(
+                self.table, (0, 0), (keras.ops.shape(x)[1], self.table.shape[1])
+            )
 
     tokens = keras.Input((None,), dtype="int32", name="tokens")
     x = keras.layers.GlobalAveragePooling1D()(Positions()(keras.layers.Embedding(WORDS, 4)(tokens)))

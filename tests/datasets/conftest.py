@@ -30,7 +30,9 @@ def small_mnist(tmp_path: Path, write_idx: WriteIdx) -> Path:
     folder.mkdir()
     random = np.random.default_rng(0)
     for stem, count, end in (("train", 30, ".gz"), ("t10k", 12, "")):
-        write_idx(folder / f"{stem}-images-idx3-ubyte{end}", random.integers(0, 256, (count, 28, 28)))
+        write_idx(
+            folder / f"{stem}-images-idx3-ubyte{end}", random.integers(0, 256, (count, 28, 28))
+        )
         write_idx(folder / f"{stem}-labels-idx1-ubyte{end}", np.arange(count) % 10)
     return folder
 
@@ -61,7 +63,10 @@ def write_metadata(tmp_path: Path) -> Callable[..., Path]:
                 shard_lengths=[count],
                 num_bytes=1,
                 filename_template=tfds.core.ShardedFileTemplate(
-                    data_dir=builder.data_path, dataset_name=builder.name, split=split, filetype_suffix="tfrecord"
+                    data_dir=builder.data_path,
+                    dataset_name=builder.name,
+                    split=split,
+                    filetype_suffix="tfrecord",
                 ),
             )
             for split, count in splits.items()

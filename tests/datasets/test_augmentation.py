@@ -13,7 +13,9 @@ IMAGES = np.random.default_rng(0).integers(1, 256, (400, 7, 6, 3)).astype(np.uin
 def test_the_contract(name, dtype):
     change = find_augmentation(name)
     images = tf.constant(IMAGES[:40].astype(dtype))
-    one, two, other = (change(images, tf.constant(seed)).numpy() for seed in ([3, 1], [3, 1], [3, 2]))
+    one, two, other = (
+        change(images, tf.constant(seed)).numpy() for seed in ([3, 1], [3, 1], [3, 2])
+    )
     assert (one.shape, one.dtype) == (images.shape, dtype)
     np.testing.assert_array_equal(one, two)
     assert (one == other).all() == (name == "none")
@@ -22,7 +24,9 @@ def test_the_contract(name, dtype):
 @pytest.mark.parametrize("name", AUGMENTATIONS)
 def test_shapes_survive_a_graph(name):
     spec = tf.TensorSpec((None, 7, 6, 3), tf.uint8)
-    graph = tf.function(find_augmentation(name)).get_concrete_function(spec, tf.TensorSpec((2,), tf.int32))
+    graph = tf.function(find_augmentation(name)).get_concrete_function(
+        spec, tf.TensorSpec((2,), tf.int32)
+    )
     assert graph.structured_outputs.shape.as_list()[1:] == [7, 6, 3]
 
 
@@ -38,7 +42,9 @@ def test_shift_is_a_crop_of_the_padded_image(pixels):
     out = shift(IMAGES, tf.constant([0, 0]), pixels=pixels).numpy()
     padded = np.pad(IMAGES, [(0, 0), (pixels, pixels), (pixels, pixels), (0, 0)])
     places = [(y, x) for y in range(2 * pixels + 1) for x in range(2 * pixels + 1)]
-    hits = np.stack([(out == padded[:, y : y + 7, x : x + 6]).all(axis=(1, 2, 3)) for y, x in places])
+    hits = np.stack(
+        [(out == padded[:, y : y + 7, x : x + 6]).all(axis=(1, 2, 3)) for y, x in places]
+    )
     assert (hits.sum(axis=0) == 1).all()
     if pixels == 1:
         assert hits.sum(axis=1).min() > 400 / 9 / 2  # every place is taken

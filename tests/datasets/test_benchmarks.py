@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
-from tfaudit.datasets.benchmarks import TrainedModel, check_benchmark, expand_wildcards, load_benchmark
+from tfaudit.datasets.benchmarks import (
+    TrainedModel,
+    check_benchmark,
+    expand_wildcards,
+    load_benchmark,
+)
 from tfaudit.datasets.catalogue import CATALOGUE, catalogue_entry
 from tfaudit.datasets.catalogue import test_split as split_to_test
 from tfaudit.datasets.loading import load_dataset
@@ -15,7 +20,10 @@ from tfaudit.study.conditions import benchmark_condition
 IMAGENET = tuple(tfds.builder("imagenet2012", data_dir="/nowhere").info.features["label"].names)
 TRAINED = {  # a set, the classes and the images of a model trained on it
     "imagenet2012": (IMAGENET, (32, 32, 3)),
-    "cifar10": (("plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"), (32, 32, 3)),
+    "cifar10": (
+        ("plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
+        (32, 32, 3),
+    ),
     "mnist": (tuple("0123456789"), (28, 28, 1)),
 }
 SETS = {
@@ -37,11 +45,18 @@ def loaded(name, trained, **options):
 
 
 def test_every_set_with_a_parent_is_tested():
-    assert {name.partition("/")[0] for name in SETS} == {name for name, entry in CATALOGUE.items() if entry.parent}
+    assert {name.partition("/")[0] for name in SETS} == {
+        name for name, entry in CATALOGUE.items() if entry.parent
+    }
 
 
 def test_every_parent_is_tested_on_the_split_with_labels():
-    assert {entry.parent for entry in CATALOGUE.values()} == {None, "cifar10", "imagenet2012", "mnist"}
+    assert {entry.parent for entry in CATALOGUE.values()} == {
+        None,
+        "cifar10",
+        "imagenet2012",
+        "mnist",
+    }
     assert split_to_test("imagenet2012_corrupted") == split_to_test("imagenet2012") == "validation"
 
 
@@ -56,11 +71,19 @@ def test_the_sets_are_numbered_as_their_parents(name):
     assert benchmark_condition(mock).dataset == mock
     np.testing.assert_array_equal(benchmark.labels, load_dataset(mock, split).labels)
     assert benchmark.dataset.image_shape == TRAINED[parent][1]
-    assert benchmark.dataset.num_examples == len(set(benchmark.dataset.example_ids)) == MOCK_EXAMPLES
-    assert benchmark.classes is None if allowed is None else benchmark.classes.tolist() == list(range(allowed))
+    assert (
+        benchmark.dataset.num_examples == len(set(benchmark.dataset.example_ids)) == MOCK_EXAMPLES
+    )
+    assert (
+        benchmark.classes is None
+        if allowed is None
+        else benchmark.classes.tolist() == list(range(allowed))
+    )
 
 
-@pytest.mark.parametrize("name", ["imagenet_a", "imagenet_r", "imagenet_v2", "imagenet2012_corrupted"])
+@pytest.mark.parametrize(
+    "name", ["imagenet_a", "imagenet_r", "imagenet_v2", "imagenet2012_corrupted"]
+)
 def test_tfds_numbers_imagenets_relatives_as_imagenet(name):
     """All 1,000 names, by WordNet id, also where 200 of them have images."""
     assert tuple(tfds.builder(name, data_dir="/nowhere").info.features["label"].names) == IMAGENET
@@ -77,14 +100,18 @@ def test_the_classes_that_may_be_answered_are_those_of_the_whole_set():
 def test_a_model_of_folders_by_wordnet_id_takes_the_set_by_names():
     """In another order, and with classes of its own."""
     names = ("aeroplane", *reversed(IMAGENET))
-    benchmark = load_benchmark("mock:imagenet_a", TrainedModel("photographs", names, (32, 32, 3), image_size=32))
+    benchmark = load_benchmark(
+        "mock:imagenet_a", TrainedModel("photographs", names, (32, 32, 3), image_size=32)
+    )
     assert benchmark.labels.tolist()[:3] == [1000, 999, 998]
     assert benchmark.classes.tolist() == list(range(993, 1001))
 
 
 def test_classes_of_a_set_with_fewer_of_them_are_all_that_may_be_answered():
     names = ("blank", *"9876543210")
-    benchmark = load_benchmark("mock:mnist_corrupted/fog", TrainedModel("folder", names, (28, 28, 1)))
+    benchmark = load_benchmark(
+        "mock:mnist_corrupted/fog", TrainedModel("folder", names, (28, 28, 1))
+    )
     assert benchmark.labels.tolist()[:3] == [10, 9, 8]
     assert benchmark.classes.tolist() == list(range(1, 11))
 
@@ -106,7 +133,8 @@ def test_all_configurations_that_are_here():
     assert names[1] == "mock:mnist_corrupted/identity"
     assert len(expand_wildcards(["mock:cifar10_corrupted/*"])) == 19 * 5
     assert all(
-        benchmark_condition(name).severity in range(1, 6) for name in expand_wildcards(["mock:cifar10_corrupted/*"])
+        benchmark_condition(name).severity in range(1, 6)
+        for name in expand_wildcards(["mock:cifar10_corrupted/*"])
     )
 
 
@@ -114,7 +142,9 @@ def test_only_configurations_that_are_prepared_count(write_metadata, monkeypatch
     folder = write_metadata("mnist_corrupted/fog", test=12)
     monkeypatch.setenv("TFDS_DATA_DIR", str(folder))
     assert expand_wildcards(["mnist_corrupted/*"]) == ("mnist_corrupted/fog",)
-    with pytest.raises(InputError, match=r"'cifar10_corrupted/\*', with none of its 95 configurations prepared in"):
+    with pytest.raises(
+        InputError, match=r"'cifar10_corrupted/\*', with none of its 95 configurations prepared in"
+    ):
         expand_wildcards(["cifar10_corrupted/*"])
 
 
@@ -140,12 +170,21 @@ def test_what_does_not_fit_is_one_line(name, trained, message, monkeypatch, tmp_
 def test_images_that_do_not_become_the_models_are_refused():
     names = TRAINED["mnist"][0]
     for options in ({}, {"image_size": 30}):
-        with pytest.raises(InputError, match=r"with images \(28, 28, 1\), expected the model's input, \(32, 32, 3\)"):
-            check_benchmark("mock:mnist_corrupted/fog", TrainedModel("mnist", names, (32, 32, 3), **options))
-    with pytest.raises(InputError, match=r"with images \(None, None, 3\), expected the model's input"):
+        with pytest.raises(
+            InputError,
+            match=r"with images \(28, 28, 1\), expected the model's input, \(32, 32, 3\)",
+        ):
+            check_benchmark(
+                "mock:mnist_corrupted/fog", TrainedModel("mnist", names, (32, 32, 3), **options)
+            )
+    with pytest.raises(
+        InputError, match=r"with images \(None, None, 3\), expected the model's input"
+    ):
         check_benchmark("mock:imagenet_a", TrainedModel("imagenet2012", IMAGENET, (224, 224, 3)))
 
 
 def test_a_set_without_configurations_has_no_wildcard():
-    with pytest.raises(InputError, match=r"/\*', expected 'imagenet_a', as data set 'imagenet_a' has no conf"):
+    with pytest.raises(
+        InputError, match=r"/\*', expected 'imagenet_a', as data set 'imagenet_a' has no conf"
+    ):
         expand_wildcards(["imagenet_a/*"])

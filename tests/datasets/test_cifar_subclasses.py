@@ -18,7 +18,11 @@ TERMS = ("fighter", "cruiser", "skylark", "tabby")
 def batch(names):
     """A batch with one image of each of the first classes, whose planes hold 0, 1 and 2."""
     data = np.tile(np.repeat(np.arange(3, dtype=np.uint8), 1024), (len(names), 1))
-    return {b"data": data, b"labels": [i % 10 for i in range(len(names))], b"filenames": [n.encode() for n in names]}
+    return {
+        b"data": data,
+        b"labels": [i % 10 for i in range(len(names))],
+        b"filenames": [n.encode() for n in names],
+    }
 
 
 @pytest.fixture
@@ -36,7 +40,9 @@ def folder(tmp_path):
 def test_kinds_are_groups_and_the_order_is_that_of_cifar10(tmp_path, folder, small_cifar):
     for name, source in (("cifar10_subclasses", folder), ("cifar10", small_cifar)):
         prepare(name, source, data_dir=tmp_path)
-    ours, plain = (load_dataset(name, "train", data_dir=tmp_path) for name in ("cifar10_subclasses", "cifar10"))
+    ours, plain = (
+        load_dataset(name, "train", data_dir=tmp_path) for name in ("cifar10_subclasses", "cifar10")
+    )
     assert ours.class_names == plain.class_names == CLASSES
     for attribute in ("images", "labels", "example_ids"):
         np.testing.assert_array_equal(getattr(ours, attribute), getattr(plain, attribute))
@@ -45,9 +51,14 @@ def test_kinds_are_groups_and_the_order_is_that_of_cifar10(tmp_path, folder, sma
 
 
 def test_words_of_one_meaning_are_one_kind():
-    assert {kind_of(f"{term}_s_000001.png", 9) for term in ("tipper", "dump_truck", "tip_truck")} == {"dump truck"}
+    assert {
+        kind_of(f"{term}_s_000001.png", 9) for term in ("tipper", "dump_truck", "tip_truck")
+    } == {"dump truck"}
     assert kind_of("moose_s_002000.png", 4) == kind_of("alces_alces_000033.png", 4) == "elk"
-    assert (kind_of("cruiser_s_1.png", 1), kind_of("cruiser_s_1.png", 8)) == ("police cruiser", "cruiser")
+    assert (kind_of("cruiser_s_1.png", 1), kind_of("cruiser_s_1.png", 8)) == (
+        "police cruiser",
+        "cruiser",
+    )
     assert kind_of("hydrofoil_s_000078.png", 8) == "hydrofoil"
     terms = SYNONYMS.split()
     assert len(terms) == len(set(terms))
@@ -64,7 +75,9 @@ class Harm:
 
 def test_a_pickle_that_asks_for_code_is_refused(tmp_path, folder):
     (folder / "data_batch_3").write_bytes(pickle.dumps({"data": Harm(tmp_path / "harm")}))
-    with pytest.raises(InputError, match=r"data_batch_3: got an unreadable file \(it asks for posix.mkdir\)"):
+    with pytest.raises(
+        InputError, match=r"data_batch_3: got an unreadable file \(it asks for posix.mkdir\)"
+    ):
         prepare("cifar10_subclasses", folder, data_dir=tmp_path)
     assert not (tmp_path / "harm").exists()
 
@@ -78,7 +91,9 @@ def test_a_pickle_that_asks_for_code_is_refused(tmp_path, folder):
     ],
 )
 def test_damaged_files_are_one_line(tmp_path, folder, change, message):
-    content = {key.decode(): value for key, value in batch([f"{term}_1.png" for term in TERMS]).items()}
+    content = {
+        key.decode(): value for key, value in batch([f"{term}_1.png" for term in TERMS]).items()
+    }
     content["filenames"] = [name.decode() for name in content["filenames"]]
     (folder / "test_batch").write_bytes(pickle.dumps(content | change))
     with pytest.raises(InputError, match=message):
@@ -88,6 +103,7 @@ def test_damaged_files_are_one_line(tmp_path, folder, change, message):
 def test_missing_files_are_named(tmp_path, folder):
     (folder / "data_batch_2").unlink()
     with pytest.raises(
-        InputError, match="a folder without data_batch_2, expected the files of CIFAR-10's Python version"
+        InputError,
+        match="a folder without data_batch_2, expected the files of CIFAR-10's Python version",
     ):
         prepare("cifar10_subclasses", folder, data_dir=tmp_path)

@@ -55,7 +55,9 @@ def test_the_centre_crop_is_that_of_the_pipeline():
 
 
 def test_a_centre_crop_refuses_images_that_are_too_small():
-    with pytest.raises(InputError, match="crop: got 9 pixels, expected at most 4, as an image has 4 x 10"):
+    with pytest.raises(
+        InputError, match="crop: got 9 pixels, expected at most 4, as an image has 4 x 10"
+    ):
         centre_crop(np.zeros((4, 10, 3)), 9)
 
 
@@ -108,9 +110,12 @@ def test_batches_are_cut_image_by_image():
 
 
 @pytest.mark.parametrize(
-    ("edge", "shape"), [(96, (64, 96, 3)), (640, (427, 640, 3)), (1000, (427, 640, 3)), (1, (1, 1, 3))]
+    ("edge", "shape"),
+    [(96, (64, 96, 3)), (640, (427, 640, 3)), (1000, (427, 640, 3)), (1, (1, 1, 3))],
 )
 def test_thumbnails_hold_the_whole_image(edge, shape):
     small = fit_within(PHOTO, edge).numpy()
     assert (small.shape, small.dtype) == (shape, np.uint8)
-    np.testing.assert_allclose(small.mean(axis=(0, 1)), PHOTO.mean(axis=(0, 1)), atol=30 if edge == 1 else 1)
+    np.testing.assert_allclose(
+        small.mean(axis=(0, 1)), PHOTO.mean(axis=(0, 1)), atol=30 if edge == 1 else 1
+    )

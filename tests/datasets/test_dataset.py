@@ -13,7 +13,9 @@ IDS = np.array([f"i{i}" for i in range(50)])
 
 
 def in_memory():
-    return Dataset("x", "test", tuple("abcd"), (6, 5, 3), 50, pixels=PIXELS, known_labels=LABELS, known_ids=IDS)
+    return Dataset(
+        "x", "test", tuple("abcd"), (6, 5, 3), 50, pixels=PIXELS, known_labels=LABELS, known_ids=IDS
+    )
 
 
 def streaming(shape=(6, 5, 3), labels=LABELS):
@@ -21,7 +23,9 @@ def streaming(shape=(6, 5, 3), labels=LABELS):
     return Dataset("x", "test", tuple("abcd"), shape, 50, stream=lambda: source)
 
 
-both = pytest.mark.parametrize("dataset", [in_memory(), streaming()], ids=["in memory", "streaming"])
+both = pytest.mark.parametrize(
+    "dataset", [in_memory(), streaming()], ids=["in memory", "streaming"]
+)
 
 
 @both
@@ -78,14 +82,18 @@ def test_images_of_many_sizes_need_one():
 
 
 def test_a_split_without_labels_is_refused():
-    with pytest.raises(InputError, match="labels: got -1 to -1 in split 'test' of 'x', expected 0 to 3"):
+    with pytest.raises(
+        InputError, match="labels: got -1 to -1 in split 'test' of 'x', expected 0 to 3"
+    ):
         _ = streaming(labels=np.full(50, -1)).labels
 
 
 def test_keras_takes_the_batches(recwarn):
     import keras
 
-    model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)])
+    model = keras.Sequential(
+        [keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)]
+    )
     model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     model.evaluate(load_dataset("digits", "test").batches(256), verbose=0)
     assert not recwarn.list

@@ -24,7 +24,10 @@ def test_an_id_leads_back_to_the_source():
 
 
 def test_the_split_is_stratified():
-    share = [np.bincount(load_dataset("digits", split).labels) / n for split, n in (("train", 1197), ("test", 600))]
+    share = [
+        np.bincount(load_dataset("digits", split).labels) / n
+        for split, n in (("train", 1197), ("test", 600))
+    ]
     np.testing.assert_allclose(share[0], share[1], atol=1 / 600)
 
 
@@ -39,7 +42,10 @@ def test_shape_and_types():
 
 
 def test_another_split_is_refused():
-    with pytest.raises(InputError, match="split: got 'validation', expected 'train' or 'test', the splits of 'digits'"):
+    with pytest.raises(
+        InputError,
+        match="split: got 'validation', expected 'train' or 'test', the splits of 'digits'",
+    ):
         load_dataset("digits", "validation")
 
 

@@ -55,7 +55,9 @@ def test_an_unreadable_file(tmp_path):
 def test_a_header_of_more_than_the_file_can_hold_takes_no_memory(tmp_path):
     path = tmp_path / "images"
     path.write_bytes(gzip.compress(b"\x00\x00\x08\x03" + b"\xff" * 12))
-    with pytest.raises(InputError, match="got a header of 79228162458924105385300197375 bytes of data"):
+    with pytest.raises(
+        InputError, match="got a header of 79228162458924105385300197375 bytes of data"
+    ):
         read_idx(path, 3)
 
 

@@ -44,7 +44,11 @@ def encapsulated_postscript():
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(encapsulated_postscript(), "cannot identify"), (b"", "cannot identify"), (b"%PDF-1.4 x", "cannot identify")],
+    [
+        (encapsulated_postscript(), "cannot identify"),
+        (b"", "cannot identify"),
+        (b"%PDF-1.4 x", "cannot identify"),
+    ],
 )
 def test_other_formats_are_refused_whatever_the_name_says(tmp_path, content, words):
     """Pillow would start Ghostscript on an EPS file."""
@@ -56,7 +60,9 @@ def test_other_formats_are_refused_whatever_the_name_says(tmp_path, content, wor
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "x.png")
-    with pytest.raises(InputError, match=r"x.png: got an undecodable image \(no regular file\), expected"):
+    with pytest.raises(
+        InputError, match=r"x.png: got an undecodable image \(no regular file\), expected"
+    ):
         open_image(tmp_path / "x.png").__enter__()
 
 

@@ -29,8 +29,14 @@ def test_splits_as_the_folders_give_them(tmp_path):
     prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
     for split in ("train", "test", "extra"):
         pets = load_dataset("pets", split, data_dir=tmp_path / "d")
-        assert (pets.num_examples, pets.image_shape, pets.class_names) == (6, (10, 12, 3), ("cat", "dog"))
-        assert sorted(pets.example_ids) == [f"{split}/{c}/{i}.png" for c in ("cat", "dog") for i in range(3)]
+        assert (pets.num_examples, pets.image_shape, pets.class_names) == (
+            6,
+            (10, 12, 3),
+            ("cat", "dog"),
+        )
+        assert sorted(pets.example_ids) == [
+            f"{split}/{c}/{i}.png" for c in ("cat", "dog") for i in range(3)
+        ]
         for image, label, name in zip(pets.images, pets.labels, pets.example_ids, strict=True):
             assert name.split("/")[1] == pets.class_names[label]
             assert image[0, 0, 0] == 100 * label + int(name[-5])
@@ -41,7 +47,9 @@ def test_one_layer_sets_a_fifth_aside(tmp_path):
         for i in range(10):
             draw(tmp_path / "in" / name / f"{i}.png", 100 * label + i)
     prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
-    train, test = (load_dataset("pets", split, data_dir=tmp_path / "d") for split in ("train", "test"))
+    train, test = (
+        load_dataset("pets", split, data_dir=tmp_path / "d") for split in ("train", "test")
+    )
     assert np.bincount(train.labels).tolist() == [8, 8]
     assert np.bincount(test.labels).tolist() == [2, 2]
     assert len({*train.example_ids, *test.example_ids}) == 20
@@ -63,7 +71,12 @@ def test_sizes_may_vary(tmp_path):
     assert (pets.image_shape, pets.in_memory) == ((None, None, 3), False)
     with pytest.raises(InputError, match="vary in size"):
         training_batches(pets, batch_size=2, seed=0)
-    assert load_dataset("pets", "train", data_dir=tmp_path / "d", image_size=8).images.shape == (8, 8, 8, 3)
+    assert load_dataset("pets", "train", data_dir=tmp_path / "d", image_size=8).images.shape == (
+        8,
+        8,
+        8,
+        3,
+    )
 
 
 def test_a_class_without_images(tmp_path):
@@ -76,7 +89,9 @@ def test_a_class_without_images(tmp_path):
 def test_a_class_that_training_lacks(tmp_path):
     root = write_images(tmp_path / "in")
     draw(root / "test" / "emu" / "1.png", 5)
-    with pytest.raises(InputError, match="in/test: got classes emu, expected classes that 'train' has too"):
+    with pytest.raises(
+        InputError, match="in/test: got classes emu, expected classes that 'train' has too"
+    ):
         prepare("pets", root, data_dir=tmp_path / "d")
 
 
@@ -102,7 +117,9 @@ def test_an_empty_folder(tmp_path):
 def test_a_webp_image_named_jpg_is_stored_as_pixels(tmp_path):
     root = write_images(tmp_path / "in")
     Image.new("RGB", (4, 4)).save(root / "test" / "dog" / "other.jpg", "WEBP")
-    stored = {example["id"]: example["image"] for _, example in image_folder_files(root).splits["test"]}
+    stored = {
+        example["id"]: example["image"] for _, example in image_folder_files(root).splits["test"]
+    }
     assert stored["test/dog/other.jpg"].shape == (4, 4, 3)
 
 
@@ -129,13 +146,19 @@ def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
     draw(root / "train" / "dog" / "rainy" / "deep" / "7.png", 107)
     draw(root / "train" / "cat" / "__MACOSX" / "8.png", 5)
     (root / "test" / "cat" / "broken.jpg").write_bytes(b"no image")
-    (root / "train" / "dog" / "rainy" / "cut.png").write_bytes((root / "train/dog/0.png").read_bytes()[:40])
+    (root / "train" / "dog" / "rainy" / "cut.png").write_bytes(
+        (root / "train/dog/0.png").read_bytes()[:40]
+    )
     options = {"data_dir": tmp_path / "d", "recursive": True}
-    with pytest.raises(InputError, match=r"broken.jpg: got an undecodable image .*, one of 2 such files"):
+    with pytest.raises(
+        InputError, match=r"broken.jpg: got an undecodable image .*, one of 2 such files"
+    ):
         prepare("pets", root, skip_unreadable=1, **options)
     assert not (tmp_path / "d" / "pets").exists()
     prepare("pets", root, skip_unreadable=2, **options)
-    train, test = (load_dataset("pets", split, data_dir=tmp_path / "d") for split in ("train", "test"))
+    train, test = (
+        load_dataset("pets", split, data_dir=tmp_path / "d") for split in ("train", "test")
+    )
     assert "train/dog/rainy/deep/7.png" in train.example_ids
     assert (train.num_examples, test.num_examples, train.class_names) == (7, 6, ("cat", "dog"))
     note = "2 unreadable images are left out: test/cat/broken.jpg, train/dog/rainy/cut.png."

@@ -43,7 +43,9 @@ def test_a_split_of_a_folder_is_taken_where_there_is_one(tmp_path):
     for split in ("train", "test"):
         draw(tmp_path / split / "cat" / f"{split}.png")
     assert labelled_images(str(tmp_path)).example_ids.tolist() == ["test/cat/test.png"]
-    assert labelled_images(str(tmp_path), split="train").example_ids.tolist() == ["train/cat/train.png"]
+    assert labelled_images(str(tmp_path), split="train").example_ids.tolist() == [
+        "train/cat/train.png"
+    ]
 
 
 def test_scaling_keeps_the_middle_square_and_a_crop_does_not_scale(tmp_path):
@@ -72,7 +74,9 @@ def test_names_put_the_labels_in_the_order_of_the_models_outputs(pets):
     images = labelled_images(str(pets)).named(["owl", "bee", "cat", "dog"])
     assert images.class_names == ("owl", "bee", "cat", "dog")
     assert images.labels.tolist() == [2] * 4 + [3] * 4 + [0] * 4
-    with pytest.raises(InputError, match="classes: got names without owl, expected all 3 classes of the data"):
+    with pytest.raises(
+        InputError, match="classes: got names without owl, expected all 3 classes of the data"
+    ):
         labelled_images(str(pets)).named(["cat", "dog"])
     with pytest.raises(InputError, match="classes: got '3 names', expected different names"):
         labelled_images(str(pets)).named(["cat", "dog", "dog"])
@@ -85,7 +89,9 @@ def save(tmp_path, **arrays):
 
 def test_arrays(tmp_path, rng):
     pixels, labels = rng.integers(0, 256, (10, 6, 6), np.uint8), np.arange(10) % 2
-    images = labelled_images(save(tmp_path, images=pixels, labels=labels, class_names=["a", "b"]), crop=4)
+    images = labelled_images(
+        save(tmp_path, images=pixels, labels=labels, class_names=["a", "b"]), crop=4
+    )
     assert (images.class_names, images.image_shape) == (("a", "b"), (4, 4, 1))
     np.testing.assert_array_equal(np.concatenate([*images.batches(3)])[..., 0], pixels[:, 1:5, 1:5])
     few = labelled_images(save(tmp_path, images=pixels, labels=labels), limit=5)
@@ -105,11 +111,20 @@ def test_a_data_set_by_its_name():
             {"images": np.zeros((2, 4, 4))},
             "got arrays images, expected arrays `images` and `labels`, `x` and",
         ),
-        ({"images": np.zeros((2, 4, 4)), "labels": [0]}, r"labels: got int64 \(1,\), expected 2 integers"),
+        (
+            {"images": np.zeros((2, 4, 4)), "labels": [0]},
+            r"labels: got int64 \(1,\), expected 2 integers",
+        ),
         ({"images": np.zeros((2, 4, 4)), "labels": [0.0, 1.0]}, "labels: got float64"),
         ({"images": np.zeros((2, 4, 4)), "labels": [0, -1]}, "labels: got int64"),
-        ({"images": np.zeros((2, 4)), "labels": [0, 1]}, r"images: got float64 \(2, 4\), expected uint8 or floats"),
-        ({"images": np.full((2, 4, 4), np.nan), "labels": [0, 1]}, "images: got NaN or infinite values"),
+        (
+            {"images": np.zeros((2, 4)), "labels": [0, 1]},
+            r"images: got float64 \(2, 4\), expected uint8 or floats",
+        ),
+        (
+            {"images": np.full((2, 4, 4), np.nan), "labels": [0, 1]},
+            "images: got NaN or infinite values",
+        ),
         (
             {"images": np.array([{}, {}], object), "labels": [0, 1]},
             "got Python objects, which only running code could read",
@@ -129,21 +144,30 @@ def test_folders_that_cannot_be_used_are_one_line(tmp_path, pets):
     (tmp_path / "not.npz").write_text("no")
     with pytest.raises(InputError, match=r"not.npz: got a file without NumPy arrays"):
         labelled_images(str(tmp_path / "not.npz"))
-    with pytest.raises(InputError, match=r"data: got ./nowhere, expected an existing folder or .npz file"):
+    with pytest.raises(
+        InputError, match=r"data: got ./nowhere, expected an existing folder or .npz file"
+    ):
         labelled_images("./nowhere")
     with pytest.raises(InputError, match="limit: got 0, expected 1 or more"):
         read(limit=0)
     with pytest.raises(InputError, match="crop: got 9, expected at most image_size, 8"):
         read(image_size=8, crop=9)
-    with pytest.raises(InputError, match=r"cat/0.png, crop: got 9 pixels, expected at most 8, as an image has 8 x 8"):
+    with pytest.raises(
+        InputError,
+        match=r"cat/0.png, crop: got 9 pixels, expected at most 8, as an image has 8 x 8",
+    ):
         read(crop=9)
     draw(pets / "owl" / "wide.png", size=(9, 8))
-    with pytest.raises(InputError, match=r"wide.png: got 8 x 9 pixels, expected 8 x 8, as the first image"):
+    with pytest.raises(
+        InputError, match=r"wide.png: got 8 x 9 pixels, expected 8 x 8, as the first image"
+    ):
         read()
     (pets / "cat" / "0.png").write_bytes(b"no image")
     with pytest.raises(InputError, match=r"cat/0.png: got an undecodable image"):
         read()
-    with pytest.raises(InputError, match="image_size: got 4, expected none, as arrays are not scaled"):
+    with pytest.raises(
+        InputError, match="image_size: got 4, expected none, as arrays are not scaled"
+    ):
         labelled_images(str(tmp_path / "not.npz"), image_size=4)
 
 
@@ -152,8 +176,20 @@ def test_arrays_of_any_shape_and_type(tmp_path):
     rng = np.random.default_rng(0)
     tokens, labels = rng.integers(0, 9, (6, 4)), np.array([0, 1, 2, 0, 1, 2])
     np.savez(tmp_path / "xy.npz", x=tokens, y=labels)
-    np.savez(tmp_path / "splits.npz", x_train=tokens[:2], y_train=labels[:2], x_test=tokens, y_test=np.eye(3)[labels])
-    np.savez(tmp_path / "inputs.npz", tokens=tokens, mask=tokens > 3, labels=labels, class_names=["a", "b", "c"])
+    np.savez(
+        tmp_path / "splits.npz",
+        x_train=tokens[:2],
+        y_train=labels[:2],
+        x_test=tokens,
+        y_test=np.eye(3)[labels],
+    )
+    np.savez(
+        tmp_path / "inputs.npz",
+        tokens=tokens,
+        mask=tokens > 3,
+        labels=labels,
+        class_names=["a", "b", "c"],
+    )
     for name in ("xy.npz", "splits.npz"):
         data = labelled_images(str(tmp_path / name))
         assert data.image_shape == ()
@@ -165,7 +201,10 @@ def test_arrays_of_any_shape_and_type(tmp_path):
     np.testing.assert_array_equal(batch["mask"], (tokens > 3)[[0, 2, 4]])
     assert data.class_names == ("a", "b", "c")
     np.savez(tmp_path / "wrong.npz", pixels=tokens, truth=labels)
-    with pytest.raises(InputError, match=r"wrong.npz: got arrays pixels, truth, expected arrays `images` and `labels`"):
+    with pytest.raises(
+        InputError,
+        match=r"wrong.npz: got arrays pixels, truth, expected arrays `images` and `labels`",
+    ):
         labelled_images(str(tmp_path / "wrong.npz"))
     np.savez(tmp_path / "short.npz", x=tokens[:2], y=labels)
     with pytest.raises(InputError, match="got 2 examples in x, expected 6, as there are labels"):
@@ -186,7 +225,11 @@ def test_a_function_of_the_users_own(tmp_path):
     assert batch["text"].tolist() == ["a", "b", "a", "b"]
     assert data.labels.tolist() == [0, 1, 0, 1]
     assert len(labelled_images(f"{tmp_path}/mine.py:load", split="train").labels) == 6
-    for reference, words in (("mine.py:nothing", "got a int from"), ("mine.py:none", "none"), ("no.py:load", "no.py")):
+    for reference, words in (
+        ("mine.py:nothing", "got a int from"),
+        ("mine.py:none", "none"),
+        ("no.py:load", "no.py"),
+    ):
         with pytest.raises(InputError, match=words):
             labelled_images(f"{tmp_path}/{reference}")
 
@@ -197,7 +240,8 @@ def test_folders_within_classes_and_unreadable_images(tmp_path):
         Image.new("L", (4, 4)).save(tmp_path / place / "a.png")
     Image.new("L", (4, 4)).save(tmp_path / "dog" / "b.webp")
     with pytest.raises(
-        InputError, match=r"cat: got no image, expected files .*; --recursive looks into folders within it"
+        InputError,
+        match=r"cat: got no image, expected files .*; --recursive looks into folders within it",
     ):
         labelled_images(str(tmp_path))
     data = labelled_images(str(tmp_path), recursive=True, channels=1)
@@ -222,5 +266,8 @@ def test_some_examples_only_keep_their_order_and_fill_batches(tmp_path):
         batches = list(some.batches(size))
         np.testing.assert_array_equal(np.concatenate(batches), pixels[[1, 2, 4, 6]])
         assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
-    with pytest.raises(InputError, match=r"examples: got 1 ids in ids.csv that the data lack, such as '9', expected"):
+    with pytest.raises(
+        InputError,
+        match=r"examples: got 1 ids in ids.csv that the data lack, such as '9', expected",
+    ):
         images.only(["1", "9"], "ids.csv")

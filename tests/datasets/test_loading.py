@@ -36,7 +36,11 @@ def test_imagenet_streams_and_takes_one_size(write_metadata, monkeypatch):
     folder = write_metadata("imagenet2012", validation=12)
     with tfds.testing.mock_data(num_examples=12, data_dir=str(folder)):
         asis = load_dataset("imagenet2012", "validation", data_dir=folder)
-        assert (asis.image_shape, asis.in_memory, asis.num_classes) == ((None, None, 3), False, 1000)
+        assert (asis.image_shape, asis.in_memory, asis.num_classes) == (
+            (None, None, 3),
+            False,
+            1000,
+        )
         assert len(asis.labels) == len(set(asis.example_ids)) == 12
         cut = load_dataset("imagenet2012", "validation", data_dir=folder, image_size=24)
         assert cut.head(5).shape == (5, 24, 24, 3)
@@ -51,7 +55,9 @@ def test_cutting_takes_the_middle_square(height, width):
     image = np.broadcast_to(column[None, :, None], (height, width, 3)).astype(np.uint8)
     cut = resize_and_crop(20, None)(image).numpy()
     assert cut.shape == (20, 20, 3)
-    assert abs(cut.mean() - 127) < 5  # the ramp is symmetric, and so is its middle up to half a pixel
+    assert (
+        abs(cut.mean() - 127) < 5
+    )  # the ramp is symmetric, and so is its middle up to half a pixel
     assert (np.diff(cut[10, :, 0].astype(int)) >= 0).all()
 
 
@@ -90,7 +96,9 @@ def test_names_that_cannot_be_loaded(tmp_path, name, message):
 def test_a_missing_split_lists_the_others(write_metadata):
     folder = write_metadata("mnist", train=5, test=5)
     for split in ("validation", "test[:x%]", "test[:50%", ""):
-        with pytest.raises(InputError, match=r"split: got .*, expected one of 'test', 'train' of 'mnist'"):
+        with pytest.raises(
+            InputError, match=r"split: got .*, expected one of 'test', 'train' of 'mnist'"
+        ):
             load_dataset("mnist", split, data_dir=folder)
 
 

@@ -40,7 +40,9 @@ def test_the_structure_is_the_sets_own(name):
     assert dataset.groups.shape == (MOCK_EXAMPLES, groups)
     assert len(set(dataset.example_ids)) == MOCK_EXAMPLES
     assert dataset.labels.tolist() == [i % min(8, classes) for i in range(MOCK_EXAMPLES)]
-    square = dataset if dataset.in_memory else mock(name, split_to_test(name), image_size=40, crop=32)
+    square = (
+        dataset if dataset.in_memory else mock(name, split_to_test(name), image_size=40, crop=32)
+    )
     images, labels = next(iter(square.batches(MOCK_EXAMPLES)))
     assert images.shape[0] == MOCK_EXAMPLES
     assert images.numpy().std() > 10
@@ -60,7 +62,13 @@ def test_celeba_is_blond_or_not_and_keeps_the_other_attributes():
 @pytest.mark.slow
 def test_names_of_classes():
     letters = mock("emnist/byclass").class_names
-    assert (letters[9], letters[10], letters[35], letters[36], letters[61]) == ("9", "A", "Z", "a", "z")
+    assert (letters[9], letters[10], letters[35], letters[36], letters[61]) == (
+        "9",
+        "A",
+        "Z",
+        "a",
+        "z",
+    )
     assert set(mock("cifar100").groups) == {"coarse_label"}
 
 
@@ -72,7 +80,8 @@ def test_splits_differ_and_can_be_sliced():
     np.testing.assert_array_equal(part.images, train.images[16:32])
     np.testing.assert_array_equal(part.example_ids, train.example_ids[16:32])
     with pytest.raises(
-        InputError, match="split: got 'nope', expected one of 'test', 'train', 'validation' of 'mock:cifar10'"
+        InputError,
+        match="split: got 'nope', expected one of 'test', 'train', 'validation' of 'mock:cifar10'",
     ):
         mock("cifar10", "nope")
 
@@ -112,7 +121,10 @@ def test_a_second_reading_is_for_groups_that_are_asked_for(monkeypatch):
 def test_available_data_sets(tmp_path):
     assert is_available("digits")
     assert is_available("mock:imagenet2012", data_dir=tmp_path)
-    assert not any(is_available(name, data_dir=tmp_path) for name in ("imagenet2012", "qmnist", "cifar10:3.0.2"))
+    assert not any(
+        is_available(name, data_dir=tmp_path)
+        for name in ("imagenet2012", "qmnist", "cifar10:3.0.2")
+    )
     with pytest.raises(InputError, match="name: got 'no_such_set', expected a data set's name"):
         is_available("no_such_set", data_dir=tmp_path)
 
@@ -120,7 +132,10 @@ def test_available_data_sets(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("digits", "name: got 'mock:digits', expected 'digits', which comes with tfaudit and needs no mock"),
+        (
+            "digits",
+            "name: got 'mock:digits', expected 'digits', which comes with tfaudit and needs no mock",
+        ),
         ("no_such_set", "name: got 'no_such_set', expected a data set's name"),
         ("ag_news_subset", "expected one feature 'image'"),
         ("mock:mnist", "expected NAME, NAME/CONFIG or NAME:VERSION"),

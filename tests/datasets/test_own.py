@@ -48,26 +48,44 @@ def test_forms_of_the_same_examples(returned):
 )
 def test_dictionaries_and_text_keep_their_structure(returned):
     x = read_examples(returned, "own").x
-    assert {name: values.tolist() for name, values in x.items()} == {"age": [0, 1, 2, 3, 4, 5], "text": [*"abcdef"]}
+    assert {name: values.tolist() for name, values in x.items()} == {
+        "age": [0, 1, 2, 3, 4, 5],
+        "text": [*"abcdef"],
+    }
 
 
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (None, r"dataset: got a NoneType from own, expected \(x, y\), \(x, y, groups\), a tf.data.Dataset of these"),
+        (
+            None,
+            r"dataset: got a NoneType from own, expected \(x, y\), \(x, y, groups\), a tf.data.Dataset of these",
+        ),
         ((X,), "got a tuple of 1 from own"),
         ((X, Y[:5]), "got 6 in x, 5 in y from own, expected as many examples in all"),
         (({"a": X, "b": X[:2]}, Y), r"got 6 in x\['a'\], 2 in x\['b'\], 6 in y"),
         ((X[:0], Y[:0]), "got no examples from own"),
         (tf.data.Dataset.from_tensor_slices((X, Y)).take(0), "got nothing from own"),
-        (tf.data.Dataset.from_tensor_slices((X, Y)).repeat(), "got an endless tf.data.Dataset from own"),
-        (tf.data.Dataset.from_tensor_slices(X), "got a tf.data.Dataset of other elements from own, expected pairs"),
-        ((X, list("abcabc")), "got labels of text from own, expected integers 0..C-1, and class_names of C texts"),
+        (
+            tf.data.Dataset.from_tensor_slices((X, Y)).repeat(),
+            "got an endless tf.data.Dataset from own",
+        ),
+        (
+            tf.data.Dataset.from_tensor_slices(X),
+            "got a tf.data.Dataset of other elements from own, expected pairs",
+        ),
+        (
+            (X, list("abcabc")),
+            "got labels of text from own, expected integers 0..C-1, and class_names of C texts",
+        ),
         ((X, Y - 1), "got labels from -1 to 1 from own"),
         ((X, Y + 0.5), "got fractions as labels, shape"),
         ((X, np.ones((6, 3))), "got several labels per example, shape"),
         ((X * np.nan, Y), "got NaN or infinity in x from own"),
-        (([[1], [1, 2], [1], [1], [1], [1]], Y), "got values that form no array of numbers or text"),
+        (
+            ([[1], [1, 2], [1], [1], [1], [1]], Y),
+            "got values that form no array of numbers or text",
+        ),
         ((X, Y, {"side": ["l"]}), r"got \(1,\) values in group 'side' from own, expected 6"),
         (Examples(X, Y, ids=["a"] * 6), "got 6 ids, 1 of them different, from own"),
     ],
@@ -89,12 +107,18 @@ def own(tmp_path, code):
             "def data():\n    pass",
             r"got data\(\) of '.*own.py:data' \(too many positional arguments\), expected .* load\(split\)",
         ),
-        ("def data(split):\n    return open(split)", r"which failed \(FileNotFoundError: .*, line \d+ of own.py\)"),
+        (
+            "def data(split):\n    return open(split)",
+            r"which failed \(FileNotFoundError: .*, line \d+ of own.py\)",
+        ),
         (
             "def data(split):\n    return np.ones((4, 2 + (split == 'test'))), [0, 1, 0, 1]",
             r"got x \(3,\) of float64 from .*",
         ),
-        ("def data(split):\n    return np.ones((2, 2)), [1, 2]", "got labels up to 2, but no 0, from"),
+        (
+            "def data(split):\n    return np.ones((2, 2)), [1, 2]",
+            "got labels up to 2, but no 0, from",
+        ),
         ("def data(split):\n    return np.ones((2, 2)), [0, 0]", "got 1 classes from"),
         (
             "def data(split):\n    return tfaudit.Examples(np.ones((2, 2)), [0, 2], class_names=['a', 'b'])",
@@ -109,7 +133,9 @@ def test_functions_that_cannot_be_used_are_one_clear_line(tmp_path, code, messag
 
 
 def test_a_function_is_a_data_set_like_any_other(tmp_path):
-    train, test = (load_dataset(f"{write_own(tmp_path)}:load", split) for split in ("train", "test"))
+    train, test = (
+        load_dataset(f"{write_own(tmp_path)}:load", split) for split in ("train", "test")
+    )
     assert (train.num_examples, test.num_examples, train.num_classes) == (120, 60, 3)
     assert (train.input_shape, train.class_names) == ((5,), ("low", "middle", "high"))
     assert set(test.groups["side"]) == {"left", "right"}
@@ -131,7 +157,9 @@ def data(split):
     numbers = np.concatenate([x["n"] for x, _ in seen])
     assert sorted(numbers) == list(range(10))
     np.testing.assert_array_equal(np.concatenate([x["t"][0] for x, _ in seen]), 2 * numbers)
-    assert b"".join(np.concatenate([x["t"][1] for x, _ in seen])).decode() == "".join("abcdefghij"[i] for i in numbers)
+    assert b"".join(np.concatenate([x["t"][1] for x, _ in seen])).decode() == "".join(
+        "abcdefghij"[i] for i in numbers
+    )
     np.testing.assert_array_equal(np.concatenate([y for _, y in seen]), numbers % 2)
     again = [*training_batches(dataset, batch_size=4, seed=3).take(3).as_numpy_iterator()]
     np.testing.assert_array_equal(again[0][0]["n"], seen[0][0]["n"])
@@ -164,10 +192,30 @@ def test_previews_may_be_images_and_nothing_else(tmp_path):
     from tfaudit.datasets.dataset import Dataset
 
     dataset = Dataset(
-        "d", "test", ("a", "b"), (None,) * 3, 1, inputs=np.ones((1, 3)), preview=lambda x: np.zeros((4, 5), np.uint8)
+        "d",
+        "test",
+        ("a", "b"),
+        (None,) * 3,
+        1,
+        inputs=np.ones((1, 3)),
+        preview=lambda x: np.zeros((4, 5), np.uint8),
     )
     assert next(previews(dataset, 64)).shape == (4, 5, 1)
     with pytest.raises(
-        InputError, match=r"preview: got a float of float64, shape \(\), for example 0, expected a text"
+        InputError,
+        match=r"preview: got a float of float64, shape \(\), for example 0, expected a text",
     ):
-        list(previews(Dataset("d", "test", ("a",), (None,) * 3, 1, inputs=np.ones((1, 3)), preview=lambda x: 0.5), 64))
+        list(
+            previews(
+                Dataset(
+                    "d",
+                    "test",
+                    ("a",),
+                    (None,) * 3,
+                    1,
+                    inputs=np.ones((1, 3)),
+                    preview=lambda x: 0.5,
+                ),
+                64,
+            )
+        )

@@ -15,7 +15,9 @@ COUNT = 23
 
 def numbered(in_memory):
     """Images that show their own number."""
-    pixels = np.broadcast_to(np.arange(COUNT, dtype=np.uint8)[:, None, None, None], (COUNT, 6, 6, 1)).copy()
+    pixels = np.broadcast_to(
+        np.arange(COUNT, dtype=np.uint8)[:, None, None, None], (COUNT, 6, 6, 1)
+    ).copy()
     labels, ids = np.arange(COUNT) % 3, np.arange(COUNT).astype(str)
     parts = ("numbered", "train", tuple("abc"), (6, 6, 1), COUNT)
     if in_memory:
@@ -23,7 +25,9 @@ def numbered(in_memory):
     return Dataset(*parts, stream=lambda: tf.data.Dataset.from_tensor_slices((pixels, labels, ids)))
 
 
-both = pytest.mark.parametrize("dataset", [numbered(True), numbered(False)], ids=["in memory", "streaming"])
+both = pytest.mark.parametrize(
+    "dataset", [numbered(True), numbered(False)], ids=["in memory", "streaming"]
+)
 
 
 def run(dataset, steps, **options):
@@ -54,7 +58,9 @@ def test_a_seed_fixes_every_bit(dataset, augmentation):
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a[0], b[0])
         np.testing.assert_array_equal(a[1], b[1])
-    assert any((a[0] != b[0]).any() for a, b in zip(one, other, strict=True) if a[0].shape == b[0].shape)
+    assert any(
+        (a[0] != b[0]).any() for a, b in zip(one, other, strict=True) if a[0].shape == b[0].shape
+    )
     assert (np.concatenate([b[1] for b in one]) != np.concatenate([b[1] for b in other])).any()
 
 
@@ -91,7 +97,10 @@ def test_all_members_share_one_structure(dataset):
     }
     assert len(specs) == 1
     batches = training_batches(dataset, batch_size=5, seed=0)
-    assert batches.element_spec == (tf.TensorSpec((None, 6, 6, 1), tf.float32), tf.TensorSpec((None,), tf.int64))
+    assert batches.element_spec == (
+        tf.TensorSpec((None, 6, 6, 1), tf.float32),
+        tf.TensorSpec((None,), tf.int64),
+    )
     assert batches.cardinality() == tf.data.INFINITE_CARDINALITY
 
 
@@ -105,7 +114,9 @@ def test_the_order_is_uniform():
 
 def test_keras_fits_without_a_warning_and_traces_once(recwarn):
     digits = load_dataset("digits", "train")
-    model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)])
+    model = keras.Sequential(
+        [keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)]
+    )
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     traces = []
     step = model.train_step
@@ -142,14 +153,23 @@ def test_bad_arguments(options, message):
 @pytest.mark.slow
 def test_columns_stand_beside_the_same_batches():
     subject = np.array([f"s{i}" for i in range(COUNT)])
-    data = dataclasses.replace(numbered(True), known_groups={"subject": subject, "even": np.arange(COUNT) % 2 == 0})
-    for (images, labels), (inputs, same) in zip(run(data, 7), run(data, 7, columns=["subject", "even"]), strict=True):
+    data = dataclasses.replace(
+        numbered(True), known_groups={"subject": subject, "even": np.arange(COUNT) % 2 == 0}
+    )
+    for (images, labels), (inputs, same) in zip(
+        run(data, 7), run(data, 7, columns=["subject", "even"]), strict=True
+    ):
         numbers = images[:, 3, 3, 0].astype(int)
         np.testing.assert_array_equal(inputs[MODEL_INPUTS], images)
         np.testing.assert_array_equal(same, labels)
         assert inputs["subject"].astype(str).tolist() == subject[numbers].tolist()
         assert inputs["even"].tolist() == (numbers % 2 == 0).tolist()
-    with pytest.raises(InputError, match="groups: got 'writer', expected columns of 'numbered': even, subject"):
+    with pytest.raises(
+        InputError, match="groups: got 'writer', expected columns of 'numbered': even, subject"
+    ):
         run(data, 1, columns=["writer"])
-    with pytest.raises(InputError, match="groups: got columns of 'numbered', a stream, expected a data set in memory"):
+    with pytest.raises(
+        InputError,
+        match="groups: got columns of 'numbered', a stream, expected a data set in memory",
+    ):
         run(numbered(False), 1, columns=["writer"])

@@ -19,7 +19,9 @@ from tfaudit.errors import InputError
 def test_idx_files_become_the_tfds_set(tmp_path, small_mnist, capfd):
     steps = []
     capfd.readouterr()
-    folder = prepare("mnist", small_mnist, data_dir=tmp_path / "d", progress=lambda *step: steps.append(step))
+    folder = prepare(
+        "mnist", small_mnist, data_dir=tmp_path / "d", progress=lambda *step: steps.append(step)
+    )
     train = load_dataset("mnist", "train", data_dir=tmp_path / "d")
     assert capfd.readouterr() == ("", "")
     assert folder == tmp_path / "d" / "mnist" / "3.0.1"
@@ -93,7 +95,9 @@ def test_same_files_same_bytes(tmp_path, small_mnist):
 @pytest.mark.parametrize("name", ["train-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte"])
 def test_missing_files_are_named(tmp_path, small_mnist, name):
     (small_mnist / name).unlink()
-    with pytest.raises(InputError, match=f"a folder without {name.partition('-idx')[0]}, expected IDX files"):
+    with pytest.raises(
+        InputError, match=f"a folder without {name.partition('-idx')[0]}, expected IDX files"
+    ):
         prepare("mnist", small_mnist, data_dir=tmp_path / "d")
     assert not (tmp_path / "d").exists()
 
@@ -161,7 +165,9 @@ def test_a_source_that_is_no_folder(tmp_path):
 
 def test_a_folder_that_cannot_be_written(tmp_path, small_mnist):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"data_dir: got .*mnist.*, which cannot be written .*Not a directory"):
+    with pytest.raises(
+        InputError, match=r"data_dir: got .*mnist.*, which cannot be written .*Not a directory"
+    ):
         prepare("mnist", small_mnist, data_dir=tmp_path / "file" / "d")
 
 
@@ -216,7 +222,9 @@ def small_disk(tmp_path):
     """A file system of 200 kB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], capture_output=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], capture_output=True
+    )
     if mounted.returncode:
         pytest.skip("no right to mount a tmpfs")
     yield folder
@@ -230,7 +238,9 @@ def test_a_full_disk_is_one_line(small_disk, tmp_path, write_idx):
         noise = np.random.default_rng(0).integers(0, 256, (600, 28, 28))
         write_idx(source / f"{stem}-images-idx3-ubyte", noise)
         write_idx(source / f"{stem}-labels-idx1-ubyte", np.zeros(600))
-    with pytest.raises(InputError, match=r"which cannot be written .*No space left on device") as error:
+    with pytest.raises(
+        InputError, match=r"which cannot be written .*No space left on device"
+    ) as error:
         prepare("mnist", source, data_dir=small_disk)
     assert "\n" not in str(error.value)
     assert [p.name for p in small_disk.iterdir()] == [".prepare-mnist-lock"]

@@ -57,9 +57,13 @@ def test_the_published_idx_labels_give_the_same(folder, tmp_path, write_idx):
     prepare("qmnist", folder, data_dir=tmp_path / "text")
     for split, count, offset in (("train", 30, 100), ("test", 20, 2000)):
         (folder / f"qmnist-{split}-labels.tsv.gz").unlink()
-        write_idx(folder / f"qmnist-{split}-labels-idx2-int.gz", label_rows(count, offset), 12, ">i4")
+        write_idx(
+            folder / f"qmnist-{split}-labels-idx2-int.gz", label_rows(count, offset), 12, ">i4"
+        )
     prepare("qmnist", folder, data_dir=tmp_path / "idx")
-    frames = [load_dataset("qmnist", "test", data_dir=tmp_path / kind).groups for kind in ("text", "idx")]
+    frames = [
+        load_dataset("qmnist", "test", data_dir=tmp_path / kind).groups for kind in ("text", "idx")
+    ]
     pd.testing.assert_frame_equal(*frames)
 
 
@@ -75,8 +79,14 @@ def overwrite_labels(folder, rows):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda f: (f / "qmnist-train-labels.tsv.gz").unlink(), "a folder without qmnist-train-labels"),
-        (lambda f: (f / "t10k-images-idx3-ubyte").unlink(), "a folder without qmnist-test-images or t10k-images"),
+        (
+            lambda f: (f / "qmnist-train-labels.tsv.gz").unlink(),
+            "a folder without qmnist-train-labels",
+        ),
+        (
+            lambda f: (f / "t10k-images-idx3-ubyte").unlink(),
+            "a folder without qmnist-test-images or t10k-images",
+        ),
         (
             lambda f: overwrite_labels(f, label_rows(11, 0)),
             "idx3-ubyte: got 12 images, expected at most 11",

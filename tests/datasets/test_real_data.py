@@ -20,21 +20,31 @@ def test_fashion_mnist(real_data, tmp_path):
     """All published images are read, and the test set and the first 6,000 training images prepared."""
     files, sources = tmp_path / "files", {}
     files.mkdir()
-    for split, stem, whole, count in (("train", "train", 60_000, 6_000), ("test", "t10k", 10_000, 10_000)):
+    for split, stem, whole, count in (
+        ("train", "train", 60_000, 6_000),
+        ("test", "t10k", 10_000, 10_000),
+    ):
         for kind, dimensions in (("images-idx3", 3), ("labels-idx1", 1)):
             name = f"{stem}-{kind}-ubyte.gz"
             values = read_idx(real_data / "fashion_mnist" / name, dimensions)
             assert len(values) == whole
             sizes = b"".join(size.to_bytes(4, "big") for size in (count, *values.shape[1:]))
             header = bytes([0, 0, 8, dimensions]) + sizes
-            (files / name).write_bytes(gzip.compress(header + values[:count].tobytes(), compresslevel=1))
+            (files / name).write_bytes(
+                gzip.compress(header + values[:count].tobytes(), compresslevel=1)
+            )
             sources[split, dimensions] = values[:count]
     prepare("fashion_mnist", files, data_dir=tmp_path / "tfds")
     for split, count in (("train", 6_000), ("test", 10_000)):
         dataset = load_dataset("fashion_mnist", split, data_dir=tmp_path / "tfds")
-        assert (dataset.num_examples, dataset.image_shape, dataset.num_classes) == (count, (28, 28, 1), 10)
+        assert (dataset.num_examples, dataset.image_shape, dataset.num_classes) == (
+            count,
+            (28, 28, 1),
+            10,
+        )
         rows = [
-            np.sort(images.reshape(count, -1).view("S784").ravel()) for images in (sources[split, 3], dataset.images)
+            np.sort(images.reshape(count, -1).view("S784").ravel())
+            for images in (sources[split, 3], dataset.images)
         ]
         np.testing.assert_array_equal(*rows)
         assert (np.bincount(dataset.labels) == np.bincount(sources[split, 1])).all()
@@ -51,9 +61,14 @@ def test_mnist_files(real_data):
 
 def moments(images):
     """Mean and standard deviation of each channel, from its histogram: 150 million values need no floats."""
-    shares = [np.bincount(images[..., channel].ravel(), minlength=256) / images[..., 0].size for channel in range(3)]
+    shares = [
+        np.bincount(images[..., channel].ravel(), minlength=256) / images[..., 0].size
+        for channel in range(3)
+    ]
     means = np.array([share @ np.arange(256) for share in shares])
-    return means, np.sqrt([share @ (np.arange(256) - mean) ** 2 for share, mean in zip(shares, means, strict=True)])
+    return means, np.sqrt(
+        [share @ (np.arange(256) - mean) ** 2 for share, mean in zip(shares, means, strict=True)]
+    )
 
 
 @pytest.mark.slow
@@ -61,7 +76,9 @@ def test_cifar10(real_data, tmp_path):
     """All published images are read, and the first 1,000 of each file prepared."""
     read = cifar10_files(real_data / "cifar10", find_builder("cifar10", tmp_path)).splits["train"]
     examples = [example for _, example in read]
-    images, labels = (np.stack([example[name] for example in examples]) for name in ("image", "label"))
+    images, labels = (
+        np.stack([example[name] for example in examples]) for name in ("image", "label")
+    )
     assert np.bincount(labels).tolist() == [5000] * 10
     mean, std = moments(images)  # against the figures everyone normalises with
     np.testing.assert_allclose(mean / 255, [0.4914, 0.4822, 0.4465], atol=5e-5)
@@ -86,7 +103,10 @@ def test_qmnist_knows_the_writers_of_mnist(real_data, tmp_path):
     """All published files are read, and the test set and the first 1,000 training images prepared."""
     for place in (*(real_data / "mnist").iterdir(), *(real_data / "qmnist").glob("*.tsv.gz")):
         (tmp_path / place.name).symlink_to(place)
-    assert qmnist_files(tmp_path).splits.keys() == {"train", "test"}  # whose labels agree with MNIST's
+    assert qmnist_files(tmp_path).splits.keys() == {
+        "train",
+        "test",
+    }  # whose labels agree with MNIST's
     for kind, dimensions in (("images-idx3", 3), ("labels-idx1", 1)):
         file = tmp_path / f"train-{kind}-ubyte"
         values = read_idx(file, dimensions)

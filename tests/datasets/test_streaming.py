@@ -24,10 +24,16 @@ def folder(tmp_path_factory):
     data_dir = tmp_path_factory.mktemp("imagenet")
     builder = tfds.builder("imagenet2012", data_dir=data_dir)
     template = tfds.core.ShardedFileTemplate(
-        data_dir=builder.data_path, dataset_name=builder.name, split="train", filetype_suffix="tfrecord"
+        data_dir=builder.data_path,
+        dataset_name=builder.name,
+        split="train",
+        filetype_suffix="tfrecord",
     )
     info = tfds.core.SplitInfo(
-        name="train", shard_lengths=[PER_SHARD] * SHARDS, num_bytes=COUNT * 800, filename_template=template
+        name="train",
+        shard_lengths=[PER_SHARD] * SHARDS,
+        num_bytes=COUNT * 800,
+        filename_template=template,
     )
     builder.info.set_splits(tfds.core.splits.SplitDict([info]))
     Path(builder.data_dir).mkdir(parents=True)
@@ -95,7 +101,10 @@ def test_files_come_in_an_order_of_the_seed(streaming):
     firsts = []
     for seed in range(6):
         examples = streaming.encoded.read(tf.constant(seed, tf.int64))
-        files = {int(label) // PER_SHARD for _, label, _ in examples.take(16 * PER_SHARD).as_numpy_iterator()}
+        files = {
+            int(label) // PER_SHARD
+            for _, label, _ in examples.take(16 * PER_SHARD).as_numpy_iterator()
+        }
         assert len(files) == 16
         firsts.append(frozenset(files))
     assert len(set(firsts)) == 6
@@ -109,7 +118,8 @@ def test_random_crops_see_the_whole_image(streaming):
     columns = np.broadcast_to(np.arange(60, dtype=np.uint8)[None, :, None] * 4, (20, 60, 3))
     content = tf.io.encode_png(columns)
     encoded = streaming.encoded.transformed(
-        lambda examples: examples.map(lambda image, label, name: (content, label, name)), ordered=False
+        lambda examples: examples.map(lambda image, label, name: (content, label, name)),
+        ordered=False,
     )
     wide = dataclasses.replace(streaming, encoded=encoded)
     images = np.concatenate([images for images, _ in run(wide, 4)])
@@ -135,7 +145,9 @@ def test_parts_of_a_stream_train(streaming):
 @pytest.mark.slow
 def test_it_looks_the_same_in_memory_and_in_tfds(streaming, train, folder):
     assert train.in_memory
-    np.testing.assert_array_equal(train.images, np.concatenate([b.numpy() for b, _ in streaming.batches(64)]))
+    np.testing.assert_array_equal(
+        train.images, np.concatenate([b.numpy() for b, _ in streaming.batches(64)])
+    )
     theirs = tfds.load("imagenet2012", split="train", data_dir=folder, download=False)
     names = [example["file_name"].decode() for example in theirs.as_numpy_iterator()]
     np.testing.assert_array_equal(streaming.example_ids, names)
@@ -144,7 +156,9 @@ def test_it_looks_the_same_in_memory_and_in_tfds(streaming, train, folder):
 def test_no_pipeline_is_tuned_while_it_runs(train):
     made = training_batches(train, batch_size=8, seed=0), load_dataset("digits", "test").batches(8)
     for pipeline in (train.batches(8), *made):
-        assert pipeline.options().autotune.enabled is False  # a tuner holds up the end of its pipeline up to a minute
+        assert (
+            pipeline.options().autotune.enabled is False
+        )  # a tuner holds up the end of its pipeline up to a minute
 
 
 @pytest.mark.slow

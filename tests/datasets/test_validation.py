@@ -16,7 +16,12 @@ def streaming():
     pixels = numbers.astype(np.uint8)[:, None, None, None]
     rows = (pixels, numbers % 4, numbers.astype(str))
     return Dataset(
-        "s", "train", tuple("abcd"), (1, 1, 1), COUNT, stream=lambda: tf.data.Dataset.from_tensor_slices(rows)
+        "s",
+        "train",
+        tuple("abcd"),
+        (1, 1, 1),
+        COUNT,
+        stream=lambda: tf.data.Dataset.from_tensor_slices(rows),
     )
 
 
@@ -36,9 +41,13 @@ def test_a_streaming_set_is_parted_by_its_ids():
 
 @pytest.mark.slow
 def test_the_seed_alone_decides():
-    first, again, other = (set(split_validation(streaming(), 0.5, seed=s)[1].example_ids) for s in (1, 1, 2))
+    first, again, other = (
+        set(split_validation(streaming(), 0.5, seed=s)[1].example_ids) for s in (1, 1, 2)
+    )
     assert first == again
-    assert abs(len(first & other) - COUNT / 4) < 4 * np.sqrt(COUNT * 3 / 16)  # as two independent halves
+    assert abs(len(first & other) - COUNT / 4) < 4 * np.sqrt(
+        COUNT * 3 / 16
+    )  # as two independent halves
     taken = set(split_validation(streaming().take(500), 0.5, seed=1)[1].example_ids)
     assert taken == {name for name in first if int(name) < 500}
 
@@ -51,7 +60,10 @@ def test_validation_is_a_stratified_partition():
     assert {*train.example_ids} | {*validation.example_ids} == {*digits.example_ids}
     assert not {*train.example_ids} & {*validation.example_ids}
     assert np.ptp(np.bincount(validation.labels) / np.bincount(digits.labels)) < 0.02
-    again, other = split_validation(digits, 0.2, seed=4)[1], split_validation(digits, 0.2, seed=5)[1]
+    again, other = (
+        split_validation(digits, 0.2, seed=4)[1],
+        split_validation(digits, 0.2, seed=5)[1],
+    )
     np.testing.assert_array_equal(again.images, validation.images)
     assert (other.example_ids != validation.example_ids).any()
 
@@ -61,7 +73,12 @@ def test_validation_that_cannot_be():
     for fraction in (0, 1, -0.1, float("nan")):
         with pytest.raises(InputError, match=f"fraction: got {fraction}, expected a number in"):
             split_validation(digits, fraction, seed=0)
-    with pytest.raises(InputError, match=r"fraction: got 0.2 of 12 examples, expected one that can be stratified"):
+    with pytest.raises(
+        InputError, match=r"fraction: got 0.2 of 12 examples, expected one that can be stratified"
+    ):
         split_validation(digits.take(12), 0.2, seed=0)
-    with pytest.raises(InputError, match=r"fraction: got 0.001 of 3 examples, expected one that leaves no part empty"):
+    with pytest.raises(
+        InputError,
+        match=r"fraction: got 0.001 of 3 examples, expected one that leaves no part empty",
+    ):
         split_validation(streaming().take(3), 0.001, seed=0)

@@ -49,14 +49,20 @@ class Studies:
         self.folder = folder
         self.whole = {"run": folder / "run", "imported": folder / "imported"}
         replayed_study(self.whole["run"])
-        costs = pd.DataFrame({"variant": ["dense", "int8"], "parameters": [4, 4], "zeros": [0, 1], "flops": [9.5, 8]})
-        open_store(self.whole["run"]).save_table("costs", costs.assign(effective_flops=costs["flops"]))
+        costs = pd.DataFrame(
+            {"variant": ["dense", "int8"], "parameters": [4, 4], "zeros": [0, 1], "flops": [9.5, 8]}
+        )
+        open_store(self.whole["run"]).save_table(
+            "costs", costs.assign(effective_flops=costs["flops"])
+        )
         rated(self.whole["run"])
         self.import_into(self.whole["imported"])
         self.older = folder / "older"
         replayed_study(self.older, OLDER, version=1)
         self.endings = {}
-        self.titles = {kind: open_store(directory).study.titles for kind, directory in self.whole.items()}
+        self.titles = {
+            kind: open_store(directory).study.titles for kind, directory in self.whole.items()
+        }
         for kind, directory in self.whole.items():
             commands(directory, everything=False)  # caches the audits, which the next ones read
             _first_screen(directory)
@@ -66,7 +72,9 @@ class Studies:
         store = open_store(self.whole["run"])
         dense, *others = store.variants
         compressed = {key: store.predictions(key) for key in others}
-        import_predictions(directory, store.predictions(dense), compressed, name="imported", paired=["int8"])
+        import_predictions(
+            directory, store.predictions(dense), compressed, name="imported", paired=["int8"]
+        )
 
     def repaired(self, kind, directory):
         """Run or import a study again."""
@@ -78,13 +86,23 @@ class Studies:
 def rated(directory):
     """Begin a human study, and let a rater answer."""
     study_audit, answers = StudyAudit.read(open_store(directory)), open_answers(directory)
-    sample, ids = survey_sample(study_audit.exemplars("int8"), 4, seed=0), study_audit.data.store.examples("test")
-    facts = {"variant": "int8", "split": "test", "seed": 0, "examples": study_audit.data.fingerprints.examples}
+    sample, ids = (
+        survey_sample(study_audit.exemplars("int8"), 4, seed=0),
+        study_audit.data.store.examples("test"),
+    )
+    facts = {
+        "variant": "int8",
+        "split": "test",
+        "seed": 0,
+        "examples": study_audit.data.fingerprints.examples,
+    }
     study = answers.begin(sample, **facts, example_ids=ids["example"].tolist())
     for image in answers.sheet(study)["example"]:
         answers.record(study, "Ann", image, {question.key: 1 for question in QUESTIONS})
     with contextlib.closing(sqlite3.connect(directory / "answers.sqlite")) as database:
-        database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be damaged as the others are
+        database.execute(
+            "PRAGMA journal_mode = DELETE"
+        )  # one file, which can be damaged as the others are
 
 
 def commands(directory, *, everything):
@@ -98,14 +116,19 @@ def commands(directory, *, everything):
     if everything:
         endings["report"] = _report(directory)
         endings["view"] = _first_screen(directory)
-    return {name: each._replace(text=each.text.replace(str(directory), "DIR")) for name, each in endings.items()}
+    return {
+        name: each._replace(text=each.text.replace(str(directory), "DIR"))
+        for name, each in endings.items()
+    }
 
 
 def _report(directory):
     end = command("report", directory, "--permutations", 20)
     with contextlib.suppress(OSError):
         page = (directory / "report.html").read_text() if not end.is_line else ""
-        end = end._replace(text=end.text + re.sub(r"#?\bc\d+-(\w+)?", "", page))  # Vega counts on from report to report
+        end = end._replace(
+            text=end.text + re.sub(r"#?\bc\d+-(\w+)?", "", page)
+        )  # Vega counts on from report to report
     return end
 
 
@@ -116,7 +139,12 @@ def _first_screen(directory):
         study_audit = StudyAudit.read(open_store(directory))
         study_audit.prepare()
         verdict = study_audit.verdict()
-        return verdict.frame().to_csv(), verdict.alerts, study_audit.summary.frame().to_csv(), study_audit.summary.notes
+        return (
+            verdict.frame().to_csv(),
+            verdict.alerts,
+            study_audit.summary.frame().to_csv(),
+            study_audit.summary.notes,
+        )
 
     return ending(read)
 
@@ -135,7 +163,9 @@ def damaged(directory, seed, studies, kind):
     group = by_kind[sorted(by_kind)[int(rng.integers(len(by_kind)))]]
     name = group[int(rng.integers(len(group)))]
     path, damage = directory / name, DAMAGES[seed % len(DAMAGES)]
-    if damage in ("delete", "older", "empty") and path.name == "answers.sqlite":  # a study need not have any raters
+    if (
+        damage in ("delete", "older", "empty") and path.name == "answers.sqlite"
+    ):  # a study need not have any raters
         damage = "digit"
     content = bytearray(path.read_bytes())
     concerned = [name]
@@ -185,9 +215,8 @@ def _names(text, path, titles):
     for key, title in titles.items():
         if f"/{key}/" in str(path) or f"variant={key}" in str(path):
             member = int(re.findall(r"/(\d{3})\b", str(path))[0])
-            said = (
-                rf"{re.escape(title)}: \d of \d members|{key}, member {member}\b|no predictions of {re.escape(title)}"
-            )
+            name = re.escape(title)
+            said = rf"{name}: \d of \d members|{key}, member {member}\b|no predictions of {name}"
             return bool(re.search(said, text))
     return False
 
@@ -210,7 +239,9 @@ def differences(directory, reference):
 def _same_table(mine, whole):
     """Whether two Parquet files hold the same: some of their bytes mean nothing, such as the name of the writer."""
     try:
-        one, two = (pq.read_table(pa.BufferReader(content), pre_buffer=False) for content in (mine, whole))
+        one, two = (
+            pq.read_table(pa.BufferReader(content), pre_buffer=False) for content in (mine, whole)
+        )
     except (pa.ArrowException, OSError, TypeError, ValueError):
         return False
     return one.equals(two, check_metadata=True)
@@ -227,11 +258,18 @@ def trial(studies, seed):
         endings = commands(directory, everything=seed % EVERY == 0)
         for name, end in endings.items():
             yield title, name, end, wrong(end, references[name], concerned, studies.titles[kind])
-        if endings["check"].text == references["check"].text and differences(directory, studies.whole[kind]):
+        if endings["check"].text == references["check"].text and differences(
+            directory, studies.whole[kind]
+        ):
             yield title, "check", endings["check"], "believes a damaged file"
         end = studies.repaired(kind, directory)
         left = [] if end.is_line else differences(directory, studies.whole[kind])
-        yield title, "run again", end, end.defect or (f"left damaged: {', '.join(left)}" if left else "")
+        yield (
+            title,
+            "run again",
+            end,
+            end.defect or (f"left damaged: {', '.join(left)}" if left else ""),
+        )
 
 
 def main(first, last):
@@ -246,7 +284,9 @@ def main(first, last):
         for seed in range(first, last):
             for title, command_name, end, problem in trial(studies, seed):
                 same = isinstance(end, Ending) and not end.is_line
-                counts["wrong" if problem else "one line" if end.is_line else "result" if same else "?"] += 1
+                counts[
+                    "wrong" if problem else "one line" if end.is_line else "result" if same else "?"
+                ] += 1
                 if problem:
                     print(f"{title}: {command_name}: {problem}", flush=True)
     print(f"{last - first} damaged stores: {dict(sorted(counts.items()))}")

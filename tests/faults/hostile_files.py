@@ -39,7 +39,21 @@ from tfaudit.readers.prediction_files import read_predictions
 
 ROWS, CLASSES = 12, 3
 NAMES = ("cat", "dog", "owl")
-WORDS = [b"9" * 400, b"nan", b"1e999", b'"', b"\n", b",", b"-", b"\x00", b"(", b"{", "é".encode(), b"'True'", b"[[["]
+WORDS = [
+    b"9" * 400,
+    b"nan",
+    b"1e999",
+    b'"',
+    b"\n",
+    b",",
+    b"-",
+    b"\x00",
+    b"(",
+    b"{",
+    "é".encode(),
+    b"'True'",
+    b"[[[",
+]
 TOML = b'[gate]\noverall_drop_pp = 1.5\nworst_class_drop_pp = 4\n[other]\nname = "x"\ndates = [1979-05-27, 2]\n'
 
 
@@ -64,7 +78,9 @@ class Place:
         self.study = folder / "study"
         make_study(self.study, members=2)
         command("audit", self.study, "--permutations", 0)
-        html.write_report = lambda *_, **__: "report.html"  # which takes seconds, and shows what is there by then
+        html.write_report = lambda *_, **__: (
+            "report.html"
+        )  # which takes seconds, and shows what is there by then
 
     def kinds(self):
         names = self.folder / "names.json"
@@ -81,7 +97,9 @@ class Place:
             "csv": Kind("csv", lambda: _table().to_csv(index=False).encode(), both),
             "parquet": Kind("parquet", lambda: _written(_table().to_parquet), both),
             "npy": Kind("npy", lambda: _written(lambda file: np.save(file, _scores())), both),
-            "npz": Kind("npz", lambda: _written(lambda file: np.savez(file, scores=_scores())), both),
+            "npz": Kind(
+                "npz", lambda: _written(lambda file: np.savez(file, scores=_scores())), both
+            ),
             "classes": Kind("json", lambda: json.dumps(NAMES).encode(), self.as_classes),
             "toml": Kind("toml", lambda: TOML, lambda path: ending(lambda: read_limits(path))),
             "images.npz": Kind("npz", _images, lambda path: ending(lambda: _first(path))),
@@ -92,10 +110,20 @@ class Place:
             "webp": Kind("webp", lambda: _picture("WEBP"), _pixels),
             "idx": Kind("gz", _idx, lambda path: ending(lambda: read_idx(path, 3))),
             "tflite": Kind("tflite", dense_flatbuffer, _flatbuffer),
-            "groups": Kind("csv", _groups, lambda path: command("report", self.study, "--groups", path)),
-            "answers": Kind("csv", _answers, lambda path: command("report", self.study, "--answers", path)),
-            "study.json": Kind("json", lambda: self.unsealed("study.json"), lambda path: self.in_study(path, "study")),
-            "member.json": Kind("json", lambda: self.unsealed(RECORD), lambda path: self.in_study(path, "member")),
+            "groups": Kind(
+                "csv", _groups, lambda path: command("report", self.study, "--groups", path)
+            ),
+            "answers": Kind(
+                "csv", _answers, lambda path: command("report", self.study, "--answers", path)
+            ),
+            "study.json": Kind(
+                "json",
+                lambda: self.unsealed("study.json"),
+                lambda path: self.in_study(path, "study"),
+            ),
+            "member.json": Kind(
+                "json", lambda: self.unsealed(RECORD), lambda path: self.in_study(path, "member")
+            ),
         }
 
     def as_labels(self, path):
@@ -149,7 +177,9 @@ def _written(write):
 def _images():
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (ROWS, 4, 4, 1), np.uint8)
-    return _written(lambda file: np.savez_compressed(file, images=images, labels=np.arange(ROWS) % 3))
+    return _written(
+        lambda file: np.savez_compressed(file, images=images, labels=np.arange(ROWS) % 3)
+    )
 
 
 def _first(path):
@@ -177,7 +207,9 @@ def _idx():
 
 def _flatbuffer(path):
     contents = ending(lambda: read_flatbuffer(path.read_bytes()))
-    ran = ending(lambda: predict(path, np.ones((3, 2, 2, 1), np.float32), threads=1).classes.tolist())
+    ran = ending(
+        lambda: predict(path, np.ones((3, 2, 2, 1), np.float32), threads=1).classes.tolist()
+    )
     return contents if contents.defect else ran
 
 
@@ -187,7 +219,10 @@ def _groups():
 
 def _answers():
     rows = b"".join(b"ann,test-%d,%d" % (i, i % 2) + b",1" * 6 + b"\n" for i in range(20))
-    return b"rater,example,is_pie,accurate_label,single_object,corrupted,fine_grained,abstract,typical\n" + rows
+    return (
+        b"rater,example,is_pie,accurate_label,single_object,corrupted,fine_grained,abstract,typical\n"
+        + rows
+    )
 
 
 def mutated(content, rng):
@@ -262,12 +297,20 @@ def _described(descr="'<f8'", shape="(2,)"):
 
 def _header(text, version=(1, 0)):
     body = text.encode()
-    return b"\x93NUMPY" + bytes(version) + len(body).to_bytes(2 if version == (1, 0) else 4, "little") + body
+    return (
+        b"\x93NUMPY"
+        + bytes(version)
+        + len(body).to_bytes(2 if version == (1, 0) else 4, "little")
+        + body
+    )
 
 
 def _zip(member, content, method=zipfile.ZIP_STORED, flags=None, zeros=0):
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive, archive.open(member, "w", force_zip64=False) as file:
+    with (
+        zipfile.ZipFile(buffer, "w", method) as archive,
+        archive.open(member, "w", force_zip64=False) as file,
+    ):
         file.write(content)
         _write_zeros(file, zeros)
     data = buffer.getvalue()
@@ -333,7 +376,11 @@ def crafted():
         "giant integer": b"example,prediction\na," + b"9" * 5000 + b"\n",
         "giant label": b"example,label\na," + b"1" * 400 + b"\n",
         "large cell": b"example,prediction\na," + b"x" * 20_000_000 + b"\n",
-        "one long cell in many": b"example,prediction\n" + b"a,1\n" * 2_000_000 + b"a," + b"x" * 900 + b"\n",
+        "one long cell in many": b"example,prediction\n"
+        + b"a,1\n" * 2_000_000
+        + b"a,"
+        + b"x" * 900
+        + b"\n",
         "many columns": ",".join(f"c{i}" for i in range(100_000)).encode() + b"\n",
         "null": b"example,prediction\n\x00,\x00\n",
         "utf-16": "example,prediction\na,1\n".encode("utf-16"),
@@ -342,11 +389,19 @@ def crafted():
         "escape": b"example,\x1b[31mcat,dog\na,1,2\n",
     }.items():
         yield "csv", name, content
-    for name, column in (("nested", [[1, 2]] * 3), ("binary", [b"\xff\x00"] * 3), ("dictionary", [{"a": 1}] * 3)):
+    for name, column in (
+        ("nested", [[1, 2]] * 3),
+        ("binary", [b"\xff\x00"] * 3),
+        ("dictionary", [{"a": 1}] * 3),
+    ):
         table = pd.DataFrame({"example": list("abc"), "prediction": column})
         yield "parquet", name, _written(table.to_parquet)
     yield "parquet", "footer only", b"PAR1" + bytes(20) + (12).to_bytes(4, "little") + b"PAR1"
-    yield "parquet", "long footer", b"PAR1" + bytes(20) + (2**31 - 1).to_bytes(4, "little") + b"PAR1"
+    yield (
+        "parquet",
+        "long footer",
+        b"PAR1" + bytes(20) + (2**31 - 1).to_bytes(4, "little") + b"PAR1",
+    )
     run = pa.table({"example": pa.array(["x" * 100]).take(pa.array(np.zeros(3_000_000, np.int32)))})
     buffer = io.BytesIO()
     with pq.ParquetWriter(buffer, run.schema, compression="zstd") as file:
@@ -379,8 +434,16 @@ def crafted():
         "empty names": (b"", b"", b"", b""),
     }.items():
         yield "tflite", name, dense_flatbuffer(names)
-    yield "groups", "no text", b"example,writer\n" + b"".join(b"test-%d,\xff\n" % i for i in range(200))
-    yield "groups", "large numbers", b"example,writer\n" + b"".join(b"test-%d,1e999\n" % i for i in range(200))
+    yield (
+        "groups",
+        "no text",
+        b"example,writer\n" + b"".join(b"test-%d,\xff\n" % i for i in range(200)),
+    )
+    yield (
+        "groups",
+        "large numbers",
+        b"example,writer\n" + b"".join(b"test-%d,1e999\n" % i for i in range(200)),
+    )
 
 
 def _bomb(side=40_000):
@@ -389,12 +452,19 @@ def _bomb(side=40_000):
     import zlib
 
     def chunk(name, content):
-        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        return (
+            struct.pack(">I", len(content))
+            + name
+            + content
+            + struct.pack(">I", zlib.crc32(name + content))
+        )
 
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     packer = zlib.compressobj()
     rows = b"".join(packer.compress(bytes(side // 8 + 1)) for _ in range(side)) + packer.flush()
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    )
 
 
 def folders(place):
@@ -405,7 +475,9 @@ def folders(place):
             folder = Path(os.fsdecode(os.fsencode(root) + b"-%d/" % len(inside) + name))
             folder.mkdir(parents=True)
             for i in range(6):
-                (folder / os.fsdecode(b"%d" % i + inside * (c == 0) + b".png")).write_bytes(_picture("PNG"))
+                (folder / os.fsdecode(b"%d" % i + inside * (c == 0) + b".png")).write_bytes(
+                    _picture("PNG")
+                )
         given = folder.parent
         yield f"folder {inside!r}", ending(lambda given=given: _first_of_folder(given))
         yield f"prepare {inside!r}", ending(lambda given=given: _prepared(given))
@@ -417,12 +489,17 @@ def folders(place):
     yield "a pipe", ending(lambda: _first_of_folder(given))
     pipe = place.folder / "pipe.csv"
     os.mkfifo(pipe)
-    yield "predictions from a pipe", command("audit", "--labels", pipe, "--baseline", pipe, "--compressed", pipe)
+    yield (
+        "predictions from a pipe",
+        command("audit", "--labels", pipe, "--baseline", pipe, "--compressed", pipe),
+    )
 
 
 def _first_of_folder(root):
     images = labelled_images(str(root), image_size=4)
-    return [batch.sum() for batch in images.batches(4)], [str(example).encode() for example in images.example_ids]
+    return [batch.sum() for batch in images.batches(4)], [
+        str(example).encode() for example in images.example_ids
+    ]
 
 
 def _prepared(root):

@@ -26,7 +26,9 @@ from tfaudit.errors import InputError
 from tfaudit.study.variants import Quantized
 
 SMALL = dataclasses.replace(STUDY, population=1, variants=(Quantized("int8"),), severities=(3,))
-PROBLEMS = [(code, always) for code in (errno.ENOSPC, errno.EIO, errno.EROFS) for always in (True, False)]
+PROBLEMS = [
+    (code, always) for code in (errno.ENOSPC, errno.EIO, errno.EROFS) for always in (True, False)
+]
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGSTOP)
 EVERY = pytest.mark.parametrize("every", and_nightly([5], [1]))
 """Every fifth operation is disturbed, and at night every one."""
@@ -107,11 +109,15 @@ def test_the_run_is_killed_at_each_operation_in_turn(whole, tmp_path, every):
         directory = tmp_path / str(number)
         process = os.fork()
         if not process:
-            with Operations(directory, number, lambda *_: os.kill(os.getpid(), signal.SIGKILL)).watched():
+            with Operations(
+                directory, number, lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+            ).watched():
                 replayed_study(directory, SMALL)
             os._exit(0)
         killed += os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL
-        finished = {path: path.stat().st_mtime_ns for path in directory.glob("members/*/*/member.json")}
+        finished = {
+            path: path.stat().st_mtime_ns for path in directory.glob("members/*/*/member.json")
+        }
         replayed_study(directory, SMALL)
         assert files(directory) == expected, number
         assert {path: path.stat().st_mtime_ns for path in finished} == finished
@@ -119,7 +125,10 @@ def test_the_run_is_killed_at_each_operation_in_turn(whole, tmp_path, every):
 
 
 def results(directory):
-    places = [*directory.glob("members/*/*/member.json"), *directory.glob("predictions/split=fog*/*/*.parquet")]
+    places = [
+        *directory.glob("members/*/*/member.json"),
+        *directory.glob("predictions/split=fog*/*/*.parquet"),
+    ]
     return {path: path.stat().st_mtime_ns for path in places}
 
 
@@ -140,7 +149,9 @@ def test_runs_and_workers_are_killed_at_random_moments(tmp_path, times):
         replayed_study(directory, study)
         assert done.items() <= results(directory).items(), "a finished result was made again"
         assert files(directory) == whole
-        print(f"{kills} kills in {studies} studies of {len(results(directory))} results", flush=True)
+        print(
+            f"{kills} kills in {studies} studies of {len(results(directory))} results", flush=True
+        )
 
 
 def killed(study, directory, rng):
@@ -159,7 +170,9 @@ def killed(study, directory, rng):
     victim.send_signal(how)
     if victim is not process or how == signal.SIGSTOP:  # a run whose worker dies replaces it
         time.sleep(rng.random() * 2)
-        workers += psutil.Process(process.pid).children() if process.poll() is None else []  # not reaped before poll
+        workers += (
+            psutil.Process(process.pid).children() if process.poll() is None else []
+        )  # not reaped before poll
         process.kill()
     process.wait()
     for worker in workers:

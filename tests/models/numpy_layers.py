@@ -7,7 +7,9 @@ def convolve(x, kernel, stride=1):
     """Convolution padded by half the kernel on every side, as PyTorch and Caffe do it."""
     size = kernel.shape[0]
     padded = np.pad(x, [(0, 0), (size // 2, size // 2), (size // 2, size // 2), (0, 0)])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), axis=(1, 2))[:, ::stride, ::stride]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), axis=(1, 2))[
+        :, ::stride, ::stride
+    ]
     return np.einsum("bhwcij,ijco->bhwo", windows, kernel, optimize=True)
 
 
@@ -24,5 +26,7 @@ def max_pool(x, size=3, stride=2):
     missing = max((out - 1) * stride + size - x.shape[1], 0)
     pad = (missing // 2, missing - missing // 2)
     padded = np.pad(x, [(0, 0), pad, pad, (0, 0)], constant_values=-np.inf)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), axis=(1, 2))[:, ::stride, ::stride]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), axis=(1, 2))[
+        :, ::stride, ::stride
+    ]
     return windows.max(axis=(-1, -2))

@@ -8,7 +8,12 @@ import pytest
 
 from tests.builders.own_code import write_own
 from tfaudit import InputError, Study, Training, load_dataset
-from tfaudit.models.member_model import build_member, check_outputs, check_seeds, gives_probabilities
+from tfaudit.models.member_model import (
+    build_member,
+    check_outputs,
+    check_seeds,
+    gives_probabilities,
+)
 from tfaudit.models.pretrained import copied
 
 
@@ -54,12 +59,18 @@ def test_seeds_decide_the_weights_and_precision_the_types(tmp_path):
             "def model(classes):\n    pass",
             r"got model\(classes\) of '.*own.py:model' \(missing .* 'classes'\), expected",
         ),
-        ("def model():\n    return 3", r"model: got int, expected a Keras 3 model from 'own.py:model'"),
+        (
+            "def model():\n    return 3",
+            r"model: got int, expected a Keras 3 model from 'own.py:model'",
+        ),
         (
             "def model():\n    return keras.Sequential([keras.layers.Dense(3)])",
             "whose model has layers without weights yet, ex",
         ),
-        ("def model():\n    return keras.layers.Dense(0)", "which failed .ValueError: .*, line 51 of own.py"),
+        (
+            "def model():\n    return keras.layers.Dense(0)",
+            "which failed .ValueError: .*, line 51 of own.py",
+        ),
         (
             "def model():\n    return keras.Sequential([keras.Input((5,)), keras.layers.Dense(7)])",
             r"gives scores of shape \(2, 7\) for 2 examples of '.*:load', expected 3 scores per example: classes are",
@@ -83,7 +94,8 @@ def test_models_that_do_not_fit_are_one_clear_line(tmp_path, code, message):
 def test_a_model_in_place_of_its_function_is_one_clear_line():
     model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(3)])
     with pytest.raises(
-        InputError, match=r"model: got a Sequential of keras, expected a name, the path of a .keras file"
+        InputError,
+        match=r"model: got a Sequential of keras, expected a name, the path of a .keras file",
     ):
         Study(name="s", dataset="digits", model=model, training=Training(epochs=1))
 
@@ -106,14 +118,20 @@ def test_whether_outputs_are_probabilities_is_seen_in_layers_or_scores(tmp_path)
 
 
 def test_fresh_weights_are_new_but_for_frozen_and_adapted_layers():
-    layers = [keras.layers.Normalization(), keras.layers.Dense(4, name="frozen"), keras.layers.Dense(4, name="new")]
+    layers = [
+        keras.layers.Normalization(),
+        keras.layers.Dense(4, name="frozen"),
+        keras.layers.Dense(4, name="new"),
+    ]
     layers[0].adapt(np.arange(12.0).reshape(4, 3))
     model = keras.Sequential([keras.Input((3,)), *layers])
     model.get_layer("frozen").trainable = False
     first, second = copied(model, fresh=True), copied(model, fresh=True)
     for copy in (first, second):
         np.testing.assert_array_equal(copy.layers[0].mean, model.layers[0].mean)
-        np.testing.assert_array_equal(copy.get_layer("frozen").kernel, model.get_layer("frozen").kernel)
+        np.testing.assert_array_equal(
+            copy.get_layer("frozen").kernel, model.get_layer("frozen").kernel
+        )
     kernels = [each.get_layer("new").kernel.numpy() for each in (model, first, second)]
     assert (kernels[0] != kernels[1]).any()
     assert (kernels[1] != kernels[2]).any()
@@ -121,18 +139,32 @@ def test_fresh_weights_are_new_but_for_frozen_and_adapted_layers():
 
 def test_a_file_computes_in_the_precision_of_the_training(tmp_path):
     inner = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name="inner")], name="part")
-    layers = [keras.layers.Flatten(), keras.layers.Dense(8, name="first"), inner, keras.layers.Dense(10, name="last")]
+    layers = [
+        keras.layers.Flatten(),
+        keras.layers.Dense(8, name="first"),
+        inner,
+        keras.layers.Dense(10, name="last"),
+    ]
     keras.Sequential([keras.Input((8, 8, 1)), *layers]).save(tmp_path / "net.keras")
     saved = keras.saving.load_model(tmp_path / "net.keras")
     for initialise in ("file", "fresh"):
         training = Training(epochs=1, precision="mixed_bfloat16")
-        settings = {"dataset": "digits", "model": str(tmp_path / "net.keras"), "initialise": initialise}
+        settings = {
+            "dataset": "digits",
+            "model": str(tmp_path / "net.keras"),
+            "initialise": initialise,
+        }
         model = built(Study(name="s", training=training, **settings))
-        compute = {layer.name: layer.compute_dtype for layer in model._flatten_layers() if layer.weights}
+        compute = {
+            layer.name: layer.compute_dtype for layer in model._flatten_layers() if layer.weights
+        }
         assert compute.pop("last") == "float32"
         assert {compute[name] for name in ("first", "inner")} == {"bfloat16"}
         assert {weight.dtype for weight in model.weights} == {"float32"}
-        equal = [np.array_equal(a, b) for a, b in zip(model.get_weights(), saved.get_weights(), strict=True)]
+        equal = [
+            np.array_equal(a, b)
+            for a, b in zip(model.get_weights(), saved.get_weights(), strict=True)
+        ]
         assert all(equal) is (initialise == "file")
     assert keras.config.dtype_policy().name == "float32"
 
@@ -148,15 +180,22 @@ def test_members_that_would_start_from_the_same_weights_are_refused_unless_that_
     study = study_of(tmp_path, SEEDED)
     data = load_dataset(study.dataset, "train")
     model = build_member(study, data, 0)
-    with pytest.raises(InputError, match=r"model: got 'own.py:model', .* same initial weights, .*initialise='same'"):
+    with pytest.raises(
+        InputError, match=r"model: got 'own.py:model', .* same initial weights, .*initialise='same'"
+    ):
         check_seeds(study, data, model)
     model.save(tmp_path / "net.keras")
     of_file = dataclasses.replace(study, model=str(tmp_path / "net.keras"), initialise="fresh")
-    with pytest.raises(InputError, match=r"model: got 'net.keras', .* the same initial weights, .*initialise='file'"):
+    with pytest.raises(
+        InputError,
+        match=r"model: got 'net.keras', .* the same initial weights, .*initialise='file'",
+    ):
         check_seeds(of_file, data, build_member(of_file, data, 0))
     for meant in ({"initialise": "same"}, {"population": 1}, {"training": Training(epochs=0)}):
         check_seeds(dataclasses.replace(study, **meant), data, model)
     drawn = study_of(tmp_path)
     check_seeds(drawn, data, build_member(drawn, data, 0))
-    with pytest.raises(InputError, match=r"initialise: got 'same', expected 'fresh' or 'file' for a .keras file"):
+    with pytest.raises(
+        InputError, match=r"initialise: got 'same', expected 'fresh' or 'file' for a .keras file"
+    ):
         dataclasses.replace(of_file, initialise="same")

@@ -17,7 +17,11 @@ from tfaudit.models.pretrained import PREPROCESSING, load_pretrained
 def file(tmp_path_factory):
     keras.utils.set_random_seed(0)
     model = keras.Sequential(
-        [keras.Input((6, 6, 3)), keras.layers.Conv2D(4, 3, name="conv"), keras.layers.GlobalAveragePooling2D()],
+        [
+            keras.Input((6, 6, 3)),
+            keras.layers.Conv2D(4, 3, name="conv"),
+            keras.layers.GlobalAveragePooling2D(),
+        ],
         name="net",
     )
     path = tmp_path_factory.mktemp("model") / "net.keras"
@@ -50,7 +54,10 @@ def test_it_saves_and_converts(file, tmp_path):
     ("arguments", "message"),
     [
         (("nope.keras", (6, 6, 3)), "model: got nope.keras, which does not exist"),
-        ((None, (8, 6, 3)), r"which takes images \(6, 6, 3\), expected \(8, 6, 3\), those of the data set"),
+        (
+            (None, (8, 6, 3)),
+            r"which takes images \(6, 6, 3\), expected \(8, 6, 3\), those of the data set",
+        ),
         ((None, (6, 6, 3), "zca"), "preprocess: got 'zca', expected none, unit, tf, caffe, torch"),
     ],
 )

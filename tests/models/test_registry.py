@@ -37,7 +37,10 @@ def build(name, **options):
     return build_model(name, SMALL[name], 7, **NARROW.get(name, {}), **options)
 
 
-@pytest.fixture(scope="module", params=[n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in SMALL])
+@pytest.fixture(
+    scope="module",
+    params=[n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in SMALL],
+)
 def models(request):
     """Name and three networks of every architecture: of seed 0, of seed 0 again, and of seed 1."""
     built = []
@@ -80,7 +83,8 @@ def test_published_parameter_counts(name, shape, parameters):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "parameters"), [("resnet18", 11_689_512), ("resnet50", 25_557_032), ("alexnet", 61_100_840)]
+    ("name", "parameters"),
+    [("resnet18", 11_689_512), ("resnet50", 25_557_032), ("alexnet", 61_100_840)],
 )
 def test_parameter_counts_of_torchvision_on_imagenet(name, parameters):
     assert trainable(name, (224, 224, 3), 1000) == parameters
@@ -115,7 +119,9 @@ def test_a_seed_fixes_the_weights(models):
 
 def test_names_are_the_same_in_every_model(models):
     _, first, second, _ = models
-    assert [v.path for v in first.weights] == [v.path for v in second.weights]  # Dropout's state is no weight
+    assert [v.path for v in first.weights] == [
+        v.path for v in second.weights
+    ]  # Dropout's state is no weight
     kernels = [v.path for v in first.trainable_variables if v.path.endswith("kernel")]
     assert kernels[0] == "conv1/kernel"
     assert kernels[-1] == "logits/kernel"
@@ -135,7 +141,9 @@ def test_the_first_layer_normalises(name):
     mean, std = np.arange(shape[-1]) + 100.0, np.arange(shape[-1]) + 40.0
     model = build(name, mean=mean, std=std)
     images = np.random.default_rng(0).integers(0, 256, (4, *shape)).astype(np.float32)
-    np.testing.assert_allclose(model.get_layer("normalise")(images), (images - mean) / std, atol=1e-5)
+    np.testing.assert_allclose(
+        model.get_layer("normalise")(images), (images - mean) / std, atol=1e-5
+    )
 
 
 @contract
@@ -150,8 +158,12 @@ def test_mixed_precision_keeps_float32_logits(name):
     assert model.output.dtype == "float32"
 
 
-@pytest.mark.filterwarnings("ignore:Statistics for quantized inputs were expected:UserWarning")  # said of every int8
-@pytest.mark.parametrize("name", and_nightly(["lenet_p", "resnet20"], sorted(SMALL.keys() - {"lenet_p", "resnet20"})))
+@pytest.mark.filterwarnings(
+    "ignore:Statistics for quantized inputs were expected:UserWarning"
+)  # said of every int8
+@pytest.mark.parametrize(
+    "name", and_nightly(["lenet_p", "resnet20"], sorted(SMALL.keys() - {"lenet_p", "resnet20"}))
+)
 def test_int8_conversion_agrees(name, capfd):
     from ai_edge_litert.interpreter import Interpreter
 
@@ -164,7 +176,10 @@ def test_int8_conversion_agrees(name, capfd):
     converter.representative_dataset = lambda: ([image[None]] for image in images)
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     interpreter = Interpreter(model_content=converter.convert())
-    put, get = interpreter.get_input_details()[0]["index"], interpreter.get_output_details()[0]["index"]
+    put, get = (
+        interpreter.get_input_details()[0]["index"],
+        interpreter.get_output_details()[0]["index"],
+    )
     interpreter.resize_tensor_input(put, images.shape)
     interpreter.allocate_tensors()
     interpreter.set_tensor(put, images)
@@ -177,7 +192,11 @@ def test_int8_conversion_agrees(name, capfd):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("vgg", (32, 32, 3), 10), {}, "model: got 'vgg', expected digits_convnet, cifar_convnet, lenet_r"),
+        (
+            ("vgg", (32, 32, 3), 10),
+            {},
+            "model: got 'vgg', expected digits_convnet, cifar_convnet, lenet_r",
+        ),
         (
             ("lenet_r", (11, 28, 1), 10),
             {},
@@ -188,18 +207,50 @@ def test_int8_conversion_agrees(name, capfd):
         (("resnet20", (None, None, 3), 10), {}, "all of them numbers"),
         (("resnet20", (32, 32), 10), {}, "all of them numbers"),
         (("lenet_r", (28, 28, 1), 1), {}, "num_classes: got 1, expected 2 or more"),
-        (("lenet_r", (28, 28, 1), 10), {"wide": 2}, "options: got 'wide', expected options of 'lenet_r': width"),
-        (("resnet20", (32, 32, 3), 10), {"depth": 8}, "options: got 'depth', expected options of 'resnet20'"),
-        (("digits_convnet", (8, 8, 1), 10), {"unit": 8}, "expected options of 'digits_convnet': filters, units, width"),
-        (("alexnet", (224, 224, 3), 10), {"small": True}, "options: got 'small', expected options of 'alexnet'"),
+        (
+            ("lenet_r", (28, 28, 1), 10),
+            {"wide": 2},
+            "options: got 'wide', expected options of 'lenet_r': width",
+        ),
+        (
+            ("resnet20", (32, 32, 3), 10),
+            {"depth": 8},
+            "options: got 'depth', expected options of 'resnet20'",
+        ),
+        (
+            ("digits_convnet", (8, 8, 1), 10),
+            {"unit": 8},
+            "expected options of 'digits_convnet': filters, units, width",
+        ),
+        (
+            ("alexnet", (224, 224, 3), 10),
+            {"small": True},
+            "options: got 'small', expected options of 'alexnet'",
+        ),
         (("lenet_r", (28, 28, 1), 10), {"width": 0}, "width: got 0, expected a positive number"),
-        (("lenet_r", (28, 28, 1), 10), {"width": float("nan")}, "width: got nan, expected a positive number"),
+        (
+            ("lenet_r", (28, 28, 1), 10),
+            {"width": float("nan")},
+            "width: got nan, expected a positive number",
+        ),
         (("wide_resnet", (32, 32, 3), 10), {"depth": 20}, "depth: got 20, expected 6 n . 4"),
         (("wide_resnet", (32, 32, 3), 10), {"widening": 0}, "widening: got 0, expected 1 or more"),
-        (("resnet20", (32, 32, 3), 10), {"shortcuts": "b"}, "shortcuts: got 'b', expected 'identity', 'projection'"),
+        (
+            ("resnet20", (32, 32, 3), 10),
+            {"shortcuts": "b"},
+            "shortcuts: got 'b', expected 'identity', 'projection'",
+        ),
         (("lenet_r", (28, 28, 1), 10), {"std": 0.0}, "std: got .*, expected positive"),
-        (("lenet_r", (28, 28, 1), 10), {"mean": [1.0, 2.0]}, "mean: got .*, expected one finite number or 1"),
-        (("resnet20", (32, 32, 3), 10), {"mean": float("nan")}, "mean: got .nan., expected one finite number or 3"),
+        (
+            ("lenet_r", (28, 28, 1), 10),
+            {"mean": [1.0, 2.0]},
+            "mean: got .*, expected one finite number or 1",
+        ),
+        (
+            ("resnet20", (32, 32, 3), 10),
+            {"mean": float("nan")},
+            "mean: got .nan., expected one finite number or 3",
+        ),
     ],
 )
 def test_bad_arguments(arguments, options, message):
@@ -208,7 +259,9 @@ def test_bad_arguments(arguments, options, message):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in model_names() if name not in ("resnet56", "resnet110")])
+@pytest.mark.parametrize(
+    "name", [name for name in model_names() if name not in ("resnet56", "resnet110")]
+)
 def test_the_smallest_images_work_on_a_narrow_network(name):
     edge = ARCHITECTURES[name].smallest
     model = build_model(name, (edge, edge, 1), 3, width=0.01)
@@ -216,4 +269,7 @@ def test_the_smallest_images_work_on_a_narrow_network(name):
 
 
 def test_options_reach_the_architecture():
-    assert build_model("digits_convnet", (8, 8, 1), 10, filters=(8, 16), units=32).count_params() == 3_658
+    assert (
+        build_model("digits_convnet", (8, 8, 1), 10, filters=(8, 16), units=32).count_params()
+        == 3_658
+    )

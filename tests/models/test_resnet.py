@@ -21,8 +21,13 @@ def test_shortcut_keeps_every_other_pixel_and_adds_zero_channels():
 
 
 def test_blocks_stand_for_the_depth():
-    found = [build_model("resnet56", (8, 8, 3), 10, blocks=[3, 3, 3]), build_model("resnet20", (8, 8, 3), 10)]
-    (few, whole) = ([(variable.path, variable.shape) for variable in model.variables] for model in found)
+    found = [
+        build_model("resnet56", (8, 8, 3), 10, blocks=[3, 3, 3]),
+        build_model("resnet20", (8, 8, 3), 10),
+    ]
+    (few, whole) = (
+        [(variable.path, variable.shape) for variable in model.variables] for model in found
+    )
     assert few == whole
 
 

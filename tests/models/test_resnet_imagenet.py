@@ -58,14 +58,26 @@ def test_forward_pass_in_numpy(name):
 def test_every_block_starts_as_its_shortcut(name):
     model = build_model(name, (16, 16, 3), 10, width=1 / 16)
     last = len(BLOCKS[name][1])
-    zero = {layer.name for layer in model.layers if layer.name.endswith("_bn") and not layer.gamma.numpy().any()}
+    zero = {
+        layer.name
+        for layer in model.layers
+        if layer.name.endswith("_bn") and not layer.gamma.numpy().any()
+    }
     assert zero == {
-        f"stage{s}_block{b}_conv{last}_bn" for s, n in enumerate(BLOCKS[name][0], 1) for b in range(1, n + 1)
+        f"stage{s}_block{b}_conv{last}_bn"
+        for s, n in enumerate(BLOCKS[name][0], 1)
+        for b in range(1, n + 1)
     }
 
 
 @pytest.mark.slow
 def test_kernels_start_with_variance_one_over_fan_in():
-    kernel = build_model("resnet50", (16, 16, 3), 10, width=0.5).get_layer("stage4_block1_conv2").kernel.numpy()
+    kernel = (
+        build_model("resnet50", (16, 16, 3), 10, width=0.5)
+        .get_layer("stage4_block1_conv2")
+        .kernel.numpy()
+    )
     assert kernel.std() == pytest.approx((9 * 256) ** -0.5, rel=0.01)
-    assert np.abs(kernel).max() <= 2 * (9 * 256) ** -0.5 / 0.8796 + 1e-6  # truncated at two deviations
+    assert (
+        np.abs(kernel).max() <= 2 * (9 * 256) ** -0.5 / 0.8796 + 1e-6
+    )  # truncated at two deviations

@@ -28,7 +28,11 @@ def written(tmp_path, content):
 def test_a_state_dict_comes_back(tmp_path, draw):
     kernel = draw.normal(size=(4, 3, 3, 2)).astype("f4")
     state = collections.OrderedDict(
-        [("a.weight", kernel.transpose(0, 3, 1, 2)), ("a.bias", kernel[0, 0, 0].copy()), ("steps", np.array(7))]
+        [
+            ("a.weight", kernel.transpose(0, 3, 1, 2)),
+            ("a.bias", kernel[0, 0, 0].copy()),
+            ("steps", np.array(7)),
+        ]
     )
     found = read_torch_weights(written(tmp_path, torch_file(state)))
     assert list(found) == ["a.weight", "a.bias", "steps"]
@@ -38,7 +42,10 @@ def test_a_state_dict_comes_back(tmp_path, draw):
 
 def test_a_module_comes_back_without_its_classes(tmp_path, draw):
     net, part = module_class("Net")(), module_class("Part")()
-    part.__dict__ |= {"_parameters": {"weight": draw.normal(size=3).astype("f4"), "bias": None}, "_modules": {}}
+    part.__dict__ |= {
+        "_parameters": {"weight": draw.normal(size=3).astype("f4"), "bias": None},
+        "_modules": {},
+    }
     part.__dict__["_buffers"] = {"running_mean": np.zeros(3, "f4")}
     net.__dict__ |= {"_parameters": {}, "_buffers": {}, "_modules": {"bn1": part, "nothing": None}}
     found = read_torch_weights(written(tmp_path, torch_file(net)))
@@ -56,7 +63,9 @@ class Harm:
 
 def test_no_code_of_a_file_is_run(tmp_path):
     place = tmp_path / "harm"
-    with pytest.raises(InputError, match=r"weights: got no weights, expected a module or a state dict"):
+    with pytest.raises(
+        InputError, match=r"weights: got no weights, expected a module or a state dict"
+    ):
         read_torch_weights(written(tmp_path, archive(pickle.dumps({"a": Harm(place)}))))
     assert not place.exists()
 
@@ -64,13 +73,19 @@ def test_no_code_of_a_file_is_run(tmp_path):
 @pytest.mark.parametrize("offset", [-1, 1])
 def test_a_tensor_beyond_its_storage_is_refused(tmp_path, offset):
     content = torch_file({"a": np.arange(4, dtype="f4")}, offset)
-    with pytest.raises(InputError, match=r"net.pth: got an unreadable file \(a tensor \(4,\) beyond its 4 values\)"):
+    with pytest.raises(
+        InputError, match=r"net.pth: got an unreadable file \(a tensor \(4,\) beyond its 4 values\)"
+    ):
         read_torch_weights(written(tmp_path, content), "net.pth")
 
 
-@pytest.mark.parametrize("content", [b"", b"\x80\x02}q\x00.", archive(b"\x80\x02X")], ids=["empty", "old", "damaged"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x80\x02}q\x00.", archive(b"\x80\x02X")], ids=["empty", "old", "damaged"]
+)
 def test_other_files_are_one_line(tmp_path, content):
-    with pytest.raises(InputError, match=r"weights: got an unreadable file \(.*\), expected a file of torch.save"):
+    with pytest.raises(
+        InputError, match=r"weights: got an unreadable file \(.*\), expected a file of torch.save"
+    ):
         read_torch_weights(written(tmp_path, content))
 
 
@@ -78,7 +93,9 @@ def network():
     images = keras.Input((6, 6, 2))
     x = keras.layers.Conv2D(3, 3, padding="same", use_bias=False, name="conv")(images)
     x = keras.layers.BatchNormalization(epsilon=1e-5, name="bn")(x)
-    return keras.Model(images, keras.layers.Dense(4, name="logits")(keras.layers.GlobalAveragePooling2D()(x)))
+    return keras.Model(
+        images, keras.layers.Dense(4, name="logits")(keras.layers.GlobalAveragePooling2D()(x))
+    )
 
 
 NAMES = {"conv": "body.0", "bn": "body.1", "logits": "head"}
@@ -95,19 +112,32 @@ def test_assigned_weights_compute_what_pytorch_defines(weights, draw):
     model = network()
     assign_torch_weights(model, weights, NAMES)
     images = draw.normal(size=(2, 6, 6, 2))
-    parts = {"gamma": "weight", "beta": "bias", "moving_mean": "running_mean", "moving_variance": "running_var"}
+    parts = {
+        "gamma": "weight",
+        "beta": "bias",
+        "moving_mean": "running_mean",
+        "moving_variance": "running_var",
+    }
     statistics = {f"bn/{ours}": weights[f"body.1.{theirs}"] for ours, theirs in parts.items()}
-    x = batch_norm(convolve(images, weights["body.0.weight"].transpose(2, 3, 1, 0)), statistics, "bn")
+    x = batch_norm(
+        convolve(images, weights["body.0.weight"].transpose(2, 3, 1, 0)), statistics, "bn"
+    )
     expected = x.mean(axis=(1, 2)) @ weights["head.weight"].T + weights["head.bias"]
     np.testing.assert_allclose(model(images), expected, rtol=1e-4)
 
 
 def test_missing_and_misshapen_weights_are_named(weights):
     with pytest.raises(
-        InputError, match=r"weights: got no 'body.1.running_var', expected the moving_variance of .*'bn'"
+        InputError,
+        match=r"weights: got no 'body.1.running_var', expected the moving_variance of .*'bn'",
     ):
-        assign_torch_weights(network(), {k: v for k, v in weights.items() if k != "body.1.running_var"}, NAMES)
+        assign_torch_weights(
+            network(), {k: v for k, v in weights.items() if k != "body.1.running_var"}, NAMES
+        )
     with pytest.raises(InputError, match=r"got 'head.weight' of shape \(3, 2\), expected \(3, 4\)"):
         assign_torch_weights(network(), weights | {"head.weight": np.zeros((2, 3))}, NAMES)
-    with pytest.raises(InputError, match=r"no 'nothing for the layer bn.weight', expected the gamma of the layer 'bn'"):
+    with pytest.raises(
+        InputError,
+        match=r"no 'nothing for the layer bn.weight', expected the gamma of the layer 'bn'",
+    ):
         assign_torch_weights(network(), weights, {"conv": "body.0"})

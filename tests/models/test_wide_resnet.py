@@ -9,7 +9,9 @@ from tfaudit.models.registry import build_model
 
 def test_forward_pass_in_numpy():
     keras.utils.set_random_seed(0)
-    model = build_model("wide_resnet", (12, 12, 3), 10, mean=120.0, std=60.0, depth=16, widening=2, width=0.25)
+    model = build_model(
+        "wide_resnet", (12, 12, 3), 10, mean=120.0, std=60.0, depth=16, widening=2, width=0.25
+    )
     random = np.random.default_rng(0)
     for layer in model.layers:
         if isinstance(layer, keras.layers.BatchNormalization):
@@ -28,11 +30,16 @@ def test_forward_pass_in_numpy():
             y = convolve(a, weights[f"{block}_conv1/kernel"], stride)
             y = convolve(active(y, f"{block}_conv2"), weights[f"{block}_conv2/kernel"])
             x = y + (x if number == 2 else convolve(a, weights[f"{block}_shortcut/kernel"], stride))
-    logits = active(x, "final").mean(axis=(1, 2)) @ weights["logits/kernel"] + weights["logits/bias"]
+    logits = (
+        active(x, "final").mean(axis=(1, 2)) @ weights["logits/kernel"] + weights["logits/bias"]
+    )
     np.testing.assert_allclose(model(images), logits, rtol=1e-4, atol=1e-4)
 
 
 def test_widening_and_width_multiply():
     model = build_model("wide_resnet", (8, 8, 3), 10, depth=10, widening=3, width=0.5)
-    widths = [model.get_layer(name).filters for name in ("conv1", "stage1_block1_conv1", "stage3_block1_conv2")]
+    widths = [
+        model.get_layer(name).filters
+        for name in ("conv1", "stage1_block1_conv1", "stage3_block1_conv2")
+    ]
     assert widths == [8, 24, 96]

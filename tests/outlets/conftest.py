@@ -15,4 +15,6 @@ def written(store):
 @pytest.fixture
 def without_drawings(monkeypatch):
     """Reports have an empty element in the place of each chart."""
-    monkeypatch.setattr(html, "inline_svg", lambda chart, description, **size: '<svg class="chart"></svg>')
+    monkeypatch.setattr(
+        html, "inline_svg", lambda chart, description, **size: '<svg class="chart"></svg>'
+    )

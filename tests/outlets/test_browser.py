@@ -14,7 +14,9 @@ def long_names(tmp_path_factory):
     from tfaudit.store.external import import_predictions
 
     names = {f"a_compressed_model_of_a_long_name_{i}": population(i, hurt=[3] * i) for i in (1, 2)}
-    store = import_predictions(tmp_path_factory.mktemp("long"), population(0), names, name="long names")
+    store = import_predictions(
+        tmp_path_factory.mktemp("long"), population(0), names, name="long names"
+    )
     return write_report(StudyAudit.read(store))
 
 
@@ -61,7 +63,9 @@ def test_tables_sort(page, long_names):
         heading.get_by_role("button").press("Enter")
         assert heading.get_attribute("aria-sort") == order
         values = list(map(float, cells.all_inner_texts()))
-        expected = first if order is None else sorted(map(float, first), reverse=order == "descending")
+        expected = (
+            first if order is None else sorted(map(float, first), reverse=order == "descending")
+        )
         assert values == list(map(float, expected))
     change = table.get_by_role("columnheader", name="relative change, %")
     change.get_by_role("button").click()
@@ -75,7 +79,9 @@ def test_tables_sort(page, long_names):
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (420, "dark")])
 def test_report(browser, store, written, width, scheme):
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
     asked, said = [], []
     context.route("http*://**/*", lambda route: (asked.append(route.request.url), route.abort()))
     page = context.new_page()
@@ -91,7 +97,9 @@ def test_report(browser, store, written, width, scheme):
     verdicts.first.click(position={"x": 5, "y": 5})
     assert page.url.endswith("#classes-magnitude-0.9")
     charts = page.locator("svg.chart")
-    drawn = [figure for section in study_sections(StudyAudit.read(store)) for figure in section.figures]
+    drawn = [
+        figure for section in study_sections(StudyAudit.read(store)) for figure in section.figures
+    ]
     assert charts.count() == 2 + len(audit.impacts) + len(drawn)
     for chart in charts.all():
         box = chart.bounding_box()
@@ -100,8 +108,13 @@ def test_report(browser, store, written, width, scheme):
         assert width < 640 or box["x"] + box["width"] <= width
         assert chart.locator("path").count() > 5
         assert chart.locator("text").first.evaluate("text => text.getComputedTextLength()") > 0
-    for pictures in (".gallery li > img", ".gallery figure > img"):  # of the exemplars, and of unchanged images beside
-        natural = page.locator(pictures).evaluate_all("images => images.map(image => image.naturalWidth)")
+    for pictures in (
+        ".gallery li > img",
+        ".gallery figure > img",
+    ):  # of the exemplars, and of unchanged images beside
+        natural = page.locator(pictures).evaluate_all(
+            "images => images.map(image => image.naturalWidth)"
+        )
         assert len(natural) == sum(min(24, len(found.index)) for found in audit.exemplars.values())
         assert set(natural) == {8}
     assert page.evaluate("document.documentElement.scrollWidth") <= width

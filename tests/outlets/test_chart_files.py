@@ -26,13 +26,17 @@ def fatal_accuracy(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_chart_that_kills_the_renderer_is_left_out_and_all_others_are_written(store, tmp_path, fatal_accuracy):
+def test_a_chart_that_kills_the_renderer_is_left_out_and_all_others_are_written(
+    store, tmp_path, fatal_accuracy
+):
     study_audit = StudyAudit.read(store)
     page = write_report(study_audit, tmp_path / "report.html").read_text()
     lost = '<p class="limits">This chart is left out: vl-convert, which draws the charts, crashed on this one.</p>'
     assert page.count("This chart is left out") == page.count(f"<figure>{lost}</figure>") == 1
     assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="chart"') > 10
-    with pytest.warns(Notice, match="chart accuracy is left out: vl-convert, which draws the charts, crashed"):
+    with pytest.warns(
+        Notice, match="chart accuracy is left out: vl-convert, which draws the charts, crashed"
+    ):
         files = save_charts(study_audit, tmp_path / "charts", ["svg"])
     assert {"difficulty.svg", "class-impact-int8.svg"} <= {file.name for file in files}
     assert "accuracy.svg" not in {file.name for file in files}
@@ -55,7 +59,9 @@ def test_save_charts(store, tmp_path):
     }
     per_variant = ("calibration", "negative_flips", "intersections")
     names |= {f"{name}-{variant}" for name in per_variant for variant in ("magnitude-0.9", "int8")}
-    assert {file.name for file in files} == {f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")}
+    assert {file.name for file in files} == {
+        f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")
+    }
     for file in files:
         content = file.read_bytes()
         if file.suffix == ".png":

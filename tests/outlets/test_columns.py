@@ -45,7 +45,11 @@ def test_no_p_is_0():
 
 def test_relative_and_absolute_changes_have_names_of_their_own():
     """In percent of what was before, or in points: a column of one never has the name of the other."""
-    changes = [entry for entry in COLUMNS.values() if entry.unit in ("pp", "%") and entry.form.startswith("+")]
+    changes = [
+        entry
+        for entry in COLUMNS.values()
+        if entry.unit in ("pp", "%") and entry.form.startswith("+")
+    ]
     units = {entry.heading: entry.unit for entry in changes}
     assert {"change", "relative change", "against average", "centred change"} <= set(units)
     for entry in changes:
@@ -54,5 +58,9 @@ def test_relative_and_absolute_changes_have_names_of_their_own():
 
 
 def test_a_table_of_p_values_has_none_of_0():
-    table = crosstab("Do methods differ?", pd.DataFrame({"0.9": [0.0, 0.04]}, index=pd.Index(["a", "b"])), COLUMNS["p"])
+    table = crosstab(
+        "Do methods differ?",
+        pd.DataFrame({"0.9": [0.0, 0.04]}, index=pd.Index(["a", "b"])),
+        COLUMNS["p"],
+    )
     assert table.columns[1].cells == ("< .0001", "0.04")

@@ -20,7 +20,11 @@ def test_nothing_known_is_no_section(store):
 @pytest.mark.slow
 def test_measured_figures_stand_beside_the_accuracy(tmp_path):
     store = make_study(tmp_path)
-    timed = {"latency_1_ms": [2.0, 1.5, 1.0], "latency_1_q25_ms": [1.9, 1.4, 0.9], "latency_1_q75_ms": [2.1, 1.7, 1.1]}
+    timed = {
+        "latency_1_ms": [2.0, 1.5, 1.0],
+        "latency_1_q25_ms": [1.9, 1.4, 0.9],
+        "latency_1_q75_ms": [2.1, 1.7, 1.1],
+    }
     timed |= {"latency_1_ratio": [1.0, 0.75, 0.5], "latency_32_ms": [9.0, 8.0, 4.0]}
     counted = {"parameters": [100, 100, 98], "zeros": [0, 90, 2], "flops": [2e6, 2e6, 2e6]}
     store.save_table("costs", costs(**counted, effective_flops=[2e6, 2e5, 2e6], **timed))
@@ -49,7 +53,10 @@ def test_counted_and_not_timed_has_no_chart(tmp_path):
 def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp_path):
     """Such as one that an earlier version wrote."""
     store = make_study(tmp_path)
-    store.save_table("costs", costs(parameters=[100, 100, 98], flops=[2e6, 2e6, 2e6], latency_1_ms=[2.0, 1.5, 1.0]))
+    store.save_table(
+        "costs",
+        costs(parameters=[100, 100, 98], flops=[2e6, 2e6, 2e6], latency_1_ms=[2.0, 1.5, 1.0]),
+    )
     section = sections_of(store)["costs"]
     shown = cells(section.tables[0])
     assert shown["Mflops"] == ("2", "2", "2")
@@ -67,7 +74,9 @@ def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp
     [
         pd.DataFrame({"zeros": [0, 90, 2]}),
         pd.DataFrame({"variant": ["dense", "dense", "int8"], "zeros": [0, 90, 2]}),
-        pd.DataFrame({"variant": ["dense", "magnitude-0.9", "int8"], "zeros": ["none", "many", "few"]}),
+        pd.DataFrame(
+            {"variant": ["dense", "magnitude-0.9", "int8"], "zeros": ["none", "many", "few"]}
+        ),
     ],
     ids=["no variants", "a variant twice", "text for numbers"],
 )
@@ -75,6 +84,7 @@ def test_a_file_that_is_no_table_of_costs_is_one_line(tmp_path, table):
     store = make_study(tmp_path)
     store.save_table("costs", table)
     with pytest.raises(
-        InputError, match=r"^costs: got a file that is no table of costs, \S+costs\.parquet, expected what "
+        InputError,
+        match=r"^costs: got a file that is no table of costs, \S+costs\.parquet, expected what ",
     ):
         sections_of(store)

@@ -19,7 +19,9 @@ def cells(content):
 @pytest.mark.parametrize("beginning", FORMULA)
 def test_no_cell_and_no_heading_begins_like_a_formula(beginning):
     hostile = f"{beginning}cmd|' /C calc'!A0"
-    table = pd.DataFrame({hostile: [hostile, "cat"], "b": pd.Categorical([hostile, "dog"]), "c": [None, hostile]})
+    table = pd.DataFrame(
+        {hostile: [hostile, "cat"], "b": pd.Categorical([hostile, "dog"]), "c": [None, hostile]}
+    )
     for row in cells(csv_bytes(table)):
         assert not any(cell.startswith(FORMULA) for cell in row)
     assert cells(csv_bytes(table))[1][0] == f"'{hostile}"
@@ -47,7 +49,9 @@ def test_numbers_and_other_text_stay(rng):
 def test_what_it_wrote_is_read_as_predictions(tmp_path):
     ids, classes = ["=a", "-b", "@c", "-4"], ["+x", "y", "+x", "y"]
     (tmp_path / "labels.csv").write_bytes(csv_bytes(pd.DataFrame({"id": ids, "label": classes})))
-    (tmp_path / "answers.csv").write_bytes(csv_bytes(pd.DataFrame({"id": ids[::-1], "prediction": classes[::-1]})))
+    (tmp_path / "answers.csv").write_bytes(
+        csv_bytes(pd.DataFrame({"id": ids[::-1], "prediction": classes[::-1]}))
+    )
     predictions = read_predictions(tmp_path / "labels.csv", [tmp_path / "answers.csv"])
     assert (predictions.top1 == predictions.labels).all()
 

@@ -28,7 +28,9 @@ def study_audit(store):
 
 def majority(predictions):
     """The names of the most frequent classes of every image, and their share."""
-    counts = np.array([np.bincount(votes, minlength=len(predictions.class_names)) for votes in predictions.top1.T])
+    counts = np.array(
+        [np.bincount(votes, minlength=len(predictions.class_names)) for votes in predictions.top1.T]
+    )
     names = predictions.class_names
     modes = [" or ".join(sorted(names[i] for i in modes)) for modes in modal_sets(predictions)]
     return np.array(modes, object), counts.max(1) / predictions.num_members
@@ -47,12 +49,23 @@ def test_every_image_whose_majority_prediction_changes_has_a_row(store, study_au
         assert rows["after"].tolist() == after[index].tolist()
         assert rows["before_share"].to_numpy() == pytest.approx(shares[index])
         assert rows["after_share"].to_numpy() == pytest.approx(after_shares[index])
-        sets = zip(modal_sets(store.predictions("dense")), modal_sets(predictions), predictions.labels, strict=True)
-        right = ["newly wrong" if t in b else "newly correct" if t in a else "other wrong" for b, a, t in sets]
+        sets = zip(
+            modal_sets(store.predictions("dense")),
+            modal_sets(predictions),
+            predictions.labels,
+            strict=True,
+        )
+        right = [
+            "newly wrong" if t in b else "newly correct" if t in a else "other wrong"
+            for b, a, t in sets
+        ]
         right = [right[i] for i in index]
         assert rows["change"].tolist() == right
         for name in WRITERS:
-            assert rows[f"group_{name}"].astype(str).tolist() == WRITERS[name].iloc[index].astype(str).tolist()
+            assert (
+                rows[f"group_{name}"].astype(str).tolist()
+                == WRITERS[name].iloc[index].astype(str).tolist()
+            )
     only = exemplar_table(study_audit, ["int8"])
     pd.testing.assert_frame_equal(only, table[table["variant"] == "int8"].reset_index(drop=True))
     with pytest.raises(InputError, match=r"variant: got 'nope', expected magnitude-0\.9, int8"):
@@ -75,7 +88,9 @@ def test_fiftyone_gets_a_sample_an_image_with_all_predictions(store, study_audit
     samples = json.loads(files["samples.json"])["samples"]
     metadata = json.loads(files["metadata.json"])
     table = exemplar_table(study_audit)
-    assert [sample["filepath"] for sample in samples] == [f"data/{i:06}.png" for i in sorted(set(table["index"]))]
+    assert [sample["filepath"] for sample in samples] == [
+        f"data/{i:06}.png" for i in sorted(set(table["index"]))
+    ]
     names = store.predictions("dense").class_names
     assert metadata["default_classes"] == list(names)
     assert "version" not in metadata  # else FiftyOne expects its own documents
@@ -84,7 +99,11 @@ def test_fiftyone_gets_a_sample_an_image_with_all_predictions(store, study_audit
         assert files[sample["filepath"]] == store.images("test", [position])[0]
         assert sample["tags"] == table.loc[table["index"] == position, "variant"].tolist()
         assert sample["ground_truth"]["label"] == names[store.predictions("dense").labels[position]]
-        for field, key in (("dense", "dense"), ("magnitude_0_9", "magnitude-0.9"), ("int8", "int8")):
+        for field, key in (
+            ("dense", "dense"),
+            ("magnitude_0_9", "magnitude-0.9"),
+            ("int8", "int8"),
+        ):
             modes, shares = majority(store.predictions(key))
             assert sample[field]["label"] == modes[position]
             assert sample[field]["confidence"] == pytest.approx(shares[position])
@@ -100,8 +119,14 @@ def test_the_command_writes_a_new_folder_or_nothing(store, tmp_path):
     assert done.exit_code == 0, done.output
     assert len(list((tmp_path / "out/images").glob("*.png"))) > 0
     for words, message in (
-        (("--csv", "--out", str(tmp_path / "out")), "which holds files, expected an empty or a new folder"),
-        (("--csv", "--fiftyone"), "format: got --csv and --fiftyone, expected --csv, --parquet or --fiftyone"),
+        (
+            ("--csv", "--out", str(tmp_path / "out")),
+            "which holds files, expected an empty or a new folder",
+        ),
+        (
+            ("--csv", "--fiftyone"),
+            "format: got --csv and --fiftyone, expected --csv, --parquet or --fiftyone",
+        ),
         ((), "format: got none"),
     ):
         refused = run(*words)

@@ -26,7 +26,11 @@ def verdicts():
     lost = np.where((labels == 1) & (np.arange(400) < 200), 2, labels)
     hurt = Predictions.from_top1(labels, lost, class_names=names)
     few = [Predictions.from_top1([0, 1, 2, 2], [0, 1, 2, 2], class_names=names)] * 2
-    return {"int8": gate(before, hurt, limits), "<&\x01>": gate(*few, limits), "same": gate(before, before, limits)}
+    return {
+        "int8": gate(before, hurt, limits),
+        "<&\x01>": gate(*few, limits),
+        "same": gate(before, before, limits),
+    }
 
 
 def test_junit_has_the_structure_that_jenkins_and_gitlab_read(verdicts):
@@ -40,7 +44,9 @@ def test_junit_has_the_structure_that_jenkins_and_gitlab_read(verdicts):
         assert all(case.get("classname") == f"tfaudit.gate.{suite.get('name')}" for case in cases)
         for case, check in zip(cases, verdict.checks, strict=True):
             children = [child.tag for child in case]
-            assert children == [{"fail": "failure", "cannot judge": "error", "pass": "system-out"}[check.outcome]]
+            assert children == [
+                {"fail": "failure", "cannot judge": "error", "pass": "system-out"}[check.outcome]
+            ]
             if check.outcome != "pass":
                 assert case[0].get("type") == check.outcome
                 assert case[0].text == case[0].get("message")
@@ -80,7 +86,15 @@ def drawn(verdict):
 
 def test_the_chart_names_every_check_and_its_figures(verdicts):
     shown = drawn(verdicts["int8"])
-    assert {"drop of accuracy", "12.50 pp of 5.00 pp", "limit", "none", "fail", "cannot judge", "pass"} <= shown
+    assert {
+        "drop of accuracy",
+        "12.50 pp of 5.00 pp",
+        "limit",
+        "none",
+        "fail",
+        "cannot judge",
+        "pass",
+    } <= shown
 
 
 def test_the_chart_draws_limits_of_nothing_and_unknown_figures():

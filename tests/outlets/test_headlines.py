@@ -38,7 +38,9 @@ def test_collapsed_classes_come_first():
     after[:, (labels == 7) & (np.arange(500) < 250)] = 7
     after[:, (labels == 7) & (np.arange(500) < 100)] = 8
     line = said(Predictions.from_top1(labels, before), Predictions.from_top1(labels, after))
-    assert line.classes == "6 of 10 classes collapsed (0, 1, 2, …). Of the others, 1 lost recall (7)."
+    assert (
+        line.classes == "6 of 10 classes collapsed (0, 1, 2, …). Of the others, 1 lost recall (7)."
+    )
 
 
 def test_nothing_changes():
@@ -54,7 +56,9 @@ def test_one_image():
     answers = np.tile(np.arange(40) % 4, (3, 1))
     changed = answers.copy()
     changed[:, 0] = 1
-    line = said(Predictions.from_top1(answers[0], answers), Predictions.from_top1(answers[0], changed))
+    line = said(
+        Predictions.from_top1(answers[0], answers), Predictions.from_top1(answers[0], changed)
+    )
     assert line.images.startswith("1 image changes its majority prediction (2.5\u00a0%); ")
 
 
@@ -74,7 +78,9 @@ def test_images_beyond_chance():
     assert said(*few).images.endswith(
         " by chance. Cannot tell the two apart: with so few members p cannot be below 0.33."
     )
-    assert headlines(summary({"dense": before, "int8": population(3)}, permutations=0))[0].images == (
+    assert headlines(summary({"dense": before, "int8": population(3)}, permutations=0))[
+        0
+    ].images == (
         f"{null.observed} images change their majority prediction ({null.observed / 2:.1f}\u00a0%)."
     )
 
@@ -84,7 +90,10 @@ def test_a_loss_that_is_not_established_is_named_with_its_interval():
     frame = class_impact(before, after).frame().sort_values("change_pp", kind="stable")
     assert not (frame["verdict"] == "lost recall").any()
     worst = frame.iloc[0]
-    assert f"{worst['class']} changes most, by −{abs(worst['change_pp']):.1f} points (−" in said(before, after).classes
+    assert (
+        f"{worst['class']} changes most, by −{abs(worst['change_pp']):.1f} points (−"
+        in said(before, after).classes
+    )
 
 
 def test_no_change_is_said_of_what_the_intervals_exclude():
@@ -108,7 +117,10 @@ def test_a_retrained_twin_is_the_noise_floor():
 
 
 def test_one_model_against_one_is_told_by_mcnemars_test():
-    models = {"dense": population(1, members=1, examples=500), "int8": population(2, members=1, examples=500, hurt=[3])}
+    models = {
+        "dense": population(1, members=1, examples=500),
+        "int8": population(2, members=1, examples=500, hurt=[3]),
+    }
     pair = compare(*models.values())
     (line,) = headlines(summary(models), {"int8": pair})
     assert line.classes == classes_sentence(pair)

@@ -28,7 +28,9 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         attributes = dict(attributes)
-        self.links += [attributes[name] for name in ("src", "href", "xlink:href") if name in attributes]
+        self.links += [
+            attributes[name] for name in ("src", "href", "xlink:href") if name in attributes
+        ]
         self.ids += [attributes["id"]] if "id" in attributes else []
         if tag not in self.VOID:
             self.open.append(tag)
@@ -72,9 +74,17 @@ def test_is_whole(page, store):
     charts = [figure for section in study_sections(study_audit) for figure in section.figures]
     assert page.tags.count("svg") == 2 + len(audit.impacts) + len(charts)
     shown = sum(min(24, len(found.index)) for found in audit.exemplars.values())
-    assert page.tags.count("img") == 2 * shown > 0  # beside each exemplar an unchanged image of its class
+    assert (
+        page.tags.count("img") == 2 * shown > 0
+    )  # beside each exemplar an unchanged image of its class
     written = " ".join(page.text)
-    for needed in ("small", "digits_convnet", "keras 3.15.1", "Welch's test treats", "fixed-point int8"):
+    for needed in (
+        "small",
+        "digits_convnet",
+        "keras 3.15.1",
+        "Welch's test treats",
+        "fixed-point int8",
+    ):
         assert needed in written
 
 
@@ -87,7 +97,10 @@ def test_every_source_is_resolved(page):
 def test_names_are_escaped(text, page):
     assert page.tags.count("script") == 1  # the page's own, the only one that its policy runs
     (digest,) = re.findall(r"script-src 'sha256-([^']*)'", text)
-    assert base64.b64decode(digest) == hashlib.sha256(text.split("<script>")[1].split("</script>")[0].encode()).digest()
+    assert (
+        base64.b64decode(digest)
+        == hashlib.sha256(text.split("<script>")[1].split("</script>")[0].encode()).digest()
+    )
     assert "b" not in page.tags
     assert all(name in " ".join(page.text) for name in NAMES)
 

@@ -20,7 +20,10 @@ def read(markdown):
     """The tables as lists of rows of text, and the whole text; raw HTML stays text."""
     page = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
     tree = ET.fromstring(f"<page>{page.replace('<br>', '<br/>')}</page>")
-    tables = [[["".join(cell.itertext()) for cell in row] for row in table.iter("tr")] for table in tree.iter("table")]
+    tables = [
+        [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
+        for table in tree.iter("table")
+    ]
     assert not list(tree.iter("img"))
     assert not list(tree.iter("a"))
     return tables, "".join(tree.itertext())
@@ -52,7 +55,9 @@ def test_every_check_and_the_worst_classes_are_told(verdicts):
 
 @pytest.fixture(scope="module")
 def study_audit(tmp_path_factory):
-    return StudyAudit.read(make_study(tmp_path_factory.mktemp("markdown") / "study"), permutations=0)
+    return StudyAudit.read(
+        make_study(tmp_path_factory.mktemp("markdown") / "study"), permutations=0
+    )
 
 
 @pytest.mark.parametrize("passes", [False, True])
@@ -72,11 +77,15 @@ def test_a_model_card_has_the_metrics_of_what_may_ship(study_audit, passes):
         right = best.top1 == best.labels
         worst = best.class_names.index(row["worst_class"].item())
         assert result["metrics"][0]["value"] == pytest.approx(right.mean(), abs=1e-4)
-        assert result["metrics"][1]["value"] == pytest.approx(right[:, best.labels == worst].mean(), abs=1e-4)
+        assert result["metrics"][1]["value"] == pytest.approx(
+            right[:, best.labels == worst].mean(), abs=1e-4
+        )
         assert row["worst_class"].item() in result["metrics"][1]["name"]  # it holds HTML
     else:
         (accuracy,) = result["metrics"]
-        assert accuracy["value"] == pytest.approx(study_audit.data.baseline.accuracy().mean(), abs=1e-4)
+        assert accuracy["value"] == pytest.approx(
+            study_audit.data.baseline.accuracy().mean(), abs=1e-4
+        )
 
 
 def test_a_study_has_a_row_per_variant(study_audit):

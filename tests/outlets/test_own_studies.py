@@ -16,7 +16,9 @@ def of_texts(tmp_path_factory):
     store = make_study(tmp_path_factory.mktemp("texts"), members=2)
     examples = store.examples()
     texts = [f"a <b>line</b>\nof text {i}".encode() for i in range(len(examples))]
-    store.save_examples("test", examples["label"].to_numpy(), examples["example"].tolist(), NAMES, texts)
+    store.save_examples(
+        "test", examples["label"].to_numpy(), examples["example"].tolist(), NAMES, texts
+    )
     return store
 
 
@@ -39,11 +41,23 @@ def test_texts_stand_in_the_gallery_and_are_no_markup(of_texts):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"model": "/some/net.keras", "initialise": "file"}, "trained independently from the same weights of the file"),
-        ({"model": "nets.py:build", "initialise": "same"}, "trained independently from the same initial weights"),
+        (
+            {"model": "/some/net.keras", "initialise": "file"},
+            "trained independently from the same weights of the file",
+        ),
+        (
+            {"model": "nets.py:build", "initialise": "same"},
+            "trained independently from the same initial weights",
+        ),
         ({"model": "/some/net.keras", "initialise": "fresh"}, "initial weights of each member"),
-        ({"training": Training(epochs=0), "model": "nets.py:build"}, "<td>none before compression, batches of 128"),
-        ({"training": "/some/code.py:fit", "model": "/some/code.py:build"}, "<td>/some/code.py:fit</td>"),
+        (
+            {"training": Training(epochs=0), "model": "nets.py:build"},
+            "<td>none before compression, batches of 128",
+        ),
+        (
+            {"training": "/some/code.py:fit", "model": "/some/code.py:build"},
+            "<td>/some/code.py:fit</td>",
+        ),
     ],
 )
 @pytest.mark.usefixtures("without_drawings")

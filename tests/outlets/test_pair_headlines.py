@@ -19,7 +19,9 @@ def pair(lost=(0, 0, 0), won=(0, 0, 0), other=0, images=200):
     before = np.where((gains >= 0) & (gains < np.array(won)[labels]), wrong, labels)
     after = np.where(position < losses, wrong, labels)
     before[images - other : images], after[images - other : images] = 1, 2
-    return compare(*(Predictions.from_top1(labels, one, class_names=NAMES) for one in (before, after)))
+    return compare(
+        *(Predictions.from_top1(labels, one, class_names=NAMES) for one in (before, after))
+    )
 
 
 def test_the_classes_that_lose_are_named_the_worst_first():
@@ -34,7 +36,9 @@ def test_the_classes_that_lose_are_named_the_worst_first():
 def test_where_no_loss_is_shown_the_largest_is_named_with_its_interval():
     found = pair(lost=(4, 0, 0), won=(1, 0, 0))
     row = found.frame().iloc[0]
-    ends = " to ".join(f"{row[f'change_{end}_pp']:+.1f}".replace("-", "−") for end in ("low", "high"))
+    ends = " to ".join(
+        f"{row[f'change_{end}_pp']:+.1f}".replace("-", "−") for end in ("low", "high")
+    )
     assert classes_sentence(found) == (
         f"None of 3 classes is shown to lose recall; the largest loss is that of class Shirt: −1.5 ({ends})."
     )
@@ -53,13 +57,22 @@ def test_predictions_not_modal_labels():
     assert predictions_sentence(pair(lost=(3, 0, 0), won=(0, 2, 0), other=1)) == (
         f"6 predictions change (1.0\u00a0%): {kinds}."
     )
-    assert predictions_sentence(pair(lost=(1, 0, 0))).startswith("1 prediction changes (0.2\u00a0%)")
+    assert predictions_sentence(pair(lost=(1, 0, 0))).startswith(
+        "1 prediction changes (0.2\u00a0%)"
+    )
     assert predictions_sentence(pair()) == "No prediction changes."
 
 
 @pytest.mark.parametrize("hurt", [(), (2,)])
 def test_accuracy_has_its_interval_and_p(hurt):
-    found = compare(population(1, members=1, examples=500), population(2, members=1, examples=500, hurt=hurt))
+    found = compare(
+        population(1, members=1, examples=500), population(2, members=1, examples=500, hurt=hurt)
+    )
     summary, text = found.summary(), accuracy_sentence(found)
-    assert f"{100 * summary['accuracy_after']:.2f}\u00a0%: {summary['change_pp']:+.1f}".replace("-", "−") in text
+    assert (
+        f"{100 * summary['accuracy_after']:.2f}\u00a0%: {summary['change_pp']:+.1f}".replace(
+            "-", "−"
+        )
+        in text
+    )
     assert f"p\u00a0=\u00a0{summary['change_p']:.2g}" in text

@@ -15,9 +15,17 @@ from tfaudit.predictions import Predictions
 def test_a_narrow_terminal_shortens_names_and_no_figure(width):
     labels = np.arange(2000) % 3
     before = Predictions.from_top1(labels, labels)
-    pairs = {"a_model_of_a_long_name": compare(before, Predictions.from_top1(labels, np.where(labels, labels, 1)))}
+    pairs = {
+        "a_model_of_a_long_name": compare(
+            before, Predictions.from_top1(labels, np.where(labels, labels, 1))
+        )
+    }
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(pair_tables(pairs, alpha=0.05, sizes={"baseline": 550_123, "a_model_of_a_long_name": 213_240}))
+    console.print(
+        pair_tables(
+            pairs, alpha=0.05, sizes={"baseline": 550_123, "a_model_of_a_long_name": 213_240}
+        )
+    )
     text = console.export_text()
     assert "0.55" in text
     assert "0.213" in text

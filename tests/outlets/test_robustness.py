@@ -32,7 +32,10 @@ def section_of(store):
 
 
 def audited(store, variant):
-    sides = ({c: store.predictions(key, c.split) for c in store.study.conditions} for key in ("dense", variant))
+    sides = (
+        {c: store.predictions(key, c.split) for c in store.study.conditions}
+        for key in ("dense", variant)
+    )
     clean = store.predictions("dense"), store.predictions(variant)
     assert (clean[1].parents is not None) == (variant == "int8")
     return robustness(*sides, clean=clean)
@@ -48,7 +51,9 @@ def pixels(source):
 @pytest.mark.usefixtures("without_drawings")
 def test_a_study_without_conditions_has_no_such_section_and_no_such_style(store, tmp_path):
     assert "robustness" not in sections_of(store)
-    written = write_report(StudyAudit.read(store, permutations=0), tmp_path / "report.html").read_text()
+    written = write_report(
+        StudyAudit.read(store, permutations=0), tmp_path / "report.html"
+    ).read_text()
     assert "strip" not in written
 
 
@@ -67,13 +72,26 @@ def test_figures_are_those_of_the_audit(corrupted):
     relative = cells(section.tables[1])
     assert relative["corruption"] == ("fog", "gaussian noise", "imagenet a", "all corruptions")
     ours = found.frame().query("k == 1")["relative_change"]
-    assert relative["magnitude 90 %, top-1"][:3] == tuple(f"{100 * x:+.2f}".replace("-", "−") for x in ours)
+    assert relative["magnitude 90 %, top-1"][:3] == tuple(
+        f"{100 * x:+.2f}".replace("-", "−") for x in ours
+    )
     quantized = audited(store, "int8").summary()
-    assert means["p of excess"] == tuple(f"{each['excess_p']:.2g}" for each in (found.summary(), quantized))
+    assert means["p of excess"] == tuple(
+        f"{each['excess_p']:.2g}" for each in (found.summary(), quantized)
+    )
     assert "Members of fixed-point int8 are compared in pairs" in section.notes[0]
     by_severity = cells(section.tables[3])
-    assert by_severity["condition"] == ("fog 1", "fog 3", "gaussian noise 1", "gaussian noise 3", "imagenet a")
-    assert by_severity["dense"][1] == f"{100 * store.predictions('dense', 'fog-3').accuracy().mean():.2f}"
+    assert by_severity["condition"] == (
+        "fog 1",
+        "fog 3",
+        "gaussian noise 1",
+        "gaussian noise 3",
+        "imagenet a",
+    )
+    assert (
+        by_severity["dense"][1]
+        == f"{100 * store.predictions('dense', 'fog-3').accuracy().mean():.2f}"
+    )
     assert len(cells(section.tables[4])["class"]) == 2 * 3 * 5
     assert cells(section.tables[5])["flips"][0] == str(found.flip_frame()["flips"][0])
     assert [figure.name for figure in section.figures] == [
@@ -97,7 +115,11 @@ def test_the_strip_shows_the_image_that_is_lost_first_as_the_models_saw_it(corru
     np.testing.assert_array_equal(pixels(lane.pictures[0]), clean[0, ..., 0])
     seen = corrupt(clean, lane.corruption, 3, seed=store.study.seed, first=position)
     np.testing.assert_array_equal(pixels(lane.pictures[2]), seen[0, ..., 0])
-    assert [variant.title for variant in lane.variants] == ["dense", "magnitude 90 %", "fixed-point int8"]
+    assert [variant.title for variant in lane.variants] == [
+        "dense",
+        "magnitude 90 %",
+        "fixed-point int8",
+    ]
     population = store.predictions("int8", f"{lane.corruption}-3")
     votes = np.bincount(population.top1[:, position], minlength=5)
     answer = lane.variants[2].predictions[2]
@@ -110,7 +132,9 @@ def test_the_strip_shows_the_image_that_is_lost_first_as_the_models_saw_it(corru
 @pytest.mark.slow
 def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
     store, section = corrupted
-    text = write_report(StudyAudit.read(store, permutations=0), tmp_path / "report.html").read_text()
+    text = write_report(
+        StudyAudit.read(store, permutations=0), tmp_path / "report.html"
+    ).read_text()
     assert 'id="robustness"' in text
     assert text.count('class="strip"') == 1
     assert text.count("<script>") == 1  # that of the page itself, and none of the names
@@ -123,7 +147,10 @@ def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
 @pytest.mark.slow
 def test_charts_are_saved(corrupted, tmp_path):
     store, section = corrupted
-    names = {path.stem for path in save_charts(StudyAudit.read(store, permutations=0), tmp_path, ("svg",))}
+    names = {
+        path.stem
+        for path in save_charts(StudyAudit.read(store, permutations=0), tmp_path, ("svg",))
+    }
     assert {figure.name for figure in section.figures} <= names
 
 
@@ -132,13 +159,20 @@ def test_what_is_missing_is_said(tmp_path):
     gone = [("int8", "fog 3"), ("magnitude-0.5", "fog 1"), ("magnitude-0.5", "fog 3")]
     variants = (Pruned(0.9), Pruned(0.5))
     store = corrupted_study(
-        tmp_path, variants=variants, corruptions=("fog",), severities=(1, 3, 5), without=gone, corrupted_members=3
+        tmp_path,
+        variants=variants,
+        corruptions=("fog",),
+        severities=(1, 3, 5),
+        without=gone,
+        corrupted_members=3,
     )
     notes = section_of(store).notes
     assert "Left out, because not every variant was evaluated there: fog 1, fog 3." in notes
     assert "dense: 3 of 4 members were evaluated." in notes
     everything = [("magnitude-0.5", f"fog {severity}") for severity in (1, 3, 5)]
-    store = corrupted_study(tmp_path / "b", variants=variants, corruptions=("fog",), without=everything)
+    store = corrupted_study(
+        tmp_path / "b", variants=variants, corruptions=("fog",), without=everything
+    )
     (tmp_path / "b/predictions/split=fog-1/variant=dense/003.parquet").unlink()
     notes = section_of(store).notes
     assert "Not evaluated under corruption: magnitude 50 %." in notes
@@ -172,7 +206,9 @@ def test_single_models_have_pairs_and_no_votes(tmp_path):
 
 @pytest.mark.slow
 def test_sets_without_severities_have_neither_curve_nor_mean_nor_strip(tmp_path):
-    section = sections_of(corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",)))["robustness"]
+    section = sections_of(corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",)))[
+        "robustness"
+    ]
     assert section.strip is None
     assert "robustness-severity" not in {figure.name for figure in section.figures}
     assert cells(section.tables[0])["corruption"] == ("imagenet a",)
@@ -191,7 +227,11 @@ def test_coloured_pictures_and_images_that_are_not_stored(tmp_path):
     examples = store.examples()
     buffer = io.BytesIO()
     Image.fromarray(np.full((200, 240, 3), 90, np.uint8)).save(buffer, "PNG")
-    arguments = examples["label"].to_numpy(), list(examples["example"]), examples.attrs["class_names"]
+    arguments = (
+        examples["label"].to_numpy(),
+        list(examples["example"]),
+        examples.attrs["class_names"],
+    )
     store.save_examples("test", *arguments, [buffer.getvalue()] * len(examples))
     strip = section_of(store).strip
     assert pixels(strip.lanes[0].pictures[1]).shape == (147, 176, 3)

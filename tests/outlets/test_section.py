@@ -10,7 +10,9 @@ CHART = alt.Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x="x:Q")
 
 
 def test_columns_of_which_nothing_is_known_are_left_out():
-    rows = pd.DataFrame({"class": ["a", "b"], "p": [None, None], "examples": [4, None], "verdict": [None, "lost"]})
+    rows = pd.DataFrame(
+        {"class": ["a", "b"], "p": [None, None], "examples": [4, None], "verdict": [None, "lost"]}
+    )
     headings = [column.heading for column in ReportTable.of("t", rows).columns]
     assert headings == ["class", "images", "verdict"]
     assert len(ReportTable.of("t", rows.head(0)).columns) == 4
@@ -19,7 +21,12 @@ def test_columns_of_which_nothing_is_known_are_left_out():
 def test_a_figure_of_many_panels_or_without_a_neighbour_has_the_page_to_itself():
     one, other = (Figure(name, CHART, "") for name in "ab")
     panels = Figure("c", in_grid([CHART] * 3, most=4), "")
-    for figures, filling in (((one,), "a"), ((one, other), ""), ((one, panels), "ac"), ((one, other, panels), "c")):
+    for figures, filling in (
+        ((one,), "a"),
+        ((one, other), ""),
+        ((one, panels), "ac"),
+        ((one, other, panels), "c"),
+    ):
         section = Section("key", "title", "question", "", figures)
         assert "".join(figure.name for figure in figures if section.fills_page(figure)) == filling
 

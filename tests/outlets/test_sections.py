@@ -53,8 +53,12 @@ def test_a_population_without_more(store):
     }
     assert {"chance", "distortion", "operating-points", "negative-flips", "claims"} <= set(found)
     assert not without & set(found)
-    by_chance = chance(store.predictions("dense"), store.predictions("int8"), permutations=50, paired=True).frame()
-    assert cells(found["chance"].tables[0])["by chance"][2:] == tuple(f"{x:,.1f}" for x in by_chance["expected"])
+    by_chance = chance(
+        store.predictions("dense"), store.predictions("int8"), permutations=50, paired=True
+    ).frame()
+    assert cells(found["chance"].tables[0])["by chance"][2:] == tuple(
+        f"{x:,.1f}" for x in by_chance["expected"]
+    )
     rows = cells(found["distortion"].tables[0])
     expected = distortion(store.predictions("dense"), store.predictions("int8")).alpha.mean()
     assert rows["variant"] == ("magnitude 90 %", "fixed-point int8")
@@ -65,8 +69,14 @@ def test_a_population_without_more(store):
     claim = "fixed-point int8: cannot tell whether the recalls of the classes"
     assert found["distortion"].findings[1].startswith(f"{claim} {words}")
     balances = found["distortion"].figures[-1].chart.to_json(validate=False)
-    assert all(f'"{title}"' in balances for title in rows["variant"])  # as everywhere, not as "magnitude 0.9"
-    assert cells(found["operating-points"].tables[0])["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
+    assert all(
+        f'"{title}"' in balances for title in rows["variant"]
+    )  # as everywhere, not as "magnitude 0.9"
+    assert cells(found["operating-points"].tables[0])["variant"] == (
+        "dense",
+        "magnitude 90 %",
+        "fixed-point int8",
+    )
 
 
 def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkeypatch):
@@ -76,9 +86,13 @@ def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkey
 
     def members():
         right = rng.random((8, 500)) < recalls
-        return Predictions.from_top1(labels, np.where(right, labels, (labels + 1) % 20), members=list("abcdefgh"))
+        return Predictions.from_top1(
+            labels, np.where(right, labels, (labels + 1) % 20), members=list("abcdefgh")
+        )
 
-    monkeypatch.setattr("tfaudit.outlets.sections.distortion.method_levels", lambda _: {"apart": ("magnitude", 0.5)})
+    monkeypatch.setattr(
+        "tfaudit.outlets.sections.distortion.method_levels", lambda _: {"apart": ("magnitude", 0.5)}
+    )
     data = SimpleNamespace(alpha=0.05, titles={"apart": "magnitude 50 %"})
     result = distortion(members(), members(), paired=False)
     assert result.mark().mark == "<"
@@ -96,7 +110,10 @@ def test_single_models_are_compared_pair_by_pair(tmp_path):
     pair = compare(store.predictions("dense"), store.predictions("magnitude-0.9")).summary()
     assert rows["newly wrong"][0] == f"{pair['negative_flips']:g}"
     assert rows["p"][0] == f"{pair['change_p']:.2g}"
-    assert [figure.name for figure in found["model-pair"].figures] == ["pair-magnitude-0.9", "pair-int8"]
+    assert [figure.name for figure in found["model-pair"].figures] == [
+        "pair-magnitude-0.9",
+        "pair-int8",
+    ]
     assert [figure.name for figure in found["distortion"].figures] == ["accuracy-slope", "balances"]
 
 
@@ -107,7 +124,9 @@ def test_groups_and_individuals(tmp_path):
     assert {"groups", "attributes", "trends"} <= set(found)
     assert [folded for folded, _ in found["trends"].panels] == [""]
     table = cells(found["groups"].tables[0])
-    expected = groups(store.predictions("dense"), store.predictions("magnitude-0.9"), WRITERS["series"]).frame()
+    expected = groups(
+        store.predictions("dense"), store.predictions("magnitude-0.9"), WRITERS["series"]
+    ).frame()
     assert table["series"] == ("employee", "student")
     assert table["images"] == ("100", "100")
     assert table["verdict"] == tuple(expected["verdict"])
@@ -122,7 +141,9 @@ def test_charts_of_many_variants_against_properties_fold_by_variant(tmp_path):
     store = make_study(tmp_path, variants=tuple(map(Pruned, sparsities)), groups=WRITERS)
     shown, *folded = sections_of(store)["trends"].panels
     assert shown[0] == ""
-    assert [title for title, _ in folded] == [f"magnitude {100 * sparsity:.0f} %: charts" for sparsity in sparsities]
+    assert [title for title, _ in folded] == [
+        f"magnitude {100 * sparsity:.0f} %: charts" for sparsity in sparsities
+    ]
     assert len({len(figures) for _, figures in folded}) == 1
 
 
@@ -130,7 +151,9 @@ def test_charts_of_many_variants_against_properties_fold_by_variant(tmp_path):
 def test_groups_that_were_brought_along_count_as_stored_ones_do(tmp_path, store):
     brought = sections_of(store, groups=WRITERS)
     stored = sections_of(make_study(tmp_path, groups=WRITERS))
-    assert [table.columns for table in brought["groups"].tables] == [table.columns for table in stored["groups"].tables]
+    assert [table.columns for table in brought["groups"].tables] == [
+        table.columns for table in stored["groups"].tables
+    ]
 
 
 @pytest.mark.slow
@@ -151,12 +174,21 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
     found = sections_of(store)["distortion"]
     slopes, rising, apart, variance, spread = found.tables
     assert cells(spread)["variant"][::2] == cells(slopes)["variant"]
-    assert cells(slopes)["variant"] == ("magnitude ratio 2", "magnitude ratio 10", "random ratio 2", "random ratio 10")
+    assert cells(slopes)["variant"] == (
+        "magnitude ratio 2",
+        "magnitude ratio 10",
+        "random ratio 2",
+        "random ratio 10",
+    )
     dense = store.predictions("dense")
     alphas = {v.key: distortion(dense, store.predictions(v.key)).alpha for v in variants}
     keys = [variant.key for variant in variants]
     expected = stats.ttest_rel(alphas[keys[0]], alphas[keys[1]], alternative="less").pvalue
-    assert cells(rising) == {"pair": ("2 vs 10",), "magnitude": (f"{expected:.2g}",), "random": cells(rising)["random"]}
+    assert cells(rising) == {
+        "pair": ("2 vs 10",),
+        "magnitude": (f"{expected:.2g}",),
+        "random": cells(rising)["random"],
+    }
     expected = stats.ttest_rel(alphas[keys[1]], alphas[keys[3]]).pvalue
     assert cells(apart)["10"] == (f"{expected:.2g}",)
     assert list(cells(variance)) == ["method", "before", "2", "10"]
@@ -174,22 +206,34 @@ def test_terms_without_evidence_by_class_are_named():
     fit = Factors("ols", "", pd.DataFrame(rows, columns=names), pd.DataFrame(), {}, ())
     note = "Errors that allow for correlation within a class leave no evidence for: entropy of the images."
     assert withdrawn(fit) == (note,)
-    single = fit.coefficients.assign(cluster_low=np.nan, cluster_high=np.nan)  # one class: no errors by class
+    single = fit.coefficients.assign(
+        cluster_low=np.nan, cluster_high=np.nan
+    )  # one class: no errors by class
     assert withdrawn(dataclasses.replace(fit, coefficients=single)) == ()
 
 
 @pytest.mark.slow
 def test_three_sparsities_make_factors(tmp_path):
     store = make_study(tmp_path, variants=tuple(Pruned(s) for s in (0.3, 0.5, 0.7, 0.9)))
-    table = pd.DataFrame({"class": store.examples().attrs["class_names"], "train_examples": [5, 6, 7, 8, 9]})
+    table = pd.DataFrame(
+        {"class": store.examples().attrs["class_names"], "train_examples": [5, 6, 7, 8, 9]}
+    )
     store.save_table("classes", table.assign(entropy_bits=[1.0, 3.0, 2.0, 2.5, 0.5]))
     found = sections_of(store)["factors"]
     terms = cells(found.tables[0])["term"]
-    words = {"sparsity", "exp(sparsity)", "accuracy before", "share of the training set", "entropy of the images"}
+    words = {
+        "sparsity",
+        "exp(sparsity)",
+        "accuracy before",
+        "share of the training set",
+        "entropy of the images",
+    }
     assert words <= set(terms)
     assert "quartile of accuracy before" not in terms  # five classes are too few to estimate it
     assert not any("_" in term or "[" in term for term in terms)
-    (formula,) = (note for note in found.notes if note.startswith("Formula ([P] eq. 2): accuracy ~ "))
+    (formula,) = (
+        note for note in found.notes if note.startswith("Formula ([P] eq. 2): accuracy ~ ")
+    )
     assert "np.exp(sparsity)" in formula
     assert any(note.startswith("R² ") for note in found.notes)
 
@@ -197,7 +241,9 @@ def test_three_sparsities_make_factors(tmp_path):
 @pytest.mark.slow
 def test_a_human_study(store):
     random = np.random.default_rng(0)
-    answers = pd.DataFrame([(rater, example) for rater in "ab" for example in range(40)], columns=["rater", "example"])
+    answers = pd.DataFrame(
+        [(rater, example) for rater in "ab" for example in range(40)], columns=["rater", "example"]
+    )
     answers["is_pie"] = answers["example"] % 2 == 0
     for question in QUESTIONS:
         answers[question.key] = random.integers(0, 2, len(answers))
@@ -209,14 +255,20 @@ def test_a_human_study(store):
 def test_the_human_study_of_the_viewer(tmp_path):
     store = make_study(tmp_path)
     assert "survey" not in sections_of(store)
-    sample = survey_sample(exemplars(store.predictions("dense"), store.predictions("int8")), 4, seed=1)
+    sample = survey_sample(
+        exemplars(store.predictions("dense"), store.predictions("int8")), 4, seed=1
+    )
     stored = open_answers(store.directory)
     ids = store.examples()["example"]
     seal = StudyData(store).fingerprints.examples
-    study = stored.begin(sample, variant="int8", split="test", seed=1, examples=seal, example_ids=ids)
+    study = stored.begin(
+        sample, variant="int8", split="test", seed=1, examples=seal, example_ids=ids
+    )
     assert "survey" not in sections_of(store)
     for example in stored.sheet(study)["example"]:
-        stored.record(study, "ann", example, {question.key: question.holds for question in QUESTIONS})
+        stored.record(
+            study, "ann", example, {question.key: question.holds for question in QUESTIONS}
+        )
     found = sections_of(store)["survey"]
     assert cells(found.tables[0])["of PIEs, %"][0] == "100.0"
     assert found.notes[0] == "The images are of fixed-point int8, 4 of them."
@@ -250,8 +302,14 @@ def test_charts_follow_altairs_schema(everything):
     """A report does not have them checked."""
     study_audit, sections = everything
     charts = [figure.chart for section in sections for figure in section.figures]
-    specifications = [widened(chart, 860).to_dict() for chart in (*charts, *study_charts(study_audit.summary).values())]
-    drawn = [re.sub(r"\b(view|param)_\d+\b", "", json.dumps(chart, sort_keys=True)) for chart in specifications]
+    specifications = [
+        widened(chart, 860).to_dict()
+        for chart in (*charts, *study_charts(study_audit.summary).values())
+    ]
+    drawn = [
+        re.sub(r"\b(view|param)_\d+\b", "", json.dumps(chart, sort_keys=True))
+        for chart in specifications
+    ]
     assert len(set(drawn)) == len(drawn), "a picture is drawn twice"
 
 
@@ -262,7 +320,9 @@ def test_figures_and_ids_are_unique(everything):
 
 
 def test_cells_show_minus_signs_and_dashes():
-    frame = pd.DataFrame({"class": ["a", None], "difference_pp": [-1.25, np.nan], "pareto": [True, False]})
+    frame = pd.DataFrame(
+        {"class": ["a", None], "difference_pp": [-1.25, np.nan], "pareto": [True, False]}
+    )
     shown = text_columns(frame)
     assert [column.cells for column in shown] == [("a", "–"), ("−1.25", "–"), ("yes", "no")]
     assert [column.heading for column in shown] == ["class", "change, pp", "Pareto set"]
@@ -273,7 +333,12 @@ def test_cells_show_minus_signs_and_dashes():
 @pytest.mark.usefixtures("without_drawings")
 def test_an_audit_with_a_question_alone_has_a_section(tmp_path, monkeypatch):
     store = make_study(tmp_path)
-    shown = Declaration(name="difficulty", title="Difficulty", question="How hard are the exemplars?", source="[F] 3.1")
+    shown = Declaration(
+        name="difficulty",
+        title="Difficulty",
+        question="How hard are the exemplars?",
+        source="[F] 3.1",
+    )
     audit = Audit(
         name="difficulty",
         result=Exemplars,
@@ -282,8 +347,15 @@ def test_an_audit_with_a_question_alone_has_a_section(tmp_path, monkeypatch):
     )
     monkeypatch.setitem(AUDITS, "difficulty", audit)
     section = sections_of(store)["difficulty"]
-    assert (section.title, section.question, section.source) == (shown.title, shown.question, shown.source)
-    assert [figure.name for figure in section.figures] == ["difficulty-magnitude-0.9", "difficulty-int8"]
+    assert (section.title, section.question, section.source) == (
+        shown.title,
+        shown.question,
+        shown.source,
+    )
+    assert [figure.name for figure in section.figures] == [
+        "difficulty-magnitude-0.9",
+        "difficulty-int8",
+    ]
     assert [table.title for table in section.tables] == ["magnitude 90 %", "fixed-point int8"]
     expected = exemplars(store.predictions("dense"), store.predictions("int8")).frame()
     assert cells(section.tables[1])["true class"] == tuple(expected["label"])

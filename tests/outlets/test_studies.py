@@ -42,7 +42,8 @@ def test_three_sparsities_explain_class_accuracy(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [(["--charts", "x"], "--charts: got 2 studies"), (["--gate", "g.toml"], "--gate: got 2")]
+    ("options", "message"),
+    [(["--charts", "x"], "--charts: got 2 studies"), (["--gate", "g.toml"], "--gate: got 2")],
 )
 def test_options_of_a_single_study(options, message):
     with pytest.raises(InputError, match=message):

@@ -54,13 +54,21 @@ def test_members_that_differ(tmp_path):
 
 
 def test_unknown_figures_are_dashes():
-    shown = {column.heading: column.cells for column in summary_columns(summary({"dense": population(1)})).values()}
+    shown = {
+        column.heading: column.cells
+        for column in summary_columns(summary({"dense": population(1)})).values()
+    }
     assert shown["size, B"] == shown["signif."] == shown["PIEs"] == shown["p of PIEs"] == ("–",)
 
 
 @pytest.mark.parametrize(
     ("size", "heading", "text"),
-    [(999, "size, B", "999"), (1000, "size, kB", "1"), (25_636_712, "size, MB", "25.6"), (4e12, "size, GB", "4,000")],
+    [
+        (999, "size, B", "999"),
+        (1000, "size, kB", "1"),
+        (25_636_712, "size, MB", "25.6"),
+        (4e12, "size, GB", "4,000"),
+    ],
 )
 def test_sizes_share_a_unit(size, heading, text):
     facts = pd.DataFrame({"bytes": {"dense": float(size), "half": size / 4}})
@@ -73,8 +81,19 @@ def test_sizes_share_a_unit(size, heading, text):
 def test_a_study_of_imagenets_size_fits_80_columns():
     """Four digits of PIEs, three of classes, four of megabytes."""
     audit = summary({"dense": population(1), "dynamic range int8": population(2, hurt=[3])})
-    big = {"bytes": 102.4e6, "gzipped_bytes": 96.81e6, "significant": 215, "expected_by_chance": 50.0}
-    big |= {"significant_holm": 189, "significant_bh": 126, "pies": 2177, "pies_by_chance": 2020.9, "pies_p": 1 / 1001}
+    big = {
+        "bytes": 102.4e6,
+        "gzipped_bytes": 96.81e6,
+        "significant": 215,
+        "expected_by_chance": 50.0,
+    }
+    big |= {
+        "significant_holm": 189,
+        "significant_bh": 126,
+        "pies": 2177,
+        "pies_by_chance": 2020.9,
+        "pies_p": 1 / 1001,
+    }
     text = printed(dataclasses.replace(audit, table=audit.frame().assign(**big)))
     assert max(map(len, text.splitlines())) <= 80
     for part in (" 96.8 ", " 215 (50) ", " 189 ", " 2,177 (2,021) ", " 0.001"):

@@ -24,7 +24,9 @@ def verdict():
 
 
 def html(verdict, several=True):
-    return verdict_html(verdict, {key: f"#{i}" for i, key in enumerate(verdict.frame()["variant"])}, several=several)
+    return verdict_html(
+        verdict, {key: f"#{i}" for i, key in enumerate(verdict.frame()["variant"])}, several=several
+    )
 
 
 def test_rows_say_what_the_verdict_says(verdict):
@@ -33,7 +35,9 @@ def test_rows_say_what_the_verdict_says(verdict):
         assert (row.outcome, row.worst) == (figures["outcome"], figures["worst_class"])
         assert row.reason.replace("−", "-") == figures["reason"]
         assert row.top1 == f"{100 * figures['top1']:.1f}\u00a0%"
-        assert row.recalls.startswith(f"{100 * figures['worst_before']:.1f} → {100 * figures['worst_after']:.1f}")
+        assert row.recalls.startswith(
+            f"{100 * figures['worst_before']:.1f} → {100 * figures['worst_after']:.1f}"
+        )
         assert row.best == (figures["variant"] == verdict.best)
     assert rows[0].worst == "3"
     assert rows[0].change[0].startswith("−")
@@ -53,7 +57,9 @@ def test_nothing_is_told_by_colour_alone_and_names_are_text(verdict):
 
 
 def test_alerts_stand_above_and_many_unfold(verdict):
-    many = dataclasses.replace(verdict, alerts=tuple(f"{name} & others collapsed" for name in NAMES))
+    many = dataclasses.replace(
+        verdict, alerts=tuple(f"{name} & others collapsed" for name in NAMES)
+    )
     text = html(many)
     above, folded = text.split("<details>")
     assert above.count("<li>") == SHOWN

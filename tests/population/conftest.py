@@ -15,7 +15,11 @@ from tfaudit.population.local import local_engine
 from tfaudit.store.store import Store
 
 STUDY = Study(
-    name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), variants=(Quantized("int8"),)
+    name="s",
+    dataset="digits",
+    model="digits_convnet",
+    training=Training(epochs=1),
+    variants=(Quantized("int8"),),
 )
 
 
@@ -54,7 +58,9 @@ def run_on_ray(fake_store, cluster):
     splits = tuple(load_dataset("digits", split).take(20) for split in ("train", "test"))
 
     def start(jobs, workers=2, versions=(), **options):
-        engine = ray_engine(fake_store.directory, EngineOptions(workers=workers, **options), splits, dict(versions))
+        engine = ray_engine(
+            fake_store.directory, EngineOptions(workers=workers, **options), splits, dict(versions)
+        )
         with engine as run, contextlib.closing(run(jobs)) as events:
             yield from events
 

@@ -17,7 +17,11 @@ if __name__ == "__main__":
         kind, variant, member = json.loads(line)
         answer = {"error": None, "machine": {"cpu": "made up", "gpus": []}}
         if kind == "condition":
-            print("".join(json.dumps({"left": left}) + "\n" for left in (2, 1, 0)) + json.dumps(answer), flush=True)
+            print(
+                "".join(json.dumps({"left": left}) + "\n" for left in (2, 1, 0))
+                + json.dumps(answer),
+                flush=True,
+            )
             continue
         once = place / f"once-{variant}-{member}"
         first = not once.exists()
@@ -36,7 +40,9 @@ if __name__ == "__main__":
             os.kill(os.getpid(), signal.SIGKILL)
         elif variant == "fatal":
             answer = {"error": "Traceback\nOSError", "fatal": ["directory", "a full disk", "space"]}
-        Path(tempfile.gettempdir(), f"__autograph_generated_file{os.getpid()}.py").touch()  # as TensorFlow does
+        Path(
+            tempfile.gettempdir(), f"__autograph_generated_file{os.getpid()}.py"
+        ).touch()  # as TensorFlow does
         with (place / "made").open("a") as made:
             gpus, threads = os.environ.get("CUDA_VISIBLE_DEVICES"), os.environ["OMP_NUM_THREADS"]
             made.write(json.dumps([variant, member, os.getpid(), gpus, threads]) + "\n")

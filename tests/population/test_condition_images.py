@@ -34,11 +34,18 @@ def dataset(streams=False, pixels=PIXELS):
 
     count = len(pixels)
     labels, ids = np.arange(count) % 10, np.array([f"e{i}" for i in range(count)])
-    facts = {"name": "made up", "split": "test", "class_names": tuple("0123456789"), "num_examples": count}
+    facts = {
+        "name": "made up",
+        "split": "test",
+        "class_names": tuple("0123456789"),
+        "num_examples": count,
+    }
     facts |= {"image_shape": pixels.shape[1:], "known_labels": labels, "known_ids": ids}
     if not streams:
         return Dataset(**facts, pixels=pixels)
-    return Dataset(**facts, stream=lambda: tf.data.Dataset.from_tensor_slices((pixels, labels, ids)))
+    return Dataset(
+        **facts, stream=lambda: tf.data.Dataset.from_tensor_slices((pixels, labels, ids))
+    )
 
 
 @pytest.fixture
@@ -50,11 +57,15 @@ def folder(monkeypatch, tmp_path):
 @pytest.mark.parametrize("batch", [1, 5, 256])
 def test_a_streaming_set_gives_the_same_images_whatever_the_batches(folder, monkeypatch, batch):
     monkeypatch.setattr(module, "BATCH", batch)
-    memory, stream = (condition_images(STUDY, dataset(streams), SHOT).images for streams in (False, True))
+    memory, stream = (
+        condition_images(STUDY, dataset(streams), SHOT).images for streams in (False, True)
+    )
     np.testing.assert_array_equal(memory, corrupt(PIXELS, "shot_noise", 4, seed=7))
     assert isinstance(stream, np.memmap)
     np.testing.assert_array_equal(stream, memory)
-    left = [path for path in folder.iterdir() if path.suffix != ".py" and path.name != "__pycache__"]  # autograph's
+    left = [
+        path for path in folder.iterdir() if path.suffix != ".py" and path.name != "__pycache__"
+    ]  # autograph's
     assert not left, "the file has a name"
 
 
@@ -117,8 +128,14 @@ def test_what_cannot_be_corrupted_is_told_before_a_run():
     check_conditions(STUDY, dataset())
     with pytest.raises(InputError, match="images: got 6 x 6 pixels, expected at least 8 x 8"):
         check_conditions(STUDY, dataset(pixels=PIXELS[:, :6, :6]))
-    with pytest.raises(InputError, match=r"images: got uint8 \(1, 28, 28, 2\), expected .*, C is 1 or 3"):
+    with pytest.raises(
+        InputError, match=r"images: got uint8 \(1, 28, 28, 2\), expected .*, C is 1 or 3"
+    ):
         check_conditions(STUDY, dataset(pixels=PIXELS.repeat(2, axis=3)))
     with pytest.raises(InputError, match="'mnist_corrupted/stripe', which is not prepared in"):
-        check_conditions(dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/stripe",)), dataset())
-    check_conditions(dataclasses.replace(STUDY, corruptions=(), benchmarks=()), dataset(pixels=PIXELS[:, :6, :6]))
+        check_conditions(
+            dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/stripe",)), dataset()
+        )
+    check_conditions(
+        dataclasses.replace(STUDY, corruptions=(), benchmarks=()), dataset(pixels=PIXELS[:, :6, :6])
+    )

@@ -27,19 +27,32 @@ def told(events):
 
 class TestEveryEngine:
     def test_every_member_is_made_once_and_parents_come_first(self, run_jobs, tmp_path):
-        jobs = [Job(v, m, p) for m in range(4) for v, p in (("child", "dense"), ("dense", None), ("pruned", None))]
+        jobs = [
+            Job(v, m, p)
+            for m in range(4)
+            for v, p in (("child", "dense"), ("dense", None), ("pruned", None))
+        ]
         seen = told(run_jobs(jobs, workers=2))
-        assert sorted(row[:2] for row in made(tmp_path)) == sorted((job.variant, job.member) for job in jobs)
+        assert sorted(row[:2] for row in made(tmp_path)) == sorted(
+            (job.variant, job.member) for job in jobs
+        )
         for member in range(4):
             assert seen.index(("done", "dense", member)) < seen.index(("started", "child", member))
         assert [seen.count(("started", job.variant, job.member)) for job in jobs] == [1] * 12
 
     @pytest.mark.slow
     def test_a_failure_a_death_and_a_hung_worker_are_tried_again(self, run_jobs, tmp_path):
-        seen = told(run_jobs([Job(v, 0) for v in ("shaky", "mortal", "hangs once", "dense")], timeout=4))
+        seen = told(
+            run_jobs([Job(v, 0) for v in ("shaky", "mortal", "hangs once", "dense")], timeout=4)
+        )
         for variant in ("shaky", "mortal", "hangs once"):
             assert seen.count(("retried", variant, 0)) == 1
-        assert {event[1] for event in seen if event[0] == "done"} == {"shaky", "mortal", "hangs once", "dense"}
+        assert {event[1] for event in seen if event[0] == "done"} == {
+            "shaky",
+            "mortal",
+            "hangs once",
+            "dense",
+        }
         (hung,) = tmp_path.glob("hung-*")
         assert not psutil.pid_exists(int(hung.name[5:])), "the hung worker still runs"
 
@@ -51,8 +64,15 @@ class TestEveryEngine:
             pytest.param("hung", "longer than the timeout of 2 s", marks=pytest.mark.slow),
         ],
     )
-    def test_what_fails_for_good_is_given_up_with_its_children_while_others_go_on(self, run_jobs, variant, words):
-        jobs = [Job(variant, 0), Job("child", 0, variant), Job("grandchild", 0, "child"), Job("dense", 0)]
+    def test_what_fails_for_good_is_given_up_with_its_children_while_others_go_on(
+        self, run_jobs, variant, words
+    ):
+        jobs = [
+            Job(variant, 0),
+            Job("child", 0, variant),
+            Job("grandchild", 0, "child"),
+            Job("dense", 0),
+        ]
         seen = list(run_jobs(jobs, workers=1, retries=1, timeout=2 if variant == "hung" else None))
         failed = {event.job.variant: event.error for event in seen if event.kind == "failed"}
         assert set(failed) == {variant, "child", "grandchild"}
@@ -63,21 +83,33 @@ class TestEveryEngine:
         assert told(seen)[-1] == ("done", "dense", 0)
 
     def test_what_would_fail_again_is_given_up_at_once(self, run_jobs):
-        seen = list(run_jobs([Job("wrong", 0), Job("child", 0, "wrong"), Job("dense", 0)], workers=1))
-        assert [event.kind for event in seen if event.job.variant == "wrong"] == ["started", "failed"]
+        seen = list(
+            run_jobs([Job("wrong", 0), Job("child", 0, "wrong"), Job("dense", 0)], workers=1)
+        )
+        assert [event.kind for event in seen if event.job.variant == "wrong"] == [
+            "started",
+            "failed",
+        ]
         failed = {event.job.variant: event.error for event in seen if event.kind == "failed"}
-        assert failed == {"wrong": "Traceback\nValueError: boom", "child": "its parent, wrong/000, failed"}
+        assert failed == {
+            "wrong": "Traceback\nValueError: boom",
+            "child": "its parent, wrong/000, failed",
+        }
         assert told(seen)[-1] == ("done", "dense", 0)
 
     def test_a_fatal_answer_ends_the_run_in_one_line(self, run_jobs, tmp_path):
-        with pytest.raises(InputError, match=r"directory: got a full disk.*, expected space") as caught:
+        with pytest.raises(
+            InputError, match=r"directory: got a full disk.*, expected space"
+        ) as caught:
             list(run_jobs([Job("fatal", 0), *(Job("dense", member) for member in range(50))]))
         assert "\n" not in str(caught.value)
 
     def test_workers_are_replaced_after_some_jobs(self, run_jobs, tmp_path):
         list(run_jobs([Job("dense", member) for member in range(8)], workers=1, jobs_per_worker=3))
         jobs_of_workers = Counter(row[2] for row in made(tmp_path))
-        assert 1 < max(jobs_of_workers.values()) <= 3  # Ray may share 8 jobs among 4 processes; local: test_local.py
+        assert (
+            1 < max(jobs_of_workers.values()) <= 3
+        )  # Ray may share 8 jobs among 4 processes; local: test_local.py
         assert {row[4] for row in made(tmp_path)} == {"1"}
 
     def test_a_run_that_is_left_early_ends_its_jobs(self, run_jobs, tmp_path):

@@ -19,7 +19,9 @@ from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 
 # Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)
 
 STUDY = Study(
     name="s",
@@ -46,7 +48,9 @@ def add_member(store, member, model, tmp_path):
     model.save(tmp_path / "model.keras")
     files = {
         store.member_path("dense", member, "model.keras"): (tmp_path / "model.keras").read_bytes(),
-        store.prediction_path("dense", member): prediction_bytes(RankedClasses(np.zeros((20, 3), int))),
+        store.prediction_path("dense", member): prediction_bytes(
+            RankedClasses(np.zeros((20, 3), int))
+        ),
     }
     store.save_member("dense", member, files, {"seed": member})
 
@@ -86,7 +90,9 @@ def test_evaluations_equal_predict_on_the_corrupted_test_set(store):
         np.testing.assert_array_equal(predictions.ranked[member], ranked)
         np.testing.assert_array_equal(predictions.probabilities[member], probabilities)
     np.testing.assert_array_equal(predictions.labels, test.labels)
-    assert not list((store.directory / "examples").glob("shot*")), "corrupted images are never stored"
+    assert not list((store.directory / "examples").glob("shot*")), (
+        "corrupted images are never stored"
+    )
     assert store.conditions == (SHOT,)
 
 
@@ -103,17 +109,24 @@ def test_only_missing_evaluations_are_made(store, tmp_path):
     assert damaged.read_bytes() == content, "the same bits again"
     assert evaluate(store, SHOT) == []
     images = corrupt(load_dataset("mock:mnist", "test").images[:20], "shot_noise", 2)
-    np.testing.assert_array_equal(store.predictions("dense", SHOT.split).ranked[2], predict(net(7), images, k=3)[0])
+    np.testing.assert_array_equal(
+        store.predictions("dense", SHOT.split).ranked[2], predict(net(7), images, k=3)[0]
+    )
 
 
 @pytest.mark.slow
 def test_the_examples_of_a_benchmark_set_are_stored(store):
     evaluate(store, FOG)
-    examples, theirs = store.examples(FOG.split), load_dataset("mock:mnist_corrupted/fog", "test").take(20)
+    examples, theirs = (
+        store.examples(FOG.split),
+        load_dataset("mock:mnist_corrupted/fog", "test").take(20),
+    )
     assert examples["example"].tolist() == theirs.example_ids.tolist()
     assert examples["label"].tolist() == theirs.labels.tolist()
     assert examples.attrs["class_names"] == store.examples("test").attrs["class_names"]
-    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(examples["image"][3]))), theirs.images[3, ..., 0])
+    np.testing.assert_array_equal(
+        np.asarray(Image.open(io.BytesIO(examples["image"][3]))), theirs.images[3, ..., 0]
+    )
     predictions = store.predictions("dense", FOG.split)
     np.testing.assert_array_equal(predictions.ranked[1], predict(net(1), theirs.images, k=3)[0])
 
@@ -124,7 +137,9 @@ def test_evaluations_are_made_again_if_the_set_changed(store):
     before = store.predictions("dense", FOG.split).ranked
     examples = store.examples(FOG.split)
     names = examples.attrs["class_names"]
-    store.save_examples(FOG.split, examples["label"].to_numpy()[::-1], examples["example"][::-1], names, [b""] * 20)
+    store.save_examples(
+        FOG.split, examples["label"].to_numpy()[::-1], examples["example"][::-1], names, [b""] * 20
+    )
     store.evaluations.save("dense", 0, FOG.split, RankedClasses(before[0][::-1]))  # in that order
     (store.directory / store.prediction_path("dense", 1, FOG.split)).unlink()
     assert evaluate(store, FOG) == [2, 1, 0]

@@ -17,7 +17,9 @@ def network(**settings):
     images = keras.Input((6, 5, 3))
     x = keras.layers.BatchNormalization(name="bn", momentum=0.8, **settings)(images)
     model = keras.Model(images, keras.layers.Conv2D(2, 3, name="conv")(x))
-    model.get_layer("bn").set_weights([np.array(row, "f4") for row in ([2, 1, 3], [1, -1, 0], [5, 0, 0], [1, 2, 3])])
+    model.get_layer("bn").set_weights(
+        [np.array(row, "f4") for row in ([2, 1, 3], [1, -1, 0], [5, 0, 0], [1, 2, 3])]
+    )
     return model
 
 
@@ -77,7 +79,13 @@ def test_frozen_layers_and_others_stay_as_they_are(images):
 @pytest.mark.slow
 def test_members_train_as_without_it_and_their_files_are_ordinary(tmp_path, monkeypatch):
     plan = Training(steps=4, batch_size=16)
-    study = Study(name="s", dataset="digits", model="cifar_convnet", training=plan, model_options={"filters": [4, 4]})
+    study = Study(
+        name="s",
+        dataset="digits",
+        model="cifar_convnet",
+        training=plan,
+        model_options={"filters": [4, 4]},
+    )
     data = load_dataset("digits", "train")
     weights = []
     for fuse in (fuse_batch_norm, lambda model: None):

@@ -10,7 +10,9 @@ KEYS = "abcdef"
 
 
 @settings(max_examples=100)
-@given(st.lists(st.none() | st.integers(0, 4), min_size=6, max_size=6), st.data(), st.integers(0, 2))
+@given(
+    st.lists(st.none() | st.integers(0, 4), min_size=6, max_size=6), st.data(), st.integers(0, 2)
+)
 def test_every_job_is_done_or_given_up_exactly_once(parents, data, retries):
     """Each variant's parent is one before it, or none; failures and the order of answers are drawn."""
     links = [None if p is None or p >= place else KEYS[p] for place, p in enumerate(parents)]
@@ -18,7 +20,9 @@ def test_every_job_is_done_or_given_up_exactly_once(parents, data, retries):
     queue, running, ended, failures = JobQueue(jobs, retries), [], {}, {}
     while queue:
         open_jobs = [job for job in jobs if job.variant not in ended and job not in running]
-        possible = [job for job in open_jobs if job.parent is None or ended.get(job.parent) == "done"]
+        possible = [
+            job for job in open_jobs if job.parent is None or ended.get(job.parent) == "done"
+        ]
         while job := queue.take():
             assert job == possible.pop(0), "not the first that can start"
             running.append(job)

@@ -24,7 +24,11 @@ def run_jobs(run_locally):
 
 
 def processes():
-    return [process for process in psutil.Process().children() if any("fake_worker" in a for a in process.cmdline())]
+    return [
+        process
+        for process in psutil.Process().children()
+        if any("fake_worker" in a for a in process.cmdline())
+    ]
 
 
 def test_a_parent_that_is_there_already_does_not_hold_its_children_back(run_jobs):
@@ -50,7 +54,11 @@ def test_logs_follow_no_link(tmp_path, tmp_path_factory, name, exists):
     with worker._printing_to(log):  # a job goes on without its log
         os.write(2, b"printed")
     assert elsewhere.exists() == exists
-    assert not (elsewhere.stat().st_size if exists and elsewhere.is_file() else exists and list(elsewhere.iterdir()))
+    assert not (
+        elsewhere.stat().st_size
+        if exists and elsewhere.is_file()
+        else exists and list(elsewhere.iterdir())
+    )
 
 
 def test_a_fatal_answer_leaves_no_process(run_jobs):
@@ -87,7 +95,11 @@ def test_a_worker_that_dies_while_it_is_idle_is_replaced(run_jobs, tmp_path):
 def test_the_steps_of_a_condition_are_told_one_by_one(run_jobs):
     """All of them come at once with the last word, and none is lost."""
     job = ConditionJob(Condition("fog", 3), 3)
-    seen = [(event.kind, event.left) for event in run_jobs([job, Job("dense", 0)], 1) if event.job is job]
+    seen = [
+        (event.kind, event.left)
+        for event in run_jobs([job, Job("dense", 0)], 1)
+        if event.job is job
+    ]
     assert seen == [("started", 0), ("advanced", 2), ("advanced", 1), ("advanced", 0), ("done", 0)]
 
 
@@ -118,7 +130,9 @@ def test_temporary_files_of_workers_are_removed_at_the_end_and_after_a_kill_by_t
 
 def test_a_full_temporary_folder_is_not_blamed_on_the_study(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    problem = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "scratch/__autograph.py"))
+    problem = OSError(
+        errno.ENOSPC, "No space left on device", str(tmp_path / "scratch/__autograph.py")
+    )
     argument, got, _ = worker.fatal_problem(problem, "/study")
     assert argument == "temporary folder"
     assert got == f"{tmp_path}/scratch, which cannot be written (No space left on device)"

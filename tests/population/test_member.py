@@ -49,7 +49,9 @@ def made(tmp_path_factory):
         model_options={"filters": [4], "units": 8},
     )
     store = Store.create(tmp_path_factory.mktemp("study"), study, {})
-    store_examples(store, load_dataset("digits", "train").take(150), load_dataset("digits", "test").take(150))
+    store_examples(
+        store, load_dataset("digits", "train").take(150), load_dataset("digits", "test").take(150)
+    )
     maker = MemberMaker(store)
     for variant in study.all_variants:
         maker.prepare(variant.key)
@@ -108,7 +110,9 @@ def test_whole_input_channels_are_pruned(made):
     store, _ = made
     _, pruned = kernels(store, VARIANTS[-2].key)
     for values in pruned.values():
-        channels = (values != 0).any(axis=tuple(i for i in range(values.ndim) if i != values.ndim - 2))
+        channels = (values != 0).any(
+            axis=tuple(i for i in range(values.ndim) if i != values.ndim - 2)
+        )
         assert channels.sum() == max(round(len(channels) * 0.5), 1)
 
 
@@ -128,11 +132,17 @@ def test_gradual_pruning_by_gradients(made):
 def test_batches_are_made_only_for_methods_that_use_examples(made, monkeypatch, method, asked):
     store, maker = made
     trainer, calls, batches = maker._retrainer(), [], Trainer.batches
-    monkeypatch.setattr(Trainer, "batches", lambda self, *a, **named: calls.append(a) or batches(self, *a, **named))
-    gradual_trainer(store.study, Pruned(0.5, method=method), load_dataset("digits", "train").take(150))
+    monkeypatch.setattr(
+        Trainer, "batches", lambda self, *a, **named: calls.append(a) or batches(self, *a, **named)
+    )
+    gradual_trainer(
+        store.study, Pruned(0.5, method=method), load_dataset("digits", "train").take(150)
+    )
     assert len(calls) == asked
     one_shot = Pruned(0.5, method=method, treatment="one_shot")
-    prune_and_retrain(one_shot, trainer, trainer.build(0), seed=0, root_seed=0, early=lambda: None, decay=0.0)
+    prune_and_retrain(
+        one_shot, trainer, trainer.build(0), seed=0, root_seed=0, early=lambda: None, decay=0.0
+    )
     assert len(calls) == 2 * asked
 
 
@@ -142,7 +152,9 @@ def test_rounds_follow_one_another_and_rewind_to_the_initialisation(made):
     study = store.study
     start = {
         name: kernel.numpy()
-        for name, kernel in find_kernels(maker._trainer("dense").build(study.member_seed("dense", 0))).items()
+        for name, kernel in find_kernels(
+            maker._trainer("dense").build(study.member_seed("dense", 0))
+        ).items()
     }
     first, second = (kernels(store, variant.key)[1] for variant in CHAIN)
     for name in start:
@@ -198,7 +210,9 @@ def test_a_member_depends_on_its_seeds_alone(made, tmp_path):
 def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
     model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(10, name="only")])
     assert sparsity_at(model, 4) == pytest.approx(1 - 15 / 90)
-    with pytest.raises(InputError, match=r"ratio: got 20, expected below 10, .* 90 of 100 parameters can be pruned"):
+    with pytest.raises(
+        InputError, match=r"ratio: got 20, expected below 10, .* 90 of 100 parameters can be pruned"
+    ):
         sparsity_at(model, 20)
 
 
@@ -211,7 +225,9 @@ def test_biases_may_be_left_out_of_a_ratio():
         found = sparsity_at(model, 50, layers, count_biases=counted)
         assert (1 - found) * weights == pytest.approx(remaining)
     assert sparsity_at(model, 1.001, count_biases=True) > 0
-    with pytest.raises(InputError, match=r"ratio: got 1.001, expected above 1.004, at which no weight is pruned"):
+    with pytest.raises(
+        InputError, match=r"ratio: got 1.001, expected above 1.004, at which no weight is pruned"
+    ):
         sparsity_at(model, 1.001, count_biases=False)
 
 
@@ -219,7 +235,10 @@ def test_biases_may_be_left_out_of_a_ratio():
 @pytest.mark.parametrize(
     ("variant", "message"),
     [
-        (Pruned(0.5, method="l1", treatment="finetune"), "method: got 'l1', expected .* with granularity='weight'"),
+        (
+            Pruned(0.5, method="l1", treatment="finetune"),
+            "method: got 'l1', expected .* with granularity='weight'",
+        ),
         (
             Pruned(0.5, treatment="one_shot", spare=("nope",)),
             "spare: got 'nope', no layer with a kernel, expected some of",
@@ -239,7 +258,10 @@ def test_impossible_settings_are_refused_before_any_member_is_made(made, variant
         ({}, "sparsity, ratio: "),
         ({"sparsity": 0.5, "ratio": 2}, "exactly one of the two"),
         ({"ratio": 1}, "ratio: got 1, expected above 1"),
-        ({"sparsity": 0.5, "treatment": "melt"}, "treatment: got 'melt', expected gradual, one_shot, finetune, rewind"),
+        (
+            {"sparsity": 0.5, "treatment": "melt"},
+            "treatment: got 'melt', expected gradual, one_shot, finetune, rewind",
+        ),
         ({"sparsity": 0.5, "after": "magnitude-0.2"}, "'dense' where gradual"),
         ({"sparsity": 0.5, "rewind_to": 5}, "0 unless 'rewind'"),
     ],
@@ -251,7 +273,13 @@ def test_settings_that_do_not_go_together(settings, message):
 
 def test_a_parent_comes_before_its_children():
     with pytest.raises(InputError, match="a parent before"):
-        Study(name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), variants=CHAIN[::-1])
+        Study(
+            name="s",
+            dataset="digits",
+            model="digits_convnet",
+            training=Training(epochs=1),
+            variants=CHAIN[::-1],
+        )
 
 
 @pytest.mark.slow
@@ -277,7 +305,9 @@ def test_recalibrated_members_differ_in_their_statistics_alone(tmp_path):
         maker.make(variant.key, 1)
     for plain, recalibrated in zip(RECALIBRATED[::2], RECALIBRATED[1::2], strict=True):
         one, other = (
-            keras.saving.load_model(store.directory / store.member_path(variant.key, 1, "model.keras"))
+            keras.saving.load_model(
+                store.directory / store.member_path(variant.key, 1, "model.keras")
+            )
             for variant in (plain, recalibrated)
         )
         names = {
@@ -287,11 +317,15 @@ def test_recalibrated_members_differ_in_their_statistics_alone(tmp_path):
         }
         assert names == {"moving_mean", "moving_variance"}
         seed = study.member_seed(recalibrated.key, 1)
-        part, _ = split_validation(train, 0.2, study.member_seed("dense", 1) if recalibrated.parent else seed)
+        part, _ = split_validation(
+            train, 0.2, study.member_seed("dense", 1) if recalibrated.parent else seed
+        )
         batches = training_batches(part, batch_size=32, seed=seed)
         full = [images for images, _ in batches.take(30) if len(images) == 32][:20]
         for i, images in enumerate(full, start=1):
-            for layer in (layer for layer in one.layers if isinstance(layer, keras.layers.BatchNormalization)):
+            for layer in (
+                layer for layer in one.layers if isinstance(layer, keras.layers.BatchNormalization)
+            ):
                 layer.momentum = 1 - 1 / i
             one(images, training=True)
         for mine, expected in zip(other.get_weights(), one.get_weights(), strict=True):

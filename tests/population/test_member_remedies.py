@@ -22,14 +22,28 @@ PLAN = {"batch_size": 32, "learning_rate": 0.05, "validation": 0.25}
 
 def study(*remedies, **settings):
     variants = tuple(Pruned(0.5, treatment="finetune", remedy=remedy) for remedy in ((), *remedies))
-    plan = {"training": Training(epochs=1, **PLAN), "retraining": Training(epochs=2, **PLAN), **settings}
-    return Study(name="s", dataset="digits", model="digits_convnet", population=2, limit=160, variants=variants, **plan)
+    plan = {
+        "training": Training(epochs=1, **PLAN),
+        "retraining": Training(epochs=2, **PLAN),
+        **settings,
+    }
+    return Study(
+        name="s",
+        dataset="digits",
+        model="digits_convnet",
+        population=2,
+        limit=160,
+        variants=variants,
+        **plan,
+    )
 
 
 def made(folder, one, members, keys):
     """Make members of some variants in a new store, in one process."""
     store = Store.create(folder, one, {})
-    store_examples(store, load_dataset("digits", "train").take(160), load_dataset("digits", "test").take(160))
+    store_examples(
+        store, load_dataset("digits", "train").take(160), load_dataset("digits", "test").take(160)
+    )
     maker = MemberMaker(store)
     for member in members:
         for key in keys:
@@ -40,7 +54,9 @@ def made(folder, one, members, keys):
 
 def outcome(store, key, member):
     path = store.member_path(key, member, "history.csv")
-    return (store.directory / path).read_text(), store.predictions(key, members=[member]).ranked.tolist()
+    return (store.directory / path).read_text(), store.predictions(
+        key, members=[member]
+    ).ranked.tolist()
 
 
 @pytest.mark.slow
@@ -49,9 +65,14 @@ def test_members_are_made_with_remedies_and_each_depends_on_its_seed_alone(tmp_p
     one = study(DistillationRemedy(weight=2.0), (DistillationRemedy(), gap))
     keys = [variant.key for variant in one.all_variants]
     store = made(tmp_path / "all", one, (0, 1), keys)
-    assert "excess_gap" in (store.directory / store.member_path(keys[-1], 1, "history.csv")).read_text()
+    assert (
+        "excess_gap"
+        in (store.directory / store.member_path(keys[-1], 1, "history.csv")).read_text()
+    )
     for key in keys[2:]:
-        assert store.record(key, 1)["sparsity"] == pytest.approx(store.record(keys[1], 1)["sparsity"])
+        assert store.record(key, 1)["sparsity"] == pytest.approx(
+            store.record(keys[1], 1)["sparsity"]
+        )
         assert outcome(store, key, 1) != outcome(store, keys[1], 1)
     alone = made(tmp_path / "alone", one, (1,), (keys[0], keys[-1]))
     assert outcome(alone, keys[-1], 1) == outcome(store, keys[-1], 1)
@@ -59,10 +80,15 @@ def test_members_are_made_with_remedies_and_each_depends_on_its_seed_alone(tmp_p
 
 @pytest.mark.parametrize(
     ("settings", "got"),
-    [({"retraining": Training(epochs=1)}, "validation=0.0"), ({"retraining": "fits.py:fit"}, "a training function")],
+    [
+        ({"retraining": Training(epochs=1)}, "validation=0.0"),
+        ({"retraining": "fits.py:fit"}, "a training function"),
+    ],
 )
 def test_an_excess_gap_needs_held_out_examples(settings, got):
-    with pytest.raises(InputError, match=f"retraining: got {got} with the remedy 'excess_gap', expected") as caught:
+    with pytest.raises(
+        InputError, match=f"retraining: got {got} with the remedy 'excess_gap', expected"
+    ) as caught:
         check_remedies(study("excess_gap", **settings), (ExcessGapRemedy(),), grouped("train"))
     assert "\n" not in str(caught.value)
     check_remedies(study("distillation", **settings), (DistillationRemedy(),), grouped("train"))
@@ -73,11 +99,22 @@ def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
     plain = study()
     plan = {"training": plain.training, "retraining": Training(steps=6, **PLAN)}
     variants = (Quantized("int8"), Quantized("int8", remedy="quantization_aware"))
-    one = Study(name="s", dataset="digits", model="digits_convnet", population=2, limit=160, variants=variants, **plan)
+    one = Study(
+        name="s",
+        dataset="digits",
+        model="digits_convnet",
+        population=2,
+        limit=160,
+        variants=variants,
+        **plan,
+    )
     control, aware = (variant.key for variant in variants)
     store = made(tmp_path / "all", one, (0, 1), ("dense", control, aware))
     assert len(outcome(store, aware, 1)[0].splitlines()) == 3  # a heading and two epochs
-    files = [(store.directory / store.member_path(key, 1, "model.tflite")).read_bytes() for key in (control, aware)]
+    files = [
+        (store.directory / store.member_path(key, 1, "model.tflite")).read_bytes()
+        for key in (control, aware)
+    ]
     assert files[0] != files[1]
     alone = made(tmp_path / "alone", one, (1,), ("dense", aware))
     assert outcome(alone, aware, 1) == outcome(store, aware, 1)
@@ -87,11 +124,16 @@ def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
 @pytest.mark.parametrize("remedy", [(), "quantization_aware"], ids=["after training", "aware"])
 @pytest.mark.parametrize("kept", ["last", ("logits",)], ids=str)
 def test_the_last_layer_of_a_member_stays_in_float(tmp_path, kept, remedy):
-    one = dataclasses.replace(study(), variants=(Quantized("int8", keep_float=kept, remedy=remedy),))
+    one = dataclasses.replace(
+        study(), variants=(Quantized("int8", keep_float=kept, remedy=remedy),)
+    )
     [key] = [variant.key for variant in one.variants]
     store = made(tmp_path / "s", one, (0,), ("dense", key))
     found = operators((store.directory / store.member_path(key, 0, "model.tflite")).read_bytes())
-    types = {kind: [dtype.name for own, dtype, _ in found if own == kind] for kind in ("CONV_2D", "FULLY_CONNECTED")}
+    types = {
+        kind: [dtype.name for own, dtype, _ in found if own == kind]
+        for kind in ("CONV_2D", "FULLY_CONNECTED")
+    }
     assert types["FULLY_CONNECTED"][-1] == "float32"
     assert {*types["CONV_2D"], *types["FULLY_CONNECTED"][:-1]} == {"int8"}
 
@@ -105,7 +147,10 @@ def test_a_layer_in_float_that_the_model_lacks_is_refused_before_conversion(tmp_
 def grouped(split):
     """Digits with two columns that are no inputs."""
     draws = np.random.default_rng(len(split))
-    columns = {"subject": draws.choice(["anna", "bert", "cleo"], 160), "old": draws.random(160) < 0.5}
+    columns = {
+        "subject": draws.choice(["anna", "bert", "cleo"], 160),
+        "old": draws.random(160) < 0.5,
+    }
     return dataclasses.replace(load_dataset("digits", split).take(160), known_groups=columns)
 
 
@@ -118,8 +163,15 @@ def test_groups_of_a_study_weigh_as_numpy_says(tmp_path, groups, monkeypatch):
     def example_weights(self, batch):
         weights = real(self, batch)
         columns = [batch.columns[name] for name in sorted(self.columns)]
-        values = [weights, tf.convert_to_tensor(self._multipliers), tf.reshape(batch.targets, [-1]), *columns]
-        noted = tf.py_function(lambda *parts: steps.append([part.numpy() for part in parts]), values, [])
+        values = [
+            weights,
+            tf.convert_to_tensor(self._multipliers),
+            tf.reshape(batch.targets, [-1]),
+            *columns,
+        ]
+        noted = tf.py_function(
+            lambda *parts: steps.append([part.numpy() for part in parts]), values, []
+        )
         with tf.control_dependencies([noted]):
             return tf.identity(weights)
 
@@ -136,19 +188,29 @@ def test_groups_of_a_study_weigh_as_numpy_says(tmp_path, groups, monkeypatch):
     assert frame["examples"].sum() == 40
     names = [groups] if isinstance(groups, str) else [*groups]
     weights, multipliers, labels, *columns = steps[-1]
-    table = pd.DataFrame({"class": labels} | dict(zip(sorted({*names} - {"class"}), columns, strict=True)))
-    text = table[names].map(lambda value: value.decode() if isinstance(value, bytes) else str(value))
+    table = pd.DataFrame(
+        {"class": labels} | dict(zip(sorted({*names} - {"class"}), columns, strict=True))
+    )
+    text = table[names].map(
+        lambda value: value.decode() if isinstance(value, bytes) else str(value)
+    )
     group = text.agg(", ".join, axis=1)
-    own = pd.Series(multipliers, frame["group"]).reindex(group.unique()).fillna(0)  # held out or not
+    own = (
+        pd.Series(multipliers, frame["group"]).reindex(group.unique()).fillna(0)
+    )  # held out or not
     assert own.max() > 0
     counted = group.isin(frame["group"]).to_numpy()
     counts = group.value_counts()
-    expected = 1 - own.sum() + len(group) * (own[group].to_numpy() / counts[group].to_numpy()) * counted
+    expected = (
+        1 - own.sum() + len(group) * (own[group].to_numpy() / counts[group].to_numpy()) * counted
+    )
     np.testing.assert_allclose(weights, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_groups_that_the_data_do_not_have_are_refused_before_training():
     data = grouped("train")
     check_remedies(study("excess_gap"), (ExcessGapRemedy(groups=("old", "class")),), data)
-    with pytest.raises(InputError, match="groups: got 'writer', expected columns of 'digits': old, subject, class"):
+    with pytest.raises(
+        InputError, match="groups: got 'writer', expected columns of 'digits': old, subject, class"
+    ):
         check_remedies(study("excess_gap"), (ExcessGapRemedy(groups="writer"),), data)

@@ -56,13 +56,21 @@ def test_a_study_of_a_file_outside_the_project_that_is_named_like_a_library(warm
     done = tfaudit_run(tmp_path)
     assert done.returncode == 0, done.stderr
     store = open_store(tmp_path / "out")
-    assert store.variants == ("dense", "magnitude-0.75", "magnitude-0.75-treatment=finetune", "int8")
+    assert store.variants == (
+        "dense",
+        "magnitude-0.75",
+        "magnitude-0.75-treatment=finetune",
+        "int8",
+    )
     for key in store.variants[1:3]:
         assert store.record(key, 0)["sparsity"] == pytest.approx(0.75, abs=0.02)
     assert store.predictions("int8").ranked.shape == (1, 60, 3)
     assert store.examples().attrs["class_names"] == ["low", "middle", "high"]
     assert store.images("test", [3])[0].decode().splitlines()[4].startswith("f4: ")
-    sources = {f"{path}:{name}": hashlib.sha256(path.read_bytes()).hexdigest() for name in ("build", "load", "fit")}
+    sources = {
+        f"{path}:{name}": hashlib.sha256(path.read_bytes()).hexdigest()
+        for name in ("build", "load", "fit")
+    }
     assert json.loads((tmp_path / "out/study.json").read_text())["study"]["fingerprints"] == sources
     assert "f4: " in (tmp_path / "out/report.html").read_text()
     path.write_text(path.read_text().replace("epochs=4", "epochs=5"))
@@ -94,12 +102,19 @@ CELLS = (
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Jupyter's packages
 def test_a_notebook_runs_a_study(tmp_path):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-    client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
+    client = nbclient.NotebookClient(
+        notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
+    )
     client.execute()
     told = notebook.cells[1].outputs[0].text
-    assert told.startswith("model: got 'build' of a notebook or prompt, which worker processes cannot import, expected")
+    assert told.startswith(
+        "model: got 'build' of a notebook or prompt, which worker processes cannot import, expected"
+    )
     assert "%%writefile mine.py, then model='mine.py:build'" in told
-    shown = "".join(output.get("text", "") + str(output.get("data", "")) for output in notebook.cells[2].outputs[:-1])
+    shown = "".join(
+        output.get("text", "") + str(output.get("data", ""))
+        for output in notebook.cells[2].outputs[:-1]
+    )
     assert "[1/2] dense/000 done" in shown
     assert "[2/2] magnitude-0.5/000 done" in shown
     result = notebook.cells[2].outputs[-1]["data"]["text/plain"]
@@ -123,11 +138,15 @@ def keras_file(path, seed):
 
 def test_a_run_that_resumes_refuses_another_model_file(tmp_path):
     keras_file(tmp_path / "net.keras", 0)
-    study = dataclasses.replace(STUDY, model=str(tmp_path / "net.keras"), model_options={}, variants=())
+    study = dataclasses.replace(
+        STUDY, model=str(tmp_path / "net.keras"), model_options={}, variants=()
+    )
     with_a_member(tmp_path / "out", study)
     keras_file(tmp_path / "net.keras", 1)
     for settings in ({}, {"accept_changed_code": True}):
-        with pytest.raises(InputError, match=r"model: got .*net.keras, which has changed since the members in"):
+        with pytest.raises(
+            InputError, match=r"model: got .*net.keras, which has changed since the members in"
+        ):
             run(dataclasses.replace(study, population=3), tmp_path / "out", workers=1, **settings)
 
 
@@ -135,7 +154,11 @@ def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
     write_own(tmp_path / "here")
     settings = {"name": "s", "training": Training(epochs=1), "variants": [Pruned(0.5)]}
     studies = {
-        folder: Study(model=f"{tmp_path}/{folder}/own.py:build", dataset=f"{tmp_path}/{folder}/own.py:load", **settings)
+        folder: Study(
+            model=f"{tmp_path}/{folder}/own.py:build",
+            dataset=f"{tmp_path}/{folder}/own.py:load",
+            **settings,
+        )
         for folder in ("here", "there")
     }
     with_a_member(tmp_path / "out", studies["here"])
@@ -145,7 +168,8 @@ def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
     write_own(tmp_path / "there", more="# changed")
     changed = studies["there"].with_fingerprints()
     with pytest.raises(
-        InputError, match=r"model: got .*there/own.py:build, which has changed .* --accept-changed-code"
+        InputError,
+        match=r"model: got .*there/own.py:build, which has changed .* --accept-changed-code",
     ):
         Store.create(tmp_path / "out", changed, {})
     accepted = Store.create(tmp_path / "out", changed, {}, accept_changed_code=True)
@@ -155,7 +179,11 @@ def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
 @pytest.mark.parametrize(
     ("code", "changes", "message"),
     [
-        ("def data(split):\n    return [], []", {"dataset": "data"}, "dataset: got no examples from"),
+        (
+            "def data(split):\n    return [], []",
+            {"dataset": "data"},
+            "dataset: got no examples from",
+        ),
         ("def net(shape):\n    pass", {"model": "net"}, r"model: got net\(shape\) of"),
         (
             "def net():\n    return keras.Sequential([keras.layers.Dense(3)])",
@@ -184,19 +212,44 @@ def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
             {"dataset": "data"},
             "dataset: got 1 previews from .*, expected 120, one per example",
         ),
-        ("", {"image_size": 32}, "image_size: got 32, expected None: '.*' returns its examples as the model takes"),
+        (
+            "",
+            {"image_size": 32},
+            "image_size: got 32, expected None: '.*' returns its examples as the model takes",
+        ),
         ("", {"training": None}, "study: got 's', which holds imported predictions"),
         ("", {"training": "gone"}, "training: got '.*own.py:gone', which names no function"),
-        ("def train(model, data):\n    pass", {"training": "train"}, r"training: got train\(model, data\) of"),
-        ("", {"corruptions": ["fog"]}, "corruptions: got fog 1 on '.*', whose examples are no images"),
+        (
+            "def train(model, data):\n    pass",
+            {"training": "train"},
+            r"training: got train\(model, data\) of",
+        ),
+        (
+            "",
+            {"corruptions": ["fog"]},
+            "corruptions: got fog 1 on '.*', whose examples are no images",
+        ),
         ("", {"training": 3}, "training: got 3, expected a tfaudit.Training, or a function"),
-        ("", {"variants": Pruned(0.9)}, r"variants: got Pruned, a single variant, expected a tuple of variants"),
-        ("", {"initialise": "file"}, "initialise: got 'file', expected None unless the model is a .keras file, or"),
+        (
+            "",
+            {"variants": Pruned(0.9)},
+            r"variants: got Pruned, a single variant, expected a tuple of variants",
+        ),
+        (
+            "",
+            {"initialise": "file"},
+            "initialise: got 'file', expected None unless the model is a .keras file, or",
+        ),
     ],
 )
 def test_bad_input_is_one_line_before_anything_is_written(tmp_path, code, changes, message):
     path = write_own(tmp_path, more=code)
-    settings = {"dataset": "load", "model": "build", "training": "fit", "variants": [Pruned(0.5)]} | changes
+    settings = {
+        "dataset": "load",
+        "model": "build",
+        "training": "fit",
+        "variants": [Pruned(0.5)],
+    } | changes
     for name in ("dataset", "model", "training"):
         if isinstance(settings[name], str):
             settings[name] = f"{path}:{settings[name]}"
@@ -208,7 +261,8 @@ def test_bad_input_is_one_line_before_anything_is_written(tmp_path, code, change
 
 def test_a_name_in_place_of_a_study_is_one_line(tmp_path):
     with pytest.raises(
-        InputError, match=r"study: got 'digits', expected a tfaudit.Study; the command `tfaudit run digits`"
+        InputError,
+        match=r"study: got 'digits', expected a tfaudit.Study; the command `tfaudit run digits`",
     ):
         run("digits", tmp_path)
 
@@ -220,7 +274,8 @@ def test_a_file_that_runs_its_study_when_workers_import_it_is_told_how_not_to(tm
     )
     study = dataclasses.replace(STUDY, model=f"{tmp_path}/script.py:build", model_options={})
     with pytest.raises(
-        InputError, match=r"expected the call under `if __name__ == .__main__.:`, since workers import the f"
+        InputError,
+        match=r"expected the call under `if __name__ == .__main__.:`, since workers import the f",
     ):
         run(study, tmp_path / "out", workers=1)
 
@@ -239,7 +294,9 @@ def test_the_example_of_the_documentation_fits_together(tmp_path, monkeypatch):
     (tmp_path / "study.py").write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
     draw = np.random.default_rng(0)
     for split in ("train", "test"):
-        np.savez(tmp_path / f"{split}.npz", x=draw.random((8, 2)), y=[0, 1] * 4, region=["n", "s"] * 4)
+        np.savez(
+            tmp_path / f"{split}.npz", x=draw.random((8, 2)), y=[0, 1] * 4, region=["n", "s"] * 4
+        )
     monkeypatch.chdir(tmp_path)
     study = recipe_study("study.py")
     train, test = load_splits(study)

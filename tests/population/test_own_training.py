@@ -20,7 +20,9 @@ pytestmark = pytest.mark.slow
 def study_of(folder, training="fit", model="build", code="", **settings):
     path = write_own(folder, more=code)
     training = f"{path}:{training}" if isinstance(training, str) else training
-    return Study(name="s", dataset=f"{path}:load", model=f"{path}:{model}", training=training, **settings)
+    return Study(
+        name="s", dataset=f"{path}:load", model=f"{path}:{model}", training=training, **settings
+    )
 
 
 def data_of(study):
@@ -34,7 +36,10 @@ def zeros(model):
 
 def test_a_function_trains_and_a_member_depends_on_its_seed_alone(tmp_path):
     study = study_of(tmp_path)
-    used, fresh = OwnTraining(study, study.training, data_of(study)), OwnTraining(study, study.training, data_of(study))
+    used, fresh = (
+        OwnTraining(study, study.training, data_of(study)),
+        OwnTraining(study, study.training, data_of(study)),
+    )
     used.train(used.build(1), 1)
     models = []
     for one in (used, fresh):
@@ -63,7 +68,11 @@ def test_a_function_prunes_with_the_callbacks_that_it_is_handed(tmp_path):
 @pytest.mark.parametrize(
     ("training", "code", "message"),
     [
-        ("deaf", "", "training: got 'own.py:deaf', which does not use its callbacks, expected model.fit"),
+        (
+            "deaf",
+            "",
+            "training: got 'own.py:deaf', which does not use its callbacks, expected model.fit",
+        ),
         (
             "late",
             "def late(model, train, *, seed, callbacks):\n    fit(model, train, seed=seed, callbacks=callbacks[-1:])\n"
@@ -155,7 +164,9 @@ def retrained(study, variant, seed=0):
     """A member that is pruned and retrained by the study's function, from new weights."""
     one = trainer_of(study, study.training, data_of(study))
     model = one.build(seed)
-    prune_and_retrain(variant, one, model, seed=seed, root_seed=seed, early=lambda: one.build(seed), decay=0.0)
+    prune_and_retrain(
+        variant, one, model, seed=seed, root_seed=seed, early=lambda: one.build(seed), decay=0.0
+    )
     return model
 
 
@@ -167,7 +178,9 @@ def test_a_loop_with_a_gradient_tape_holds_masks_and_stops_where_it_is_told(tmp_
         history = one.train(model, seed)
         assert zeros(model) == pytest.approx(0.75, abs=0.02)
         assert history["loss"].iloc[-1] < history["loss"].iloc[0]
-    assert zeros(retrained(study, Pruned(0.75, treatment="finetune"))) == pytest.approx(0.75, abs=0.02)
+    assert zeros(retrained(study, Pruned(0.75, treatment="finetune"))) == pytest.approx(
+        0.75, abs=0.02
+    )
     dense = trainer_of(study, study.training, data_of(study))
     assert len(dense.train(dense.build(0), 0, until=9)) == 2
     assert int(dense.model.optimizer.iterations) == 9
@@ -180,10 +193,26 @@ HOLDING = Pruned(0.75, treatment="finetune")
 @pytest.mark.parametrize(
     ("training", "variant", "message"),
     [
-        ("assigned", HOLDING, r"in which \d\d% of the weights are not 0 although they are pruned, expected updates by"),
-        ("stale", Pruned(0.75), r"after which \d+% of the weights to prune are 0, expected 75%: .* model.optimizer"),
-        ("uncompiled", HOLDING, r"got 'own.py:uncompiled', where model is a model without an optimizer, expected"),
-        ("unplanned", Pruned(0.75), r"where schedule is 0.75 for data of unknown length.*CallbackList\(callbacks, mo"),
+        (
+            "assigned",
+            HOLDING,
+            r"in which \d\d% of the weights are not 0 although they are pruned, expected updates by",
+        ),
+        (
+            "stale",
+            Pruned(0.75),
+            r"after which \d+% of the weights to prune are 0, expected 75%: .* model.optimizer",
+        ),
+        (
+            "uncompiled",
+            HOLDING,
+            r"got 'own.py:uncompiled', where model is a model without an optimizer, expected",
+        ),
+        (
+            "unplanned",
+            Pruned(0.75),
+            r"where schedule is 0.75 for data of unknown length.*CallbackList\(callbacks, mo",
+        ),
     ],
 )
 def test_a_loop_that_does_not_hold_masks_fails_and_says_so(tmp_path, training, variant, message):
@@ -203,7 +232,9 @@ def test_a_loop_that_does_not_hold_masks_fails_and_says_so(tmp_path, training, v
 def test_a_loop_that_does_not_stop_where_rewinding_needs_it_fails(tmp_path):
     study = study_of(tmp_path, "untold", code=LOOP)
     one = trainer_of(study, study.training, data_of(study))
-    with pytest.raises(InputError, match=r"did 0 steps and was to stop after 9, expected model.fit, or a loop"):
+    with pytest.raises(
+        InputError, match=r"did 0 steps and was to stop after 9, expected model.fit, or a loop"
+    ):
         one.train(one.build(0), 0, until=9)
 
 
@@ -211,16 +242,23 @@ def test_a_function_that_returns_no_history_fails(tmp_path):
     code = "def mute(*arguments, **named):\n    fit(*arguments, **named)"
     study = study_of(tmp_path, "mute", code=code)
     one = trainer_of(study, study.training, data_of(study))
-    with pytest.raises(InputError, match=r"got a NoneType from 'own.py:mute', expected the History of model.fit"):
+    with pytest.raises(
+        InputError, match=r"got a NoneType from 'own.py:mute', expected the History of model.fit"
+    ):
         one.train(one.build(0), 0)
 
 
 def test_wrong_parameters_and_settings_are_refused_before_training(tmp_path):
     path = write_own(tmp_path, more="def short(model, train):\n    pass")
-    with pytest.raises(InputError, match=r"training: got short\(model, train\) of .*, expected a function that can be"):
+    with pytest.raises(
+        InputError,
+        match=r"training: got short\(model, train\) of .*, expected a function that can be",
+    ):
         fit_function(f"{path}:short")
     study = study_of(tmp_path, variants=[Pruned(0.5, end=0.5)])
-    with pytest.raises(InputError, match=r"variants: got end of 'magnitude-0.5-end=0.5' with a training function"):
+    with pytest.raises(
+        InputError, match=r"variants: got end of 'magnitude-0.5-end=0.5' with a training function"
+    ):
         gradual_trainer(study, study.variants[0], data_of(study))
 
 
@@ -240,7 +278,8 @@ def load(split):
     one.train(one.build(2), 2)
     assert first.equals(one.train(one.build(1), 1)), "the optimizer's state goes back to the start"
     with pytest.raises(
-        InputError, match=r"training: got optimizer, learning_rate for a model that '.*compiled' compiled"
+        InputError,
+        match=r"training: got optimizer, learning_rate for a model that '.*compiled' compiled",
     ):
         Trainer(study, Training(epochs=1, optimizer="adam", learning_rate=0.1), data_of(study))
 
@@ -269,7 +308,9 @@ def sigmoid():
     np.testing.assert_allclose(*losses, rtol=1e-4)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", keras.optimizers.Adam(0.02, beta_1=0.8)], ids=["name", "instance"])
+@pytest.mark.parametrize(
+    "optimizer", ["adamw", keras.optimizers.Adam(0.02, beta_1=0.8)], ids=["name", "instance"]
+)
 def test_optimizers_by_name_instance_and_configuration(tmp_path, optimizer):
     rate = {"learning_rate": 0.02} if isinstance(optimizer, str) else {}
     training = Training(epochs=2, batch_size=40, optimizer=optimizer, **rate)
@@ -286,7 +327,11 @@ def test_several_steps_per_execution_train_as_single_ones(tmp_path):
     results = []
     for together in (1, 3):
         training = Training(
-            steps=12, batch_size=20, learning_rate=0.05, steps_per_execution=together, jit_compile=False
+            steps=12,
+            batch_size=20,
+            learning_rate=0.05,
+            steps_per_execution=together,
+            jit_compile=False,
         )
         study = study_of(tmp_path, training)
         one = Trainer(study, training, data_of(study))
@@ -302,7 +347,10 @@ def test_several_steps_per_execution_train_as_single_ones(tmp_path):
     ("settings", "message"),
     [
         ({"optimizer": "adamant"}, "optimizer: got 'adamant', expected a name that Keras knows"),
-        ({"steps_per_execution": 4}, "steps_per_execution: got 4, expected a divisor of 6, the steps of an epoch"),
+        (
+            {"steps_per_execution": 4},
+            "steps_per_execution: got 4, expected a divisor of 6, the steps of an epoch",
+        ),
         ({"augmentation": "flip"}, "no images"),
     ],
 )
@@ -321,6 +369,8 @@ def test_settings_that_cannot_be_used(tmp_path, settings, message):
 @pytest.mark.parametrize("name", ["training", "retraining"])
 def test_an_unknown_optimizer_is_refused_before_anything_is_written(tmp_path, name):
     training = {"training": Training(epochs=1), name: Training(epochs=1, optimizer="adamm")}
-    with pytest.raises(InputError, match="optimizer: got 'adamm', expected a name that Keras knows"):
+    with pytest.raises(
+        InputError, match="optimizer: got 'adamm', expected a name that Keras knows"
+    ):
         run(Study(name="s", dataset="digits", model="digits_convnet", **training), tmp_path / "s")
     assert not (tmp_path / "s").exists()

@@ -8,7 +8,13 @@ from rich.console import Console
 from tfaudit.errors import InputError
 from tfaudit.population.plan import ConditionJob, Event
 from tfaudit.population.plan import MemberJob as Job
-from tfaudit.population.progress import LiveProgress, PlainProgress, Progress, chosen_progress, progress_for
+from tfaudit.population.progress import (
+    LiveProgress,
+    PlainProgress,
+    Progress,
+    chosen_progress,
+    progress_for,
+)
 from tfaudit.study.conditions import Condition
 
 STORY = [
@@ -96,5 +102,7 @@ def test_progress_is_chosen_by_word():
     assert type(chosen_progress("auto")) is PlainProgress  # a test has no terminal
     shown = PlainProgress(Console())
     assert chosen_progress(shown) is shown
-    with pytest.raises(InputError, match="progress: got 'bar', expected 'auto', a display, or None"):
+    with pytest.raises(
+        InputError, match="progress: got 'bar', expected 'auto', a display, or None"
+    ):
         chosen_progress("bar")

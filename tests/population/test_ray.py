@@ -44,7 +44,9 @@ def bits(store):
     return found
 
 
-def test_ray_gives_the_bits_of_the_local_engine_and_each_goes_on_with_the_other(cluster, local, warm_workers, tmp_path):
+def test_ray_gives_the_bits_of_the_local_engine_and_each_goes_on_with_the_other(
+    cluster, local, warm_workers, tmp_path
+):
     directory = shutil.copytree(local.directory, tmp_path / "s")
     for path in directory.glob("members/*/001"):
         shutil.rmtree(path)
@@ -98,7 +100,10 @@ def test_the_members_of_a_node_that_is_lost_are_made_on_another(run_on_ray, clus
             wait_for(lambda: len(list(tmp_path.glob("busy-*"))) == 4)
             cluster.remove_node(node)
             node = None
-    assert sum(kind == "retried" for kind, _ in kinds) in (1, 2)  # one may have been done in that moment
+    assert sum(kind == "retried" for kind, _ in kinds) in (
+        1,
+        2,
+    )  # one may have been done in that moment
     assert sorted(member for kind, member in kinds if kind == "done") == [0, 1, 2, 3, 4]
 
 
@@ -142,7 +147,9 @@ def test_what_no_node_can_hold_is_one_line_that_names_the_resource(run_on_ray, w
 def test_gpus_are_shared_or_held_alone(run_on_ray, cluster, tmp_path):
     node = cluster.add_node(**NODE, num_gpus=2)
     try:
-        list(run_on_ray([Job("slow", member) for member in range(4)], workers=4, gpus=0.5, cpus=0.5))
+        list(
+            run_on_ray([Job("slow", member) for member in range(4)], workers=4, gpus=0.5, cpus=0.5)
+        )
         shared = made(tmp_path)
         assert sorted(row[3] for row in shared) == ["0", "0", "1", "1"]
         assert len({row[2] for row in shared}) == 4, "not all at once"
@@ -167,7 +174,9 @@ def test_a_process_of_ray_that_dies_is_tried_again(run_on_ray, tmp_path):
     assert "WorkerCrashedError" in seen[1][1]
 
 
-def test_a_member_for_which_the_memory_of_its_node_does_not_suffice_is_tried_again(run_on_ray, cluster, monkeypatch):
+def test_a_member_for_which_the_memory_of_its_node_does_not_suffice_is_tried_again(
+    run_on_ray, cluster, monkeypatch
+):
     with monkeypatch.context() as patch:
         patch.setenv("RAY_memory_usage_threshold", "0.001")
         patch.setenv("RAY_memory_monitor_refresh_ms", "100")
@@ -185,7 +194,9 @@ def test_a_member_for_which_the_memory_of_its_node_does_not_suffice_is_tried_aga
     assert seen[-1][0] == "done"
 
 
-def test_a_node_that_does_not_answer_any_more_is_given_up_by_the_driver(run_on_ray, tmp_path, monkeypatch):
+def test_a_node_that_does_not_answer_any_more_is_given_up_by_the_driver(
+    run_on_ray, tmp_path, monkeypatch
+):
     """The node's own watch on the timeout is switched off."""
     monkeypatch.setattr(ray_engine, "GRACE", 0.5)
     facts = ray_engine.RunFacts
@@ -197,16 +208,24 @@ def test_a_node_that_does_not_answer_any_more_is_given_up_by_the_driver(run_on_r
 
 
 def test_bad_input_on_a_node_is_one_line_that_names_the_node(run_on_ray):
-    with pytest.raises(InputError, match=r"directory: got a full disk \(on node \S+\), expected space"):
+    with pytest.raises(
+        InputError, match=r"directory: got a full disk \(on node \S+\), expected space"
+    ):
         list(run_on_ray([Job("fatal", 0)]))
 
 
-def test_a_set_that_a_node_does_not_have_is_one_line_that_names_the_node(cluster, tmp_path, monkeypatch):
+def test_a_set_that_a_node_does_not_have_is_one_line_that_names_the_node(
+    cluster, tmp_path, monkeypatch
+):
     """The driver has it: a streaming set, of which nodes are sent nothing."""
     streams = dataclasses.replace(load_dataset("mock:mnist", "train"), pixels=None)
-    monkeypatch.setattr(run_module, "load_splits", lambda study: (streams, load_dataset("mock:mnist", "test")))
+    monkeypatch.setattr(
+        run_module, "load_splits", lambda study: (streams, load_dataset("mock:mnist", "test"))
+    )
     study = dataclasses.replace(PLAIN, dataset="mnist", model="lenet_r", model_options={})
-    with pytest.raises(InputError, match=r"mnist.* \(on node \S+\), expected .*tfaudit prepare mnist") as caught:
+    with pytest.raises(
+        InputError, match=r"mnist.* \(on node \S+\), expected .*tfaudit prepare mnist"
+    ) as caught:
         run(study, tmp_path / "s", engine="ray", workers=1)
     assert "\n" not in str(caught.value)
 
@@ -237,7 +256,14 @@ with ray_engine(Path(directory), EngineOptions(workers=2, address=address), spli
 def test_the_workers_of_a_driver_that_is_killed_end(run_on_ray, fake_store, cluster, tmp_path):
     from tfaudit.population import worker_process
 
-    command = [sys.executable, "-c", DRIVER, cluster.address, str(fake_store.directory), *worker_process.COMMAND]
+    command = [
+        sys.executable,
+        "-c",
+        DRIVER,
+        cluster.address,
+        str(fake_store.directory),
+        *worker_process.COMMAND,
+    ]
     driver = subprocess.Popen(command, start_new_session=True)
     wait_for(lambda: len(list(tmp_path.glob("hung-*"))) == 2)
     workers = numbers(tmp_path.glob("hung-*"))

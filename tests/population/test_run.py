@@ -35,7 +35,9 @@ def copied(finished, warm_workers, tmp_path) -> Store:
 
 def stamps(store):
     return {
-        path: path.stat().st_mtime_ns for path in sorted((store.directory / "members").rglob("*.*")) if path.is_file()
+        path: path.stat().st_mtime_ns
+        for path in sorted((store.directory / "members").rglob("*.*"))
+        if path.is_file()
     }
 
 
@@ -57,7 +59,10 @@ def test_every_member_is_there_and_is_what_it_says(finished):
     flatbuffer = finished.directory / finished.member_path("int8", 1, "model.tflite")
     assert flatbuffer.stat().st_size == finished.record("int8", 1)["bytes"]
     assert finished.record("int8", 1)["accuracy"] == finished.predictions("int8").accuracy()[1]
-    assert json.loads((finished.directory / "study.json").read_text())["versions"]["keras"] == keras.__version__
+    assert (
+        json.loads((finished.directory / "study.json").read_text())["versions"]["keras"]
+        == keras.__version__
+    )
 
 
 def _pixels(png):
@@ -73,13 +78,17 @@ def test_a_second_run_makes_nothing_and_damage_is_repaired(copied):
     run(STUDY, copied.directory, workers=1)
     assert stamps(copied) == before
     expected = copied.predictions("dense").probabilities
-    for member, damage in enumerate((lambda b: b[: len(b) // 2], lambda b: b[:-40] + bytes([b[-40] ^ 1]) + b[-39:])):
+    for member, damage in enumerate(
+        (lambda b: b[: len(b) // 2], lambda b: b[:-40] + bytes([b[-40] ^ 1]) + b[-39:])
+    ):
         path = copied.directory / copied.prediction_path("dense", member)
         path.write_bytes(damage(path.read_bytes()))
     shutil.rmtree(copied.directory / "members/int8/000")
     (copied.directory / "examples/test.parquet").write_bytes(b"PAR1")
     run(STUDY, copied.directory, workers=1)
-    np.testing.assert_array_equal(copied.predictions("dense").probabilities, expected)  # one worker, same bits
+    np.testing.assert_array_equal(
+        copied.predictions("dense").probabilities, expected
+    )  # one worker, same bits
     assert copied.members("int8") == (0, 1)
     after = stamps(copied)
     unchanged = [path for path in before if "magnitude" in str(path)]
@@ -108,7 +117,10 @@ def test_a_member_that_fails_is_recorded_while_the_others_go_on(warm_workers, tm
     [
         ({"model": "nope"}, "'nope'.*digits_convnet"),
         ({"dataset": "nope"}, "name: got 'nope', expected a data set's name"),
-        ({"model_options": {"depth": 3}}, "options: got 'depth', expected options of 'digits_convnet'"),
+        (
+            {"model_options": {"depth": 3}},
+            "options: got 'depth', expected options of 'digits_convnet'",
+        ),
     ],
 )
 @pytest.mark.usefixtures("warm_workers")
@@ -125,15 +137,20 @@ def test_settings_that_no_run_takes(tmp_path, monkeypatch):
         run(STUDY, tmp_path, workers=0)
     with pytest.raises(InputError, match="engine: got 'mpi', expected 'local', 'ray'"):
         run(STUDY, tmp_path, engine="mpi")
-    with pytest.raises(InputError, match=r"gpus: got 0\.5, expected no such option with the local engine"):
+    with pytest.raises(
+        InputError, match=r"gpus: got 0\.5, expected no such option with the local engine"
+    ):
         run(STUDY, tmp_path, gpus=0.5)
-    with pytest.raises(InputError, match=r"gpus: got 1\.5, expected 0, a share of a GPU below 1, or a whole number"):
+    with pytest.raises(
+        InputError, match=r"gpus: got 1\.5, expected 0, a share of a GPU below 1, or a whole number"
+    ):
         run(STUDY, tmp_path, engine="ray", gpus=1.5)
     with pytest.raises(InputError, match="timeout: got 0, expected a number of seconds above 0"):
         run(STUDY, tmp_path, timeout=0)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
-        InputError, match=r"engine: got 'ray', but Ray is not installed, .*pip install 'tfaudit\[ray\]'"
+        InputError,
+        match=r"engine: got 'ray', but Ray is not installed, .*pip install 'tfaudit\[ray\]'",
     ):
         run(STUDY, tmp_path, engine="ray")
     (tmp_path / "file").touch()
@@ -143,7 +160,14 @@ def test_settings_that_no_run_takes(tmp_path, monkeypatch):
 
 def start(study, directory):
     """Start a run from nothing; its workers are those of the test."""
-    command = [sys.executable, "-c", SCRIPT, json.dumps(study.to_json()), str(directory), *worker_process.COMMAND]
+    command = [
+        sys.executable,
+        "-c",
+        SCRIPT,
+        json.dumps(study.to_json()),
+        str(directory),
+        *worker_process.COMMAND,
+    ]
     return subprocess.Popen(command)
 
 
@@ -191,7 +215,15 @@ def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
         "import json\nfrom tfaudit import Study\n"
         + f"study = Study.from_json(json.loads({json.dumps(study.to_json())!r}))"
     )
-    command = [sys.executable, "-m", "tfaudit", "run", str(tmp_path / "recipe.py"), "--out", str(directory)]
+    command = [
+        sys.executable,
+        "-m",
+        "tfaudit",
+        "run",
+        str(tmp_path / "recipe.py"),
+        "--out",
+        str(directory),
+    ]
     command += ["--workers", "1"]
     process = subprocess.Popen(
         command,
@@ -212,7 +244,10 @@ def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
 
 def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(warm_workers, small_disk):
     study = dataclasses.replace(STUDY, population=3)
-    with pytest.raises(InputError, match=r"cannot be written \(No space left on device: .*free space; then run again"):
+    with pytest.raises(
+        InputError,
+        match=r"cannot be written \(No space left on device: .*free space; then run again",
+    ):
         run(study, small_disk / "s", workers=1)
     assert not list(small_disk.rglob("*.part"))
     made = open_store(small_disk / "s").members("dense")

@@ -21,7 +21,9 @@ from tfaudit.cli import app
 from tfaudit.population import worker_process
 from tfaudit.store.members import read_sealed_json, sealed_json
 
-STUDY = dataclasses.replace(PLAIN, corruptions=("fog", "shot_noise"), severities=(1, 5), corrupted_members=2)
+STUDY = dataclasses.replace(
+    PLAIN, corruptions=("fog", "shot_noise"), severities=(1, 5), corrupted_members=2
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,10 @@ def copied(evaluated, warm_workers, tmp_path):
 
 
 def stamps(directory, pattern):
-    return {path.relative_to(directory): path.stat().st_mtime_ns for path in sorted(directory.glob(pattern))}
+    return {
+        path.relative_to(directory): path.stat().st_mtime_ns
+        for path in sorted(directory.glob(pattern))
+    }
 
 
 def contents(directory):
@@ -57,7 +62,9 @@ def contents(directory):
 @pytest.mark.slow
 def test_an_old_store_is_evaluated_without_training_anything(trained, evaluated):
     assert evaluated.conditions == STUDY.conditions
-    assert stamps(evaluated.directory, "members/*/*/*") == stamps(trained.directory, "members/*/*/*")
+    assert stamps(evaluated.directory, "members/*/*/*") == stamps(
+        trained.directory, "members/*/*/*"
+    )
     assert len(contents(evaluated.directory)) == 4 * 3 * 2
     for key in evaluated.variants:
         for condition in evaluated.conditions:
@@ -65,7 +72,11 @@ def test_an_old_store_is_evaluated_without_training_anything(trained, evaluated)
     fog = [evaluated.predictions("dense", f"fog-{severity}") for severity in (1, 5)]
     np.testing.assert_array_equal(fog[0].labels, evaluated.predictions("dense").labels)
     assert (fog[0].probabilities != fog[1].probabilities).any()
-    assert not [path for path in evaluated.directory.rglob("*") if path.suffix not in _KNOWN and path.is_file()]
+    assert not [
+        path
+        for path in evaluated.directory.rglob("*")
+        if path.suffix not in _KNOWN and path.is_file()
+    ]
 
 
 _KNOWN = {".parquet", ".json", ".keras", ".tflite", ".csv", ".log", ".lock", ""}
@@ -85,14 +96,21 @@ def test_a_second_run_does_nothing_and_damage_is_repaired(copied, monkeypatch):
         patch.setattr(worker_process, "COMMAND", ("/bin/false",))  # whoever starts a worker fails
         run(STUDY, copied.directory, workers=2)
     assert stamps(copied.directory, "predictions/*/*/*") == before
-    for name, damage in (("dense", lambda b: b[: len(b) // 2]), ("int8", lambda b: b[:99] + bytes(4) + b[103:])):
+    for name, damage in (
+        ("dense", lambda b: b[: len(b) // 2]),
+        ("int8", lambda b: b[:99] + bytes(4) + b[103:]),
+    ):
         path = copied.directory / copied.prediction_path(name, 1, "fog-5")
         path.write_bytes(damage(path.read_bytes()))
         with pytest.raises(InputError, match="got a damaged file"):
             copied.predictions(name, "fog-5")
     run(STUDY, copied.directory, workers=1)
     assert contents(copied.directory) == written
-    changed = [path for path, stamp in stamps(copied.directory, "predictions/*/*/*").items() if stamp != before[path]]
+    changed = [
+        path
+        for path, stamp in stamps(copied.directory, "predictions/*/*/*").items()
+        if stamp != before[path]
+    ]
     assert len(changed) == 2
 
 
@@ -103,8 +121,12 @@ def test_a_member_that_is_made_again_is_evaluated_again(copied):
     (copied.directory / copied.prediction_path("magnitude-0.5", 1)).unlink()
     run(dataclasses.replace(STUDY, population=3), copied.directory, workers=1)
     after = stamps(copied.directory, "predictions/split=fog-1/*/*")
-    assert [str(p) for p in after if after[p] != before.get(p)] == [copied.prediction_path("magnitude-0.5", 1, "fog-1")]
-    assert copied.predictions("magnitude-0.5", "fog-1").members == (0, 1), "as many as are to be evaluated"
+    assert [str(p) for p in after if after[p] != before.get(p)] == [
+        copied.prediction_path("magnitude-0.5", 1, "fog-1")
+    ]
+    assert copied.predictions("magnitude-0.5", "fog-1").members == (0, 1), (
+        "as many as are to be evaluated"
+    )
     assert open_store(copied.directory).predictions("magnitude-0.5").members == (0, 1, 2)
 
 
@@ -120,7 +142,14 @@ def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(
     trained, evaluated, warm_workers, tmp_path
 ):
     directory = shutil.copytree(trained.directory, tmp_path / "s")
-    command = [sys.executable, "-c", SCRIPT, json.dumps(STUDY.to_json()), str(directory), *worker_process.COMMAND]
+    command = [
+        sys.executable,
+        "-c",
+        SCRIPT,
+        json.dumps(STUDY.to_json()),
+        str(directory),
+        *worker_process.COMMAND,
+    ]
     process = subprocess.Popen(command)
     wait_for(lambda: len(contents(directory)) >= 2)
     workers = psutil.Process(process.pid).children()
@@ -143,10 +172,15 @@ def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(
 
 def break_model(store):
     """Put a model that cannot be opened into dense member 1, as if it had been stored so; return how to undo it."""
-    paths = [store.directory / store.member_path("dense", 1, name) for name in ("model.keras", "member.json")]
+    paths = [
+        store.directory / store.member_path("dense", 1, name)
+        for name in ("model.keras", "member.json")
+    ]
     before = [path.read_bytes() for path in paths]
     record = read_sealed_json(before[1])
-    record["files"][store.member_path("dense", 1, "model.keras")]["sha256"] = hashlib.sha256(b"no model").hexdigest()
+    record["files"][store.member_path("dense", 1, "model.keras")]["sha256"] = hashlib.sha256(
+        b"no model"
+    ).hexdigest()
     for path, content in zip(paths, (b"no model", sealed_json(record)), strict=True):
         path.write_bytes(content)
     return lambda: [path.write_bytes(content) for path, content in zip(paths, before, strict=True)]
@@ -169,7 +203,9 @@ def test_a_condition_that_fails_is_recorded_while_the_others_go_on(copied):
 
 @pytest.mark.slow
 def test_a_benchmark_set_is_written_down_by_its_configurations(copied):
-    study = dataclasses.replace(PLAIN, dataset="mock:mnist", model="lenet_r", model_options={}, variants=(), limit=8)
+    study = dataclasses.replace(
+        PLAIN, dataset="mock:mnist", model="lenet_r", model_options={}, variants=(), limit=8
+    )
     study = dataclasses.replace(study, population=1, benchmarks=("mock:mnist_corrupted/*",))
     store = run(study, copied.directory.parent / "mnist", workers=1)
     assert len(store.study.benchmarks) == len(store.conditions) == 16
@@ -180,12 +216,15 @@ def test_a_benchmark_set_is_written_down_by_its_configurations(copied):
 def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, warm_workers, tmp_path):
     directory = shutil.copytree(trained.directory, tmp_path / "s")
     study = dataclasses.replace(STUDY, corruptions=("fog",), corrupted_variants=("int8",))
+    settings = json.dumps(study.to_json())
     text = (
-        f"import json\nfrom tfaudit import Study\nstudy = Study.from_json(json.loads({json.dumps(study.to_json())!r}))"
+        f"import json\nfrom tfaudit import Study\nstudy = Study.from_json(json.loads({settings!r}))"
     )
     (tmp_path / "recipe.py").write_text(text)
     break_model(open_store(directory))
-    result = CliRunner().invoke(app, ["run", str(tmp_path / "recipe.py"), "--out", str(directory), "--workers", "1"])
+    result = CliRunner().invoke(
+        app, ["run", str(tmp_path / "recipe.py"), "--out", str(directory), "--workers", "1"]
+    )
     assert "6 of 6 members exist already" in result.output
     assert "condition fog 1 failed: RuntimeError: dense/001" in result.output.replace("\n", " ")
     assert "trying again" not in result.output  # a damaged model stays one
@@ -208,7 +247,9 @@ def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, warm_
         ({"benchmarks": ("mnist_corrupted/*",)}, "with none of its 16 configurations prepared in"),
     ],
 )
-def test_what_cannot_be_tested_is_one_line_before_anything_starts(tmp_path, monkeypatch, changes, message):
+def test_what_cannot_be_tested_is_one_line_before_anything_starts(
+    tmp_path, monkeypatch, changes, message
+):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "nothing"))
     with pytest.raises(InputError, match=message) as caught:
         run(dataclasses.replace(PLAIN, **changes), tmp_path / "s", workers=1)

@@ -13,7 +13,9 @@ from tfaudit.population.stored_examples import class_facts, store_examples
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study, Training
 
-STUDY = Study(name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), population=1)
+STUDY = Study(
+    name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), population=1
+)
 
 
 def small_set(count=12, **changes):
@@ -50,7 +52,10 @@ def test_class_facts_count_and_measure_the_training_images():
     train = small_set()
     table = class_facts(train).set_index("class")
     assert table["train_examples"].tolist() == [6, 6, 0]
-    entropies = [stats.entropy(np.unique(image, return_counts=True)[1], base=2) for image in train.pixels[::2]]
+    entropies = [
+        stats.entropy(np.unique(image, return_counts=True)[1], base=2)
+        for image in train.pixels[::2]
+    ]
     assert table.loc["a", "entropy_bits"] == pytest.approx(np.mean(entropies))
     assert np.isnan(table.loc["empty", "entropy_bits"])
 
@@ -63,7 +68,9 @@ def test_images_groups_and_facts_are_stored_once(tmp_path):
     np.testing.assert_array_equal(examples["writer"], np.arange(12) // 3)
     image = Image.open(io.BytesIO(examples["image"][3]))
     np.testing.assert_array_equal(np.asarray(image), test.pixels[3, ..., 0])
-    pd.testing.assert_frame_equal(store.table("classes"), class_facts(small_set()), check_dtype=False)
+    pd.testing.assert_frame_equal(
+        store.table("classes"), class_facts(small_set()), check_dtype=False
+    )
     before = (tmp_path / "examples/test.parquet").stat().st_mtime_ns
     store_examples(store, small_set(), test)
     assert (tmp_path / "examples/test.parquet").stat().st_mtime_ns == before

@@ -14,7 +14,9 @@ from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 
 # Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)
 
 STUDY = Study(
     name="s",
@@ -57,7 +59,9 @@ def store_with(tmp_path, models):
         content = model if isinstance(model, bytes) else place.read_bytes()
         files = {
             store.member_path(variant, member, name): content,
-            store.prediction_path(variant, member): prediction_bytes(RankedClasses(np.zeros((1, 1), int))),
+            store.prediction_path(variant, member): prediction_bytes(
+                RankedClasses(np.zeros((1, 1), int))
+            ),
         }
         store.save_member(variant, member, files, {"seed": member})
     return store
@@ -65,7 +69,11 @@ def store_with(tmp_path, models):
 
 @pytest.mark.slow
 def test_predictions_equal_those_of_the_models_bit_by_bit_with_one_trace(tmp_path):
-    models = {("dense", 0): net(0), ("dense", 1): net(1), ("magnitude-0.5", 0): net(2, end="logits_2")}
+    models = {
+        ("dense", 0): net(0),
+        ("dense", 1): net(1),
+        ("magnitude-0.5", 0): net(2, end="logits_2"),
+    }
     models["int8", 0] = quantize(models["dense", 0], "int8", representative=IMAGES)
     alone = {pair: predict(model, IMAGES) for pair, model in models.items()}
     stored = StoredModels(store_with(tmp_path, models))
@@ -97,7 +105,9 @@ def test_another_architecture_is_loaded_as_a_new_model(tmp_path):
     models = {("dense", 0): net(0), ("dense", 1): net(0, activation="tanh")}  # the very weights
     stored = StoredModels(store_with(tmp_path, models))
     for pair in [*models, *models]:
-        np.testing.assert_array_equal(predict(stored.open(*pair), IMAGES)[1], predict(models[pair], IMAGES)[1])
+        np.testing.assert_array_equal(
+            predict(stored.open(*pair), IMAGES)[1], predict(models[pair], IMAGES)[1]
+        )
 
 
 def test_the_same_layers_put_together_otherwise_are_another_model(tmp_path):
@@ -105,7 +115,8 @@ def test_the_same_layers_put_together_otherwise_are_another_model(tmp_path):
     for ends in ((relu, keras.activations.linear), (keras.activations.linear, relu)):
         images = keras.Input((4,), name="images")
         model = keras.Model(
-            images, layers.Subtract()([layers.Activation(end)(layers.Dense(4)(images)) for end in ends])
+            images,
+            layers.Subtract()([layers.Activation(end)(layers.Dense(4)(images)) for end in ends]),
         )
         model.save(tmp_path / "model.keras")
         described.add(_description((tmp_path / "model.keras").read_bytes()))
@@ -116,5 +127,7 @@ def test_a_damaged_model_file_is_refused(tmp_path):
     store = store_with(tmp_path, {("dense", 0): net(0)})
     path = store.directory / store.member_path("dense", 0, "model.keras")
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.raises(InputError, match=r"members: got a file that does not match its checksum, .*model.keras"):
+    with pytest.raises(
+        InputError, match=r"members: got a file that does not match its checksum, .*model.keras"
+    ):
         StoredModels(store).open("dense", 0)

@@ -45,7 +45,9 @@ def weights(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", [Dense(), Pruned(0.7), Pruned(0.7, scope="global")], ids=lambda v: v.key)
+@pytest.mark.parametrize(
+    "variant", [Dense(), Pruned(0.7), Pruned(0.7, scope="global")], ids=lambda v: v.key
+)
 def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
     used = trainer(variant)
     trained(used, 1)
@@ -84,7 +86,9 @@ def test_steps_are_exact(steps):
 @pytest.mark.parametrize("variant", [Dense(), Pruned(0.7)], ids=lambda v: v.key)
 def test_steps_of_a_small_net_are_made_together_and_give_the_same_weights(variant):
     settings = {"epochs": 12, "batch_size": 10, "validation": 0.2, "keep": "best"}
-    together, single = (trainer(variant, steps_per_execution=number, **settings) for number in (None, 1))
+    together, single = (
+        trainer(variant, steps_per_execution=number, **settings) for number in (None, 1)
+    )
     (a, history), (b, same_history) = trained(together, 3), trained(single, 3)
     assert together.model.steps_per_execution == 12  # 144 steps of 120 examples
     for left, right in zip(weights(a), weights(b), strict=True):
@@ -101,11 +105,17 @@ def test_steps_of_a_small_net_are_made_together_and_give_the_same_weights(varian
         ({"epochs": 33}, {}, 1),  # 99 steps
         ({"epochs": 100, "batch_size": 1}, {}, 50),
         ({"epochs": 100, "batch_size": 1, "steps_per_execution": 75}, {}, 75),
-        ({"epochs": 100, "batch_size": 1}, {"variants": (Pruned(0.5, treatment="rewind", rewind_to=40),)}, 10),
+        (
+            {"epochs": 100, "batch_size": 1},
+            {"variants": (Pruned(0.5, treatment="rewind", rewind_to=40),)},
+            10,
+        ),
     ],
 )
 def test_as_many_steps_together_as_divide_all_and_take_little_time(training, study, number):
-    study = dataclasses.replace(STUDY, training=dataclasses.replace(STUDY.training, **training), **study)
+    study = dataclasses.replace(
+        STUDY, training=dataclasses.replace(STUDY.training, **training), **study
+    )
     one = Trainer(study, study.training, DATA)
     one._execute_together([])
     assert one.model.steps_per_execution == number
@@ -123,7 +133,9 @@ def test_steps_that_take_long_are_made_one_by_one(monkeypatch):
 def test_a_callback_that_acts_between_steps_has_them_one_by_one(chosen, number):
     one = trainer(epochs=10, batch_size=15, steps_per_execution=chosen)
     seen = []
-    one.callbacks.append(keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch)))
+    one.callbacks.append(
+        keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
+    )
     trained(one, 0)
     assert len(seen) == 100 // number
     one.callbacks.clear()
@@ -147,14 +159,23 @@ def test_every_epoch_has_batches_of_its_own():
 @pytest.mark.slow
 def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
     plain, decayed = (
-        trainer(epochs=None, steps=1, momentum=0.0, nesterov=False, learning_rate=0.1, weight_decay=decay)
+        trainer(
+            epochs=None,
+            steps=1,
+            momentum=0.0,
+            nesterov=False,
+            learning_rate=0.1,
+            weight_decay=decay,
+        )
         for decay in (0.0, 0.5)
     )
     start = {w.path: w.numpy() for w in plain.build(4).weights}
     (a, _), (b, _) = trained(plain, 4), trained(decayed, 4)
     for before, after in zip(a.weights, b.weights, strict=True):
         expected = -0.1 * 0.5 * start[before.path] if before.path.endswith("kernel") else 0.0
-        np.testing.assert_allclose(after.numpy() - before.numpy(), expected + np.zeros(before.shape), atol=1e-6)
+        np.testing.assert_allclose(
+            after.numpy() - before.numpy(), expected + np.zeros(before.shape), atol=1e-6
+        )
 
 
 @pytest.mark.slow
@@ -169,11 +190,15 @@ def test_label_smoothing_gives_the_loss_of_keras():
 
 @pytest.mark.slow
 def test_the_best_epoch_is_kept():
-    one = trainer(epochs=6, validation=0.2, keep="best", learning_rate=((0, 0.05), (2, 3.0)))  # 3.0 ruins it
+    one = trainer(
+        epochs=6, validation=0.2, keep="best", learning_rate=((0, 0.05), (2, 3.0))
+    )  # 3.0 ruins it
     model, history = trained(one, 6)
     best = history["val_loss"].idxmin()
     assert best < 5
-    shorter, _ = trained(trainer(epochs=int(best) + 1, validation=0.2, learning_rate=((0, 0.05), (2, 3.0))), 6)
+    shorter, _ = trained(
+        trainer(epochs=int(best) + 1, validation=0.2, learning_rate=((0, 0.05), (2, 3.0))), 6
+    )
     for a, b in zip(weights(model), weights(shorter), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -181,14 +206,18 @@ def test_the_best_epoch_is_kept():
 @pytest.mark.slow
 def test_a_member_splits_its_training_set_once(monkeypatch):
     splits = []
-    monkeypatch.setattr(training, "split_validation", lambda *a: splits.append(a) or split_validation(*a))
+    monkeypatch.setattr(
+        training, "split_validation", lambda *a: splits.append(a) or split_validation(*a)
+    )
     trained(trainer(epochs=1, validation=0.2), 6)
     assert [(share, seed) for _, share, seed in splits] == [(0.2, 6)]
 
 
 @pytest.mark.slow
 def test_the_best_epoch_of_a_pruned_member_is_one_at_its_final_sparsity():
-    one = trainer(Pruned(0.7), epochs=5, validation=0.2, keep="best", learning_rate=((0, 0.05), (1, 3.0)))
+    one = trainer(
+        Pruned(0.7), epochs=5, validation=0.2, keep="best", learning_rate=((0, 0.05), (1, 3.0))
+    )
     model, _ = trained(one, 0)
     kernels = [w.numpy() for w in model.weights if w.path.endswith("kernel")]
     for kernel in kernels:
@@ -216,7 +245,9 @@ def test_learning_rates_in_pieces_warmed_up_and_along_a_cosine():
     np.testing.assert_allclose(rates(warm, 6, 2), [0.1, 0.2, 0.3, 0.4, 0.4, 0.4], rtol=1e-6)
     cosine = Training(epochs=4, learning_rate=0.2, decay="cosine")
     reference = keras.optimizers.schedules.CosineDecay(0.2, 8)
-    np.testing.assert_allclose(rates(cosine, 8, 2), [float(reference(step)) for step in range(8)], rtol=1e-5)
+    np.testing.assert_allclose(
+        rates(cosine, 8, 2), [float(reference(step)) for step in range(8)], rtol=1e-5
+    )
 
 
 @settings(max_examples=40)
@@ -227,7 +258,9 @@ def test_learning_rates_in_pieces_warmed_up_and_along_a_cosine():
     st.integers(1, 400),
 )
 def test_every_schedule_reaches_its_sparsity_within_the_run(sparsity, window, frequency, steps):
-    schedule = pruning_schedule(Pruned(sparsity, begin=window[0], end=window[1], frequency=frequency), sparsity, steps)
+    schedule = pruning_schedule(
+        Pruned(sparsity, begin=window[0], end=window[1], frequency=frequency), sparsity, steps
+    )
     config = schedule.get_config()["config"]
     assert config["end_step"] <= steps
     due, reached = ask(schedule, config["end_step"])

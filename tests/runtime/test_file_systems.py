@@ -64,12 +64,16 @@ def shared(tmp_path, monkeypatch):
 
 def test_a_run_on_another_machine_is_told_though_locks_are_silent(shared, monkeypatch):
     with lock(shared):
-        assert json.loads((shared / ".running").read_text()) == {"machine": platform.node(), "process": os.getpid()}
+        assert json.loads((shared / ".running").read_text()) == {
+            "machine": platform.node(),
+            "process": os.getpid(),
+        }
         here = platform.node()
         monkeypatch.setattr(platform, "node", lambda: "elsewhere")
         time.sleep(0.6)  # the note is renewed meanwhile
         expected = (
-            f"directory: got {shared}, in use by another `tfaudit run` on {here}, expected a directory that is not"
+            f"directory: got {shared}, in use by another `tfaudit run` on {here}, "
+            "expected a directory that is not"
         )
         with pytest.raises(InputError, match=expected), lock(shared):
             pass
@@ -80,7 +84,10 @@ def test_a_run_on_another_machine_is_told_though_locks_are_silent(shared, monkey
 
 def test_the_note_of_a_run_that_was_killed_counts_for_a_while(shared, monkeypatch):
     (shared / ".running").write_text('{"machine": "elsewhere", "process": 1}')
-    with pytest.raises(InputError, match="in use by another `tfaudit run` on elsewhere"), lock(shared):
+    with (
+        pytest.raises(InputError, match="in use by another `tfaudit run` on elsewhere"),
+        lock(shared),
+    ):
         pass
     time.sleep(0.5)
     with lock(shared):
@@ -95,7 +102,9 @@ def test_the_note_of_a_run_that_was_killed_counts_for_a_while(shared, monkeypatc
 
 def write(directory):
     with AnswerFile(directory).writing() as answers:
-        answers.execute("INSERT INTO raters (name, folded) VALUES (?, ?)", (name := f"r{time.time_ns()}", name))
+        answers.execute(
+            "INSERT INTO raters (name, folded) VALUES (?, ?)", (name := f"r{time.time_ns()}", name)
+        )
 
 
 def journal(directory):

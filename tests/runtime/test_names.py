@@ -42,8 +42,15 @@ def test_different_names_stay_different_or_are_refused(names):
 
 def test_control_characters_differ_and_meet_their_own_symbols_only():
     with pytest.warns(Notice):
-        assert clean_names(["a\a", "a\b", "a\x7f", "a\x85"], "names") == ("a␇", "a␈", "a␡", "a\\u0085")
-    with pytest.raises(InputError, match="names: got names that differ only in a control character and its symbol"):
+        assert clean_names(["a\a", "a\b", "a\x7f", "a\x85"], "names") == (
+            "a␇",
+            "a␈",
+            "a␡",
+            "a\\u0085",
+        )
+    with pytest.raises(
+        InputError, match="names: got names that differ only in a control character and its symbol"
+    ):
         clean_names(["a\a", "a␇"], "names")
 
 
@@ -51,7 +58,10 @@ def test_the_user_is_told_once_in_one_line_which_names_were_changed():
     with pytest.warns(Notice) as told:
         Predictions.from_top1([0, 1], [0, 1], class_names=["cat\a", "dog"])
     (notice,) = told
-    assert str(notice.message) == r"class_names: characters that are no text are replaced: 'cat\x07' as cat␇"
+    assert (
+        str(notice.message)
+        == r"class_names: characters that are no text are replaced: 'cat\x07' as cat␇"
+    )
 
 
 def test_texts_and_tables_keep_what_is_clean():
@@ -86,9 +96,14 @@ def test_names_of_a_library_call_are_clean_in_results_and_charts():
 def test_a_study_of_imported_predictions_has_clean_names(tmp_path):
     labels = np.arange(6) % 2
     predictions = Predictions.from_top1(labels, labels, class_names=["a\x1b", "b"])
-    groups, facts = pd.DataFrame({"by\r": ["x\f"] * 6}), pd.DataFrame({"bytes": [9]}, index=["int8\a"])
+    groups, facts = (
+        pd.DataFrame({"by\r": ["x\f"] * 6}),
+        pd.DataFrame({"bytes": [9]}, index=["int8\a"]),
+    )
     options = {"groups": groups, "facts": facts, "paired": ["int8\a"]}
-    store = import_predictions(tmp_path / "s", predictions, {"int8\a": predictions}, name="my\nstudy", **options)
+    store = import_predictions(
+        tmp_path / "s", predictions, {"int8\a": predictions}, name="my\nstudy", **options
+    )
     assert store.study.name == "my␊study"
     variant = store.study.variants[0]
     assert (variant.title, variant.paired) == ("int8␇", True)
@@ -100,9 +115,17 @@ def test_a_study_of_imported_predictions_has_clean_names(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::tfaudit.errors.Notice")
 def test_names_of_own_data_and_of_a_study_are_clean():
-    own = Examples(np.ones((2, 1)), [0, 1], {"by\a": ["x\a", "y"]}, ["1\a", "2"], ["a\a", "b"]).checked("mine")
+    own = Examples(
+        np.ones((2, 1)), [0, 1], {"by\a": ["x\a", "y"]}, ["1\a", "2"], ["a\a", "b"]
+    ).checked("mine")
     assert own.class_names == ("a␇", "b")
     assert own.ids.tolist() == ["1␇", "2"]
     assert own.groups["by␇"].tolist() == ["x␇", "y"]
-    study = Study(name="s\a", dataset="digits", model="digits_convnet", training=Training(epochs=1), variants=())
+    study = Study(
+        name="s\a",
+        dataset="digits",
+        model="digits_convnet",
+        training=Training(epochs=1),
+        variants=(),
+    )
     assert study.name == "s␇"

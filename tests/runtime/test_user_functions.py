@@ -9,7 +9,13 @@ import pytest
 
 from tests.builders.own_code import write_own
 from tfaudit.errors import InputError
-from tfaudit.runtime.user_functions import as_reference, check_call, import_file, import_reference, source_digest
+from tfaudit.runtime.user_functions import (
+    as_reference,
+    check_call,
+    import_file,
+    import_reference,
+    source_digest,
+)
 
 
 def here(split):
@@ -18,7 +24,9 @@ def here(split):
 
 def test_functions_of_files_and_packages_become_references(tmp_path):
     assert as_reference("model", here, "") == f"{__name__}:here"
-    assert as_reference("model", keras.applications.ResNet50, "").startswith("keras.src.applications")
+    assert as_reference("model", keras.applications.ResNet50, "").startswith(
+        "keras.src.applications"
+    )
     assert as_reference("model", "resnet50", "") == "resnet50"
     module = import_file("recipe", write_own(tmp_path))
     reference = as_reference("model", module.build, "")
@@ -94,8 +102,14 @@ def test_a_changed_file_has_another_fingerprint_and_is_imported_again(tmp_path):
             "own.py:nothing",
             r"which names no function, expected a function there: load, words, build, compiled, fit, deaf$",
         ),
-        ("gone.py:build", r"model: got '.*gone.py:build', whose file cannot be read \(No such file or directory\)"),
-        ("no_such_module:build", "model: got 'no_such_module', which is no module that can be imported from"),
+        (
+            "gone.py:build",
+            r"model: got '.*gone.py:build', whose file cannot be read \(No such file or directory\)",
+        ),
+        (
+            "no_such_module:build",
+            "model: got 'no_such_module', which is no module that can be imported from",
+        ),
         (
             "broken.py:build",
             r"broken.py, whose import fails \(ZeroDivisionError: division by zero, line 2 of broken.py\)",
@@ -118,6 +132,15 @@ def test_wrong_parameters_show_the_signature_and_the_call():
         """Lack what is handed in."""
 
     with pytest.raises(
-        InputError, match=r"training: got fit\(model, data\) of 'own.py:fit' \(.*seed.*\), expected a fun"
+        InputError,
+        match=r"training: got fit\(model, data\) of 'own.py:fit' \(.*seed.*\), expected a fun",
     ):
-        check_call("training", "own.py:fit", fit, "fit(model, train, seed=..., callbacks=[...])", 1, 2, seed=0)
+        check_call(
+            "training",
+            "own.py:fit",
+            fit,
+            "fit(model, train, seed=..., callbacks=[...])",
+            1,
+            2,
+            seed=0,
+        )

@@ -34,7 +34,9 @@ def model(tmp_path_factory):
 def data():
     """Examples that the model was not trained on, and the training data."""
     x, y = blobs(800, 2)
-    return Examples(x, y, class_names=CLASSES, ids=[f"e{i:03d}" for i in range(800)]), Examples(*blobs(800, 1))
+    return Examples(x, y, class_names=CLASSES, ids=[f"e{i:03d}" for i in range(800)]), Examples(
+        *blobs(800, 1)
+    )
 
 
 CONVERTED = {}
@@ -53,7 +55,9 @@ def converted_once(net, kind, *, representative, check, **settings):
 def few_candidates(monkeypatch):
     """Two kinds, and a pruned model of either granularity: a search of seconds."""
     monkeypatch.setattr(candidates, "LEVELS", {"channel": (0.75,), "weight": (0.9,)})
-    with mock.patch.dict(KINDS, {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}, clear=True):
+    with mock.patch.dict(
+        KINDS, {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}, clear=True
+    ):
         yield
 
 
@@ -64,10 +68,20 @@ def search(model, data, few_candidates, monkeypatch):
     monkeypatch.setattr(candidate_models, "quantize", converted_once)
 
     def run(out, *, report=False, **changes):
-        monkeypatch.setattr(search_report, "write_report", write_report if report else lambda *_, **__: None)
-        settings = {"limits": LIMITS, "train": data[1], "training": FINE_TUNING, "out": out, **changes}
+        monkeypatch.setattr(
+            search_report, "write_report", write_report if report else lambda *_, **__: None
+        )
+        settings = {
+            "limits": LIMITS,
+            "train": data[1],
+            "training": FINE_TUNING,
+            "out": out,
+            **changes,
+        }
         own = settings.pop("data", data[0])
-        return compress_to_limits(settings.pop("model", model), own, settings.pop("limits"), **settings)
+        return compress_to_limits(
+            settings.pop("model", model), own, settings.pop("limits"), **settings
+        )
 
     return run
 

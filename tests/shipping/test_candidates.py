@@ -63,9 +63,14 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
 def test_the_last_layer_in_float_is_tried_after_plain_int8_and_before_other_choices(net):
     plan = candidates(lambda: copy_of(net), training=True)
     several = [one for one in plan if one.last]
-    assert [one.pruned.level if one.pruned else 0 for one in several] == [0, *sorted(LEVELS["channel"])]
+    assert [one.pruned.level if one.pruned else 0 for one in several] == [
+        0,
+        *sorted(LEVELS["channel"]),
+    ]
     for last in several:
-        same = [one for one in plan if one.control == last.control and one.is_choice and not one.aware]
+        same = [
+            one for one in plan if one.control == last.control and one.is_choice and not one.aware
+        ]
         assert same[0] == last
         assert plan.index(last.control) < plan.index(last)
     assert several[0].title == "int8, last layer in float"
@@ -80,12 +85,23 @@ def test_candidates_that_need_training_come_after_the_others_those_that_lose_lea
     assert all(positions[one.control.key] < positions[one.key] for one in plan if one.control)
     levels = [candidate.pruned.level if candidate.pruned else 0 for candidate in pruned]
     assert levels == sorted(levels)
-    same = itertools.groupby(pruned, lambda one: one.pruned and (one.pruned.level, one.pruned.granularity))
-    order = [[(candidate.kind == "int16x8", candidate.estimate) for candidate in several] for _, several in same]
+    same = itertools.groupby(
+        pruned, lambda one: one.pruned and (one.pruned.level, one.pruned.granularity)
+    )
+    order = [
+        [(candidate.kind == "int16x8", candidate.estimate) for candidate in several]
+        for _, several in same
+    ]
     assert len(order) == 1 + len(LEVELS["channel"]) + len(LEVELS["weight"])
     assert order == [sorted(several) for several in order]
-    assert {c.pruned.level for c in pruned if c.pruned and c.pruned.granularity == "channel"} == set(LEVELS["channel"])
-    assert len({candidate.key for candidate in plan}) == len(plan) == len({candidate.title for candidate in plan})
+    assert {
+        c.pruned.level for c in pruned if c.pruned and c.pruned.granularity == "channel"
+    } == set(LEVELS["channel"])
+    assert (
+        len({candidate.key for candidate in plan})
+        == len(plan)
+        == len({candidate.title for candidate in plan})
+    )
     assert all(candidate.key.isascii() and "/" not in candidate.key for candidate in plan)
     # LiteRT runs no integer kernels without their zeros
     assert {candidate.kind for candidate in plan if candidate.sparse} == {"float32", "float16"}
@@ -101,7 +117,9 @@ def test_a_channel_that_carries_constants_through_padding_may_stay():
     for layer in model.layers:
         if isinstance(layer, keras.layers.BatchNormalization):
             layer.beta.assign(np.linspace(0.1, 0.8, layer.beta.shape[0]))
-    assert removable_layers(model).names == tuple(f"stage{stage}_block1_conv1" for stage in (1, 2, 3))
+    assert removable_layers(model).names == tuple(
+        f"stage{stage}_block1_conv1" for stage in (1, 2, 3)
+    )
 
 
 def test_a_model_of_which_no_layer_can_lose_channels_loses_weights_only():
@@ -137,7 +155,14 @@ def test_a_subclassed_model_loses_weights_only(net):
 def test_the_estimate_of_the_parameters_is_close_to_what_shrinking_leaves(net, level):
     layers, pruned = removable_layers(copy_of(net)), copy_of(net)
     how = channel_pruning(level, layers.names)
-    prune(pruned, level, layers=how.layers, method=how.method, granularity=how.granularity, axis=how.axis)
+    prune(
+        pruned,
+        level,
+        layers=how.layers,
+        method=how.method,
+        granularity=how.granularity,
+        axis=how.axis,
+    )
     assert layers.left(level) == pytest.approx(shrink(pruned).model.count_params(), rel=0.05)
 
 

@@ -38,7 +38,9 @@ def int8_kinds(monkeypatch):
     """int8, float32, and one choice of each sort."""
     monkeypatch.setattr(candidates, "PERCENTILES", (98,))
     monkeypatch.setattr(candidates, "SPARED", (1,))
-    monkeypatch.setattr(candidate_models, "MOST_ADDED", 9.0)  # the layers of so small a model are most of it
+    monkeypatch.setattr(
+        candidate_models, "MOST_ADDED", 9.0
+    )  # the layers of so small a model are most of it
     with mock.patch.dict(KINDS, TWO_KINDS, clear=True):
         yield
 
@@ -57,7 +59,10 @@ def test_where_int8_fails_a_percentile_is_tried_and_chosen(search, int8_kinds, o
     table = found.frame().set_index("candidate")
     assert (found.outcome, found.title) == ("pass", "int8, percentile 98")
     assert table.loc["int8", "outcome"] == "fail"
-    assert table.loc["int8-percentile=99.999-float=1", "reason"] == "Not smaller than int8-percentile=98, which passes."
+    assert (
+        table.loc["int8-percentile=99.999-float=1", "reason"]
+        == "Not smaller than int8-percentile=98, which passes."
+    )
     assert found.summary()["tried"] == 3
 
 
@@ -85,21 +90,33 @@ def parts_of(data):
 
 
 @pytest.mark.slow
-def test_outliers_of_the_held_out_part_are_counted_and_stop_nothing(search, int8_kinds, data, tmp_path):
+def test_outliers_of_the_held_out_part_are_counted_and_stop_nothing(
+    search, int8_kinds, data, tmp_path
+):
     ids = parts_of(data[0]).held_out.example_ids[:3]
     found = search(tmp_path / "out", train=None, data=enlarged(data[0], ids))
     assert (found.outcome, found.chosen) == ("pass", "int8")
     [note] = [note for note in found.notes if "clipped" in note]
-    counted, values = re.match("([0-9,]+) of ([0-9,]+) input values of the held-out part lie outside", note).groups()
+    counted, values = re.match(
+        "([0-9,]+) of ([0-9,]+) input values of the held-out part lie outside", note
+    ).groups()
     assert int(counted) >= 3 * 8
     assert values == "3,200"
-    predict(found.content, parts_of(enlarged(data[0], ids)).held_out)  # nor does the gate refuse them
+    predict(
+        found.content, parts_of(enlarged(data[0], ids)).held_out
+    )  # nor does the gate refuse them
 
 
 @pytest.mark.slow
-def test_an_outlier_that_calibrates_makes_int8_fail_and_the_percentile_is_tried(search, int8_kinds, data, tmp_path):
+def test_an_outlier_that_calibrates_makes_int8_fail_and_the_percentile_is_tried(
+    search, int8_kinds, data, tmp_path
+):
     selection = parts_of(data[0]).selection
-    late = [one for one in some_of_every_class(selection, 100, 0).example_ids if one in selection.example_ids[64:]]
+    late = [
+        one
+        for one in some_of_every_class(selection, 100, 0).example_ids
+        if one in selection.example_ids[64:]
+    ]
     found = search(tmp_path / "out", train=None, data=enlarged(data[0], late[:1]))
     table = found.frame().set_index("candidate")
     assert table.loc["int8", "outcome"] == "fail"
@@ -110,11 +127,14 @@ def test_training_data_of_another_scale_are_refused(data):
     examples, (x, y) = parts_of(data[0]).selection, (data[1].x, data[1].y)
     outlier = np.where(np.arange(len(x)) == 5, 1e6, 1)[:, None] * x
     for same in (x, outlier, 1.2 * x, x - 0.1):
-        require_same_range(in_memory((same.astype("float32"), y), "train", CLASSES, "train"), examples)
+        require_same_range(
+            in_memory((same.astype("float32"), y), "train", CLASSES, "train"), examples
+        )
     for other in (255 * x, x / 255, x + 20, 127 * (x + 1)):
         train = in_memory((other.astype("float32"), y), "train", CLASSES, "train")
         with pytest.raises(
-            InputError, match=r"train: got values from .* to .*, expected the range of the data, -1.* to 1"
+            InputError,
+            match=r"train: got values from .* to .*, expected the range of the data, -1.* to 1",
         ):
             require_same_range(train, examples)
 
@@ -147,20 +167,34 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
     assert table.loc["int8-percentile=99.999-float=1", "outcome"] != NOT_TRIED
     monkeypatch.undo()
     selection = Parts.of(in_memory(data[0], "data", CLASSES, "test"), 0.5, 0).selection
-    sample, images = (some_of_every_class(selection, most, 0) for most in (SENSITIVITY_EXAMPLES, 100))
+    sample, images = (
+        some_of_every_class(selection, most, 0) for most in (SENSITIVITY_EXAMPLES, 100)
+    )
     options = {"percentile": 99.999, "rmse": False}
-    ranked = quantization_sensitivity(net, (sample.held, sample.labels), representative=images.held, **options)
+    ranked = quantization_sensitivity(
+        net, (sample.held, sample.labels), representative=images.held, **options
+    )
     first = ranked.frame()["layer"][0]
-    expected = quantize(net, "int8", representative=images.held, keep_float=[first], percentile=99.999)
-    assert (tmp_path / "out/candidates/int8-percentile=99.999-float=1.tflite").read_bytes() == expected
+    expected = quantize(
+        net, "int8", representative=images.held, keep_float=[first], percentile=99.999
+    )
+    assert (
+        tmp_path / "out/candidates/int8-percentile=99.999-float=1.tflite"
+    ).read_bytes() == expected
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("doing", ["was quantized", "was measured layer by layer", "was tested"])
-def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds, outlier, tmp_path, monkeypatch, doing):
+def test_a_budget_ends_a_conversion_a_measurement_and_a_test(
+    search, int8_kinds, outlier, tmp_path, monkeypatch, doing
+):
     over, tried = [False], []
     monkeypatch.setattr(_Search, "_is_over", lambda self: over[0])
-    real = {"quantize": candidate_models.quantize, "row": LayeredInt8.row, "predict": search_module.predict}
+    real = {
+        "quantize": candidate_models.quantize,
+        "row": LayeredInt8.row,
+        "predict": search_module.predict,
+    }
 
     def end_at(name, call, calls):
         def called(*arguments, **options):
@@ -174,7 +208,11 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds,
         monkeypatch.setattr(candidate_models, "quantize", end_at("quantize", real["quantize"], 2))
     elif doing == "was measured layer by layer":
         monkeypatch.setattr(candidates, "PERCENTILES", ())
-        monkeypatch.setattr(LayeredInt8, "row", lambda self, name: over.__setitem__(0, True) or real["row"](self, name))
+        monkeypatch.setattr(
+            LayeredInt8,
+            "row",
+            lambda self, name: over.__setitem__(0, True) or real["row"](self, name),
+        )
     else:
         # the first call looks at the numbers of classes
         monkeypatch.setattr(search_module, "predict", end_at("predict", real["predict"], 3))
@@ -193,8 +231,12 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"])
-def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(maker, training, tmp_path, pruned):
+@pytest.mark.parametrize(
+    "pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"]
+)
+def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(
+    maker, training, tmp_path, pruned
+):
     candidate = Candidate("int8", pruned, aware=True)
     assert not maker.is_trained(candidate.preparation)
     in_float = maker.predictions(candidate.preparation)
@@ -203,7 +245,9 @@ def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(maker, tra
     assert (in_int8.classes[:, 0] == training.labels).mean() > 0.9
     assert (in_int8.classes[:, 0] == in_float.classes[:, 0]).mean() >= 0.995
     trained = load_keras(search_folder.SearchFolder(tmp_path).model(candidate.preparation.key)[0])
-    assert {8 * 512 if pruned is None else 8 * 256} <= {int(np.prod(weights.shape)) for weights in trained.weights}
+    assert {8 * 512 if pruned is None else 8 * 256} <= {
+        int(np.prod(weights.shape)) for weights in trained.weights
+    }
 
 
 @pytest.mark.slow
@@ -223,7 +267,12 @@ def verdict_of(lost):
     return gate(before, after, Limits(worst_class_drop_pp=5))
 
 
-CHOICES = ({"last": True}, {"percentile": 99.99}, {"percentile": 99.999, "spared": 1}, {"aware": True})
+CHOICES = (
+    {"last": True},
+    {"percentile": 99.99},
+    {"percentile": 99.999, "spared": 1},
+    {"aware": True},
+)
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
@@ -238,13 +287,19 @@ CHOICES = ({"last": True}, {"percentile": 99.99}, {"percentile": 99.999, "spared
         ("no file", 0, "has no file."),
     ],
 )
-@pytest.mark.parametrize("pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"])
-def test_choices_of_int8_are_tried_where_int8_is_what_fails(choice, quantized, unquantized, reason, pruned):
+@pytest.mark.parametrize(
+    "pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"]
+)
+def test_choices_of_int8_are_tried_where_int8_is_what_fails(
+    choice, quantized, unquantized, reason, pruned
+):
     control = Candidate("int8", pruned)
     search = object.__new__(_Search)
     known = isinstance(quantized, int)
     search._verdicts = {control.key: verdict_of(quantized)} if known else {}
-    search._attempts = {control.key: search_folder.Attempt(b"file" * known)} if quantized is not None else {}
+    search._attempts = (
+        {control.key: search_folder.Attempt(b"file" * known)} if quantized is not None else {}
+    )
     search._floats = {Preparation(pruned).key: verdict_of(unquantized)}
     candidate = dataclasses.replace(control, **choice)
     assert candidate.control == control
@@ -279,7 +334,9 @@ def test_a_remedied_file_is_no_smaller_than_its_control():
     assert search._is_needless(remedied) == ""
 
 
-@pytest.mark.parametrize("pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"])
+@pytest.mark.parametrize(
+    "pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"]
+)
 def test_where_int8_is_left_out_for_its_size_its_choices_and_remedies_say_so(pruned):
     search, control = search_with({"dynamic_range": 4}), Candidate("int8", pruned, estimate=3.0)
     search._maker, search._but_size = SimpleNamespace(flatbuffer=lambda _: b"12345"), None
@@ -287,7 +344,10 @@ def test_where_int8_is_left_out_for_its_size_its_choices_and_remedies_say_so(pru
     assert search._made(control, None, SearchProgress()) is None
     others = [dataclasses.replace(control, **choice) for choice in CHOICES]
     if pruned is not None:
-        others += [dataclasses.replace(control, pruned=dataclasses.replace(pruned, remedy=name)) for name in REMEDIES]
+        others += [
+            dataclasses.replace(control, pruned=dataclasses.replace(pruned, remedy=name))
+            for name in REMEDIES
+        ]
     for candidate in others:
         assert (
             search._is_needless(candidate)
@@ -298,4 +358,6 @@ def test_where_int8_is_left_out_for_its_size_its_choices_and_remedies_say_so(pru
 
 
 def test_a_model_without_int8_among_its_kinds_has_no_choices(few_candidates, model):
-    assert not any(one.is_choice for one in candidates.candidates(lambda: load_keras(model), training=True))
+    assert not any(
+        one.is_choice for one in candidates.candidates(lambda: load_keras(model), training=True)
+    )

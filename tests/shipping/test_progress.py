@@ -14,7 +14,12 @@ from tfaudit.shipping.smallest_file import NOT_TRIED
 def test_lines_and_the_time_that_is_left(monkeypatch):
     at(monkeypatch, 0, 2, 10, 42, 42, 43)  # a conversion of 2 s, a training with one of 32 s
     half, most = channel_pruning(0.5, ["a"]), channel_pruning(0.9, ["a"])
-    plan = [Candidate("int8"), Candidate("int8", most), Candidate("float16", most), Candidate("int8", half)]
+    plan = [
+        Candidate("int8"),
+        Candidate("int8", most),
+        Candidate("float16", most),
+        Candidate("int8", half),
+    ]
     printed = io.StringIO()
     progress = PrintedProgress(Console(file=printed, width=100))
     with progress:
@@ -40,7 +45,11 @@ def at(monkeypatch, *seconds):
 
 
 def task(candidate):
-    return (TRAINING, candidate.preparation.key) if candidate.preparation.key else (CONVERTING, candidate.key)
+    return (
+        (TRAINING, candidate.preparation.key)
+        if candidate.preparation.key
+        else (CONVERTING, candidate.key)
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +61,9 @@ def task(candidate):
         (1.0, ""),
     ],
 )
-def test_where_the_time_of_a_training_is_unknown_the_budget_bounds_what_is_left(monkeypatch, ends, left):
+def test_where_the_time_of_a_training_is_unknown_the_budget_bounds_what_is_left(
+    monkeypatch, ends, left
+):
     at(monkeypatch, 0, 2)
     plan = [Candidate("int8"), Candidate("int8", aware=True)]
     printed = io.StringIO()
@@ -60,12 +71,17 @@ def test_where_the_time_of_a_training_is_unknown_the_budget_bounds_what_is_left(
     progress.begin(plan, task, ends)
     progress.start(plan[0])
     progress.end(plan[0], "fail", 4096, "", plan[1:])
-    assert printed.getvalue().splitlines()[1] == ", ".join(filter(None, ["[1/2] int8: fail", "4,096 bytes", left]))
+    assert printed.getvalue().splitlines()[1] == ", ".join(
+        filter(None, ["[1/2] int8: fail", "4,096 bytes", left])
+    )
 
 
 def test_only_what_may_still_be_tried_takes_time(monkeypatch):
     at(monkeypatch, 0, 2)
-    plan = [Candidate("int8"), *[Candidate("int8", percentile=percentile) for percentile in (99.9, 99.99, 99.999)]]
+    plan = [
+        Candidate("int8"),
+        *[Candidate("int8", percentile=percentile) for percentile in (99.9, 99.99, 99.999)],
+    ]
     printed = io.StringIO()
     progress = PrintedProgress(Console(file=printed, width=100))
     progress.begin(plan, task)
@@ -79,5 +95,7 @@ def test_displays():
     assert type(chosen_progress("auto")) is PrintedProgress
     display = PrintedProgress(Console(file=io.StringIO()))
     assert chosen_progress(display) is display
-    with pytest.raises(ValueError, match="progress: got 'loud', expected 'auto', a display, or None"):
+    with pytest.raises(
+        ValueError, match="progress: got 'loud', expected 'auto', a display, or None"
+    ):
         chosen_progress("loud")

@@ -74,7 +74,11 @@ def test_the_smallest_candidate_that_passes_on_the_selection_part_is_chosen(whol
     passing = table[table["outcome"] == "pass"]
     assert found.chosen == passing.loc[passing["bytes"].astype(int).idxmin(), "candidate"]
     assert table.loc[table["chosen"], "candidate"].tolist() == [found.chosen]
-    assert found.content == found.path.read_bytes() == (directory / f"candidates/{found.chosen}.tflite").read_bytes()
+    assert (
+        found.content
+        == found.path.read_bytes()
+        == (directory / f"candidates/{found.chosen}.tflite").read_bytes()
+    )
     assert "fewer channels" in found.title  # smaller than the model's own dynamic range
     tried = table[~table["outcome"].isin([NOT_TRIED, NO_FILE])]
     assert (tried["bytes"].astype(int).diff().dropna() >= 0).all()
@@ -106,7 +110,9 @@ class Killed(BaseException):
 
 
 @pytest.mark.slow
-def test_a_search_killed_at_any_write_resumes_to_the_same_files(whole, search, tmp_path, monkeypatch):
+def test_a_search_killed_at_any_write_resumes_to_the_same_files(
+    whole, search, tmp_path, monkeypatch
+):
     directory, _ = whole
     real, left = search_folder.write_whole, [0]
 
@@ -164,7 +170,10 @@ def test_a_budget_that_ends_during_training_gives_the_training_up(search, tmp_pa
     reasons = found.frame().set_index("candidate")["reason"]
     assert reasons["channel-0.75-dynamic_range"] == "The budget ended while it was trained."
     assert not list((tmp_path / "out/candidates/models").glob("*.keras"))
-    with pytest.raises(InputError, match=r"model: got no candidate that could be tried \(The budget ended before.\)"):
+    with pytest.raises(
+        InputError,
+        match=r"model: got no candidate that could be tried \(The budget ended before.\)",
+    ):
         search(tmp_path / "none", budget=1e-9)
 
 
@@ -242,7 +251,9 @@ def changed_search(what, data):
 def test_a_search_with_something_else_is_refused(whole, search, data, what):
     directory, _ = whole
     before = files_of(directory)[0]
-    with pytest.raises(InputError, match=f"out: got .* of a search that differs in its {what}, expected"):
+    with pytest.raises(
+        InputError, match=f"out: got .* of a search that differs in its {what}, expected"
+    ):
         search(directory, **changed_search(what, data))
     assert files_of(directory)[0] == before
 
@@ -254,14 +265,20 @@ OTHERS = Examples(*blobs(40, 1), class_names=("ant", "bee", "cow", "dog"))
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "net.tflite"}, "model: got 'net.tflite', expected a .keras file: a flatbuffer cannot be compressed"),
+        (
+            {"model": "net.tflite"},
+            "model: got 'net.tflite', expected a .keras file: a flatbuffer cannot be compressed",
+        ),
         ({"model": "none.keras"}, "model: got none.keras, which does not exist"),
         ({"budget": 0}, "budget: got 0, expected seconds above 0"),
         ({"held_out": 1.0}, "held_out: got 1.0, expected a share in"),
         ({"alpha": 2}, "alpha: got 2, expected a level"),
         ({"limits": {"flips": 0.1}}, "limits: got 'dict', expected tfaudit.Limits"),
         ({"data": ONE}, "data: got 1 example of bee, cat, dog, expected 2 or more of every class"),
-        ({"data": (np.zeros((40, 7), "float32"), np.arange(40) % 4)}, r"images: got shape \(1, 7\)"),
+        (
+            {"data": (np.zeros((40, 7), "float32"), np.arange(40) % 4)},
+            r"images: got shape \(1, 7\)",
+        ),
         (
             {"data": Examples(*blobs(40, 1), class_names="ab")},
             r"data: got 2 classes \(a, b\), expected 4, as the model has",
@@ -275,7 +292,9 @@ OTHERS = Examples(*blobs(40, 1), class_names=("ant", "bee", "cow", "dog"))
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_bad_input_is_told_in_one_line_before_any_work(search, tmp_path, monkeypatch, changes, message):
+def test_bad_input_is_told_in_one_line_before_any_work(
+    search, tmp_path, monkeypatch, changes, message
+):
     monkeypatch.setattr(candidate_models.CandidateMaker, "flatbuffer", None)
     with pytest.raises(InputError, match=message) as told:
         search(tmp_path / "out", **changes)
@@ -293,7 +312,9 @@ def test_a_directory_in_use_is_named_with_the_command_that_uses_it(search, tmp_p
 def test_a_directory_with_a_study_is_not_touched(search, tmp_path):
     make_study(tmp_path / "study")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(InputError, match=r"out: got .*, which holds a study that `tfaudit compress` did not write"):
+    with pytest.raises(
+        InputError, match=r"out: got .*, which holds a study that `tfaudit compress` did not write"
+    ):
         search(tmp_path / "study")
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -343,10 +364,16 @@ def test_remedies_are_tried_where_the_control_fails_by_little(quantized, pruned,
         (45, None, ""),  # a remedy may repair it
         (45, 45, "channel-0.5 fails already, before it is quantized."),
         (45, 25, ""),
-        (400, None, "channel-0.5 fails already, before it is quantized."),  # no remedy was worth a try
+        (
+            400,
+            None,
+            "channel-0.5 fails already, before it is quantized.",
+        ),  # no remedy was worth a try
     ],
 )
-def test_what_is_pruned_more_than_what_fails_with_every_remedy_is_left_out(control, remedied, reason):
+def test_what_is_pruned_more_than_what_fails_with_every_remedy_is_left_out(
+    control, remedied, reason
+):
     half, most = channel_pruning(0.5, ["hidden"]), channel_pruning(0.9, ["hidden"])
     search = object.__new__(_Search)
     search._floats, search._hopeless = {}, {}
@@ -358,7 +385,9 @@ def test_what_is_pruned_more_than_what_fails_with_every_remedy_is_left_out(contr
         assert search._too_strong(Candidate("int8", pruned)) == reason
     assert not search._too_strong(Candidate("int8", half))  # itself, and its remedies
     assert not search._too_strong(Candidate("int8", channel_pruning(0.35, ["hidden"])))
-    assert not search._too_strong(Candidate("float16", Pruned(0.95, treatment="finetune"), sparse=True))
+    assert not search._too_strong(
+        Candidate("float16", Pruned(0.95, treatment="finetune"), sparse=True)
+    )
     assert not search._too_strong(Candidate("int8"))
 
 
@@ -402,9 +431,13 @@ def test_a_trained_model_has_the_statistics_of_its_own_activations(training, tmp
     part, seed = training, made._seed_of(preparation)
     if remedy == "excess_gap":
         part, _ = split_validation(training, candidate_models.REMEDY_SHARE, seed)
-    batches = training_batches(part, batch_size=150, seed=seed)  # 800 examples end with a short batch
+    batches = training_batches(
+        part, batch_size=150, seed=seed
+    )  # 800 examples end with a short batch
     [norm] = [layer for layer in model.layers if isinstance(layer, keras.layers.BatchNormalization)]
-    for i, inputs in enumerate([inputs for inputs, _ in batches.take(30) if len(inputs) == 150][:20], start=1):
+    for i, inputs in enumerate(
+        [inputs for inputs, _ in batches.take(30) if len(inputs) == 150][:20], start=1
+    ):
         norm.momentum = 1 - 1 / i
         model(inputs, training=True)
     for mine, expected in zip(found, model.get_weights(), strict=True):

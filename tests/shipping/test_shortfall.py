@@ -43,10 +43,14 @@ def test_a_limit_that_binds_is_named_with_the_end_of_the_interval():
 
 def test_the_number_of_images_is_the_smallest_whose_interval_lets_four_of_five_pass():
     limit = 2.0
-    (needed,) = [text for text in sentences(12, Limits(worst_class_drop_pp=limit)) if "4 of 5" in text]
+    (needed,) = [
+        text for text in sentences(12, Limits(worst_class_drop_pp=limit)) if "4 of 5" in text
+    ]
     images = int(needed.split("about ")[1].split(" held-out")[0].replace(",", ""))
     losses = measure(BEFORE, after(12)).classes
-    per_image = np.mean(losses.of_images * losses.examples)  # squared points of one image, mean over the classes
+    per_image = np.mean(
+        losses.of_images * losses.examples
+    )  # squared points of one image, mean over the classes
     half_width = limit / (1 + norm.ppf(0.8) / norm.ppf(0.975))
     by_hand = (norm.ppf(0.975) / half_width) ** 2 * per_image
     assert images == pytest.approx(by_hand, rel=0.02)
@@ -55,9 +59,17 @@ def test_the_number_of_images_is_the_smallest_whose_interval_lets_four_of_five_p
 
 def test_a_size_that_binds_names_the_smallest_candidate_that_keeps_to_the_other_limits():
     limits = Limits(worst_class_drop_pp=50, size_bytes=800)
-    verdicts = {name: gate(BEFORE, after(0), limits, sizes=(4000, size)) for name, size in (("b", 1200), ("a", 900))}
+    verdicts = {
+        name: gate(BEFORE, after(0), limits, sizes=(4000, size))
+        for name, size in (("b", 1200), ("a", 900))
+    }
     binding, smallest = sentences(0, limits, verdicts)
-    assert binding == "Size binds: 1,000 bytes where 800 bytes is allowed; that is 200 bytes too much."
+    assert (
+        binding == "Size binds: 1,000 bytes where 800 bytes is allowed; that is 200 bytes too much."
+    )
     assert smallest == "The smallest candidate that keeps to the other limits is A: 900 bytes."
     harmed = {"a": gate(BEFORE, after(150), limits, sizes=(4000, 900))}
-    assert sentences(0, limits, harmed)[1] == "No candidate keeps to the other limits, whatever its size."
+    assert (
+        sentences(0, limits, harmed)[1]
+        == "No candidate keeps to the other limits, whatever its size."
+    )

@@ -38,9 +38,23 @@ def test_mcnemar_without_a_change_is_1_and_keeps_the_shape():
 @pytest.mark.parametrize(
     ("lost", "won", "pairs", "confidence", "ends", "digits"),
     [
-        (3, 9, 32, 0.95, (-0.027, 0.390), 3),  # Tango 1998, cells 4, 9, 3, 16 (also tested so by R: ratesci)
+        (
+            3,
+            9,
+            32,
+            0.95,
+            (-0.027, 0.390),
+            3,
+        ),  # Tango 1998, cells 4, 9, 3, 16 (also tested so by R: ratesci)
         (1, 0, 44, 0.90, (-0.096, 0.037), 3),  # Tango 1998, cells 43, 0, 1, 0
-        (7, 1, 21, 0.95, (-0.517, 0), 3),  # Fagerland, Lydersen and Laake 2014: -.026, and the exact test's p = .07
+        (
+            7,
+            1,
+            21,
+            0.95,
+            (-0.517, 0),
+            3,
+        ),  # Fagerland, Lydersen and Laake 2014: -.026, and the exact test's p = .07
         (25, 28, 618, 0.90, (-0.0148, 0.0247), 4),  # R: PropCIs::scoreci.mp(25, 28, 618, 0.9)
     ],
 )
@@ -55,15 +69,24 @@ def by_likelihood(difference, lost, won, pairs):
     def minus_log(q):
         cells = np.array([q, q + difference, 1 - 2 * q - difference])
         return -np.sum(
-            [n * np.log(max(c, 1e-300)) for n, c in zip((lost, won, pairs - lost - won), cells, strict=True)]
+            [
+                n * np.log(max(c, 1e-300))
+                for n, c in zip((lost, won, pairs - lost - won), cells, strict=True)
+            ]
         )
 
     bounds = (max(0.0, -difference), (1 - difference) / 2)
-    q = optimize.minimize_scalar(minus_log, bounds=bounds, method="bounded", options={"xatol": 1e-12}).x
-    return (won - lost - pairs * difference) / np.sqrt(pairs * (2 * q + difference * (1 - difference)))
+    q = optimize.minimize_scalar(
+        minus_log, bounds=bounds, method="bounded", options={"xatol": 1e-12}
+    ).x
+    return (won - lost - pairs * difference) / np.sqrt(
+        pairs * (2 * q + difference * (1 - difference))
+    )
 
 
-@pytest.mark.parametrize(("lost", "won", "pairs"), [(3, 9, 32), (17, 5, 1000), (1, 1, 10), (20, 60, 100)])
+@pytest.mark.parametrize(
+    ("lost", "won", "pairs"), [(3, 9, 32), (17, 5, 1000), (1, 1, 10), (20, 60, 100)]
+)
 def test_its_ends_are_where_the_likelihoods_score_test_begins_to_reject(lost, won, pairs):
     z = stats.norm.ppf(0.975)
     low, high = paired_interval([lost], [won], [pairs])
@@ -72,14 +95,22 @@ def test_its_ends_are_where_the_likelihoods_score_test_begins_to_reject(lost, wo
 
 
 @given(counts, counts, st.integers(1, 200))
-def test_exchanging_the_models_mirrors_it_and_it_stays_in_range_around_the_difference(lost, won, others):
+def test_exchanging_the_models_mirrors_it_and_it_stays_in_range_around_the_difference(
+    lost, won, others
+):
     pairs = lost + won + others
     low, high = paired_interval([lost, won], [won, lost], [pairs, pairs])
     np.testing.assert_allclose(low, -high[::-1], atol=1e-12)
     assert -1 <= low[0] < (won - lost) / pairs < high[0] <= 1
 
 
-@given(counts, counts, st.integers(0, 200), st.floats(-1.5, 1.5), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+@given(
+    counts,
+    counts,
+    st.integers(0, 200),
+    st.floats(-1.5, 1.5),
+    st.sampled_from([0.5, 0.9, 0.95, 0.999]),
+)
 def test_one_test_tells_whether_it_leaves_a_difference_out(lost, won, others, anywhere, confidence):
     table = [lost], [won], [lost + won + others]
     low, high = (float(end[0]) for end in paired_interval(*table, confidence=confidence))
@@ -100,7 +131,11 @@ def test_it_excludes_0_just_where_the_exact_test_rejects(alpha, others):
 @given(counts, counts, st.integers(1, 200))
 def test_it_is_never_narrower_than_where_mcnemars_asymptotic_test_rejects(lost, won, others):
     low, high = paired_interval([lost], [won], [lost + won + others])
-    p = statsmodels_mcnemar([[others, lost], [won, 0]], exact=False, correction=False).pvalue if lost + won else 1.0
+    p = (
+        statsmodels_mcnemar([[others, lost], [won, 0]], exact=False, correction=False).pvalue
+        if lost + won
+        else 1.0
+    )
     assert (low[0] <= 0 <= high[0]) or p < 0.05
 
 
@@ -110,7 +145,10 @@ def test_mid_p_counts_equally_likely_outcomes_half(lost, won):
     n = lost + won
     likely = stats.binom.pmf(np.arange(n + 1), n, 0.5)
     own = likely[lost]
-    p = likely[likely < own * (1 - 1e-9)].sum() + 0.5 * likely[np.isclose(likely, own, rtol=1e-9, atol=0)].sum()
+    p = (
+        likely[likely < own * (1 - 1e-9)].sum()
+        + 0.5 * likely[np.isclose(likely, own, rtol=1e-9, atol=0)].sum()
+    )
     assert float(mcnemar([lost], [won], mid=True)[0]) == pytest.approx(p if n else 1.0)
 
 
@@ -141,13 +179,18 @@ def test_it_covers_the_truth_as_often_as_it_says(rng):
 def test_the_interval_where_all_none_or_nobody_changed():
     low, high = paired_interval([5, 0, 0, 0], [0, 5, 0, 0], [5, 5, 5, 0])
     z2 = stats.norm.ppf(0.975) ** 2
-    np.testing.assert_allclose(low[[0, 2]], [-1, -z2 / (5 + z2)])  # no change: the score interval in closed form
+    np.testing.assert_allclose(
+        low[[0, 2]], [-1, -z2 / (5 + z2)]
+    )  # no change: the score interval in closed form
     np.testing.assert_allclose(high[[1, 2]], [1, z2 / (5 + z2)])
     assert np.isnan(low[3])
     assert np.isnan(high[3])
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30), st.permutations(range(4)))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30),
+    st.permutations(range(4)),
+)
 def test_kappa_is_scikit_learns_and_no_name_of_a_class_matters(pairs, names):
     first, second = np.array(pairs).T
     kappa = cohen_kappa(first, second)
@@ -155,7 +198,9 @@ def test_kappa_is_scikit_learns_and_no_name_of_a_class_matters(pairs, names):
         assert np.isnan(kappa)
         return
     assert kappa == pytest.approx(cohen_kappa_score(first, second), abs=1e-12)
-    assert kappa == pytest.approx(cohen_kappa(np.array(names)[first], np.array(names)[second]), abs=1e-12)
+    assert kappa == pytest.approx(
+        cohen_kappa(np.array(names)[first], np.array(names)[second]), abs=1e-12
+    )
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=60))
@@ -179,7 +224,10 @@ def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
         (lambda: cohen_kappa([0.5], [1]), "first: got float64 from 0.5, expected integers >= 0"),
         (lambda: mcnemar([1, 2], [1]), r"won: got shape \(1,\), expected that of lost, \(2,\)"),
         (lambda: paired_interval([2], [2], [3]), "pairs: got fewer pairs than changes"),
-        (lambda: paired_interval([1], [1], [3], confidence=95), r"confidence: got 95, expected a level in \(0, 1\)"),
+        (
+            lambda: paired_interval([1], [1], [3], confidence=95),
+            r"confidence: got 95, expected a level in \(0, 1\)",
+        ),
         (
             lambda: cohen_kappa(np.array([], int), np.array([], int)),
             r"first: got \(0,\), expected the shape",

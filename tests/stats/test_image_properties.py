@@ -55,7 +55,9 @@ def test_threshold_decides_what_is_on():
 
 def test_entropy_equals_that_of_pillow():
     grey = IMAGES[..., 0]
-    np.testing.assert_allclose(pixel_entropy(grey), [Image.fromarray(image).entropy() for image in grey])
+    np.testing.assert_allclose(
+        pixel_entropy(grey), [Image.fromarray(image).entropy() for image in grey]
+    )
 
 
 def test_entropy_counts_all_channels_together():
@@ -79,10 +81,14 @@ def test_class_means_are_centroids():
 
 def test_distance_is_euclidean():
     means = class_means(IMAGES, LABELS, 4)
-    expected = [np.linalg.norm((image - means[c]).ravel()) for image, c in zip(IMAGES, LABELS, strict=True)]
+    expected = [
+        np.linalg.norm((image - means[c]).ravel()) for image, c in zip(IMAGES, LABELS, strict=True)
+    ]
     np.testing.assert_allclose(distance_to_class_mean(IMAGES, LABELS, means), expected)
     unknown = class_means(IMAGES[LABELS > 0], LABELS[LABELS > 0], 4)
-    np.testing.assert_array_equal(np.isnan(distance_to_class_mean(IMAGES, LABELS, unknown)), LABELS == 0)
+    np.testing.assert_array_equal(
+        np.isnan(distance_to_class_mean(IMAGES, LABELS, unknown)), LABELS == 0
+    )
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -137,8 +143,14 @@ def test_bad_images(measure, images, message):
     [
         (lambda: tilt(IMAGES, threshold=1), "threshold: got 1, expected a share in \\[0, 1\\)"),
         (lambda: class_means(list(IMAGES), LABELS, 4), "images: got list, expected one array"),
-        (lambda: class_means(IMAGES, LABELS[:3], 4), "labels: got int64 of shape \\(3,\\), expected one integer .* 30"),
-        (lambda: class_means(IMAGES, LABELS, 3), "labels: got from 0 to 3, expected classes in \\[0, 3\\)"),
+        (
+            lambda: class_means(IMAGES, LABELS[:3], 4),
+            "labels: got int64 of shape \\(3,\\), expected one integer .* 30",
+        ),
+        (
+            lambda: class_means(IMAGES, LABELS, 3),
+            "labels: got from 0 to 3, expected classes in \\[0, 3\\)",
+        ),
         (
             lambda: distance_to_class_mean(IMAGES, LABELS, np.zeros((4, 9, 7, 1))),
             "means: got shape \\(4, 9, 7, 1\\), expected \\(classes, 9, 7, 3\\)",

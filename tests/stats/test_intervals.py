@@ -54,7 +54,9 @@ def test_more_levels_need_more_evidence():
     assert [mark_slopes(slopes, levels=levels).mark for levels in (1, 100)] == [">", "?"]
 
 
-@pytest.mark.parametrize("slopes", [[1.5], [1.5, np.nan, 1.6], [1.0, 1.0, 1.0]], ids=["single", "undefined", "equal"])
+@pytest.mark.parametrize(
+    "slopes", [[1.5], [1.5, np.nan, 1.6], [1.0, 1.0, 1.0]], ids=["single", "undefined", "equal"]
+)
 def test_no_evidence(slopes):
     assert mark_slopes(slopes).mark == "?"
 
@@ -62,7 +64,8 @@ def test_no_evidence(slopes):
 def test_the_intervals_of_a_family_hold_together(rng):
     """5 intervals of 99 % all cover 1 in at least 95 % of 2,000 studies (standard error 0.5 points)."""
     missed = [
-        any(mark_slopes(slopes, levels=5).mark != "?" for slopes in 1 + rng.normal(size=(5, 10))) for _ in range(2000)
+        any(mark_slopes(slopes, levels=5).mark != "?" for slopes in 1 + rng.normal(size=(5, 10)))
+        for _ in range(2000)
     ]
     assert 0.035 < np.mean(missed) < 0.062  # 1 - .99^5 = 4.9 % for independent levels
 

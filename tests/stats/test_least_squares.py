@@ -78,12 +78,15 @@ def test_the_papers_example():
 
 
 def test_slope_and_r2_equal_statsmodels_and_numpy(rng):
-    x, y = rng.normal(size=(2, 6, 30)) + 0.5  # not centred: the r^2 of a fit with a constant would differ
+    x, y = (
+        rng.normal(size=(2, 6, 30)) + 0.5
+    )  # not centred: the r^2 of a fit with a constant would differ
     fits = [sm.OLS(after, before).fit() for before, after in zip(x, y, strict=True)]
     np.testing.assert_allclose(slope(x, y), [fit.params[0] for fit in fits])
     np.testing.assert_allclose(uncentred_r2(x, y), [fit.rsquared for fit in fits])
     np.testing.assert_allclose(
-        slope(x, y), [np.linalg.lstsq(b[:, None], a, rcond=None)[0][0] for b, a in zip(x, y, strict=True)]
+        slope(x, y),
+        [np.linalg.lstsq(b[:, None], a, rcond=None)[0][0] for b, a in zip(x, y, strict=True)],
     )
 
 

@@ -16,23 +16,33 @@ from tfaudit.stats.permutation import assign
 
 
 @settings(max_examples=60)
-@given(arrays(np.uint8, st.tuples(st.integers(3, 7), st.integers(1, 6)), elements=st.integers(0, 4)), st.integers(1, 2))
+@given(
+    arrays(np.uint8, st.tuples(st.integers(3, 7), st.integers(1, 6)), elements=st.integers(0, 4)),
+    st.integers(1, 2),
+)
 def test_changed_modes_equal_scipy_mode(answers, first):
     assignments = assign(first, len(answers) - first).first
     for ties, sign in (("lowest", 1), ("highest", -1)):
         labels = [
-            [scipy.stats.mode(sign * answers[group].astype(int), axis=0).mode for group in (row, ~row)]
+            [
+                scipy.stats.mode(sign * answers[group].astype(int), axis=0).mode
+                for group in (row, ~row)
+            ]
             for row in assignments
         ]
         expected = [(one != other).sum() for one, other in labels]
-        np.testing.assert_array_equal(count_changed_modes(assignments, answers[..., None], ties=ties), expected)
+        np.testing.assert_array_equal(
+            count_changed_modes(assignments, answers[..., None], ties=ties), expected
+        )
 
 
 @st.composite
 def decimal_votes(draw):
     """Rankings of three classes whose probabilities are tenths: equal sums are frequent, off by a bit in floats."""
     members, examples = draw(st.integers(2, 6)), draw(st.integers(1, 5))
-    ranked = np.array([[draw(st.permutations(range(3))) for _ in range(examples)] for _ in range(members)])
+    ranked = np.array(
+        [[draw(st.permutations(range(3))) for _ in range(examples)] for _ in range(members)]
+    )
     tenths = draw(arrays(np.int64, (members, examples, 3), elements=st.integers(0, 9)))
     return ranked, -np.sort(-tenths, axis=2)
 
@@ -45,7 +55,10 @@ def exact_mode(ranked, tenths):
     for classes, shares in zip(ranked.tolist(), tenths.tolist(), strict=True):
         for choice, share in zip(classes, shares, strict=True):
             mass[choice] += Fraction(share, 10)
-    return min((choice for choice in votes if votes[choice] == most), key=lambda choice: (-mass[choice], choice))
+    return min(
+        (choice for choice in votes if votes[choice] == most),
+        key=lambda choice: (-mass[choice], choice),
+    )
 
 
 @pytest.mark.slow
@@ -77,7 +90,8 @@ def test_the_order_of_the_members_plays_no_part(rng):
     order = rng.permutation(6)
     for ties in TIES:
         np.testing.assert_array_equal(
-            modal_labels(ranked, likely, ties=ties), modal_labels(ranked[order], likely[order], ties=ties)
+            modal_labels(ranked, likely, ties=ties),
+            modal_labels(ranked[order], likely[order], ties=ties),
         )
 
 
@@ -96,12 +110,18 @@ def test_blocks_play_no_part(monkeypatch, rng, ties):
     assignments = assign(4, 4).first
     whole = count_changed_modes(assignments, ranked, likely, ties=ties)
     monkeypatch.setattr(modes, "COUNTS_AT_ONCE", 1000)
-    np.testing.assert_array_equal(count_changed_modes(assignments, ranked, likely, ties=ties), whole)
+    np.testing.assert_array_equal(
+        count_changed_modes(assignments, ranked, likely, ties=ties), whole
+    )
 
 
 def test_equal_sums_of_probabilities_tie_whatever_their_order():
     """.1 + .2 + .3 and .3 + .2 + .1 differ in floating point; the lower class must win in both groups."""
-    ranked = np.array([[[4, 9]], [[9, 4]], [[4, 9]], [[9, 4]], [[9, 4]], [[4, 9]], [[9, 4]], [[4, 9]]])
+    ranked = np.array(
+        [[[4, 9]], [[9, 4]], [[4, 9]], [[9, 4]], [[9, 4]], [[4, 9]], [[9, 4]], [[4, 9]]]
+    )
     likely = np.array([[[0.1, 0.2]], [[0.1, 0.2]], [[0.3, 0.3]], [[0.3, 0.3]]] * 2)
-    found = count_changed_modes(np.array([[1, 1, 1, 1, 0, 0, 0, 0]], bool), ranked, likely, ties="confidence")
+    found = count_changed_modes(
+        np.array([[1, 1, 1, 1, 0, 0, 0, 0]], bool), ranked, likely, ties="confidence"
+    )
     assert found == [0]

@@ -16,7 +16,9 @@ P = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
 @given(P)
 def test_equal_statsmodels(p):
     for ours, theirs in (("holm", "holm"), ("bh", "fdr_bh")):
-        np.testing.assert_allclose(adjust(p, ours), multipletests(p, method=theirs)[1], rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(
+            adjust(p, ours), multipletests(p, method=theirs)[1], rtol=1e-12, atol=1e-300
+        )
 
 
 @settings(max_examples=30)

@@ -10,12 +10,16 @@ from tfaudit.errors import InputError
 from tfaudit.stats.pareto import pareto_set
 
 POINTS = hnp.arrays(
-    np.float64, st.tuples(st.integers(0, 25), st.integers(1, 4)), elements=st.integers(-3, 3).map(float)
+    np.float64,
+    st.tuples(st.integers(0, 25), st.integers(1, 4)),
+    elements=st.integers(-3, 3).map(float),
 )  # few values: many ties
 
 
 def dominates(a, b):
-    return all(x >= y for x, y in zip(a, b, strict=True)) and any(x > y for x, y in zip(a, b, strict=True))
+    return all(x >= y for x, y in zip(a, b, strict=True)) and any(
+        x > y for x, y in zip(a, b, strict=True)
+    )
 
 
 def brute_force(values):
@@ -50,7 +54,9 @@ def test_order_plays_no_part(values, random):
 
 @given(POINTS)
 def test_units_play_no_part(values):
-    np.testing.assert_array_equal(pareto_set(values * [[1e-3, 1, 40, 1e6][: values.shape[1]]]), pareto_set(values))
+    np.testing.assert_array_equal(
+        pareto_set(values * [[1e-3, 1, 40, 1e6][: values.shape[1]]]), pareto_set(values)
+    )
 
 
 def test_extremes():

@@ -24,7 +24,10 @@ def test_exact_assignments_are_all_there_are(first, second):
 
 
 def test_pairs_stay_apart():
-    for found, count in ((assign(4, 4, paired=True), 16), (assign(12, 12, permutations=500, paired=True), 501)):
+    for found, count in (
+        (assign(4, 4, paired=True), 16),
+        (assign(12, 12, permutations=500, paired=True), 501),
+    ):
         half = found.first.shape[1] // 2
         assert len(found.first) == count
         assert (found.first[:, :half] != found.first[:, half:]).all()
@@ -118,4 +121,6 @@ def test_a_shift_moves_means_only(rng):
     assignments = assign(3, 3).first
     for p, group in zip(permuted_welch(assignments, values, shift), assignments, strict=True):
         moved = [values[part] - shift[part].mean() for part in (group, ~group)]
-        np.testing.assert_allclose(p, scipy.stats.ttest_ind(*moved, equal_var=False).pvalue, rtol=1e-8)
+        np.testing.assert_allclose(
+            p, scipy.stats.ttest_ind(*moved, equal_var=False).pvalue, rtol=1e-8
+        )

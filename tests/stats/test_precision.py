@@ -12,11 +12,23 @@ from tfaudit.stats.two_way import group_changes
 def simulated(rng, members, images, *, paired):
     """Right-or-wrong answers of heterogeneous images and members."""
     difficulty, harm = rng.normal(1.2, 1, images), rng.normal(0.3, 0.5, images)
-    before = difficulty + rng.normal(0, 0.2, members)[:, None] + rng.normal(0, 0.4, (members, images))
+    before = (
+        difficulty + rng.normal(0, 0.2, members)[:, None] + rng.normal(0, 0.4, (members, images))
+    )
     if paired:
-        after = before - harm + rng.normal(0, 0.1, members)[:, None] + rng.normal(0, 0.2, (members, images))
+        after = (
+            before
+            - harm
+            + rng.normal(0, 0.1, members)[:, None]
+            + rng.normal(0, 0.2, (members, images))
+        )
     else:
-        after = difficulty - harm + rng.normal(0, 0.2, members)[:, None] + rng.normal(0, 0.4, (members, images))
+        after = (
+            difficulty
+            - harm
+            + rng.normal(0, 0.2, members)[:, None]
+            + rng.normal(0, 0.4, (members, images))
+        )
     return before > 0, after > 0
 
 
@@ -26,13 +38,19 @@ def change_of(before, after, *, paired):
 
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize(("members", "images"), [(4, 50), (5, 400), (30, 60)])
-def test_at_its_own_design_a_spread_gives_the_interval_that_was_measured(members, images, paired, rng):
+def test_at_its_own_design_a_spread_gives_the_interval_that_was_measured(
+    members, images, paired, rng
+):
     change = change_of(*simulated(rng, members, images, paired=paired), paired=paired)
     components = (float(part[0]) for part in (change.of_images, change.of_members, change.overlap))
     spread = Spread.measured(*components, Design(images, members), paired=paired)
     low, high = change.interval(0.9)
-    tolerance = 1e-9 if paired else 0.2  # Welch's degrees of freedom depend on how unlike the two sides are
-    assert spread.half_width(images, members, 0.9) == pytest.approx((high[0] - low[0]) / 2, rel=tolerance)
+    tolerance = (
+        1e-9 if paired else 0.2
+    )  # Welch's degrees of freedom depend on how unlike the two sides are
+    assert spread.half_width(images, members, 0.9) == pytest.approx(
+        (high[0] - low[0]) / 2, rel=tolerance
+    )
 
 
 @pytest.mark.slow
@@ -42,8 +60,13 @@ def test_the_spread_of_one_design_foretells_the_intervals_of_others(members, ima
     rng = np.random.default_rng(4)
 
     def mean_components(*size, times):
-        changes = [change_of(*simulated(rng, *size, paired=paired), paired=paired) for _ in range(times)]
-        rows = [(c.of_images[0], c.of_members[0], c.overlap[0], *np.ravel(c.interval())) for c in changes]
+        changes = [
+            change_of(*simulated(rng, *size, paired=paired), paired=paired) for _ in range(times)
+        ]
+        rows = [
+            (c.of_images[0], c.of_members[0], c.overlap[0], *np.ravel(c.interval()))
+            for c in changes
+        ]
         return np.mean(rows, axis=0)
 
     pilot = mean_components(10, 300, times=60)
@@ -54,9 +77,16 @@ def test_the_spread_of_one_design_foretells_the_intervals_of_others(members, ima
 
 @settings(max_examples=60)
 @given(
-    st.floats(0, 0.2), st.floats(0, 0.001), st.floats(0, 0.3), st.integers(10, 500), st.integers(1, 12), st.booleans()
+    st.floats(0, 0.2),
+    st.floats(0, 0.001),
+    st.floats(0, 0.3),
+    st.integers(10, 500),
+    st.integers(1, 12),
+    st.booleans(),
 )
-def test_more_of_everything_is_more_precise_and_designs_decide(image, member, residual, images, members, paired):
+def test_more_of_everything_is_more_precise_and_designs_decide(
+    image, member, residual, images, members, paired
+):
     spread = Spread(image, member, residual, paired)
     width = spread.half_width(images, members)
     assert spread.half_width(4 * images, 4 * members) <= width * (1 + 1e-9) or members == 1

@@ -8,7 +8,9 @@ from statsmodels.stats.contingency_tables import Table2x2
 from tfaudit.errors import InputError
 from tfaudit.stats.proportions import FISHER, Z, compare_proportions
 
-COUNTS = np.array([[30, 100, 15, 120], [2, 10, 1, 10], [0, 50, 0, 60], [50, 50, 60, 60], [400, 1000, 500, 1000]]).T
+COUNTS = np.array(
+    [[30, 100, 15, 120], [2, 10, 1, 10], [0, 50, 0, 60], [50, 50, 60, 60], [400, 1000, 500, 1000]]
+).T
 
 
 def table(count, total, other_count, other_total):
@@ -19,7 +21,9 @@ def test_z_is_the_root_of_the_chi_square():
     found = compare_proportions(*COUNTS)
     assert found.test.tolist() == [Z, FISHER, FISHER, FISHER, Z]
     for i in (0, 4):
-        assert found.p[i] == pytest.approx(stats.chi2_contingency(table(*COUNTS[:, i]), correction=False).pvalue)
+        assert found.p[i] == pytest.approx(
+            stats.chi2_contingency(table(*COUNTS[:, i]), correction=False).pvalue
+        )
 
 
 def test_fisher_is_the_hypergeometric_sum():
@@ -41,11 +45,14 @@ def test_ratio_is_the_relative_risk():
 
 def newcombe(count, total, other_count, other_total):
     (low1, high1), (low2, high2) = (
-        stats.binomtest(a, n).proportion_ci(method="wilson") for a, n in ((count, total), (other_count, other_total))
+        stats.binomtest(a, n).proportion_ci(method="wilson")
+        for a, n in ((count, total), (other_count, other_total))
     )
     p1, p2 = count / total, other_count / other_total
     difference = p1 - p2
-    return difference - np.hypot(p1 - low1, high2 - p2), difference + np.hypot(high1 - p1, p2 - low2)
+    return difference - np.hypot(p1 - low1, high2 - p2), difference + np.hypot(
+        high1 - p1, p2 - low2
+    )
 
 
 def test_interval_is_newcombes():

@@ -12,7 +12,9 @@ from tfaudit.stats.ranking import rank_scores, stated_kind
 
 
 @given(
-    hnp.arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(2, 7)), elements=st.integers(-3, 3)),
+    hnp.arrays(
+        np.float32, st.tuples(st.integers(1, 9), st.integers(2, 7)), elements=st.integers(-3, 3)
+    ),
     st.integers(1, 8),
     st.integers(1, 4),
 )
@@ -57,7 +59,9 @@ def test_scores_that_may_be_either_are_not_guessed(blocks):
 
 
 def test_logits_are_no_probabilities():
-    with pytest.raises(InputError, match=r"scores: got -2 to 3, expected probabilities in \[0, 1\]"):
+    with pytest.raises(
+        InputError, match=r"scores: got -2 to 3, expected probabilities in \[0, 1\]"
+    ):
         rank_scores([np.array([[-2.0, 3.0]])], probabilities=True)
 
 
@@ -69,8 +73,14 @@ def test_softmax_in_low_precision_sums_to_1(rng, kind, classes):
 
 
 def test_what_scores_are_is_one_of_three_words():
-    assert [stated_kind(word) for word in ("auto", "probabilities", "logits")] == [None, True, False]
-    with pytest.raises(InputError, match="scores_are: got 'softmax', expected auto, probabilities, logits"):
+    assert [stated_kind(word) for word in ("auto", "probabilities", "logits")] == [
+        None,
+        True,
+        False,
+    ]
+    with pytest.raises(
+        InputError, match="scores_are: got 'softmax', expected auto, probabilities, logits"
+    ):
         stated_kind("softmax")
 
 
@@ -88,5 +98,7 @@ def test_what_is_given_stays_as_it_is():
 def test_what_cannot_be_ranked():
     with pytest.raises(InputError, match="scores: got no examples, expected at least one"):
         rank_scores([])
-    with pytest.raises(InputError, match="scores: got nan in row 3, class 1, expected finite numbers"):
+    with pytest.raises(
+        InputError, match="scores: got nan in row 3, class 1, expected finite numbers"
+    ):
         rank_scores([np.ones((3, 2)), np.array([[0, np.nan]])])

@@ -50,7 +50,8 @@ def test_nothing_before_has_no_relative_change():
 
 
 @pytest.mark.parametrize(
-    ("recall", "accuracy", "after", "ratio"), [(0.903, 0.9026, -0.0285, -64), (0.903, 0.9033, -0.0099, 30)]
+    ("recall", "accuracy", "after", "ratio"),
+    [(0.903, 0.9026, -0.0285, -64), (0.903, 0.9033, -0.0099, 30)],
 )
 def test_the_papers_outliers(recall, accuracy, after, ratio):
     """[R] G: two ratios whose denominators are close to 0."""

@@ -11,10 +11,14 @@ from statsmodels.stats.weightstats import ttest_ind
 from tfaudit.errors import InputError
 from tfaudit.stats.t_tests import ALTERNATIVES, compare_means, paired_test, smallest_p, welch
 
-SAMPLES = arrays(np.float64, st.tuples(st.integers(2, 8), st.just(3)), elements=st.floats(-1, 1, width=16))
+SAMPLES = arrays(
+    np.float64, st.tuples(st.integers(2, 8), st.just(3)), elements=st.floats(-1, 1, width=16)
+)
 
 
-@pytest.mark.parametrize(("members", "others", "confidence"), [(30, 30, 0.95), (5, 9, 0.9), (2, 2, 0.99)])
+@pytest.mark.parametrize(
+    ("members", "others", "confidence"), [(30, 30, 0.95), (5, 9, 0.9), (2, 2, 0.99)]
+)
 def test_equals_scipy(members, others, confidence):
     rng = np.random.default_rng(1)
     first = rng.normal(0.3, 1, (members, 200))
@@ -81,7 +85,9 @@ def test_nan_stays_in_its_column():
 def test_tiny_variances_do_not_underflow():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(2, 6, 4))
-    np.testing.assert_allclose(welch(1e-90 * first, 1e-90 * second).p, welch(first, second).p, rtol=1e-9)
+    np.testing.assert_allclose(
+        welch(1e-90 * first, 1e-90 * second).p, welch(first, second).p, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +109,9 @@ def test_paired_equals_scipy(rng, alternative):
     first, second = rng.normal(size=(2, 12)) + rng.normal(size=12)
     ours = compare_means(first, second, paired=True, alternative=alternative)
     reference = stats.ttest_rel(first, second, alternative=alternative)
-    assert (ours.t, ours.df, ours.p) == pytest.approx((reference.statistic, 11, reference.pvalue), rel=1e-9)
+    assert (ours.t, ours.df, ours.p) == pytest.approx(
+        (reference.statistic, 11, reference.pvalue), rel=1e-9
+    )
     assert ours.difference == pytest.approx(first.mean() - second.mean())
 
 
@@ -113,7 +121,9 @@ def test_independent_equals_statsmodels(rng, alternative, equal_var):
     first, second = rng.normal(size=9), 0.5 + 3 * rng.normal(size=14)
     ours = compare_means(first, second, paired=False, alternative=alternative, equal_var=equal_var)
     name = {"two-sided": "two-sided", "less": "smaller", "greater": "larger"}[alternative]
-    t, p, df = ttest_ind(first, second, alternative=name, usevar="pooled" if equal_var else "unequal")
+    t, p, df = ttest_ind(
+        first, second, alternative=name, usevar="pooled" if equal_var else "unequal"
+    )
     assert (ours.t, ours.df, ours.p) == pytest.approx((t, df, p), rel=1e-9)
 
 
@@ -122,8 +132,24 @@ def test_independent_equals_statsmodels(rng, alternative, equal_var):
     ("second", "t", "p"),
     [
         (1.0, 0, lambda assignments: {"two-sided": 1, "less": 0.5, "greater": 0.5}),
-        (1.5, -np.inf, lambda assignments: {"two-sided": 2 / assignments, "less": 1 / assignments, "greater": 1}),
-        (0.5, np.inf, lambda assignments: {"two-sided": 2 / assignments, "less": 1, "greater": 1 / assignments}),
+        (
+            1.5,
+            -np.inf,
+            lambda assignments: {
+                "two-sided": 2 / assignments,
+                "less": 1 / assignments,
+                "greater": 1,
+            },
+        ),
+        (
+            0.5,
+            np.inf,
+            lambda assignments: {
+                "two-sided": 2 / assignments,
+                "less": 1,
+                "greater": 1 / assignments,
+            },
+        ),
     ],
 )
 def test_constant_samples_of_compare_means(paired, assignments, second, t, p):
@@ -147,7 +173,9 @@ def test_the_smallest_p_is_that_of_scipys_permutation_test(members, alternative,
         alternative=alternative,
         n_resamples=np.inf,
     )
-    assert smallest_p(members, members, paired=paired, alternative=alternative) == pytest.approx(reference.pvalue)
+    assert smallest_p(members, members, paired=paired, alternative=alternative) == pytest.approx(
+        reference.pvalue
+    )
 
 
 def test_the_smallest_p_of_very_many_members_is_above_0():
@@ -187,7 +215,9 @@ def test_too_little_for_a_test(samples, paired):
 def test_bad_input_of_compare_means():
     with pytest.raises(InputError, match="second: got 3 values, expected 2 as in first"):
         compare_means([1.0, 2.0], [1.0, 2.0, 3.0], paired=True)
-    with pytest.raises(InputError, match="alternative: got 'larger', expected two-sided, less, greater"):
+    with pytest.raises(
+        InputError, match="alternative: got 'larger', expected two-sided, less, greater"
+    ):
         compare_means([1.0, 2.0], [1.0, 2.0], paired=True, alternative="larger")
 
 
@@ -205,7 +235,9 @@ def test_equals_scipy_of_paired_test(rng):
 
 def test_constant_differences_and_nan():
     first = np.array([[0.9, 0.5, np.nan], [0.7, 0.6, 0.1]])
-    found = paired_test(first, first - [0.2, 0.0, 0.0])  # .9 - .7 and .7 - .5 differ in the last bit
+    found = paired_test(
+        first, first - [0.2, 0.0, 0.0]
+    )  # .9 - .7 and .7 - .5 differ in the last bit
     np.testing.assert_array_equal(found.p, [0.5, 1, np.nan])
     np.testing.assert_array_equal(found.t, [np.inf, 0, np.nan])
     np.testing.assert_allclose(found.low, [0, 0, np.nan])  # p does not reject 0

@@ -11,7 +11,9 @@ from tfaudit.stats.modes import count_changed_modes, modal_classes
 from tfaudit.stats.permutation import assign
 from tfaudit.stats.ties import BestClasses, Ties
 
-SCORES = arrays(np.int8, st.tuples(st.integers(1, 12), st.integers(2, 6)), elements=st.integers(-2, 2))
+SCORES = arrays(
+    np.int8, st.tuples(st.integers(1, 12), st.integers(2, 6)), elements=st.integers(-2, 2)
+)
 
 
 def tie_sets(scores):
@@ -28,7 +30,9 @@ def test_ties_are_the_rows_with_several_best_classes(scores):
     ties = Ties.of_scores(scores)
     for i, best in enumerate(tie_sets(scores)):
         assert ties.classes[ties.rows == i].tolist() == (sorted(best) if len(best) > 1 else [])
-    np.testing.assert_array_equal(ties.counts(len(scores)), [len(best) for best in tie_sets(scores)])
+    np.testing.assert_array_equal(
+        ties.counts(len(scores)), [len(best) for best in tie_sets(scores)]
+    )
 
 
 @given(SCORES, st.data())
@@ -49,22 +53,34 @@ def test_agreement_is_that_of_ties_that_are_settled_alike(scores, seed):
     ]
     np.testing.assert_allclose(best_of(scores).agreement(best_of(other)), np.array(expected, float))
     labels = rng.integers(0, scores.shape[1], len(scores))
-    chance = [(label in best) / len(best) for label, best in zip(labels, tie_sets(scores), strict=True)]
+    chance = [
+        (label in best) / len(best) for label, best in zip(labels, tie_sets(scores), strict=True)
+    ]
     np.testing.assert_allclose(best_of(scores).among_best(labels), chance)
 
 
 @settings(max_examples=60)
 @given(
-    arrays(np.int8, st.tuples(st.integers(2, 5), st.integers(1, 5), st.integers(2, 4)), elements=st.integers(0, 2)),
+    arrays(
+        np.int8,
+        st.tuples(st.integers(2, 5), st.integers(1, 5), st.integers(2, 4)),
+        elements=st.integers(0, 2),
+    ),
     st.integers(1, 4),
 )
 def test_modal_classes_are_those_of_exact_votes(scores, size):
     """Votes as fractions, one example and one group after the other."""
     first, tied = scores.argmax(2), Ties.of_scores(scores.reshape(-1, scores.shape[2]))
-    votes = [[{c: Fraction(1, len(best)) for c in best} for best in tie_sets(member)] for member in scores]
+    votes = [
+        [{c: Fraction(1, len(best)) for c in best} for best in tie_sets(member)]
+        for member in scores
+    ]
 
     def leaders(group, example):
-        total = [sum(votes[member][example].get(c, 0) for member in np.flatnonzero(group)) for c in range(4)]
+        total = [
+            sum(votes[member][example].get(c, 0) for member in np.flatnonzero(group))
+            for c in range(4)
+        ]
         return {c for c in range(4) if total[c] == max(total)}
 
     modes, everyone = modal_classes(first, tied), np.ones(len(scores), bool)
@@ -73,8 +89,13 @@ def test_modal_classes_are_those_of_exact_votes(scores, size):
         assert found == leaders(everyone, i)
     size = min(size, len(scores) - 1)
     groups = assign(size, len(scores) - size).first
-    expected = [sum(leaders(g, i).isdisjoint(leaders(~g, i)) for i in range(scores.shape[1])) for g in groups]
-    np.testing.assert_array_equal(count_changed_modes(groups, first[..., None], tied=tied), expected)
+    expected = [
+        sum(leaders(g, i).isdisjoint(leaders(~g, i)) for i in range(scores.shape[1]))
+        for g in groups
+    ]
+    np.testing.assert_array_equal(
+        count_changed_modes(groups, first[..., None], tied=tied), expected
+    )
 
 
 def test_more_than_sixteen_classes_tie():

@@ -10,7 +10,13 @@ from scipy import stats
 
 from tests.builders.nightly import and_nightly
 from tfaudit.errors import InputError
-from tfaudit.stats.two_way import Change, critical_value, group_changes, negative_flips, total_change
+from tfaudit.stats.two_way import (
+    Change,
+    critical_value,
+    group_changes,
+    negative_flips,
+    total_change,
+)
 
 
 def study(rng, members, images, *, paired):
@@ -18,7 +24,11 @@ def study(rng, members, images, *, paired):
     difficulty, harm = rng.normal(1.2, 1.5, images), 0.4 + rng.normal(0, 0.6, images)
 
     def strength():
-        return difficulty + rng.normal(0, 0.15, members)[:, None] + rng.normal(0, 0.5, (members, images))
+        return (
+            difficulty
+            + rng.normal(0, 0.15, members)[:, None]
+            + rng.normal(0, 0.5, (members, images))
+        )
 
     noise = rng.logistic(size=(members, images))
     before = strength()
@@ -35,7 +45,10 @@ def bootstrap(before, after, groups, *, paired, rng, times=2000):
         first = rng.integers(len(before), size=len(before))
         second = first if paired else rng.integers(len(after), size=len(after))
         weights = np.concatenate(
-            [rng.choice(np.flatnonzero(groups == g), (groups == g).sum()) for g in np.unique(groups)]
+            [
+                rng.choice(np.flatnonzero(groups == g), (groups == g).sum())
+                for g in np.unique(groups)
+            ]
         )
         differences = after[second].mean(0)[weights] - before[first].mean(0)[weights]
         own = differences[groups[weights] == 0].mean()
@@ -76,13 +89,17 @@ def test_a_sum_over_sets_of_other_images_is_that_of_a_bootstrap(paired, rng):
     signs, sets = np.r_[np.ones(300), -np.ones(200)], np.repeat([0, 1], [300, 200])
     before, after = before * signs, after * signs
     change = total_change(before, after, sets, 2, paired=paired)
-    assert change.value[0] == pytest.approx(sum((after - before)[:, sets == group].mean() for group in (0, 1)))
+    assert change.value[0] == pytest.approx(
+        sum((after - before)[:, sets == group].mean() for group in (0, 1))
+    )
     sums = []
     for _ in range(2000):
         first = rng.integers(20, size=20)
         second = first if paired else rng.integers(20, size=20)
         images = after[second].mean(0) - before[first].mean(0)
-        sums.append(sum(rng.choice(images[sets == group], (sets == group).sum()).mean() for group in (0, 1)))
+        sums.append(
+            sum(rng.choice(images[sets == group], (sets == group).sum()).mean() for group in (0, 1))
+        )
     sides = [after - before] if paired else [after, before]
     overlap = sum(residual_variance(side[:, sets == group]) for side in sides for group in (0, 1))
     assert change.error[0] == pytest.approx(np.sqrt(np.var(sums) - 2 * overlap), rel=0.1)
@@ -106,7 +123,9 @@ def test_images_without_variance_leave_the_members(rng):
     before, after = np.ones((6, 40), bool), np.repeat(right, 40, axis=1)
     changes = group_changes(before, after, np.zeros(40, int), 1, paired=True)
     low, high = stats.t.interval(0.95, 5, right.mean() - 1, stats.sem(right[:, 0].astype(float)))
-    assert np.ravel(changes.absolute.interval(0.95)) == pytest.approx((low, high), abs=2e-3)  # a floor of the images
+    assert np.ravel(changes.absolute.interval(0.95)) == pytest.approx(
+        (low, high), abs=2e-3
+    )  # a floor of the images
 
 
 def test_no_group_is_surer_than_if_an_image_had_been_lost_and_another_won(rng):
@@ -121,7 +140,9 @@ def test_no_group_is_surer_than_if_an_image_had_been_lost_and_another_won(rng):
     assert error[[1, 2, 3]] == pytest.approx(least)
     assert error[0] > least
     one = group_changes(before[:1], after[:1], groups, 4, paired=True).absolute.error
-    assert one[[1, 2, 3]] == pytest.approx(np.sqrt(2) / 42)  # Bonett and Price (2012): b = c = 1 of n + 2
+    assert one[[1, 2, 3]] == pytest.approx(
+        np.sqrt(2) / 42
+    )  # Bonett and Price (2012): b = c = 1 of n + 2
 
 
 @settings(max_examples=40)
@@ -133,17 +154,26 @@ def test_invariants(seed, paired, members, groups_count):
     options = {"count": groups_count, "paired": paired}
     changes = group_changes(before, after, groups, **options)
     order, shuffled = rng.permutation(members), rng.permutation(24)
-    again = group_changes(before[order][:, shuffled], after[order][:, shuffled], groups[shuffled], **options)
+    again = group_changes(
+        before[order][:, shuffled], after[order][:, shuffled], groups[shuffled], **options
+    )
     swapped = group_changes(after, before, groups, **options)
     for name in ("absolute", "relative"):
         for field in dataclasses.fields(Change):
-            first, second = (getattr(getattr(result, name), field.name) for result in (again, changes))
+            first, second = (
+                getattr(getattr(result, name), field.name) for result in (again, changes)
+            )
             np.testing.assert_allclose(first, second, atol=1e-9, rtol=1e-9)
-    np.testing.assert_allclose(swapped.absolute.interval()[0], -changes.absolute.interval()[1], atol=1e-12)
+    np.testing.assert_allclose(
+        swapped.absolute.interval()[0], -changes.absolute.interval()[1], atol=1e-12
+    )
     sizes = np.bincount(groups, minlength=groups_count)
     assert np.nansum(sizes * changes.relative.value) == pytest.approx(0, abs=1e-9)
     assert (np.isnan(changes.absolute.error) == (sizes < 2)).all()
-    assert ((changes.absolute.p() <= 0.05) == np.greater(*map(np.abs, _centre_and_margin(changes.absolute)))).all()
+    assert (
+        (changes.absolute.p() <= 0.05)
+        == np.greater(*map(np.abs, _centre_and_margin(changes.absolute)))
+    ).all()
     if groups_count == 1:
         np.testing.assert_allclose(changes.relative.interval(), 0, atol=1e-12)
 
@@ -183,7 +213,13 @@ def test_shares_are_taken_like_booleans(rng):
             True,
             r"got shapes \(2, 3\), \(2, 4\) and \(3,\), expected",
         ),
-        (np.ones((2, 3)), np.ones((3, 3)), np.zeros(3, int), True, "got 2 and 3 members, expected as many in pairs"),
+        (
+            np.ones((2, 3)),
+            np.ones((3, 3)),
+            np.zeros(3, int),
+            True,
+            "got 2 and 3 members, expected as many in pairs",
+        ),
     ],
 )
 def test_bad_input(before, after, groups, paired, message):
@@ -240,10 +276,15 @@ def test_two_members_that_happen_to_agree_prove_no_certainty():
     ("members", "images", "studies"),
     and_nightly([(30, 50, 100)], [(2, 50, 1000), (5, 50, 1000), (30, 50, 1000), (30, 500, 1000)]),
 )
-def test_intervals_cover_the_change_on_new_images_with_new_members(members, images, studies, paired):
+def test_intervals_cover_the_change_on_new_images_with_new_members(
+    members, images, studies, paired
+):
     """Standard error 2.2 points in 100 studies. Welch's interval, which treats images as fixed, covers less."""
     rng = np.random.default_rng(7)
-    truths = [np.subtract(*[side.mean() for side in study(rng, 50, 4000, paired=paired)[::-1]]) for _ in range(30)]
+    truths = [
+        np.subtract(*[side.mean() for side in study(rng, 50, 4000, paired=paired)[::-1]])
+        for _ in range(30)
+    ]
     truth, covered, fixed = np.mean(truths), [], []
     for _ in range(studies):
         before, after = study(rng, members, images, paired=paired)

@@ -27,13 +27,23 @@ def test_audits_of_the_copy_are_those_of_the_study(study, tmp_path):
     assert not copy.missing()
     assert not list(copy.directory.rglob("model.*"))
     assert [v.key for v in copy.study.all_variants] == list(study.variants)
-    mine, theirs = (StudyAudit.read(store, permutations=20).summary.frame() for store in (copy, study))
+    mine, theirs = (
+        StudyAudit.read(store, permutations=20).summary.frame() for store in (copy, study)
+    )
     pd.testing.assert_frame_equal(mine, theirs)
     for key in study.variants:
         for member in study.members(key):
             assert copy.damage(key, member) == ""
             records = [store.record(key, member) for store in (copy, study)]
-            assert len({json.dumps({k: v for k, v in record.items() if k != "files"}) for record in records}) == 1
+            assert (
+                len(
+                    {
+                        json.dumps({k: v for k, v in record.items() if k != "files"})
+                        for record in records
+                    }
+                )
+                == 1
+            )
 
 
 def test_what_is_unfinished_is_left_out(study, tmp_path):

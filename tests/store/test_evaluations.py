@@ -38,7 +38,9 @@ def save_member(store, variant, member, model=b"weights"):
 
 
 def save_examples(store, split="test"):
-    store.save_examples(split, np.arange(N) % 4, [f"e{i}" for i in range(N)], ["a", "b", "c", "d"], [b""] * N)
+    store.save_examples(
+        split, np.arange(N) % 4, [f"e{i}" for i in range(N)], ["a", "b", "c", "d"], [b""] * N
+    )
 
 
 def evaluate(store, condition, variant, member, rng):
@@ -73,7 +75,9 @@ def test_evaluations_are_read_back_for_the_members_that_were_evaluated(store, rn
         match=r"split: got 'fog-3', which has not been predicted with 'magnitude-0\.5', expected .* run the study",
     ):
         store.predictions("magnitude-0.5", FOG.split)
-    with pytest.raises(InputError, match="split: got 'snow-1', which has not been predicted with 'dense'"):
+    with pytest.raises(
+        InputError, match="split: got 'snow-1', which has not been predicted with 'dense'"
+    ):
         store.predictions("dense", SNOW.split)
 
 
@@ -89,7 +93,9 @@ def test_a_flipped_bit_is_noticed_or_changes_nothing(store, rng):
     path = store.directory / store.prediction_path("dense", 0, FOG.split)
     content, noticed = path.read_bytes(), 0
     for position in range(0, len(content), 7):
-        path.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :])
+        path.write_bytes(
+            content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :]
+        )
         try:
             predictions = store.predictions("dense", FOG.split)
         except InputError:
@@ -108,7 +114,10 @@ def test_a_file_that_a_full_disk_or_a_crash_cut_short_does_not_count(store, rng,
     path.write_bytes(damage(path.read_bytes()))
     assert store.conditions == ()
     assert ("dense", 0) in missing_evaluations(store, FOG)
-    with pytest.raises(InputError, match=r"predictions: got a damaged file, .*000.parquet, expected .* `tfaudit run`"):
+    with pytest.raises(
+        InputError,
+        match=r"predictions: got a damaged file, .*000.parquet, expected .* `tfaudit run`",
+    ):
         store.predictions("dense", FOG.split)
 
 
@@ -121,7 +130,8 @@ def test_an_evaluation_is_stale_once_the_members_model_changes(store, rng):
     assert ("dense", 0) in missing_evaluations(store, FOG)
     assert ("dense", 1) not in missing_evaluations(store, FOG)
     with pytest.raises(
-        InputError, match=r"of another model than this member, .*000.parquet, expected .* `tfaudit run`"
+        InputError,
+        match=r"of another model than this member, .*000.parquet, expected .* `tfaudit run`",
     ):
         store.predictions("dense", FOG.split)
 
@@ -137,7 +147,9 @@ def test_predictions_that_were_not_made_as_evaluations_do_not_count(store):
 
 
 def test_a_benchmark_set_has_its_own_examples(store, rng):
-    with pytest.raises(InputError, match=r"examples: got a file that cannot be read .*imagenet_a.parquet"):
+    with pytest.raises(
+        InputError, match=r"examples: got a file that cannot be read .*imagenet_a.parquet"
+    ):
         store.examples(SET.split)
     assert len(missing_evaluations(store, SET)) == 6
     save_examples(store, SET.split)
@@ -145,7 +157,9 @@ def test_a_benchmark_set_has_its_own_examples(store, rng):
     assert len(missing_evaluations(store, SET)) == 5
     assert store.predictions("dense", SET.split).members == (0,)
     store.save_examples(SET.split, np.zeros(3, int), list("abc"), ["a"], [b""] * 3)
-    assert len(missing_evaluations(store, SET)) == 6, "the number of examples differs from the evaluated ones"
+    assert len(missing_evaluations(store, SET)) == 6, (
+        "the number of examples differs from the evaluated ones"
+    )
     with pytest.raises(InputError, match="got predictions of 40 examples instead of 3"):
         store.predictions("dense", SET.split)
 
@@ -157,7 +171,9 @@ def test_a_computed_corruption_has_the_test_sets_examples(store):
 
 
 def test_jobs_depend_on_variants_members_and_existing_evaluations(store, rng):
-    assert [(job.condition, job.size) for job in condition_jobs(store)] == [(c, 6) for c in STUDY.conditions]
+    assert [(job.condition, job.size) for job in condition_jobs(store)] == [
+        (c, 6) for c in STUDY.conditions
+    ]
     for variant, member in store.evaluated_members()[:-1]:
         evaluate(store, FOG, variant, member, rng)
     assert {job.condition: job.size for job in condition_jobs(store)}[FOG] == 1
@@ -166,17 +182,24 @@ def test_jobs_depend_on_variants_members_and_existing_evaluations(store, rng):
     few = dataclasses.replace(STUDY, corrupted_members=2, corrupted_variants=())
     assert Store(store.directory, few).evaluated_members() == [("dense", 0), ("dense", 1)]
     one = dataclasses.replace(STUDY, corrupted_variants=("magnitude-0.5",))
-    assert len(Store(store.directory, one).evaluated_members()) == 6, "the baseline is always among them"
+    assert len(Store(store.directory, one).evaluated_members()) == 6, (
+        "the baseline is always among them"
+    )
     store.save_failure("dense", 1, "boom")
     assert ("dense", 1) not in store.evaluated_members()
 
 
 def test_existing_members_may_get_further_conditions(store, rng):
     evaluate(store, FOG, "dense", 0, rng)
-    other = dataclasses.replace(STUDY, corruptions=("fog",), severities=(3, 5), benchmarks=(), corrupted_members=1)
+    other = dataclasses.replace(
+        STUDY, corruptions=("fog",), severities=(3, 5), benchmarks=(), corrupted_members=1
+    )
     again = Store.create(store.directory, other, {})
     assert again.conditions == (FOG,)
-    assert [(job.condition, job.size) for job in condition_jobs(again)] == [(FOG, 1), (("fog", 5), 2)]
+    assert [(job.condition, job.size) for job in condition_jobs(again)] == [
+        (FOG, 1),
+        (("fog", 5), 2),
+    ]
     assert open_store(store.directory).study == other
 
 

@@ -16,11 +16,22 @@ from tfaudit.store.files import lock
 from tfaudit.store.store import Missing, Store
 from tfaudit.study.variants import ImportedPredictions
 
-HOSTILE = ["../../etc", "a/b", "ä" * 200, "dense", "<script>alert(1)</script>", "CON .", "variant=x", " "]
+HOSTILE = [
+    "../../etc",
+    "a/b",
+    "ä" * 200,
+    "dense",
+    "<script>alert(1)</script>",
+    "CON .",
+    "variant=x",
+    " ",
+]
 
 
 def named(predictions, members):
-    return Predictions(predictions.labels, predictions.ranked, predictions.probabilities, members=members)
+    return Predictions(
+        predictions.labels, predictions.ranked, predictions.probabilities, members=members
+    )
 
 
 @pytest.fixture
@@ -30,7 +41,14 @@ def baseline():
 
 def test_predictions_are_read_back_as_they_were_imported(tmp_path, baseline):
     after, fewer = population(1, members=4, hurt=[2]), population(2, members=2, ranks=1)
-    import_predictions(tmp_path, baseline, {"int 8": after, "p": fewer}, name="mine", model="LeNet", dataset="photos")
+    import_predictions(
+        tmp_path,
+        baseline,
+        {"int 8": after, "p": fewer},
+        name="mine",
+        model="LeNet",
+        dataset="photos",
+    )
     store = open_store(tmp_path)
     assert (store.study.name, store.study.model, store.study.dataset) == ("mine", "LeNet", "photos")
     assert store.study.training is None
@@ -59,16 +77,29 @@ def test_members_of_one_name_stay_together(tmp_path, baseline):
     predictions = store.predictions("x")
     assert predictions.members == (0, 3, 4)
     np.testing.assert_array_equal(predictions.top1[1], after.top1[0])
-    assert [store.record("x", member)["name"] for member in predictions.members] == ["s7", "s5", "s9"]
+    assert [store.record("x", member)["name"] for member in predictions.members] == [
+        "s7",
+        "s5",
+        "s9",
+    ]
 
 
 def test_the_audit_uses_sizes_pairs_groups_and_images(tmp_path, baseline):
-    facts = pd.DataFrame({"bytes": {"baseline": 400, "x": 100}, "sparsity": {"x": 0.9}, "colour": {"x": 1}})
+    facts = pd.DataFrame(
+        {"bytes": {"baseline": 400, "x": 100}, "sparsity": {"x": 0.9}, "colour": {"x": 1}}
+    )
     groups = pd.DataFrame({"writer": ["w1", "w2"] * 100})
     images = [bytes([i]) for i in range(200)]
     after = population(1, members=4)
     store = import_predictions(
-        tmp_path, baseline, {"x": after}, name="mine", facts=facts, groups=groups, images=images, paired=["x"]
+        tmp_path,
+        baseline,
+        {"x": after},
+        name="mine",
+        facts=facts,
+        groups=groups,
+        images=images,
+        paired=["x"],
     )
     table = StudyAudit.read(store, permutations=0).summary.frame().set_index("variant")
     assert table["bytes"].tolist() == [400, 100]
@@ -90,7 +121,9 @@ def test_notes_mention_pairs_but_no_missing_members(tmp_path, baseline):
 @pytest.mark.slow
 def test_remarks_on_the_examples_stand_among_the_notes_and_are_sealed(tmp_path, baseline):
     remark = "2 unreadable images are left out: cat/<b>.jpg, dog/1.png."
-    store = import_predictions(tmp_path / "s", baseline, {"p": population(1, members=4)}, name="m", remarks=[remark])
+    store = import_predictions(
+        tmp_path / "s", baseline, {"p": population(1, members=4)}, name="m", remarks=[remark]
+    )
     assert store.remarks() == (remark,)
     audit = StudyAudit.read(store, permutations=0)
     assert remark in audit.summary.notes
@@ -105,7 +138,9 @@ def test_remarks_on_the_examples_stand_among_the_notes_and_are_sealed(tmp_path, 
 
 def test_hostile_names_are_titles_and_never_paths(tmp_path, baseline):
     names = [name for name in HOSTILE if name.strip()]
-    store = import_predictions(tmp_path / "s", baseline, dict.fromkeys(names, baseline), name="<b>mine</b>")
+    store = import_predictions(
+        tmp_path / "s", baseline, dict.fromkeys(names, baseline), name="<b>mine</b>"
+    )
     assert [variant.title for variant in store.study.variants] == names
     assert len(store.variants) == 1 + len(names)
     assert {path.name for path in tmp_path.iterdir()} == {"s"}
@@ -131,7 +166,13 @@ def test_the_same_study_is_replaced_and_another_is_not_touched(tmp_path, baselin
 
 
 def test_a_trained_study_is_not_touched(tmp_path, baseline):
-    study = Study(name="mine", dataset="given predictions", model="models", training=Training(epochs=1), population=1)
+    study = Study(
+        name="mine",
+        dataset="given predictions",
+        model="models",
+        training=Training(epochs=1),
+        population=1,
+    )
     store = Store.create(tmp_path, study, {})
     store.save_member("dense", 0, {}, {})
     with pytest.raises(InputError, match="holds another study: its training"):
@@ -143,19 +184,36 @@ def test_a_trained_study_is_not_touched(tmp_path, baseline):
     ("changes", "message"),
     [
         (dict(compressed={}), "compressed: got {}, expected at least one variant"),
-        (dict(compressed={"x": population(0, examples=10)}), "compressed: got 10 examples, expected 200"),
+        (
+            dict(compressed={"x": population(0, examples=10)}),
+            "compressed: got 10 examples, expected 200",
+        ),
         (dict(images=[b""]), "images: got 1 images, expected 200"),
         (dict(groups=pd.DataFrame({"a": [1]})), "groups: got 1 rows, expected 200"),
-        (dict(groups=pd.DataFrame({"label": [1] * 200})), "groups: got a column 'label', expected other names"),
-        (dict(groups=pd.DataFrame({1: [1] * 200})), "groups: got columns called [1], expected distinct names of text"),
-        (dict(groups=pd.DataFrame({"a": [1, "x"] * 100})), "groups: got object values in column 'a'"),
-        (dict(groups=pd.DataFrame({"a": pd.Timestamp(0)}, index=range(200))), "groups: got datetime64"),
+        (
+            dict(groups=pd.DataFrame({"label": [1] * 200})),
+            "groups: got a column 'label', expected other names",
+        ),
+        (
+            dict(groups=pd.DataFrame({1: [1] * 200})),
+            "groups: got columns called [1], expected distinct names of text",
+        ),
+        (
+            dict(groups=pd.DataFrame({"a": [1, "x"] * 100})),
+            "groups: got object values in column 'a'",
+        ),
+        (
+            dict(groups=pd.DataFrame({"a": pd.Timestamp(0)}, index=range(200))),
+            "groups: got datetime64",
+        ),
         (dict(paired=["y"]), "paired: got 'y', expected names of variants: x"),
     ],
 )
 def test_bad_input_leaves_nothing_behind(tmp_path, baseline, changes, message):
     with pytest.raises(InputError) as caught:
-        import_predictions(tmp_path / "s", baseline, **{"compressed": {"x": baseline}, "name": "mine", **changes})
+        import_predictions(
+            tmp_path / "s", baseline, **{"compressed": {"x": baseline}, "name": "mine", **changes}
+        )
     assert str(caught.value).startswith(message)
     assert not (tmp_path / "s").exists()
 
@@ -170,14 +228,17 @@ def test_a_directory_that_cannot_be_used(tmp_path, baseline):
 
 def test_variants_that_differ_only_in_case_are_refused(tmp_path, baseline):
     with pytest.raises(InputError, match="variants that differ"):
-        import_predictions(tmp_path / "s", baseline, {"INT8": baseline, "int8": baseline}, name="mine")
+        import_predictions(
+            tmp_path / "s", baseline, {"INT8": baseline, "int8": baseline}, name="mine"
+        )
 
 
 def test_imported_predictions_cannot_be_run(tmp_path, baseline):
     study = import_predictions(tmp_path, baseline, {"x": baseline}, name="mine").study
     for ask in (lambda: study.planned_training, study.smoke):
         with pytest.raises(
-            InputError, match="got 'mine', which holds imported predictions, expected a study with a training"
+            InputError,
+            match="got 'mine', which holds imported predictions, expected a study with a training",
         ):
             ask()
     assert Study.from_json(study.to_json()) == study

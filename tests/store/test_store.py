@@ -43,14 +43,18 @@ def save(store, variant, member, rng, **facts):
 @pytest.fixture
 def store(tmp_path, rng):
     store = Store.create(tmp_path / "study", STUDY, {"tfaudit": "0"})
-    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], [b"png"] * 40)
+    store.save_examples(
+        "test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], [b"png"] * 40
+    )
     for member in range(3):
         save(store, "dense", member, rng)
     return store
 
 
 def test_predictions_are_read_back_as_they_were_written(store, rng):
-    ranked = np.stack([save(store, "magnitude-0.5", member, rng, sparsity=0.5) for member in (0, 2)])
+    ranked = np.stack(
+        [save(store, "magnitude-0.5", member, rng, sparsity=0.5) for member in (0, 2)]
+    )
     predictions = open_store(store.directory).predictions("magnitude-0.5")
     np.testing.assert_array_equal(predictions.ranked, ranked)
     np.testing.assert_array_equal(predictions.labels, LABELS)
@@ -82,7 +86,8 @@ def test_a_damaged_prediction_file_does_not_count_and_the_error_names_the_remedy
     assert not store.is_complete("dense", 1)
     assert store.is_complete("dense", 0)
     with pytest.raises(
-        InputError, match=r"001.parquet, expected .*`tfaudit run` with the same recipe and directory makes it again"
+        InputError,
+        match=r"001.parquet, expected .*`tfaudit run` with the same recipe and directory makes it again",
     ):
         store.predictions("dense")
 
@@ -92,7 +97,9 @@ def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store):
     content, before = path.read_bytes(), store.examples()
     noticed = 0
     for position in range(0, len(content), 5):
-        path.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :])
+        path.write_bytes(
+            content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :]
+        )
         try:
             after = store.examples()
         except InputError:
@@ -115,13 +122,29 @@ def test_a_seal_changes_with_what_is_displayed(store):
         return seal(store)
 
     assert saved() == saved() == saved(groups=GROUPS)
-    assert len({saved(), saved(LABELS[::-1]), saved(names="abce"), saved(image=b"jpg"), saved(image=b"")}) == 5
+    assert (
+        len(
+            {
+                saved(),
+                saved(LABELS[::-1]),
+                saved(names="abce"),
+                saved(image=b"jpg"),
+                saved(image=b""),
+            }
+        )
+        == 5
+    )
 
 
 def test_exchanged_images_are_noticed(store):
     path = store.directory / "examples/test.parquet"
     table = pq.read_table(path)
-    pq.write_table(table.set_column(2, "image", [[b"jpg"] * 40]).replace_schema_metadata(table.schema.metadata), path)
+    pq.write_table(
+        table.set_column(2, "image", [[b"jpg"] * 40]).replace_schema_metadata(
+            table.schema.metadata
+        ),
+        path,
+    )
     assert len(store.examples(images=False)) == 40
     with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
         store.examples()
@@ -131,14 +154,21 @@ def test_exchanged_images_are_noticed(store):
 def test_images_that_are_no_bytes_are_damaged(store, value):
     path = store.directory / "examples/test.parquet"
     table = pq.read_table(path)
-    pq.write_table(table.set_column(2, "image", [[value] * 40]).replace_schema_metadata(table.schema.metadata), path)
+    pq.write_table(
+        table.set_column(2, "image", [[value] * 40]).replace_schema_metadata(table.schema.metadata),
+        path,
+    )
     for read in (store.examples, lambda: store.images("test", [0])):
         with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
             read()
 
 
 def test_examples_of_another_split_or_time_are_noticed(store):
-    examples, ids, names = store.directory / "examples", [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"]
+    examples, ids, names = (
+        store.directory / "examples",
+        [f"e{i}" for i in range(40)],
+        ["a", "b", "c", "<d>"],
+    )
     store.save_examples("imagenet_a", LABELS, ids, names, [b"png"] * 40)
     before = (examples / "test.parquet").read_bytes()
     (examples / "test.parquet").write_bytes((examples / "imagenet_a.parquet").read_bytes())
@@ -146,7 +176,9 @@ def test_examples_of_another_split_or_time_are_noticed(store):
         store.examples()
     store.save_examples("test", LABELS[::-1], ids, names, [b"png"] * 40)
     assert store.damage("dense", 0) == "its predictions are of other examples"
-    with pytest.raises(InputError, match=r"got predictions of other examples than examples/test.parquet holds"):
+    with pytest.raises(
+        InputError, match=r"got predictions of other examples than examples/test.parquet holds"
+    ):
         store.predictions("dense")
     (examples / "test.parquet").write_bytes(before)
     assert store.predictions("dense").num_members == 3
@@ -163,7 +195,9 @@ PHOTOGRAPHS = [bytes([i]) * 300_000 for i in range(40)]  # 12 MB: several row gr
 
 
 def with_photographs(store):
-    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], PHOTOGRAPHS)
+    store.save_examples(
+        "test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], PHOTOGRAPHS
+    )
     return store.directory / "examples/test.parquet"
 
 
@@ -185,10 +219,14 @@ def test_images_of_one_row_group_as_older_versions_wrote_it(store):
 def test_a_flipped_byte_of_the_images_is_noticed_or_changes_nothing(store):
     path = store.directory / "examples/test.parquet"
     pictures = [bytes([i]) * 70_000 + b"end" for i in range(40)]
-    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], pictures)
+    store.save_examples(
+        "test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], pictures
+    )
     content, noticed = path.read_bytes(), 0
     for position in range(0, len(content), 7):
-        path.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :])
+        path.write_bytes(
+            content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :]
+        )
         try:
             assert store.images("test", [25, 3]) == [pictures[25], pictures[3]]
         except InputError:
@@ -198,16 +236,22 @@ def test_a_flipped_byte_of_the_images_is_noticed_or_changes_nothing(store):
 
 @pytest.mark.parametrize("positions", [[40], [0, -1]])
 def test_missing_images(store, positions):
-    with pytest.raises(InputError, match=r"positions: got .*, expected 0 to 39 of the examples in .*test.parquet"):
+    with pytest.raises(
+        InputError, match=r"positions: got .*, expected 0 to 39 of the examples in .*test.parquet"
+    ):
         store.images("test", positions)
-    with pytest.raises(InputError, match=r"examples: got a file that cannot be read \(No such file.*other.parquet"):
+    with pytest.raises(
+        InputError, match=r"examples: got a file that cannot be read \(No such file.*other.parquet"
+    ):
         store.images("other", [0])
 
 
 def test_images_under_a_computed_condition_are_those_of_the_test_set(tmp_path):
     study = dataclasses.replace(STUDY, corruptions=("fog",), severities=(3,))
     store = Store.create(tmp_path / "foggy", study, {})
-    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "d"], [b"png", *[b""] * 39])
+    store.save_examples(
+        "test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "d"], [b"png", *[b""] * 39]
+    )
     assert store.images("fog-3", [1, 0]) == [b"", b"png"]
 
 
@@ -252,7 +296,9 @@ def test_a_changed_group_is_noticed(store):
     path = store.directory / "examples/test.parquet"
     table = pq.read_table(with_groups(store).directory / "examples/test.parquet")
     column = table.column_names.index("age")
-    changed = table.set_column(column, "age", table["age"].combine_chunks().take(list(range(39, -1, -1))))
+    changed = table.set_column(
+        column, "age", table["age"].combine_chunks().take(list(range(39, -1, -1)))
+    )
     pq.write_table(changed.replace_schema_metadata(table.schema.metadata), path)
     with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
         store.examples()
@@ -261,7 +307,9 @@ def test_a_changed_group_is_noticed(store):
 
 def test_facts_about_classes_are_read_back_and_damage_is_noticed(store):
     assert store.table("classes") is None
-    facts = pd.DataFrame({"class": ["a", "b", "c", "<d>"], "train_examples": [3, 4, 5, 6], "entropy_bits": [0.1] * 4})
+    facts = pd.DataFrame(
+        {"class": ["a", "b", "c", "<d>"], "train_examples": [3, 4, 5, 6], "entropy_bits": [0.1] * 4}
+    )
     store.save_table("classes", facts)
     pd.testing.assert_frame_equal(store.table("classes"), facts)
     path = store.directory / "examples/classes.parquet"
@@ -273,7 +321,9 @@ def test_facts_about_classes_are_read_back_and_damage_is_noticed(store):
 def test_predictions_without_probabilities(store, rng):
     save(store, "dense", 0, rng)
     ranked = rng.permuted(np.tile(np.arange(4), (40, 1)), axis=1)[:, :2]
-    store.save_member("dense", 1, {store.prediction_path("dense", 1): prediction_bytes(RankedClasses(ranked))}, {})
+    store.save_member(
+        "dense", 1, {store.prediction_path("dense", 1): prediction_bytes(RankedClasses(ranked))}, {}
+    )
     predictions = store.predictions("dense")
     assert predictions.probabilities is None
     np.testing.assert_array_equal(predictions.ranked[1], ranked)
@@ -310,7 +360,9 @@ def test_a_record_whose_facts_are_no_numbers_does_not_count(store, value):
     assert store.members("dense") == (1, 2)
 
 
-@pytest.mark.parametrize("text", [b"[" * 100_000, b'{"a": "\\ud800"}', b'{"a": ' + b"9" * 5000 + b"}"])
+@pytest.mark.parametrize(
+    "text", [b"[" * 100_000, b'{"a": "\\ud800"}', b'{"a": ' + b"9" * 5000 + b"}"]
+)
 def test_json_that_no_writer_of_tfaudit_would_write(store, text):
     with pytest.raises(ValueError, match=r"nested|surrogates|Exceeds"):
         read_sealed_json(text)
@@ -320,7 +372,14 @@ def test_json_that_no_writer_of_tfaudit_would_write(store, text):
 
 
 @pytest.mark.parametrize(
-    "change", [{"population": None}, {"name": 3}, {"model_options": "x"}, {"variants": ["x"]}, {"top_k": "5"}]
+    "change",
+    [
+        {"population": None},
+        {"name": 3},
+        {"model_options": "x"},
+        {"variants": ["x"]},
+        {"top_k": "5"},
+    ],
 )
 def test_a_description_of_a_study_with_values_of_other_types(store, change):
     study = store.directory / "study.json"
@@ -344,7 +403,9 @@ def test_the_population_may_grow_and_nothing_else_may_change(store):
 
     Store.create(store.directory, dataclasses.replace(STUDY, population=5), {})
     assert open_store(store.directory).study.population == 5
-    with pytest.raises(InputError, match=r"population: got 3, expected 5 or more, which .* already holds"):
+    with pytest.raises(
+        InputError, match=r"population: got 3, expected 5 or more, which .* already holds"
+    ):
         Store.create(store.directory, STUDY, {})
     other = dataclasses.replace(STUDY, population=5, training=Training(epochs=2))
     with pytest.raises(InputError, match="holds another study: its training"):
@@ -380,7 +441,9 @@ def test_missing_files_are_one_line(store, tmp_path):
 def test_a_changed_digit_of_a_record_or_of_the_study_is_noticed(store):
     record = store.directory / store.member_path("dense", 0, "member.json")
     text = record.read_text()
-    assert store.missing() == tuple(Missing("magnitude-0.5", n, "test", "missing") for n in range(3))
+    assert store.missing() == tuple(
+        Missing("magnitude-0.5", n, "test", "missing") for n in range(3)
+    )
     record.write_text(text.replace('"bytes": ', '"bytes": 1', 1))
     assert store.members("dense") == (1, 2)
     assert store.missing()[0] == Missing("dense", 0, "test", "damaged")
@@ -403,7 +466,10 @@ def test_records_of_earlier_versions_have_no_checksum(store):
 
 
 def test_unfinished_files_of_a_killed_writer_are_removed(store):
-    places = [store.directory / name for name in ("members/dense/000/.member.json", ".study.json", ".report.html")]
+    places = [
+        store.directory / name
+        for name in ("members/dense/000/.member.json", ".study.json", ".report.html")
+    ]
     left = [place.with_name(f"{place.name}.4242.part") for place in places]
     for part in left:
         part.write_text("{")
@@ -413,7 +479,11 @@ def test_unfinished_files_of_a_killed_writer_are_removed(store):
 
 
 def test_one_run_at_a_time(tmp_path):
-    with lock(tmp_path / "new"), pytest.raises(InputError, match="in use by another"), lock(tmp_path / "new"):
+    with (
+        lock(tmp_path / "new"),
+        pytest.raises(InputError, match="in use by another"),
+        lock(tmp_path / "new"),
+    ):
         pass
     with lock(tmp_path / "new"):
         pass
@@ -436,14 +506,18 @@ def test_a_directory_that_was_moved_is_not_made_again(store):
     assert not place.exists()
 
 
-@pytest.mark.parametrize("problem", [OSError(errno.ENOLCK, "No locks available"), NotImplementedError()])
+@pytest.mark.parametrize(
+    "problem", [OSError(errno.ENOLCK, "No locks available"), NotImplementedError()]
+)
 def test_a_file_system_without_locks_is_one_line(tmp_path, monkeypatch, problem):
     def acquire(*_, **__):
         raise problem
 
     monkeypatch.setattr(filelock.FileLock, "acquire", acquire)
     with (
-        pytest.raises(InputError, match=r"directory: got .*, on a file system without locks, expected"),
+        pytest.raises(
+            InputError, match=r"directory: got .*, on a file system without locks, expected"
+        ),
         lock(tmp_path),
     ):
         pass

@@ -37,7 +37,12 @@ def test_benchmark_sets_by_name(name, condition, split):
     assert benchmark.dataset == name
 
 
-@given(st.sampled_from([*CORRUPTIONS]), st.sampled_from([*CORRUPTIONS]), st.integers(1, 5), st.integers(1, 5))
+@given(
+    st.sampled_from([*CORRUPTIONS]),
+    st.sampled_from([*CORRUPTIONS]),
+    st.integers(1, 5),
+    st.integers(1, 5),
+)
 def test_every_condition_has_its_own_split_which_is_a_file_name(first, second, low, high):
     conditions = all_conditions(
         [first], [low], [f"cifar10_corrupted/{second}_{high}", "imagenet_a", "mnist_corrupted/fog"]
@@ -57,7 +62,10 @@ def test_every_severity_of_a_corruption_then_the_sets():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: all_conditions(["mist"], [1], []), "corruptions: got 'mist', expected gaussian_noise, .*, saturate$"),
+        (
+            lambda: all_conditions(["mist"], [1], []),
+            "corruptions: got 'mist', expected gaussian_noise, .*, saturate$",
+        ),
         (lambda: all_conditions("fog", [1], []), "corruptions: got 'f', expected gaussian_noise"),
         (lambda: all_conditions(["fog"], [0], []), "severities: got 0, expected 1, 2, 3, 4 and 5"),
         (lambda: all_conditions(["fog"], [6], []), "severities: got 6, expected 1, 2"),
@@ -67,15 +75,33 @@ def test_every_severity_of_a_corruption_then_the_sets():
             lambda: all_conditions(["fog", "fog"], [1], []),
             r"corruptions: got \['fog', 'fog'\], expected distinct",
         ),
-        (lambda: all_conditions(["fog"], [1, 1], []), r"severities: got \[1, 1\], expected distinct values"),
-        (lambda: all_conditions([], [1], ["imagenet_a"] * 2), "benchmarks: got .*, expected distinct values"),
-        (lambda: all_conditions([], [1], ["fog"]), "benchmarks: got 'fog', expected NAME, NAME/CONFIG"),
+        (
+            lambda: all_conditions(["fog"], [1, 1], []),
+            r"severities: got \[1, 1\], expected distinct values",
+        ),
+        (
+            lambda: all_conditions([], [1], ["imagenet_a"] * 2),
+            "benchmarks: got .*, expected distinct values",
+        ),
+        (
+            lambda: all_conditions([], [1], ["fog"]),
+            "benchmarks: got 'fog', expected NAME, NAME/CONFIG",
+        ),
         (lambda: all_conditions([], [1], ["a/b/c"]), "benchmarks: got 'a/b/c', expected NAME"),
         (lambda: all_conditions([], [1], ["../x"]), "benchmarks: got '../x', expected NAME"),
         (lambda: all_conditions([], [1], ["/*"]), r"benchmarks: got '/\*', expected NAME/\*"),
-        (lambda: all_conditions([], [1], ["imagenet_v2:3.0.0"]), "benchmarks: got 'imagenet_v2:3.0.0', expected NAME"),
-        (lambda: benchmark_condition("cifar10_corrupted"), "expected cifar10_corrupted/CORRUPTION_SEVERITY"),
-        (lambda: benchmark_condition("cifar10_corrupted/fog_6"), "benchmarks: got 'cifar10_corrupted/fog_6', expected"),
+        (
+            lambda: all_conditions([], [1], ["imagenet_v2:3.0.0"]),
+            "benchmarks: got 'imagenet_v2:3.0.0', expected NAME",
+        ),
+        (
+            lambda: benchmark_condition("cifar10_corrupted"),
+            "expected cifar10_corrupted/CORRUPTION_SEVERITY",
+        ),
+        (
+            lambda: benchmark_condition("cifar10_corrupted/fog_6"),
+            "benchmarks: got 'cifar10_corrupted/fog_6', expected",
+        ),
         (lambda: Condition("fog", 3).dataset, "condition: got 'fog 3', computed from the test set"),
     ],
 )

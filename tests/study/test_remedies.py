@@ -5,14 +5,26 @@ import json
 import pytest
 
 from tfaudit import InputError, Pruned, Quantized, Study, Training
-from tfaudit.study.remedies import REMEDIES, DistillationRemedy, ExcessGapRemedy, QuantizationAwareRemedy, remedies_of
+from tfaudit.study.remedies import (
+    REMEDIES,
+    DistillationRemedy,
+    ExcessGapRemedy,
+    QuantizationAwareRemedy,
+    remedies_of,
+)
 from tfaudit.study.variants import VARIANTS, Variant
 
 FINETUNED = {"sparsity": 0.9, "treatment": "finetune"}
 
 
 def study(*variants, **settings):
-    settings = {"name": "s", "dataset": "digits", "model": "digits_convnet", "training": Training(epochs=1), **settings}
+    settings = {
+        "name": "s",
+        "dataset": "digits",
+        "model": "digits_convnet",
+        "training": Training(epochs=1),
+        **settings,
+    }
     return Study(**settings, variants=variants)
 
 
@@ -49,14 +61,21 @@ def test_a_study_without_remedies_is_recorded_as_before():
 
 
 def test_keys_and_titles_name_what_is_off_its_default():
-    variant = Pruned(**FINETUNED, remedy=(DistillationRemedy(weight=2.0, focus=(0.5, 2)), "excess_gap"))
+    variant = Pruned(
+        **FINETUNED, remedy=(DistillationRemedy(weight=2.0, focus=(0.5, 2)), "excess_gap")
+    )
     assert variant.key.endswith("-remedy=distillation.weight=2.focus=0.5_2+excess_gap")
     assert variant.title == "magnitude 90 % finetune, both"
     assert isinstance(variant, Variant)
 
 
 def test_a_study_names_settings_of_remedies_only_where_words_do_not_tell_them_apart():
-    one = ((), "distillation", "excess_gap", (DistillationRemedy(temperature=2.0), ExcessGapRemedy(epsilon=0.02)))
+    one = (
+        (),
+        "distillation",
+        "excess_gap",
+        (DistillationRemedy(temperature=2.0), ExcessGapRemedy(epsilon=0.02)),
+    )
     titles = study(*[Pruned(**FINETUNED, remedy=remedy) for remedy in one]).titles
     words = ("", ", distilled", ", gap bounded", ", both")
     assert [*titles.values()] == ["dense", *[f"magnitude 90 %{word}" for word in words]]
@@ -64,7 +83,9 @@ def test_a_study_names_settings_of_remedies_only_where_words_do_not_tell_them_ap
     made = study(*[Pruned(**FINETUNED, remedy=remedy) for remedy in alike])
     distilled = ("distilled", "distilled (temperature 2)")
     assert [*made.titles.values()] == ["dense", *[f"magnitude 90 %, {word}" for word in distilled]]
-    groups = [ExcessGapRemedy(rate=0.2, groups=of) for of in (None, "subject", ("subject", "class"))]
+    groups = [
+        ExcessGapRemedy(rate=0.2, groups=of) for of in (None, "subject", ("subject", "class"))
+    ]
     named = [*study(*[Pruned(**FINETUNED, remedy=remedy) for remedy in groups]).titles.values()]
     words = ("", " (groups subject)", " (groups subject and class)")
     assert named == ["dense", *[f"magnitude 90 %, gap bounded{word}" for word in words]]
@@ -72,7 +93,8 @@ def test_a_study_names_settings_of_remedies_only_where_words_do_not_tell_them_ap
     assert methods == {f"magnitude, {word}" for word in distilled}  # series of charts
     assert len(made.smoke().variants) == 2
     shared = study(
-        Pruned(0.5, **{"treatment": "finetune"}, remedy="distillation"), Pruned(**FINETUNED, remedy="distillation")
+        Pruned(0.5, **{"treatment": "finetune"}, remedy="distillation"),
+        Pruned(**FINETUNED, remedy="distillation"),
     )
     assert shared.shared_settings == "finetune, distilled"
 
@@ -87,8 +109,14 @@ def test_a_study_names_settings_of_remedies_only_where_words_do_not_tell_them_ap
             {"remedy": {"name": "distillation", "heat": 2}},
             "remedy: got 'distillation' with heat, expected settings temperature, weight, focus",
         ),
-        ({"remedy": "distillation", "treatment": "one_shot"}, "remedy: got 'distillation', expected none unless"),
-        ({"remedy": "distillation", "treatment": "gradual"}, "remedy: got 'distillation', expected none unless"),
+        (
+            {"remedy": "distillation", "treatment": "one_shot"},
+            "remedy: got 'distillation', expected none unless",
+        ),
+        (
+            {"remedy": "distillation", "treatment": "gradual"},
+            "remedy: got 'distillation', expected none unless",
+        ),
     ],
 )
 def test_what_is_refused(settings, message):
@@ -123,12 +151,18 @@ def test_remedies_of_nothing_are_none():
 
 def test_smoke_keeps_one_of_each_remedy_and_holds_out_what_it_needs():
     training = Training(epochs=3, validation=0.1)
-    variants = [Pruned(level, treatment="finetune", remedy=r) for level in (0.5, 0.9) for r in ((), "excess_gap")]
+    variants = [
+        Pruned(level, treatment="finetune", remedy=r)
+        for level in (0.5, 0.9)
+        for r in ((), "excess_gap")
+    ]
     small = study(*variants, training=training, retraining=training).smoke()
     assert [bool(variant.remedies) for variant in small.variants] == [False, True]
     assert small.retraining.validation > 0
     assert (
-        study(Pruned(0.5, treatment="finetune"), training=training, retraining=training).smoke().retraining.validation
+        study(Pruned(0.5, treatment="finetune"), training=training, retraining=training)
+        .smoke()
+        .retraining.validation
         == 0
     )
 
@@ -138,19 +172,29 @@ def test_int8_may_be_trained_for_first():
     again = Study.from_json(json.loads(json.dumps(one.to_json())))
     assert again == one
     assert again.variants[1].control == one.variants[0]
-    assert [variant.key for variant in one.variants] == ["int8", "int8-remedy=quantization_aware.momentum=0.9"]
+    assert [variant.key for variant in one.variants] == [
+        "int8",
+        "int8-remedy=quantization_aware.momentum=0.9",
+    ]
     assert one.variants[1].title == "fixed-point int8, quantization-aware (momentum 0.9)"
     assert one.variants[0].to_json() == {"family": "quantization", "kind": "int8"}
-    with pytest.raises(InputError, match="remedy: got 'quantization_aware', expected none unless 'int8'"):
+    with pytest.raises(
+        InputError, match="remedy: got 'quantization_aware', expected none unless 'int8'"
+    ):
         Quantized("float16", remedy="quantization_aware")
     with pytest.raises(InputError, match="remedy: got 'magic', expected 'quantization_aware', or"):
         Quantized("int8", remedy="magic")
-    with pytest.raises(InputError, match="remedy: got 'quantization_aware', expected 'distillation' or"):
+    with pytest.raises(
+        InputError, match="remedy: got 'quantization_aware', expected 'distillation' or"
+    ):
         Pruned(**FINETUNED, remedy="quantization_aware")
 
 
 def test_layers_of_int8_may_stay_in_float():
-    last, named = Quantized("int8", keep_float="last"), Quantized("int8", keep_float=["conv1", "last"])
+    last, named = (
+        Quantized("int8", keep_float="last"),
+        Quantized("int8", keep_float=["conv1", "last"]),
+    )
     aware = Quantized("int8", keep_float="last", remedy="quantization_aware")
     one = study(Quantized("int8"), last, named, aware)
     assert Study.from_json(json.loads(json.dumps(one.to_json()))) == one
@@ -168,9 +212,18 @@ def test_layers_of_int8_may_stay_in_float():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kind": "float16", "keep_float": "last"}, "keep_float: got 'last', expected () unless 'int8'"),
-        ({"kind": "int16x8", "keep_float": ("a",)}, "keep_float: got ('a',), expected () unless 'int8'"),
-        ({"kind": "int8", "keep_float": "a"}, "keep_float: got 'a', expected 'last' or a tuple of names of layers"),
+        (
+            {"kind": "float16", "keep_float": "last"},
+            "keep_float: got 'last', expected () unless 'int8'",
+        ),
+        (
+            {"kind": "int16x8", "keep_float": ("a",)},
+            "keep_float: got ('a',), expected () unless 'int8'",
+        ),
+        (
+            {"kind": "int8", "keep_float": "a"},
+            "keep_float: got 'a', expected 'last' or a tuple of names of layers",
+        ),
     ],
     ids=["float16", "int16x8", "text"],
 )

@@ -40,7 +40,9 @@ def test_a_setting_that_earlier_versions_do_not_know_stands_in_json_only_where_i
 
 
 def test_recalibrated_statistics_stand_in_key_and_title_and_change_no_seed():
-    plain, recalibrated = (Pruned(0.5, treatment="finetune", batch_norm=how) for how in ("moving", "recalibrated"))
+    plain, recalibrated = (
+        Pruned(0.5, treatment="finetune", batch_norm=how) for how in ("moving", "recalibrated")
+    )
     study = a_study(variants=(plain, recalibrated))
     assert "batch_norm" not in plain.to_json()
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
@@ -85,8 +87,16 @@ def test_seeds_differ_between_members_and_variants_and_ignore_the_rest():
 
 
 def test_smoke_is_small_and_has_one_level_of_every_pruning_method():
-    levels = (Pruned(0.5), Pruned(0.9), Pruned(0.9, scope="global"), *rounds(3, 0.2), Quantized("int8"))
-    smoke = a_study(variants=levels, smoke_options={"width": 1}, retraining=Training(epochs=9)).smoke()
+    levels = (
+        Pruned(0.5),
+        Pruned(0.9),
+        Pruned(0.9, scope="global"),
+        *rounds(3, 0.2),
+        Quantized("int8"),
+    )
+    smoke = a_study(
+        variants=levels, smoke_options={"width": 1}, retraining=Training(epochs=9)
+    ).smoke()
     assert (smoke.population, smoke.training.steps, smoke.limit) == (2, 8, 256)
     assert smoke.retraining.steps == 4
     assert smoke.model_options == {"width": 1}
@@ -94,7 +104,11 @@ def test_smoke_is_small_and_has_one_level_of_every_pruning_method():
 
 
 def test_conditions_are_part_of_the_study_and_may_change():
-    conditions = {"corruptions": ("fog", "snow"), "severities": (1, 3, 5), "benchmarks": ("imagenet_a",)}
+    conditions = {
+        "corruptions": ("fog", "snow"),
+        "severities": (1, 3, 5),
+        "benchmarks": ("imagenet_a",),
+    }
     study = a_study(**conditions, corrupted_members=2, corrupted_variants=("int8",))
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
     assert study.conditions == (
@@ -106,12 +120,20 @@ def test_conditions_are_part_of_the_study_and_may_change():
     assert a_study().difference(study) is None
     assert a_study(seed=1).difference(study) == "its seed is 1, not 0"
     assert a_study(corruptions=["fog"]).corruptions == ("fog",)
-    old = {name: value for name, value in a_study().to_json().items() if name not in {*conditions, "corrupted_members"}}
+    old = {
+        name: value
+        for name, value in a_study().to_json().items()
+        if name not in {*conditions, "corrupted_members"}
+    }
     assert Study.from_json(old) == a_study()
 
 
 def test_smoke_keeps_one_corruption_and_no_benchmark():
-    study = a_study(corruptions=("fog", "snow"), benchmarks=("imagenet_a",), corrupted_variants=("dense", "int8"))
+    study = a_study(
+        corruptions=("fog", "snow"),
+        benchmarks=("imagenet_a",),
+        corrupted_variants=("dense", "int8"),
+    )
     assert study.smoke().conditions == (("fog", 1), ("fog", 5))
     assert study.smoke().corrupted_variants == ("dense", "int8")
     levels = (Pruned(0.5), Pruned(0.9), Quantized("int8"))
@@ -132,20 +154,38 @@ def test_steps_count_the_short_batch():
         (lambda: Training(), "epochs, steps"),
         (lambda: Training(epochs=1, steps=1), "epochs, steps"),
         (lambda: Training(steps=0), "1 or more"),
-        (lambda: Training(epochs=1, optimizer=7), "optimizer: got 7, expected a name, such as 'adamw', or a Keras opt"),
+        (
+            lambda: Training(epochs=1, optimizer=7),
+            "optimizer: got 7, expected a name, such as 'adamw', or a Keras opt",
+        ),
         (lambda: Training(epochs=1, learning_rate=((1, 0.1),)), "epochs that rise from 0"),
         (lambda: Training(epochs=1, keep="best"), "'best' only with validation > 0"),
         (lambda: Pruned(1.0), r"sparsity: got 1.0, expected a share in \(0, 1\)"),
         (lambda: Pruned(0.5, begin=0.8, end=0.2), "begin < end"),
-        (lambda: Pruned(0.5, batch_norm=True), "batch_norm: got True, expected 'moving' or 'recalibrated'"),
-        (lambda: Pruned(0.5, count_biases=False), "count_biases: got False, expected True unless a ratio is given"),
+        (
+            lambda: Pruned(0.5, batch_norm=True),
+            "batch_norm: got True, expected 'moving' or 'recalibrated'",
+        ),
+        (
+            lambda: Pruned(0.5, count_biases=False),
+            "count_biases: got False, expected True unless a ratio is given",
+        ),
         (lambda: Quantized("int4"), "kind: got 'int4', expected float32"),
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
         (lambda: a_study(population=0), "population: got 0, expected 1 or more"),
         (lambda: a_study().variant("nope"), "variant: got 'nope', expected dense"),
-        (lambda: a_study(corruptions=("mist",)), "corruptions: got 'mist', expected gaussian_noise, .*, saturate$"),
-        (lambda: a_study(corruptions=("fog",), severities=(0,)), "severities: got 0, expected 1, 2, 3, 4 and 5"),
-        (lambda: a_study(corruptions=("fog",), severities=()), r"severities: got \(\), expected one or more"),
+        (
+            lambda: a_study(corruptions=("mist",)),
+            "corruptions: got 'mist', expected gaussian_noise, .*, saturate$",
+        ),
+        (
+            lambda: a_study(corruptions=("fog",), severities=(0,)),
+            "severities: got 0, expected 1, 2, 3, 4 and 5",
+        ),
+        (
+            lambda: a_study(corruptions=("fog",), severities=()),
+            r"severities: got \(\), expected one or more",
+        ),
         (
             lambda: a_study(corruptions=("fog",), seed=-1),
             r"seed: got -1, expected 0 to 2\*\*63 - 1 where images are corr",
@@ -156,7 +196,10 @@ def test_steps_count_the_short_batch():
             "corrupted_variants: got 'int9', expected dense, magnitude-0.5",
         ),
         (lambda: Study.from_json({"name": "x"}), "expected a description that this version"),
-        (lambda: Study.from_json({**a_study().to_json(), "colour": 1}), "expected a description that this version"),
+        (
+            lambda: Study.from_json({**a_study().to_json(), "colour": 1}),
+            "expected a description that this version",
+        ),
     ],
 )
 def test_bad_settings_are_one_clear_line(make, message):

@@ -63,19 +63,25 @@ class AcrossStudies(Result):
     def between_studies(self) -> pd.DataFrame:
         """Return [R] tables 5-7: corrected p-values, pairs of consecutive studies by level; of independent members."""
         within = ["method", "level"]
-        tests = slope_tests(self.slopes, "study", paired=False, alternative=self.alternative, within=within)
+        tests = slope_tests(
+            self.slopes, "study", paired=False, alternative=self.alternative, within=within
+        )
         return p_table(tests, columns="level")
 
     def between_methods(self) -> pd.DataFrame:
         """Return [R] table 9: corrected p-values of the methods of every study, by level; corrected for all tests."""
         within = ["study", "level"]
-        tests = slope_tests(self.slopes, "method", paired=self.paired, pairs="all", within=within, family="all")
+        tests = slope_tests(
+            self.slopes, "method", paired=self.paired, pairs="all", within=within, family="all"
+        )
         return p_table(tests, columns="level")
 
     def between_levels(self) -> pd.DataFrame:
         """Return [R] tables 1-4: corrected p-values of consecutive levels, by study: does the slope grow?"""
         within = ["study", "method"]
-        tests = slope_tests(self.slopes, "level", paired=self.paired, alternative="less", within=within)
+        tests = slope_tests(
+            self.slopes, "level", paired=self.paired, alternative="less", within=within
+        )
         return p_table(tests, columns="study")
 
     def variances(self) -> pd.DataFrame:
@@ -107,7 +113,9 @@ def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
         raise InputError("studies", f"{len(study_audits)}", "two or more")
     names = _names([study_audit.data.study for study_audit in study_audits])
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError("studies", f"two called {twice[0]}", "studies of different names, models or data sets")
+        raise InputError(
+            "studies", f"two called {twice[0]}", "studies of different names, models or data sets"
+        )
     distortions: dict[tuple[str | float, ...], Distortion] = {}
     paired = True
     for name, study_audit in zip(names, study_audits, strict=True):
@@ -117,17 +125,33 @@ def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
             variant = data.study.variant(key)
             if isinstance(variant, Pruned) and data.shares_members(key):
                 method = variant.pruning_method(*data.study.varied_settings)
-                place = (name, str(data.study.dataset), str(data.study.model), method, variant.level)
+                place = (
+                    name,
+                    str(data.study.dataset),
+                    str(data.study.model),
+                    method,
+                    variant.level,
+                )
                 distortions[place] = study_audit.distortion(key)
                 paired = paired and variant.parent is not None
         if len(distortions) == before:
-            raise InputError("studies", f"{name}, without pruned variants to pair", "pruned variants")
-    models, datasets = ({str(getattr(a.data.study, name)) for a in study_audits} for name in ("model", "dataset"))
+            raise InputError(
+                "studies", f"{name}, without pruned variants to pair", "pruned variants"
+            )
+    models, datasets = (
+        {str(getattr(a.data.study, name)) for a in study_audits} for name in ("model", "dataset")
+    )
     kinds = {(True, False): "greater", (False, True): "less"}
     alternative = kinds.get((len(models) > 1, len(datasets) > 1), "two-sided")
     tables = [factor_table(a.data, keys) for a in study_audits if (keys := pruned_keys(a.data))]
     classes = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-    return AcrossStudies(slope_frame(distortions, by=FACTORS), paired, alternative, classes, study_audits[0].data.alpha)
+    return AcrossStudies(
+        slope_frame(distortions, by=FACTORS),
+        paired,
+        alternative,
+        classes,
+        study_audits[0].data.alpha,
+    )
 
 
 def _names(studies: Sequence[Study]) -> list[str]:
@@ -136,4 +160,7 @@ def _names(studies: Sequence[Study]) -> list[str]:
     runs = [f"{study.model} on {study.dataset}" for study in studies]
     if len(set(names)) == 1 < len(names):
         return runs
-    return [f"{name}, {run}" if names.count(name) > 1 else name for name, run in zip(names, runs, strict=True)]
+    return [
+        f"{name}, {run}" if names.count(name) > 1 else name
+        for name, run in zip(names, runs, strict=True)
+    ]

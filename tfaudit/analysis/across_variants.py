@@ -51,14 +51,20 @@ def _accuracies(study_audit: StudyAudit) -> Accuracies:
 
 def _difficulty(study_audit: StudyAudit) -> DifficultyLevels | None:
     titles, found = study_audit.data.titles, study_audit.summary.exemplars
-    return difficulty_levels({titles[key]: exemplars for key, exemplars in found.items()}) if found else None
+    return (
+        difficulty_levels({titles[key]: exemplars for key, exemplars in found.items()})
+        if found
+        else None
+    )
 
 
 def _claims(study_audit: StudyAudit) -> Claims | None:
     titles, impacts = study_audit.data.titles, study_audit.summary.impacts
     frames = {key: impact.frame() for key, impact in impacts.items()}
     frames |= {key: pair.frame() for key, pair in study_audit.model_pairs.items()}
-    changes = {titles[key]: frames[key] for key in study_audit.data.compressed_keys if key in frames}
+    changes = {
+        titles[key]: frames[key] for key in study_audit.data.compressed_keys if key in frames
+    }
     return claims(changes, alpha=study_audit.data.alpha) if changes else None
 
 
@@ -69,11 +75,19 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
     for key in data.compressed_keys:
         variant = data.study.variant(key)
         if isinstance(variant, Pruned):
-            level = data.means(key, ["sparsity"])["sparsity"] if variant.ratio is not None else variant.sparsity
+            level = (
+                data.means(key, ["sparsity"])["sparsity"]
+                if variant.ratio is not None
+                else variant.sparsity
+            )
             described: dict[Any, Any] = {"method": variant.pruning_method(*varied), "level": level}
             rows.append(described | dict(enumerate(study_audit.counts(key).recall.mean(0))))
     recalls = pd.DataFrame(rows)
-    if recalls.empty or recalls["level"].isna().any() or recalls.groupby("method")["level"].nunique().max() < 2:
+    if (
+        recalls.empty
+        or recalls["level"].isna().any()
+        or recalls.groupby("method")["level"].nunique().max() < 2
+    ):
         return None
     counted = study_audit.counts(BASELINE)
     before = pd.Series(counted.recall.mean(0))
@@ -84,7 +98,11 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
 def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
     """Return the training images of the classes; None where the study does not know them or has no such classes."""
     table, counted = study_audit.data.store.table("classes"), study_audit.counts(BASELINE)
-    if table is None or "train_examples" not in table or sorted(table["class"]) != sorted(set(counted.class_names)):
+    if (
+        table is None
+        or "train_examples" not in table
+        or sorted(table["class"]) != sorted(set(counted.class_names))
+    ):
         return None
     recalls = pd.Series(counted.recall.mean(0), list(counted.class_names))
     return class_counts(table.set_index("class")["train_examples"], recalls)
@@ -95,16 +113,26 @@ def _remedies(study_audit: StudyAudit) -> Remedies | None:
     data, trios, groups, notes = study_audit.data, {}, {}, []
     for key in data.compressed_keys:
         variant, title = data.study.variant(key), data.titles[key]
-        if not isinstance(variant, Remedied) or not variant.remedies or variant.control.key not in data.compressed_keys:
+        if (
+            not isinstance(variant, Remedied)
+            or not variant.remedies
+            or variant.control.key not in data.compressed_keys
+        ):
             continue
         trios[title] = data.baseline, data.populations[variant.control.key], data.populations[key]
         if isinstance(variant, Quantized):
             notes.append(f"{title}: the control is quantized without further training.")
         names = [name for remedy in variant.remedies for name in getattr(remedy, "names", ())]
         if missing := [name for name in names if name not in data.groups and name != CLASS]:
-            notes.append(f"{title}: the test examples have no column {listed(missing)}; its groups are not compared.")
+            notes.append(
+                f"{title}: the test examples have no column {listed(missing)}; its groups are not compared."
+            )
         elif names and names != [CLASS]:
-            columns = data.groups.assign(**{CLASS: data.baseline.labels}) if CLASS not in data.groups else data.groups
+            columns = (
+                data.groups.assign(**{CLASS: data.baseline.labels})
+                if CLASS not in data.groups
+                else data.groups
+            )
             groups[title] = columns[names]
     if not trios:
         return None

@@ -82,12 +82,20 @@ def _variant_options(data: StudyData, key: str) -> dict[str, Any]:
 
 
 def _variant(data: StudyData, key: str, **options: Any) -> VariantAudit:
-    return audit_variant(data.baseline, data.populations[key] if key != BASELINE else None, **options)
+    return audit_variant(
+        data.baseline, data.populations[key] if key != BASELINE else None, **options
+    )
 
 
 def _groups(data: StudyData, key: str, *, column: str | None, alpha: float) -> Groups:
-    belongs = pd.Series("all", index=data.groups.index, name="group") if column is None else data.groups[column]
-    return groups(data.baseline, data.populations[key], belongs, individuals=data.individuals, alpha=alpha)
+    belongs = (
+        pd.Series("all", index=data.groups.index, name="group")
+        if column is None
+        else data.groups[column]
+    )
+    return groups(
+        data.baseline, data.populations[key], belongs, individuals=data.individuals, alpha=alpha
+    )
 
 
 def _trends(data: StudyData, key: str, *, alpha: float) -> tuple[Trends, ...]:
@@ -120,7 +128,9 @@ AUDITS: Mapping[str, Audit] = {
         Audit(
             name="unfairness",
             result=pd.DataFrame,
-            compute=lambda data, key: trade_offs({key: data.populations[key]}, pd.DataFrame(index=[key])),
+            compute=lambda data, key: trade_offs(
+                {key: data.populations[key]}, pd.DataFrame(index=[key])
+            ),
             **_ONE_POPULATION,
         ),
         Audit(
@@ -133,33 +143,47 @@ AUDITS: Mapping[str, Audit] = {
         Audit(
             name="measurements",
             result=Measurements,
-            compute=lambda data, key, **options: measure(data.baseline, data.populations[key], **options),
-            applies=lambda data, key: key != BASELINE and (data.is_single(key) or _populations(data, key)),
+            compute=lambda data, key, **options: measure(
+                data.baseline, data.populations[key], **options
+            ),
+            applies=lambda data, key: (
+                key != BASELINE and (data.is_single(key) or _populations(data, key))
+            ),
         ),
         Audit(
             name="class_impact",
             result=ClassImpact,
-            compute=lambda data, key, **options: class_impact(data.baseline, data.populations[key], **options),
+            compute=lambda data, key, **options: class_impact(
+                data.baseline, data.populations[key], **options
+            ),
             applies=_populations,
-            arguments=lambda data, key: [{"centering": name} for name in CENTERINGS[1:]],  # "variant" has the first
+            arguments=lambda data, key: [
+                {"centering": name} for name in CENTERINGS[1:]
+            ],  # "variant" has the first
         ),
         Audit(
             name="model_pair",
             result=PairComparison,
-            compute=lambda data, key, alpha: compare(data.baseline, data.populations[key], alpha=alpha),
+            compute=lambda data, key, alpha: compare(
+                data.baseline, data.populations[key], alpha=alpha
+            ),
             applies=lambda data, key: key != BASELINE and data.is_single(key),
             shown=MODEL_PAIR,
         ),
         Audit(
             name="negative_flips",
             result=NegativeFlips,
-            compute=lambda data, key, alpha: flip_rates(data.baseline, data.populations[key], alpha=alpha),
+            compute=lambda data, key, alpha: flip_rates(
+                data.baseline, data.populations[key], alpha=alpha
+            ),
             shown=NEGATIVE_FLIPS,
         ),
         Audit(
             name="calibration",
             result=Calibration,
-            compute=lambda data, key, alpha: calibration(data.baseline, data.populations[key], alpha=alpha),
+            compute=lambda data, key, alpha: calibration(
+                data.baseline, data.populations[key], alpha=alpha
+            ),
             applies=lambda data, key: key != BASELINE and data.has_probabilities(key),
             shown=CALIBRATION,
         ),
@@ -175,8 +199,12 @@ AUDITS: Mapping[str, Audit] = {
             name="groups",
             result=Groups,
             compute=_groups,
-            applies=lambda data, key: key != BASELINE and bool(data.group_columns or data.individuals is not None),
-            arguments=lambda data, key: [{"column": column} for column in data.group_columns or (None,)],
+            applies=lambda data, key: (
+                key != BASELINE and bool(data.group_columns or data.individuals is not None)
+            ),
+            arguments=lambda data, key: [
+                {"column": column} for column in data.group_columns or (None,)
+            ],
             depends_on=lambda data, key: data.groups_fingerprint,
             shown=GROUPS,
         ),
@@ -231,7 +259,9 @@ SPARSITIES = 3
 def pruned_keys(data: StudyData) -> tuple[str, ...]:
     """Return the keys of the pruned variants, where they have three sparsities or more; else none."""
     variants = {key: data.study.variant(key) for key in data.compressed_keys}
-    levels = {key: variant.level for key, variant in variants.items() if isinstance(variant, Pruned)}
+    levels = {
+        key: variant.level for key, variant in variants.items() if isinstance(variant, Pruned)
+    }
     return tuple(levels) if len(set(levels.values())) >= SPARSITIES else ()
 
 
@@ -244,9 +274,13 @@ def factor_table(data: StudyData, keys: Sequence[str]) -> pd.DataFrame:
         descriptions[key] = {
             "dataset": str(data.study.dataset),
             "model": str(data.study.model),
-            "technique": variant.pruning_method(*(name for name in data.study.varied_settings if name != "treatment")),
+            "technique": variant.pruning_method(
+                *(name for name in data.study.varied_settings if name != "treatment")
+            ),
             "weight_treatment": variant.treatment,
-            "sparsity": variant.sparsity if variant.ratio is None else data.means(key, ["sparsity"])["sparsity"],
+            "sparsity": variant.sparsity
+            if variant.ratio is None
+            else data.means(key, ["sparsity"])["sparsity"],
         }
     populations = {BASELINE: data.baseline} | {key: _unpaired(data, key) for key in keys}
     described = pd.DataFrame.from_dict(descriptions, orient="index")
@@ -258,7 +292,10 @@ def factors_of(table: pd.DataFrame, alpha: float) -> "tuple[Factors, ...]":
 
     With few classes the quartiles are left out.
     """
-    from tfaudit.audits.factors.regression import factors, factors_glm  # loads statsmodels, which takes half a second
+    from tfaudit.audits.factors.regression import (
+        factors,
+        factors_glm,
+    )  # loads statsmodels, which takes half a second
 
     for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
         with contextlib.suppress(InputError):  # collinear covariates, too few rows, separation
@@ -272,6 +309,9 @@ def _unpaired(data: StudyData, key: str) -> Predictions:
     population = data.populations[key]
     if data.is_paired(key):
         return population
-    names: dict[str, Any] = {"class_names": population.class_names, "example_ids": population.example_ids}
+    names: dict[str, Any] = {
+        "class_names": population.class_names,
+        "example_ids": population.example_ids,
+    }
     members = [f"{key}/{member}" for member in population.members]
     return Predictions(population.labels, population.ranked, members=members, **names)

@@ -19,7 +19,15 @@ T = TypeVar("T")
 FOLDER = "audit"
 """Folder of a study. Deleting it loses time and nothing else."""
 
-_LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "pillow", "opencv-python-headless")
+_LIBRARIES = (
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "statsmodels",
+    "pillow",
+    "opencv-python-headless",
+)
 
 
 def cached(store: Store, name: str, inputs: object, kind: type[T], compute: Callable[[], T]) -> T:
@@ -83,7 +91,10 @@ def _imported(module: str) -> dict[str, bytes]:
         if name not in sources and place.is_file():
             sources[name] = place.read_bytes()
             for package, *names in _IMPORT.findall(sources[name].decode()):
-                open_names += [package, *(f"{package}.{imported.strip()}" for imported in "".join(names).split(","))]
+                open_names += [
+                    package,
+                    *(f"{package}.{imported.strip()}" for imported in "".join(names).split(",")),
+                ]
     return sources
 
 

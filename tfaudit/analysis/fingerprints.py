@@ -36,7 +36,13 @@ class Fingerprints:
     @cached_property
     def study(self) -> str:
         """Digest of the study and of the examples of the split."""
-        return digest([self._store.read("study.json").decode(), self._footer(self._examples_path), self.examples])
+        return digest(
+            [
+                self._store.read("study.json").decode(),
+                self._footer(self._examples_path),
+                self.examples,
+            ]
+        )
 
     @cached_property
     def examples(self) -> str:
@@ -53,15 +59,22 @@ class Fingerprints:
     @cached_property
     def predictions(self) -> Mapping[str, str]:
         """Digest of the records and predictions of the split, by variant."""
-        return {key: digest([self._member(key, n) for n in numbers]) for key, numbers in self._members.items()}
+        return {
+            key: digest([self._member(key, n) for n in numbers])
+            for key, numbers in self._members.items()
+        }
 
     @cached_property
     def evaluations(self) -> Mapping[str, str]:
         """Digest of the evaluations under all conditions, by variant."""
         conditions = self._store.study.conditions
-        benchmarks = [self._footer(f"examples/{c.split}.parquet") for c in conditions if not c.is_computed]
+        benchmarks = [
+            self._footer(f"examples/{c.split}.parquet") for c in conditions if not c.is_computed
+        ]
         return {
-            key: digest([benchmarks, [_size_and_time(self._folder(key, c.split)) for c in conditions]])
+            key: digest(
+                [benchmarks, [_size_and_time(self._folder(key, c.split)) for c in conditions]]
+            )
             for key in self._members
         }
 
@@ -85,7 +98,10 @@ class Fingerprints:
             if not place.exists():
                 return None
             notes = pq.read_schema(place).metadata or {}
-            return [sorted((key.decode(), text.decode()) for key, text in notes.items()), _size_and_time(place)[:1]]
+            return [
+                sorted((key.decode(), text.decode()) for key, text in notes.items()),
+                _size_and_time(place)[:1],
+            ]
         except DAMAGED:
             return [[], _size_and_time(place)[:1]]  # reading the file raises
 

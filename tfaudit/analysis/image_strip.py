@@ -85,30 +85,46 @@ def image_strip(
     examples = data.store.examples(data.split, images=False, groups=False)
     (png,) = data.store.images(data.split, [position])
     picture = pixels_of(png) if png else None
-    severities = sorted({condition.severity for condition in data.conditions if condition.is_computed})
+    severities = sorted(
+        {condition.severity for condition in data.conditions if condition.is_computed}
+    )
     return ImageStrip(
         example=str(examples["example"].iloc[position]),
         headings=("clean", *(f"severity {severity}" for severity in severities)),
-        lanes=tuple(_lane(data, picture, position, variants, name, severities, counts) for name in corruptions),
+        lanes=tuple(
+            _lane(data, picture, position, variants, name, severities, counts)
+            for name in corruptions
+        ),
         tiny=picture is not None and max(picture.shape[:2]) < CRISP,
         caption=f"{caption} {_thumbnail_note(data, picture)}{_OPENCV_NOTE * (not _has_opencv())}".strip(),
     )
 
 
-def most_lost_image(data: StudyData, robustness: Mapping[str, Robustness], counts: Counts) -> tuple[ImageStrip, ...]:
+def most_lost_image(
+    data: StudyData, robustness: Mapping[str, Robustness], counts: Counts
+) -> tuple[ImageStrip, ...]:
     """Return the image that compression loses to corruption most often while the baseline still gets it right.
 
     Clean, the image is right by the majority predictions of the baseline and the compressed population. Losses are
     counted over the computed conditions and the variants, whose results `robustness` holds by key. No strip where no
     image is lost, or none is stored.
     """
-    computed = dict.fromkeys(condition.corruption for condition in data.conditions if condition.is_computed)
+    computed = dict.fromkeys(
+        condition.corruption for condition in data.conditions if condition.is_computed
+    )
     results = robustness.values()
-    totals = {name: np.sum([result.lost_first[name] for result in results], axis=0, dtype=int) for name in computed}
+    totals = {
+        name: np.sum([result.lost_first[name] for result in results], axis=0, dtype=int)
+        for name in computed
+    }
     if not totals:
         return ()
     position = int(np.argmax(sum(totals.values())))
-    lost = {corruption: int(losses[position]) for corruption, losses in totals.items() if losses[position]}
+    lost = {
+        corruption: int(losses[position])
+        for corruption, losses in totals.items()
+        if losses[position]
+    }
     if not lost or not data.store.images(data.split, [position])[0]:
         return ()
     shown = sorted(lost, key=lambda corruption: -lost[corruption])[:LANES]
@@ -132,7 +148,9 @@ def _lane(
         evaluated = condition in data.conditions
         pictures.append("")
         if evaluated and picture is not None and _has_opencv():
-            pixels = corrupt(picture[None], corruption, severity, seed=data.study.seed, first=position)[0]
+            pixels = corrupt(
+                picture[None], corruption, severity, seed=data.study.seed, first=position
+            )[0]
             pictures[-1] = data_uri(png_of(pixels, EDGE))
         for key, row in predictions.items():
             row.append(_modal(counts(key, condition), position) if evaluated else None)
@@ -169,7 +187,11 @@ def _caption(data: StudyData, position: int, more: int) -> str:
     example, label = examples["example"].iloc[position], examples["label"].iloc[position]
     several = len(data.members[BASELINE]) > 1
     below = "majority predictions with their share of the votes" if several else "predictions"
-    also = f" The models also differ on it under {more} more corruption{'s' * (more > 1)}." if more else ""
+    also = (
+        f" The models also differ on it under {more} more corruption{'s' * (more > 1)}."
+        if more
+        else ""
+    )
     return (
         f"Image {example}, of class {examples.attrs['class_names'][label]}: right when clean, and the image that "
         "compressed models lose to corruption most often while the baseline still gets it right. Below the pictures: "

@@ -60,7 +60,9 @@ def pack(result: object, kind: Any = None, label: str = "") -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content)  # without the time: equal results are equal bytes
+            archive.writestr(
+                zipfile.ZipInfo(name), content
+            )  # without the time: equal results are equal bytes
         archive.comment = bytes(_SEAL)
     body = buffer.getvalue()[:-_SEAL]
     return body + hashlib.sha256(body).hexdigest().encode()
@@ -73,7 +75,9 @@ def unpack(content: bytes, kind: type[T], label: str = "") -> T:
         InputError: the bytes are damaged, or hold another type of result or one of another label.
     """
     if hashlib.sha256(content[:-_SEAL]).hexdigest().encode() != content[-_SEAL:]:
-        raise InputError("content", f"{len(content)} bytes, damaged or no result", "the bytes of a result")
+        raise InputError(
+            "content", f"{len(content)} bytes, damaged or no result", "the bytes of a result"
+        )
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if any(file.compress_type != zipfile.ZIP_STORED for file in archive.infolist()):
@@ -85,7 +89,9 @@ def unpack(content: bytes, kind: type[T], label: str = "") -> T:
         return _from_json(tree, kind, files)
     except _MISFITS:
         name = getattr(kind, "__name__", kind)
-        raise InputError("content", "a result of another type or version", f"the type {name} of this version") from None
+        raise InputError(
+            "content", "a result of another type or version", f"the type {name} of this version"
+        ) from None
 
 
 def _to_json(value: Any, hint: Any, files: Files) -> Any:
@@ -98,12 +104,21 @@ def _to_json(value: Any, hint: Any, files: Files) -> Any:
     if not isinstance(value, _class(hint)):
         raise TypeError(f"{type(value).__name__} {value!r:.60}, where {hint} is expected")
     if dataclasses.is_dataclass(hint):
-        return {name: _to_json(getattr(value, name), field, files) for name, field in _fields(hint).items()}  # type: ignore[arg-type]
+        return {
+            name: _to_json(getattr(value, name), field, files)
+            for name, field in _fields(hint).items()
+        }  # type: ignore[arg-type]
     if isinstance(value, tuple):
-        return [_to_json(item, inner, files) for item, inner in zip(value, _inner(hint, len(value)), strict=True)]
+        return [
+            _to_json(item, inner, files)
+            for item, inner in zip(value, _inner(hint, len(value)), strict=True)
+        ]
     if isinstance(value, Mapping):
         key, inner = get_args(hint)
-        return [[_to_json(name, key, files), _to_json(item, inner, files)] for name, item in value.items()]
+        return [
+            [_to_json(name, key, files), _to_json(item, inner, files)]
+            for name, item in value.items()
+        ]
     for kind, (suffix, write, _) in _FILES.items():
         if isinstance(value, kind):
             name = f"{len(files)}.{suffix}"
@@ -122,14 +137,21 @@ def _from_json(tree: Any, hint: Any, files: Files) -> Any:
         fields = _fields(hint)  # type: ignore[arg-type]
         if tree.keys() != fields.keys():
             raise KeyError(*(tree.keys() ^ fields.keys()))
-        return hint(**{name: _from_json(tree[name], field, files) for name, field in fields.items()})  # type: ignore[operator]
+        return hint(
+            **{name: _from_json(tree[name], field, files) for name, field in fields.items()}
+        )  # type: ignore[operator]
     if issubclass(_class(hint)[0], tuple):
         first, *_ = inner = get_args(hint)
         if inner[1:] == (...,) and first in (str, float, int):  # a thousand names at once
-            if not isinstance(tree, list) or not all(isinstance(item, _class(first)) for item in tree):
+            if not isinstance(tree, list) or not all(
+                isinstance(item, _class(first)) for item in tree
+            ):
                 raise TypeError(f"{tree!r:.60} is not a {hint}")
             return tuple(tree)
-        return tuple(_from_json(item, inner, files) for item, inner in zip(tree, _inner(hint, len(tree)), strict=True))
+        return tuple(
+            _from_json(item, inner, files)
+            for item, inner in zip(tree, _inner(hint, len(tree)), strict=True)
+        )
     if issubclass(_class(hint)[0], Mapping):
         key, inner = get_args(hint)
         return {_from_json(name, key, files): _from_json(item, inner, files) for name, item in tree}
@@ -169,7 +191,9 @@ def _inner(hint: Any, count: int) -> tuple[Any, ...]:
 def _plain(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if value is not None and not isinstance(value, str | int | float):
-        raise TypeError(f"{type(value).__name__} {value!r:.60}, where text, a number, a boolean or None is expected")
+        raise TypeError(
+            f"{type(value).__name__} {value!r:.60}, where text, a number, a boolean or None is expected"
+        )
     return value
 
 
@@ -186,11 +210,16 @@ def _table_bytes(table: pd.DataFrame) -> bytes:
     for i in mixed:
         shown.isetitem(i, [json.dumps(_plain(cell)) for cell in table.iloc[:, i]])
     written = pa.Table.from_pandas(shown)
-    notes = {"mixed": json.dumps(mixed), "attrs": json.dumps(table.attrs)}  # older libraries drop the attributes
+    notes = {
+        "mixed": json.dumps(mixed),
+        "attrs": json.dumps(table.attrs),
+    }  # older libraries drop the attributes
     written = written.replace_schema_metadata({**(written.schema.metadata or {}), **notes})
     whole = [column.combine_chunks() for column in written.columns]
     buffer = io.BytesIO()
-    with pa.ipc.new_file(buffer, written.schema) as file:  # one batch, even of no rows: it holds the categories
+    with pa.ipc.new_file(
+        buffer, written.schema
+    ) as file:  # one batch, even of no rows: it holds the categories
         file.write_batch(pa.RecordBatch.from_arrays(whole, schema=written.schema))
     return buffer.getvalue()
 
@@ -220,7 +249,11 @@ def _series(content: bytes) -> pd.Series:
 
 
 _FILES: dict[Any, tuple[str, Callable[[Any], bytes], Callable[[bytes], Any]]] = {
-    np.ndarray: ("npy", _array_bytes, lambda content: read_array(io.BytesIO(content), allow_pickle=False)),
+    np.ndarray: (
+        "npy",
+        _array_bytes,
+        lambda content: read_array(io.BytesIO(content), allow_pickle=False),
+    ),
     pd.DataFrame: ("arrow", _table_bytes, _table),
     pd.Series: ("series.arrow", _series_bytes, _series),
 }

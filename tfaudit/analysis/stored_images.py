@@ -10,7 +10,12 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from tfaudit.stats.image_properties import class_means, distance_to_class_mean, mean_activation, tilt
+from tfaudit.stats.image_properties import (
+    class_means,
+    distance_to_class_mean,
+    mean_activation,
+    tilt,
+)
 from tfaudit.store.store import Store
 
 EDGE = 64
@@ -42,7 +47,10 @@ def image_properties(pngs: Iterable[bytes], labels: np.ndarray) -> tuple[pd.Seri
     measured = (
         pd.Series(np.abs(tilt(stacked)), name="absolute tilt"),
         pd.Series(mean_activation(stacked), name="mean activation"),
-        pd.Series(distance_to_class_mean(stacked, labels, means), name="distance from the class's mean image"),
+        pd.Series(
+            distance_to_class_mean(stacked, labels, means),
+            name="distance from the class's mean image",
+        ),
     )
     return tuple(values for values in measured if values.nunique() > 1)
 

@@ -120,7 +120,9 @@ class StudyAudit:
     def verdict(self, limits: Limits = DEFAULT_LIMITS) -> StudyVerdict:
         """Judge every compressed variant: the first screen. Other limits read no predictions again."""
         applies, keys = AUDITS["measurements"].applies, self.data.compressed_keys
-        measured = {key: self.measurements(key) if applies(self.data, key) else None for key in keys}
+        measured = {
+            key: self.measurements(key) if applies(self.data, key) else None for key in keys
+        }
         verdict = study_verdict(measured, self._descriptions(), limits, baseline=BASELINE)
         missing = tuple(self._missing_results())
         return dataclasses.replace(verdict, alerts=(*missing, *verdict.alerts), missing=missing)
@@ -167,12 +169,19 @@ class StudyAudit:
     @property
     def model_pairs(self) -> dict[str, PairComparison]:
         """`model_pair` of every variant that is one model, as the baseline is."""
-        return {key: self.model_pair(key) for key in self.data.compressed_keys if self.data.is_single(key)}
+        return {
+            key: self.model_pair(key)
+            for key in self.data.compressed_keys
+            if self.data.is_single(key)
+        }
 
     def member_pair(self, key: str, before: int, after: int) -> PairComparison:
         """Compare member `before` of the baseline with member `after` of a variant. The result is not cached."""
         store, split = self.data.store, self.data.split
-        models = (store.predictions(k, split, members=[member]) for k, member in ((BASELINE, before), (key, after)))
+        models = (
+            store.predictions(k, split, members=[member])
+            for k, member in ((BASELINE, before), (key, after))
+        )
         return compare(*models, alpha=self.data.alpha)
 
     def groups(self, key: str, column: str | None = None) -> Groups:
@@ -248,21 +257,38 @@ class StudyAudit:
         """
         facts = self.summary.table.set_index("variant").rename(columns={"family": "technique"})
         sizes = facts["gzipped_bytes"].astype(float)
-        facts = facts.astype({"sparsity": float, "bytes": float}).assign(**{"gzipped kB": sizes / 1000})
+        facts = facts.astype({"sparsity": float, "bytes": float}).assign(
+            **{"gzipped kB": sizes / 1000}
+        )
         facts["size"] = sizes / sizes[BASELINE]
         facts["time"] = facts.index.map(self.latency("ratio"))
         facts = facts[["title", "technique", "sparsity", "bytes", "gzipped kB", "size", "time"]]
-        measured = pd.concat([self.result("unfairness", key) for key in self.data.titles], ignore_index=True)
+        measured = pd.concat(
+            [self.result("unfairness", key) for key in self.data.titles], ignore_index=True
+        )
         known = facts.loc[measured["variant"]].reset_index(drop=True)
-        return pd.concat([measured[["variant", "member"]], known, measured[["accuracy", "unfairness"]]], axis=1)
+        return pd.concat(
+            [measured[["variant", "member"]], known, measured[["accuracy", "unfairness"]]], axis=1
+        )
 
     def latency(self, unit: str) -> dict[str, float]:
         """Return the latency of one image by variant, in "ms" or as "ratio" to the baseline's; {} if not measured."""
         costs = self.data.store.table("costs")
         column = f"latency_1_{unit}"
-        return {} if costs is None or column not in costs else dict(zip(costs["variant"], costs[column], strict=True))
+        return (
+            {}
+            if costs is None or column not in costs
+            else dict(zip(costs["variant"], costs[column], strict=True))
+        )
 
-    def _cached(self, name: str, kind: Any, compute: Callable[[], Any], variants: Sequence[str], inputs: object) -> Any:
+    def _cached(
+        self,
+        name: str,
+        kind: Any,
+        compute: Callable[[], Any],
+        variants: Sequence[str],
+        inputs: object,
+    ) -> Any:
         """Return a result from memory, or from disk, or compute it and cache it in both."""
         with self._lock:
             if name not in self._results:
@@ -273,12 +299,20 @@ class StudyAudit:
             return self._results[name]
 
     def _counts_under(self, key: str, condition: Condition | None) -> PredictionCounts:
-        return self.counts(key) if condition is None else count_predictions(self.data.under_condition(key, condition))
+        return (
+            self.counts(key)
+            if condition is None
+            else count_predictions(self.data.under_condition(key, condition))
+        )
 
     def _descriptions(self) -> pd.DataFrame:
         """Return title, family and the means of `FACTS` of every variant; rows by key."""
         rows = {
-            key: {"title": title, "family": self.data.study.variant(key).family, **self.data.means(key, FACTS)}
+            key: {
+                "title": title,
+                "family": self.data.study.variant(key).family,
+                **self.data.means(key, FACTS),
+            }
             for key, title in self.data.titles.items()
         }
         return pd.DataFrame.from_dict(rows, orient="index")
@@ -288,21 +322,31 @@ class StudyAudit:
         data, notes = self.data, []
         for key, gaps in _by(data.store.missing(), "variant").items():
             complete = len(data.store.members(key))
-            parts = [f"{len(group)} {_REASONS[reason]}" for reason, group in _by(gaps, "reason").items()]
+            parts = [
+                f"{len(group)} {_REASONS[reason]}" for reason, group in _by(gaps, "reason").items()
+            ]
             title, whole = data.study.titles.get(key, key), complete + len(gaps)
-            notes.append(f"{title}: {complete} of {whole} members are complete; {', '.join(parts)}.")
+            notes.append(
+                f"{title}: {complete} of {whole} members are complete; {', '.join(parts)}."
+            )
         for condition in data.study.conditions:
             for key, gaps in _by(data.store.missing(condition.split), "variant").items():
                 members = listed([str(gap.member) for gap in gaps])
                 title = data.study.titles[key]
-                notes.append(f"{condition.title}: no predictions of {title}, member{'s' * (len(gaps) > 1)} {members}.")
+                notes.append(
+                    f"{condition.title}: no predictions of {title}, member{'s' * (len(gaps) > 1)} {members}."
+                )
         known = {"test", data.split, *(condition.split for condition in data.study.conditions)}
         if others := [split for split in data.store.splits if split not in known]:
-            notes.append(f"Predictions under {listed(others)} are not audited: study.json names no such condition.")
+            notes.append(
+                f"Predictions under {listed(others)} are not audited: study.json names no such condition."
+            )
         return notes
 
     def _dependent_members(self, summary: Summary) -> list[str]:
-        titles = [self.data.titles[key] for key in summary.impacts if self.data.study.variant(key).parent]
+        titles = [
+            self.data.titles[key] for key in summary.impacts if self.data.study.variant(key).parent
+        ]
         note = (
             f"Members of {listed(titles)} are made from the baseline's members of the same number. Welch's test treats "
             "the two as independent, which makes it conservative; the counts expected by chance respect the pairs."
@@ -328,4 +372,8 @@ def _tied_votes(summary: Summary) -> list[str]:
 
 def _file_name(argument: object) -> str:
     text = "all" if argument is None else str(argument)
-    return text if argument is None or (re.fullmatch(r"[a-z]{1,20}", text) and text != "all") else digest(text)[:8]
+    return (
+        text
+        if argument is None or (re.fullmatch(r"[a-z]{1,20}", text) and text != "all")
+        else digest(text)[:8]
+    )

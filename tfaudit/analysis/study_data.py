@@ -82,7 +82,12 @@ class StudyData:
     ) -> None:
         require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
         require(permutations >= 0, "permutations", permutations, "0 or more")
-        require(split in store.splits, "split", split, f"a predicted split: {', '.join(store.splits) or 'none yet'}")
+        require(
+            split in store.splits,
+            "split",
+            split,
+            f"a predicted split: {', '.join(store.splits) or 'none yet'}",
+        )
         self.store, self.split, self.alpha, self.answers = store, split, alpha, answers
         self.permutation_options = {"permutations": permutations, "seed": seed}
         self._added_groups = groups
@@ -93,7 +98,9 @@ class StudyData:
         self.fingerprints = Fingerprints(store, split, self.records, self.members)
         if BASELINE not in self.members:
             got = f"no complete dense member in {store.directory}"
-            raise InputError("store", got, "one or more to compare with; `tfaudit run` resumes where it stopped")
+            raise InputError(
+                "store", got, "one or more to compare with; `tfaudit run` resumes where it stopped"
+            )
 
     @property
     def study(self) -> Study:
@@ -122,17 +129,27 @@ class StudyData:
     def records(self) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
         """Records of the members, complete or failed, by variant and number."""
         members = range(self.study.population)
-        records = {v.key: {n: self.store.record(v.key, n) for n in members} for v in self.study.all_variants}
-        return {key: {n: record for n, record in of_key.items() if record} for key, of_key in records.items()}
+        records = {
+            v.key: {n: self.store.record(v.key, n) for n in members}
+            for v in self.study.all_variants
+        }
+        return {
+            key: {n: record for n, record in of_key.items() if record}
+            for key, of_key in records.items()
+        }
 
     @cached_property
     def members(self) -> Mapping[str, tuple[int, ...]]:
         """Numbers of the members with predictions, by variant; variants without any are left out."""
         members = {}
         for key, records in self.records.items():
-            complete = [member for member, record in records.items() if record.get("status") == "complete"]
+            complete = [
+                member for member, record in records.items() if record.get("status") == "complete"
+            ]
             if any(self.split == condition.split for condition in self.study.conditions):
-                complete = [member for member in complete if member in self._evaluated(key, self.split)]
+                complete = [
+                    member for member in complete if member in self._evaluated(key, self.split)
+                ]
             if complete:
                 members[key] = tuple(complete)
         return members
@@ -190,7 +207,9 @@ class StudyData:
         if self._added_groups is None:
             return stored
         twice = [str(name) for name in self._added_groups if name in stored]
-        require(not twice, "groups", ", ".join(twice), "columns that the study does not hold already")
+        require(
+            not twice, "groups", ", ".join(twice), "columns that the study does not hold already"
+        )
         return pd.concat([stored, self._added_groups.set_axis(stored.index)], axis=1)
 
     @cached_property
@@ -202,12 +221,20 @@ class StudyData:
     @cached_property
     def group_columns(self) -> list[str]:
         """Names of the columns of 2 to `MANY` groups, such as a series of writers or an attribute, and of kinds."""
-        return [str(name) for name, count in self._group_counts.items() if 2 <= count <= MANY or self._is_kind(name)]
+        return [
+            str(name)
+            for name, count in self._group_counts.items()
+            if 2 <= count <= MANY or self._is_kind(name)
+        ]
 
     @cached_property
     def individuals(self) -> pd.Series | None:
         """The first column of more values that repeat, such as writer, patient or device; None without one."""
-        names = [name for name, count in self._group_counts.items() if MANY < count <= len(self.groups) / 2]
+        names = [
+            name
+            for name, count in self._group_counts.items()
+            if MANY < count <= len(self.groups) / 2
+        ]
         names = [name for name in names if not self._is_kind(name)]
         return self.groups[names[0]] if names else None
 
@@ -225,7 +252,9 @@ class StudyData:
 
     @cached_property
     def _labels(self) -> pd.Series:
-        return self.store.examples(self.split, images=False, groups=False)["label"].reset_index(drop=True)
+        return self.store.examples(self.split, images=False, groups=False)["label"].reset_index(
+            drop=True
+        )
 
     @cached_property
     def _group_counts(self) -> pd.Series:
@@ -257,7 +286,11 @@ class StudyData:
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions under which the baseline and all `corrupted_keys` were evaluated; none but for the test set."""
         keys = (BASELINE, *self.corrupted_keys) if self.corrupted_keys else ()
-        return tuple(c for c in self.study.conditions if keys and all(self.evaluated_members(key, c) for key in keys))
+        return tuple(
+            c
+            for c in self.study.conditions
+            if keys and all(self.evaluated_members(key, c) for key in keys)
+        )
 
     @cached_property
     def corrupted_keys(self) -> tuple[str, ...]:
@@ -265,7 +298,11 @@ class StudyData:
         if self.split != "test":
             return ()
         evaluated = [c for c in self.study.conditions if self.evaluated_members(BASELINE, c)]
-        return tuple(key for key in self.compressed_keys if any(self.evaluated_members(key, c) for c in evaluated))
+        return tuple(
+            key
+            for key in self.compressed_keys
+            if any(self.evaluated_members(key, c) for c in evaluated)
+        )
 
     def evaluated_members(self, key: str, condition: Condition) -> tuple[int, ...]:
         """Return the numbers of the members of a variant that were evaluated under a condition."""
@@ -273,11 +310,15 @@ class StudyData:
 
     def under_conditions(self, key: str) -> Mapping[tuple[str, int], Predictions]:
         """Return the predictions of a variant by condition, each read when it is used."""
-        return Populations(self.conditions, lambda condition: self.under_condition(key, Condition(*condition)))
+        return Populations(
+            self.conditions, lambda condition: self.under_condition(key, Condition(*condition))
+        )
 
     def under_condition(self, key: str, condition: Condition) -> Predictions:
         """Return the predictions of a variant under a condition, of the members that were evaluated at the start."""
-        return self.store.predictions(key, condition.split, members=self.evaluated_members(key, condition))
+        return self.store.predictions(
+            key, condition.split, members=self.evaluated_members(key, condition)
+        )
 
     def require_same_examples(self) -> None:
         """Raise an `InputError` if the examples have been replaced since they were first read."""
@@ -289,14 +330,22 @@ class StudyData:
     def _population(self, key: str) -> Predictions:
         with self._lock:
             if key not in self._populations:
-                self._populations = {k: population for k, population in self._populations.items() if k == BASELINE}
-                self._populations[key] = self.store.predictions(key, self.split, members=self.members[key])
+                self._populations = {
+                    k: population for k, population in self._populations.items() if k == BASELINE
+                }
+                self._populations[key] = self.store.predictions(
+                    key, self.split, members=self.members[key]
+                )
             return self._populations[key]
 
     def _holds_probabilities(self, key: str) -> bool:
         if key not in self._probabilities:
-            paths = (self.store.prediction_path(key, member, self.split) for member in self.members[key])
-            with contextlib.suppress(*parquet.DAMAGED):  # the reader of the predictions names the file
+            paths = (
+                self.store.prediction_path(key, member, self.split) for member in self.members[key]
+            )
+            with contextlib.suppress(
+                *parquet.DAMAGED
+            ):  # the reader of the predictions names the file
                 self._probabilities[key] = all(
                     parquet.holds_probabilities(self.store.directory / path) for path in paths
                 )
@@ -308,7 +357,9 @@ class StudyData:
             folder = (self.store.directory / self.store.prediction_path(key, 0, split)).parent
             with contextlib.suppress(OSError):
                 names = [name.removesuffix(".parquet") for name in os.listdir(folder)]  # noqa: PTH208 (twice as fast)
-                self._evaluated_members[key, split] = frozenset(int(name) for name in names if name.isdecimal())
+                self._evaluated_members[key, split] = frozenset(
+                    int(name) for name in names if name.isdecimal()
+                )
         return self._evaluated_members.get((key, split), frozenset())
 
 
@@ -316,4 +367,11 @@ def _table_digest(table: pd.DataFrame | None) -> str | None:
     if table is None:
         return None
     cells = pd.util.hash_pandas_object(table.astype(str), index=False).tolist()
-    return digest([[*map(str, table.columns)], [*map(str, table.dtypes)], cells, np.asarray(table.isna()).tolist()])
+    return digest(
+        [
+            [*map(str, table.columns)],
+            [*map(str, table.dtypes)],
+            cells,
+            np.asarray(table.isna()).tolist(),
+        ]
+    )

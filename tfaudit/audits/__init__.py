@@ -42,7 +42,12 @@ _MODULES = {
     "class_counts.class_counts": ("class_counts", "ClassCounts"),
     "class_recalls.class_recalls": ("class_recalls", "ClassRecalls"),
     "difficulty.difficulty": ("difficulty_levels", "DifficultyLevels"),
-    "operating_points.operating_points": ("trade_offs", "operating_points", "pareto_shares", "OperatingPoints"),
+    "operating_points.operating_points": (
+        "trade_offs",
+        "operating_points",
+        "pareto_shares",
+        "OperatingPoints",
+    ),
     "factors.class_table": ("class_table",),
     "factors.regression": ("factors", "factors_glm", "Factors"),
     "survey.sample": ("survey_sample", "SurveySample"),

@@ -98,7 +98,9 @@ class Comparison:
 
         A single pair tells nothing of how members differ: such populations count as independent.
         """
-        return len(self.partners[0]) if self.partners is not None and len(self.partners[0]) > 1 else 0
+        return (
+            len(self.partners[0]) if self.partners is not None and len(self.partners[0]) > 1 else 0
+        )
 
     @property
     def rows(self) -> tuple[np.ndarray | slice, np.ndarray | slice]:
@@ -140,8 +142,12 @@ class Comparison:
         """Caveats for the reader, one sentence each."""
         notes = []
         if self.partners is not None and not self.pairs and self.baseline.num_members > 1:
-            notes.append("A single pair of members: the populations are compared as if they were independent.")
+            notes.append(
+                "A single pair of members: the populations are compared as if they were independent."
+            )
         if self.is_one_against_several:
             before, after = self.members
-            notes.append(f"No intervals: {before} against {after} members; they need two or more on both sides.")
+            notes.append(
+                f"No intervals: {before} against {after} members; they need two or more on both sides."
+            )
         return tuple(notes)

@@ -29,7 +29,9 @@ def html_of(result: Any) -> str:
     """
     frame = result.frame()
     more = f" ({ROWS} of {len(frame):,} rows)" if len(frame) > ROWS else ""
-    table = frame.head(ROWS).to_html(index=False, border=0, float_format=lambda value: f"{value:.4g}")
+    table = frame.head(ROWS).to_html(
+        index=False, border=0, float_format=lambda value: f"{value:.4g}"
+    )
     notes = "".join(f"<p>{html.escape(str(note))}</p>" for note in getattr(result, "notes", ()))
     return f"<p><b>{type(result).__name__}</b>{more}</p>{table}{notes}"
 

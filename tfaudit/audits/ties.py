@@ -149,14 +149,26 @@ def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
     """Return the mean numbers of changed predictions, and of those in which classes tie; and both by `argmax`."""
     baseline, compressed = comparison.baseline, comparison.compressed
     pairs = list(zip(*comparison.compared, strict=True))
-    if not baseline.ties and not compressed.ties:  # then both readings are one, and counting is faster
-        differ = float(np.mean([np.count_nonzero(baseline.top1[i] != compressed.top1[j]) for i, j in pairs]))
+    if (
+        not baseline.ties and not compressed.ties
+    ):  # then both readings are one, and counting is faster
+        differ = float(
+            np.mean([np.count_nonzero(baseline.top1[i] != compressed.top1[j]) for i, j in pairs])
+        )
         return [differ, 0.0, differ, 0.0]
     counts: list[tuple[float, ...]] = []
     for i, j in pairs:
-        changed, either = 1 - baseline.best(i).agreement(compressed.best(j)), tied[0][i] | tied[1][j]
+        changed, either = (
+            1 - baseline.best(i).agreement(compressed.best(j)),
+            tied[0][i] | tied[1][j],
+        )
         by_argmax = baseline.top1[i] != compressed.top1[j]
-        counts.append(tuple(float(part.sum()) for part in (changed, changed[either], by_argmax, by_argmax[either])))
+        counts.append(
+            tuple(
+                float(part.sum())
+                for part in (changed, changed[either], by_argmax, by_argmax[either])
+            )
+        )
     return [float(mean) for mean in np.mean(counts, axis=0)]
 
 

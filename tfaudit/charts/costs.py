@@ -12,7 +12,10 @@ from tfaudit.charts.style import BLUE, GREY, PLUM, SLATE, WIDTH, Drawing, catego
 BASELINE, COMPRESSED = "baseline", "compressed"
 HEIGHT = 300  # pixels of the chart of sizes
 
-SIDES: tuple[tuple[str, Literal["left", "right"], int], ...] = (("right", "left", 12), ("left", "right", -12))
+SIDES: tuple[tuple[str, Literal["left", "right"], int], ...] = (
+    ("right", "left", 12),
+    ("left", "right", -12),
+)
 """Sides of a point for its name, with the alignment and offset of the text there."""
 
 FAR = 20  # pixels up or down from which a line leads from a point to its name
@@ -29,7 +32,11 @@ def cost_chart(costs: pd.DataFrame) -> Drawing:
     y = alt.Y("name:N", sort=list(shown["name"]), title=None, axis=alt.Axis(labelLimit=170))
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(24))
     bars = base.mark_bar(color=BLUE, height=11, opacity=0.75).encode(
-        x=alt.X("latency_1_ms:Q", title="milliseconds per image, median and quartiles", axis=alt.Axis(tickCount=5)),
+        x=alt.X(
+            "latency_1_ms:Q",
+            title="milliseconds per image, median and quartiles",
+            axis=alt.Axis(tickCount=5),
+        ),
         y=y,
         tooltip=tooltips("title", latency_1_ms=".3g", accuracy=".4f"),
     )
@@ -66,11 +73,15 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)
     x = alt.X("size:Q", title=f"size of the gzipped model file, {unit}", scale=sizes)
     axis = alt.Axis(tickCount=6, format=".6~g")  # else a single value has ticks with six decimals
-    y = alt.Y("top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20), axis=axis)
+    y = alt.Y(
+        "top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20), axis=axis
+    )
     changed = alt.Tooltip("changed:Q", format=".2f", title="images changed, %")
     base = alt.Chart(shown, width=WIDTH, height=HEIGHT).encode(x=x, y=y)
     points = base.mark_point(filled=True, opacity=0.75).encode(
-        size=alt.Size("changed:Q", title="images changed, %", scale=alt.Scale(range=[60, 900]), legend=None),
+        size=alt.Size(
+            "changed:Q", title="images changed, %", scale=alt.Scale(range=[60, 900]), legend=None
+        ),
         color=categories("what", [BASELINE, COMPRESSED], [SLATE, PLUM]),
         tooltip=[
             alt.Tooltip("title:N"),
@@ -89,5 +100,7 @@ def size_chart(table: pd.DataFrame) -> Drawing:
                     x2=alt.X2("size:Q"), y2=alt.Y2("top1:Q")
                 )
                 names.append(leader)
-            names.append(at.mark_text(align=align, dx=dx, dy=dy, limit=200).encode(text=alt.Text("title:N")))
+            names.append(
+                at.mark_text(align=align, dx=dx, dy=dy, limit=200).encode(text=alt.Text("title:N"))
+            )
     return alt.layer(points, *names)

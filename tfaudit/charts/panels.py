@@ -13,7 +13,9 @@ SPACING = 16
 """Pixels between panels."""
 
 
-def in_grid(panels: Sequence[Drawing], *, most: int, legend: Sequence[alt.Color | alt.Shape] = ()) -> Drawing:
+def in_grid(
+    panels: Sequence[Drawing], *, most: int, legend: Sequence[alt.Color | alt.Shape] = ()
+) -> Drawing:
     """Return panels in rows that are as equally long as they can be.
 
     Report and viewer make the panels as wide as their page allows.
@@ -32,7 +34,9 @@ def in_grid(panels: Sequence[Drawing], *, most: int, legend: Sequence[alt.Color 
     grid = alt.concat(*panels, columns=math.ceil(len(panels) / rows), spacing=SPACING)
     if not legend:
         return grid
-    return alt.vconcat(_legend_chart(legend), grid, spacing=4).resolve_scale(color="independent", shape="independent")
+    return alt.vconcat(_legend_chart(legend), grid, spacing=4).resolve_scale(
+        color="independent", shape="independent"
+    )
 
 
 def _legend_chart(channels: Sequence[alt.Color | alt.Shape]) -> alt.Chart:
@@ -40,7 +44,11 @@ def _legend_chart(channels: Sequence[alt.Color | alt.Shape]) -> alt.Chart:
     fields = [str(channel.shorthand).split(":")[0] for channel in channels]
     nothing = pd.DataFrame(columns=list(dict.fromkeys(fields)), dtype=object)
     view = alt.ViewBackground(stroke=None)
-    return alt.Chart(nothing, width=WIDTH, height=1, view=view).mark_point(filled=True).encode(*channels)
+    return (
+        alt.Chart(nothing, width=WIDTH, height=1, view=view)
+        .mark_point(filled=True)
+        .encode(*channels)
+    )
 
 
 def is_grid(chart: Drawing, columns: int = 1) -> bool:

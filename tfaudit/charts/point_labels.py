@@ -3,11 +3,17 @@
 import numpy as np
 import pandas as pd
 
-LETTER, LINE, GAP = 5.5, 14, 10  # pixels: width of a letter, height of a line, distance from a point to its name
+LETTER, LINE, GAP = (
+    5.5,
+    14,
+    10,
+)  # pixels: width of a letter, height of a line, distance from a point to its name
 FILLED = 0.8  # approximate share of a panel that its points span; axes extend to round numbers
 
 
-def name_sides(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int) -> pd.Series:
+def name_sides(
+    points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int
+) -> pd.Series:
     """Return the side of its point for each name, "right" or "left"; "" if it would cover an earlier name.
 
     A name extends towards the middle of the panel, or away from it if there is room only there.
@@ -26,20 +32,30 @@ def name_sides(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, h
         ['right', '', 'left', 'left']
     """
     across, up = (
-        pixels * ((1 - FILLED) / 2 + FILLED * (points[axis] - points[axis].min()) / (np.ptp(points[axis]) or 1))
+        pixels
+        * (
+            (1 - FILLED) / 2
+            + FILLED * (points[axis] - points[axis].min()) / (np.ptp(points[axis]) or 1)
+        )
         for axis, pixels in ((x, width), (y, height))
     )
     sides = []
     taken: list[tuple[float, float, float]] = []
     for position, row, text in zip(across, up, points[name].astype(str), strict=True):
         length = LETTER * len(text)
-        boxes = {"right": (position + GAP, position + GAP + length), "left": (position - GAP - length, position - GAP)}
+        boxes = {
+            "right": (position + GAP, position + GAP + length),
+            "left": (position - GAP - length, position - GAP),
+        }
         inward, outward = ("left", "right") if position > width / 2 else ("right", "left")
         fits = boxes[outward][0] >= 0 and boxes[outward][1] <= width
         sides.append("")
         for side in ((inward, outward) if fits else (inward,)) if text else ():
             low, high = boxes[side]
-            if not any(low < end and start < high and abs(row - other) < LINE for start, end, other in taken):
+            if not any(
+                low < end and start < high and abs(row - other) < LINE
+                for start, end, other in taken
+            ):
                 taken.append((low, high, row))
                 sides[-1] = side
                 break
@@ -52,7 +68,9 @@ OFFSETS = (-12, 14, -26, 28, -40, 42, -54, 56)
 """Pixels from a point to the line of its name, upwards where negative, the preferred ones first."""
 
 
-def name_places(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int) -> pd.DataFrame:
+def name_places(
+    points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int
+) -> pd.DataFrame:
     """Return a place for every name: `side` and `dy`, such that it covers no point or earlier name while there is room.
 
     Args:
@@ -69,14 +87,23 @@ def name_places(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, 
         {'side': ['right', 'right', 'left'], 'dy': [-12, 14, -12]}
     """
     across, up = (
-        pixels * ((1 - FILLED) / 2 + FILLED * (points[axis] - points[axis].min()) / (np.ptp(points[axis]) or 1))
+        pixels
+        * (
+            (1 - FILLED) / 2
+            + FILLED * (points[axis] - points[axis].min()) / (np.ptp(points[axis]) or 1)
+        )
         for axis, pixels in ((x, width), (y, height))
     )
     places: list[tuple[str, int]] = []
-    taken = [(position - MARK, position + MARK, row) for position, row in zip(across, up, strict=True)]
+    taken = [
+        (position - MARK, position + MARK, row) for position, row in zip(across, up, strict=True)
+    ]
     for position, row, text in zip(across, up, points[name].astype(str), strict=True):
         length = LETTER * len(text)
-        boxes = {"right": (position + GAP, position + GAP + length), "left": (position - GAP - length, position - GAP)}
+        boxes = {
+            "right": (position + GAP, position + GAP + length),
+            "left": (position - GAP - length, position - GAP),
+        }
         sides = ["left", "right"] if position > width / 2 else ["right", "left"]
         if not 0 <= boxes[sides[1]][0] <= boxes[sides[1]][1] <= width:
             sides.pop()

@@ -18,10 +18,16 @@ def sensitivity_chart(table: pd.DataFrame, plain: float, mode: str) -> Drawing:
     """
     shown = table.head(NAMED)
     some = f"the first {NAMED} of {len(table):,} layers; " if len(table) > NAMED else ""
-    what = "this layer in float, all others in int8" if mode == "spared" else "only this layer in int8"
+    what = (
+        "this layer in float, all others in int8" if mode == "spared" else "only this layer in int8"
+    )
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
     figures = tooltips(
-        change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f", worst_change_pp="+.1f", rmse=".2f"
+        change_pp="+.2f",
+        change_low_pp="+.2f",
+        change_high_pp="+.2f",
+        worst_change_pp="+.1f",
+        rmse=".2f",
     )
     bars = base.mark_bar(height=9, color=LOSS).encode(
         x=alt.X("negative_flips:Q", title="examples right before and wrong after"),
@@ -33,6 +39,8 @@ def sensitivity_chart(table: pd.DataFrame, plain: float, mode: str) -> Drawing:
         ],
     )
     rule = (
-        alt.Chart(pd.DataFrame({"plain": [plain]})).mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=alt.X("plain:Q"))
+        alt.Chart(pd.DataFrame({"plain": [plain]}))
+        .mark_rule(color=GREY, strokeDash=[4, 4])
+        .encode(x=alt.X("plain:Q"))
     )
     return alt.layer(rule, bars).properties(title=f"{some}{what}; dashes: plain int8")

@@ -21,7 +21,9 @@ class Renderer:
 
     def __init__(self) -> None:
         self._one_at_a_time = threading.Lock()
-        self._processes: dict[int, subprocess.Popen[bytes]] = {}  # by the process that it draws for: a fork has its own
+        self._processes: dict[
+            int, subprocess.Popen[bytes]
+        ] = {}  # by the process that it draws for: a fork has its own
 
     def __call__(self, function: str, *arguments: Any, **options: Any) -> Any:
         """Return what a function of vl-convert returns.
@@ -38,7 +40,9 @@ class Renderer:
                 drawn, value = pickle.load(process.stdout)  # type: ignore[arg-type]
             except (OSError, EOFError, pickle.UnpicklingError):
                 self._end()
-                raise DrawingError("vl-convert, which draws the charts, crashed on this one") from None
+                raise DrawingError(
+                    "vl-convert, which draws the charts, crashed on this one"
+                ) from None
             except BaseException:  # such as an interrupt: the next answer would be this one
                 self._end()
                 raise

@@ -79,7 +79,11 @@ def widened(chart: Drawing, width: int) -> Drawing:
         return stacked
     if isinstance(chart, alt.ConcatChart):
         return _widened_part(chart, width)
-    return chart.properties(width=width, autosize=FIT) if isinstance(chart, (alt.Chart, alt.LayerChart)) else chart
+    return (
+        chart.properties(width=width, autosize=FIT)
+        if isinstance(chart, (alt.Chart, alt.LayerChart))
+        else chart
+    )
 
 
 def _widened_part(part: Any, width: int) -> Any:
@@ -89,7 +93,11 @@ def _widened_part(part: Any, width: int) -> Any:
         grid = part.copy(deep=False)
         grid.concat = [panel.properties(width=each) for panel in part.concat]
         return grid
-    return part.properties(width=width - AXES) if isinstance(part, (alt.Chart, alt.LayerChart)) else part
+    return (
+        part.properties(width=width - AXES)
+        if isinstance(part, (alt.Chart, alt.LayerChart))
+        else part
+    )
 
 
 def inline_svg(chart: Drawing, description: str, *, width: int | None = None) -> str:
@@ -140,12 +148,23 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
         "background": background,
         "aria": False,  # the element as a whole is described; a thousand unlabelled marks would be noise
         "view": {"stroke": None},
-        "axis": {**faint, "gridColor": ink, "gridOpacity": 0.12, "domain": False, "ticks": False, "titlePadding": 8},
+        "axis": {
+            **faint,
+            "gridColor": ink,
+            "gridOpacity": 0.12,
+            "domain": False,
+            "ticks": False,
+            "titlePadding": 8,
+        },
         "legend": faint,
         "header": faint,
         "text": {"color": ink},
         "rule": {"color": ink},
         "title": {"color": ink, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
     }
-    with alt.data_transformers.enable("default", max_rows=None):  # a study may have more members or classes than 5,000
-        return chart.to_dict(validate=False) | {"config": config}  # tests check that charts follow Altair's schema
+    with alt.data_transformers.enable(
+        "default", max_rows=None
+    ):  # a study may have more members or classes than 5,000
+        return chart.to_dict(validate=False) | {
+            "config": config
+        }  # tests check that charts follow Altair's schema

@@ -6,7 +6,14 @@ from typing import Any, TypeAlias
 import altair as alt
 import pandas as pd
 
-Drawing: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.VConcatChart | alt.HConcatChart
+Drawing: TypeAlias = (
+    alt.Chart
+    | alt.LayerChart
+    | alt.FacetChart
+    | alt.ConcatChart
+    | alt.VConcatChart
+    | alt.HConcatChart
+)
 
 LOSS, GAIN = "#c8452f", "#1a7fb5"
 """What is lost or wrong, and what is gained or right, in charts, report and viewer.
@@ -69,7 +76,9 @@ def before_after(field: str) -> alt.Color:
     return categories(field, ["before", "after"], [SLATE, PLUM], symbolOpacity=1)
 
 
-def categories(field: str, names: Sequence[str], colours: Sequence[str], **legend: Any) -> alt.Color:
+def categories(
+    field: str, names: Sequence[str], colours: Sequence[str], **legend: Any
+) -> alt.Color:
     """Return the colours of named categories, with a legend above the chart.
 
     Args:
@@ -83,7 +92,9 @@ def categories(field: str, names: Sequence[str], colours: Sequence[str], **legen
         {'orient': 'top'}
     """
     scale = alt.Scale(domain=list(names), range=list(colours))
-    return alt.Color(f"{field}:N", title=None, scale=scale, legend=alt.Legend(orient="top", **legend))
+    return alt.Color(
+        f"{field}:N", title=None, scale=scale, legend=alt.Legend(orient="top", **legend)
+    )
 
 
 def light(colour: str) -> str:
@@ -119,7 +130,10 @@ def tooltips(*columns: str, **formats: str) -> list[alt.Tooltip]:
         >>> [tooltip.to_dict() for tooltip in tooltips("class:N", p=".2g")]
         [{'field': 'class', 'type': 'nominal'}, {'field': 'p', 'format': '.2g', 'type': 'quantitative'}]
     """
-    return [*map(alt.Tooltip, columns), *(alt.Tooltip(f"{name}:Q", format=form) for name, form in formats.items())]
+    return [
+        *map(alt.Tooltip, columns),
+        *(alt.Tooltip(f"{name}:Q", format=form) for name, form in formats.items()),
+    ]
 
 
 def distinct_names(classes: pd.Series) -> pd.Series:
@@ -139,7 +153,9 @@ def square_axes(rows: pd.DataFrame) -> tuple[alt.X, alt.Y, alt.Chart]:
     Args:
         rows: `before` and `after` in percent.
     """
-    low = max(0.0, min(rows["before"].min(), rows["after"].min()) - 2)  # a single accuracy still needs a range
+    low = max(
+        0.0, min(rows["before"].min(), rows["after"].min()) - 2
+    )  # a single accuracy still needs a range
     scale, axis = alt.Scale(domain=[low, 101], nice=False), alt.Axis(tickCount=5)
     x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=axis)
     y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=axis)

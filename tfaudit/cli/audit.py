@@ -8,12 +8,25 @@ from typing import Annotated, Any
 
 import typer
 
-from tfaudit.cli.console import Alpha, Command, IdColumn, Permutations, ScoresAre, StudyOut, app, option, out
+from tfaudit.cli.console import (
+    Alpha,
+    Command,
+    IdColumn,
+    Permutations,
+    ScoresAre,
+    StudyOut,
+    app,
+    option,
+    out,
+)
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError, require
 from tfaudit.runtime.names import clean_names
 
-MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # options that take all words up to the next option
+MULTIWORD_OPTIONS = (
+    "--baseline",
+    "--compressed",
+)  # options that take all words up to the next option
 
 HELP = (
     "Audit predictions that any framework has made. TensorFlow is not needed.",
@@ -33,7 +46,11 @@ def repeat_options(words: Sequence[str]) -> Iterator[str]:
         >>> list(repeat_options(["--baseline", "a0", "a1", "--compressed", "int8=b0", "b1", "--out", "d"]))
         ['--baseline', 'a0', '--baseline', 'a1', '--compressed', 'int8=b0', '--compressed', 'int8=b1', '--out', 'd']
     """
-    option, name, values = "", "", 0  # the current option, NAME= of its last word, number of its words
+    option, name, values = (
+        "",
+        "",
+        0,
+    )  # the current option, NAME= of its last word, number of its words
     for word in words:
         if word.startswith("-"):
             head, _, value = word.partition("=")
@@ -62,36 +79,52 @@ class MultiwordCommand(Command):
 
 @app.command(cls=MultiwordCommand, help="\n\n".join(HELP))
 def audit(
-    study: Annotated[Path | None, typer.Argument(help="Directory of a study; else --labels and so on.")] = None,
+    study: Annotated[
+        Path | None, typer.Argument(help="Directory of a study; else --labels and so on.")
+    ] = None,
     labels: Annotated[
         Path | None, option("True classes: .npy, .npz, or .csv or .parquet with a column `label`.")
     ] = None,
     baseline: Annotated[
         list[str] | None,
-        option("Predictions of the uncompressed models: files or globs. A file may hold several members."),
+        option(
+            "Predictions of the uncompressed models: files or globs. A file may hold several members."
+        ),
     ] = None,
     compressed: Annotated[
         list[str] | None,
-        option("Predictions of the compressed models: FILES, or NAME=FILES for each of several variants."),
+        option(
+            "Predictions of the compressed models: FILES, or NAME=FILES for each of several variants."
+        ),
     ] = None,
     gate: GateFile = None,
-    classes: Annotated[Path | None, option("Class names in order: one per line, or a JSON list.")] = None,
+    classes: Annotated[
+        Path | None, option("Class names in order: one per line, or a JSON list.")
+    ] = None,
     id_column: IdColumn = None,
-    label_column: Annotated[str | None, option("Column, or array, of the true classes; `label` by default.")] = None,
+    label_column: Annotated[
+        str | None, option("Column, or array, of the true classes; `label` by default.")
+    ] = None,
     prediction_column: Annotated[
         str | None, option("Column, or array, of the predicted classes; `prediction` by default.")
     ] = None,
     scores_are: ScoresAre = "auto",
     groups: Annotated[
-        Path | None, option("Table of the groups of the examples, such as their writers; needs --out.")
+        Path | None,
+        option("Table of the groups of the examples, such as their writers; needs --out."),
     ] = None,
     paired: Annotated[
-        bool, option("Each compressed model was made from the baseline of its number, not trained from scratch.")
+        bool,
+        option(
+            "Each compressed model was made from the baseline of its number, not trained from scratch."
+        ),
     ] = False,
     alpha: Alpha = 0.05,
     permutations: Permutations = 1000,
     directory: StudyOut = None,
-    name: Annotated[str | None, option("Name of the study; by default that of the directory.")] = None,
+    name: Annotated[
+        str | None, option("Name of the study; by default that of the directory.")
+    ] = None,
 ) -> None:
     """Audit predictions that any framework has made."""
     import pandas as pd
@@ -111,7 +144,11 @@ def audit(
 
     limits = read_limits(gate)
     if study is not None:
-        of_files: dict[str, Any] = {"labels": labels, "baseline": baseline, "compressed": compressed}
+        of_files: dict[str, Any] = {
+            "labels": labels,
+            "baseline": baseline,
+            "compressed": compressed,
+        }
         of_files |= {
             "classes": classes,
             "id-column": id_column,
@@ -123,10 +160,14 @@ def audit(
         if given:
             expected = "a study's directory alone, or files of predictions with their options"
             raise InputError("study", f"{study} and {', '.join(given)}", expected)
-        show_tables(StudyAudit.read(open_store(study), alpha=alpha, permutations=permutations), limits)
+        show_tables(
+            StudyAudit.read(open_store(study), alpha=alpha, permutations=permutations), limits
+        )
         return
     if labels is None or not baseline or not compressed:
-        raise InputError("source", "none", "a study's directory, or --labels, --baseline and --compressed")
+        raise InputError(
+            "source", "none", "a study's directory, or --labels, --baseline and --compressed"
+        )
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(permutations >= 0, "permutations", permutations, "0 or more")
     if groups and not directory:
@@ -136,7 +177,11 @@ def audit(
     options: dict[str, Any] = {"classes": classes, "id_name": id_column, "scores_are": scores_are}
     options |= {"label_column": label_column, "prediction_column": prediction_column}
     populations = read_populations(labels, files, **options)
-    columns = read_groups(groups, labels, id_name=id_column, label_column=label_column) if groups else None
+    columns = (
+        read_groups(groups, labels, id_name=id_column, label_column=label_column)
+        if groups
+        else None
+    )
     reference = populations.pop("")
     derived = [*populations] if paired else []
     single = all(population.num_members == 1 for population in (reference, *populations.values()))
@@ -150,18 +195,31 @@ def audit(
         }
         out.print(first_screen(study_verdict(measured, limits=limits)))
     if single:
-        pairs = {name: compare(reference, population, alpha=alpha) for name, population in populations.items()}
+        pairs = {
+            name: compare(reference, population, alpha=alpha)
+            for name, population in populations.items()
+        }
         out.print(pair_tables(pairs, alpha=alpha))
     if directory:
         title = name or directory.absolute().name
         store = import_predictions(
-            directory, reference, populations, name=title, dataset=labels.name, paired=derived, groups=columns
+            directory,
+            reference,
+            populations,
+            name=title,
+            dataset=labels.name,
+            paired=derived,
+            groups=columns,
         )
-        show(StudyAudit.read(store, alpha=alpha, permutations=permutations), limits, table=not single)
+        show(
+            StudyAudit.read(store, alpha=alpha, permutations=permutations), limits, table=not single
+        )
     elif not single:
         everything = {"": reference, **populations}  # no variant can have the name ""
         titles = pd.DataFrame({"title": "baseline"}, index=[""])
-        result = summary(everything, titles, baseline="", alpha=alpha, permutations=permutations, paired=derived)
+        result = summary(
+            everything, titles, baseline="", alpha=alpha, permutations=permutations, paired=derived
+        )
         out.print(terminal_table(result))
 
 
@@ -170,16 +228,23 @@ def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
     variants: dict[str, list[str]] = {}
     for word in words:
         name = _name(word)
-        variants.setdefault(name or "compressed", []).append(word.removeprefix(f"{name}=") if name else word)
+        variants.setdefault(name or "compressed", []).append(
+            word.removeprefix(f"{name}=") if name else word
+        )
     names = clean_names(variants, "compressed")
-    return {name: files_of(patterns, "compressed") for name, patterns in zip(names, variants.values(), strict=True)}
+    return {
+        name: files_of(patterns, "compressed")
+        for name, patterns in zip(names, variants.values(), strict=True)
+    }
 
 
 def files_of(patterns: Sequence[str], option: str) -> list[Path]:
     """Return the files that match globs, of one glob in natural order: 2 before 10. None or one twice: `InputError`."""
     files: list[Path] = []
     for pattern in patterns:
-        matches = [pattern] if Path(pattern).is_file() else sorted(glob.glob(pattern, recursive=True), key=_natural)  # noqa: PTH207
+        matches = [pattern]
+        if not Path(pattern).is_file():
+            matches = sorted(glob.glob(pattern, recursive=True), key=_natural)  # noqa: PTH207
         if not matches:
             raise InputError(option, f"{pattern}, which matches no file", "files that exist")
         files += map(Path, matches)
@@ -190,7 +255,9 @@ def files_of(patterns: Sequence[str], option: str) -> list[Path]:
 
 
 def _natural(path: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path)]
+    return [
+        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path)
+    ]
 
 
 def _name(word: str) -> str:

@@ -38,7 +38,11 @@ def check(directory: Directory) -> None:
 def _members(store: Store) -> Iterator[str]:
     from rich.progress import track
 
-    pairs = [(v.key, member) for v in store.study.all_variants for member in store.expected_members(v.key)]
+    pairs = [
+        (v.key, member)
+        for v in store.study.all_variants
+        for member in store.expected_members(v.key)
+    ]
     for variant, member in track(pairs, "members", console=err, transient=True):
         if damage := store.damage(variant, member):
             yield f"{variant}, member {member}: {damage}"

@@ -34,11 +34,16 @@ def compare(
     baseline: Annotated[Path, option("The uncompressed model, .keras or .tflite.")],
     compressed: Annotated[list[Path], option("A compressed model; the option can be repeated.")],
     data: Annotated[
-        str, option("Data set by name, folder with a folder of images per class, .npz file, or function module:name.")
+        str,
+        option(
+            "Data set by name, folder with a folder of images per class, .npz file, or function module:name."
+        ),
     ],
     twin: Annotated[
         list[Path] | None,
-        option("The baseline trained again with another seed, for what training alone changes; can be repeated."),
+        option(
+            "The baseline trained again with another seed, for what training alone changes; can be repeated."
+        ),
     ] = None,
     split: Split = "test",
     image_size: ImageSize = None,
@@ -46,7 +51,9 @@ def compare(
     preprocess: Preprocess = "none",
     classes: ClassNames = None,
     batch_size: Annotated[int, option("Images per batch.")] = 32,
-    baseline_preprocess: Annotated[str | None, option("As --preprocess, for the baseline alone.")] = None,
+    baseline_preprocess: Annotated[
+        str | None, option("As --preprocess, for the baseline alone.")
+    ] = None,
     recursive: Recursive = False,
     skip_unreadable: SkipUnreadable = 0,
     output: Output = None,
@@ -64,19 +71,40 @@ def compare(
     from tfaudit.outlets.pair_tables import pair_tables
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    images: Any = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
-    images |= {"classes": classes, "batch_size": batch_size, "scores_are": scores_are, "output": output}
+    images: Any = {
+        "split": split,
+        "image_size": image_size,
+        "crop": crop,
+        "preprocess": preprocess,
+        "limit": limit,
+    }
+    images |= {
+        "classes": classes,
+        "batch_size": batch_size,
+        "scores_are": scores_are,
+        "output": output,
+    }
     images |= {"baseline_preprocess": baseline_preprocess, "recursive": recursive}
     images |= {"skip_unreadable": skip_unreadable, "thumbnails": directory is not None}
     models = predict_models(baseline, [*compressed, *(twin or [])], data, console=out, **images)
     models, twins = models.without(list(models.compressed)[len(compressed) :])
     pairs, twin_pairs = (
-        {name: compare_pair(models.baseline, predictions, alpha=alpha) for name, predictions in group.items()}
+        {
+            name: compare_pair(models.baseline, predictions, alpha=alpha)
+            for name, predictions in group.items()
+        }
         for group in (models.compressed, twins)
     )
-    accuracy, chance = float(models.baseline.accuracy()[0]), accuracy_by_chance(models.baseline, alpha)
+    accuracy, chance = (
+        float(models.baseline.accuracy()[0]),
+        accuracy_by_chance(models.baseline, alpha),
+    )
     if broken := not_above_chance(accuracy, chance):
-        out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red", highlight=False)
+        out.print(
+            f"{broken} Nothing below tells what compression costs.\n",
+            style="bold red",
+            highlight=False,
+        )
     unknown = "What training again would change is unknown: --twin MODEL, the baseline trained again, shows it."
     notes = [*models.notes, *([] if twins else [unknown])]
     out.print(pair_tables(pairs, alpha=alpha, sizes=models.bytes, notes=notes, twins=twin_pairs))
@@ -96,11 +124,15 @@ def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
     try:
         write_whole(path, csv_bytes(table[["model", *table.columns[:-1]]]))
     except OSError as error:
-        raise InputError("csv", f"{path}, which cannot be written ({error.strerror})", "a writable path") from None
+        raise InputError(
+            "csv", f"{path}, which cannot be written ({error.strerror})", "a writable path"
+        ) from None
     out.print(f"classes: {path}", soft_wrap=True)
 
 
-def _write_study(directory: Path, models: ModelPredictions, baseline: Path, data: str, alpha: float) -> None:
+def _write_study(
+    directory: Path, models: ModelPredictions, baseline: Path, data: str, alpha: float
+) -> None:
     import pandas as pd
 
     from tfaudit.analysis.study_audit import StudyAudit

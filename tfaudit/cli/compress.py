@@ -53,19 +53,30 @@ def compress(
     ],
     gate: GateFile = None,
     directory: Annotated[
-        Path | None, option("Directory for the file, the report, all candidates; compressed/MODEL by default.", "--out")
+        Path | None,
+        option(
+            "Directory for the file, the report, all candidates; compressed/MODEL by default.",
+            "--out",
+        ),
     ] = None,
-    budget: Annotated[str | None, option("Time after which the search ends with the best so far, such as 30m.")] = None,
+    budget: Annotated[
+        str | None, option("Time after which the search ends with the best so far, such as 30m.")
+    ] = None,
     train: Annotated[
-        str | None, option("Training data, in the same forms; without them nothing is pruned.", panel=TRAINING)
+        str | None,
+        option("Training data, in the same forms; without them nothing is pruned.", panel=TRAINING),
     ] = None,
     train_split: Annotated[str, option("Split of the training data.", panel=TRAINING)] = "train",
     epochs: Annotated[int, option("Epochs of fine-tuning after pruning.", panel=TRAINING)] = 3,
     learning_rate: Annotated[
         float, option("Of Adam at the start of fine-tuning; it falls to 0.", panel=TRAINING)
     ] = 5e-4,
-    augmentation: Annotated[str, option("Of the images in fine-tuning, as in recipes.", panel=TRAINING)] = "none",
-    held_out: Annotated[float, option("Share of the data that judges and has no part in the choice.")] = 0.5,
+    augmentation: Annotated[
+        str, option("Of the images in fine-tuning, as in recipes.", panel=TRAINING)
+    ] = "none",
+    held_out: Annotated[
+        float, option("Share of the data that judges and has no part in the choice.")
+    ] = 0.5,
     seed: Annotated[int, option("Of the split, of calibration and of fine-tuning.")] = 0,
     split: Split = "test",
     image_size: ImageSize = None,
@@ -90,8 +101,15 @@ def compress(
     require(epochs >= 1, "epochs", epochs, "1 or more")
     require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
     if model.suffix != ".keras":
-        raise InputError("model", repr(str(model)), "a .keras file: a flatbuffer cannot be compressed further")
-    sizes: dict[str, Any] = {"image_size": image_size, "crop": crop, "classes": classes, "recursive": recursive}
+        raise InputError(
+            "model", repr(str(model)), "a .keras file: a flatbuffer cannot be compressed further"
+        )
+    sizes: dict[str, Any] = {
+        "image_size": image_size,
+        "crop": crop,
+        "classes": classes,
+        "recursive": recursive,
+    }
     sizes |= {"skip_unreadable": skip_unreadable, "limit": limit}
     reading: dict[str, Any] = {"preprocess": preprocess, "scores_are": scores_are, "output": output}
     directory = directory or Path("compressed") / model.stem
@@ -102,7 +120,11 @@ def compress(
         from tfaudit.shipping.progress import PrintedProgress
         from tfaudit.shipping.search import FINE_TUNING, compress_to_limits
 
-        changed: dict[str, Any] = {"epochs": epochs, "learning_rate": learning_rate, "augmentation": augmentation}
+        changed: dict[str, Any] = {
+            "epochs": epochs,
+            "learning_rate": learning_rate,
+            "augmentation": augmentation,
+        }
         found = compress_to_limits(
             model,
             examples,
@@ -133,20 +155,33 @@ def seconds_of(text: str) -> float:
     (5400.0, 45.0)
     """
     parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", text)
-    if not parts or "".join(map("".join, parts)) != text or not any(float(number) for number, _ in parts):
+    if (
+        not parts
+        or "".join(map("".join, parts)) != text
+        or not any(float(number) for number, _ in parts)
+    ):
         raise InputError("--budget", repr(text), "a time above 0 such as 90s, 30m or 1h30m")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def _read(
-    path: Path, data: str, split: str, sizes: dict[str, Any], *, preprocess: str, scores_are: str, output: str | None
+    path: Path,
+    data: str,
+    split: str,
+    sizes: dict[str, Any],
+    *,
+    preprocess: str,
+    scores_are: str,
+    output: str | None,
 ) -> Dataset:
     """Return labelled examples as the model takes them, in memory; print what a reader needs to know of them."""
     from tfaudit.cli.model_predictions import ModelFile, read_images
     from tfaudit.models.pretrained import PREPROCESSING
     from tfaudit.shipping.search_data import of_labelled_images
 
-    require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
+    require(
+        preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}"
+    )
     model = ModelFile.read(path, scores_are, output)
     images, (prepare,), notes = read_images([model], data, [preprocess], split=split, **sizes)
     for note in notes:
@@ -158,11 +193,15 @@ def _show(found: SmallestFile, *, trained: bool) -> None:
     from tfaudit.outlets.gate_tables import verdict_table
 
     directory, (selection, held_out) = found.directory, found.examples
-    out.print(f"\nCandidates on the {selection:,} examples of the selection part, the smallest first:\n")
+    out.print(
+        f"\nCandidates on the {selection:,} examples of the selection part, the smallest first:\n"
+    )
     out.print(_table(found))
     if found.stopped:
         out.print(f"{found.stopped} The same command goes on with them.", soft_wrap=True)
-    out.print(f"\nThe verdict, on the {held_out:,} held-out examples, which had no part in the choice:\n")
+    out.print(
+        f"\nThe verdict, on the {held_out:,} held-out examples, which had no part in the choice:\n"
+    )
     out.print(verdict_table(found.title, found.verdict))
     out.print()
     for sentence in (*found.needed, *found.notes):
@@ -174,7 +213,10 @@ def _show(found: SmallestFile, *, trained: bool) -> None:
         out.print(f"{others}: the more often it is asked, the less a pass means.")
     if found.path is not None:
         out.print(f"file: {found.path}, {len(found.content):,} bytes", soft_wrap=True)
-        out.print(f"held-out examples, for tfaudit gate --examples: {directory}/held_out.csv", soft_wrap=True)
+        out.print(
+            f"held-out examples, for tfaudit gate --examples: {directory}/held_out.csv",
+            soft_wrap=True,
+        )
     else:
         closest = f"{directory}/candidates/{found.chosen}.tflite"
         out.print(f"No file may ship; the one closest to passing is {closest}.", soft_wrap=True)
@@ -185,7 +227,9 @@ def _table(found: SmallestFile) -> Table:
     from tfaudit.outlets.gate_tables import outcome_mark
     from tfaudit.shipping.smallest_file import NOT_TRIED
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left")
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left"
+    )
     table.add_column("candidate", overflow="fold")
     table.add_column("verdict", max_width=7)
     for heading in ("bytes", "ms", "top-1\n%", "change\npp"):
@@ -201,7 +245,14 @@ def _table(found: SmallestFile) -> Table:
         figures = [f"{row['bytes']:,}", f"{row['latency_1_ms']:.3g}", f"{100 * row['top1']:.1f}"]
         recalls = f"{100 * row['worst_before']:.1f} → {100 * row['worst_after']:.1f}"
         worst = printable(str(row["worst_class"]))
-        table.add_row(title, outcome_mark(row["outcome"]), *figures, f"{row['change_pp']:+.1f}", Text(worst), recalls)
+        table.add_row(
+            title,
+            outcome_mark(row["outcome"]),
+            *figures,
+            f"{row['change_pp']:+.1f}",
+            Text(worst),
+            recalls,
+        )
     left_out = int((frame["outcome"] == NOT_TRIED).sum())
     table.caption = "* chosen" + f"; {left_out} were left out, see candidates.csv" * bool(left_out)
     return table

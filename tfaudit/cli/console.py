@@ -27,11 +27,17 @@ class PlainConsole(Console):
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, highlight=False, emoji=False, **options)
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
         """Yield the segments of what is printed, with "?" for characters that are not printable."""
         for segment in super().render(renderable, options):
             lines = segment.text.split("\n")
-            yield segment if segment.control else Segment("\n".join(map(printable, lines)), segment.style)
+            yield (
+                segment
+                if segment.control
+                else Segment("\n".join(map(printable, lines)), segment.style)
+            )
 
     @contextlib.contextmanager
     def alone_on_stdout(self) -> Iterator[None]:
@@ -68,7 +74,9 @@ class Command(TyperCommand):
 class Commands(typer.Typer):
     """The application: its subcommands are `Command` by default."""
 
-    def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **options: Any) -> Any:
+    def command(
+        self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **options: Any
+    ) -> Any:
         """Register a subcommand, as Typer does."""
         return super().command(name, cls=cls or Command, **options)
 
@@ -93,7 +101,10 @@ def _main(
     ] = False,
     module: Annotated[
         list[str] | None,
-        typer.Option("--import", help="Import a module or Python file first, such as your layers; with any command."),
+        typer.Option(
+            "--import",
+            help="Import a module or Python file first, such as your layers; with any command.",
+        ),
     ] = None,
 ) -> None:
     pass
@@ -106,7 +117,10 @@ err = PlainConsole(stderr=True)
 def add_to_step_summary(markdown: bytes) -> None:
     """Append to the page of a GitHub Action's job, whose file `GITHUB_STEP_SUMMARY` names; elsewhere do nothing."""
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with contextlib.suppress(OSError), Path(path).open("ab") as summary:  # a page less is no reason to fail
+        with (
+            contextlib.suppress(OSError),
+            Path(path).open("ab") as summary,
+        ):  # a page less is no reason to fail
             summary.write(markdown + b"\n")
 
 
@@ -118,23 +132,41 @@ def option(text: str, *names: str, panel: str | None = None) -> Any:
 Directory = Annotated[Path, typer.Argument(help="Directory of a study that `tfaudit run` made.")]
 Alpha = Annotated[float, option("Significance level; confidence intervals have level 1 - alpha.")]
 IdColumn = Annotated[
-    str | None, option("Column of the example ids; by default `example`, `example_id` or `id`.", "--id")
+    str | None,
+    option("Column of the example ids; by default `example`, `example_id` or `id`.", "--id"),
 ]
-Permutations = Annotated[int, option("Random reassignments of members in permutation tests; 0 for no such tests.")]
+Permutations = Annotated[
+    int, option("Random reassignments of members in permutation tests; 0 for no such tests.")
+]
 ScoresAre = Annotated[
-    str, option("What scores are, where they do not show it: probabilities or logits; by default auto.", "--scores-are")
+    str,
+    option(
+        "What scores are, where they do not show it: probabilities or logits; by default auto.",
+        "--scores-are",
+    ),
 ]
 StudyOut = Annotated[Path | None, option("Write a study with its report.html here.", "--out")]
 
 # Of commands that predict the examples in --data.
 Split = Annotated[str, option("Split of a data set, or of a folder that has splits.")]
-ImageSize = Annotated[int | None, option("Scale the shorter side to this many pixels and crop the central square.")]
-Crop = Annotated[int | None, option("Crop the central square of this many pixels, after any scaling.")]
-Preprocess = Annotated[
-    str, option("none (the model rescales pixels), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
+ImageSize = Annotated[
+    int | None, option("Scale the shorter side to this many pixels and crop the central square.")
 ]
-ClassNames = Annotated[Path | None, option("Class names in the order of the outputs: one per line, or a JSON list.")]
+Crop = Annotated[
+    int | None, option("Crop the central square of this many pixels, after any scaling.")
+]
+Preprocess = Annotated[
+    str,
+    option(
+        "none (the model rescales pixels), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras."
+    ),
+]
+ClassNames = Annotated[
+    Path | None, option("Class names in the order of the outputs: one per line, or a JSON list.")
+]
 Recursive = Annotated[bool, option("Look for images in folders within the folders of the classes.")]
-SkipUnreadable = Annotated[int, option("Leave out up to this many unreadable images, which are listed.")]
+SkipUnreadable = Annotated[
+    int, option("Leave out up to this many unreadable images, which are listed.")
+]
 Output = Annotated[str | None, option("Name of the output of models with several.", "--output")]
 Limit = Annotated[int | None, option("At most this many images.")]

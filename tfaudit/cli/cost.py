@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def cost(
     targets: Annotated[
         list[Path],
-        typer.Argument(help="Directory of a study, or .keras and .tflite files, the first of which is the baseline."),
+        typer.Argument(
+            help="Directory of a study, or .keras and .tflite files, the first of which is the baseline."
+        ),
     ],
     repeats: Annotated[int, option("Rounds of the latency measurement; 0 for none.")] = 30,
     threads: Annotated[int, option("Threads of LiteRT.")] = 1,
@@ -43,7 +45,13 @@ def cost(
     models = _of_study(store) if store else files
     with captured_output():
         table = measure_variants(models, repeats=repeats, threads=threads)
-    out.print(_table(table.assign(variant=[store.study.titles[key] for key in table["variant"]]) if store else table))
+    out.print(
+        _table(
+            table.assign(variant=[store.study.titles[key] for key in table["variant"]])
+            if store
+            else table
+        )
+    )
     if store:
         store.save_table("costs", table)
         out.print(f"stored in {store.directory}; `tfaudit report` shows the costs", soft_wrap=True)
@@ -54,27 +62,53 @@ def _of_study(store: Store) -> dict[str, Path]:
     models = {}
     for key in store.variants:
         first = store.members(key)[0]
-        places = [store.directory / store.member_path(key, first, f"model.{kind}") for kind in ("keras", "tflite")]
+        places = [
+            store.directory / store.member_path(key, first, f"model.{kind}")
+            for kind in ("keras", "tflite")
+        ]
         files = [path for path in places if path.is_file()]
         if not files:
-            raise InputError("targets", f"{places[0].parent}, which holds no model", "members with their models")
+            raise InputError(
+                "targets", f"{places[0].parent}, which holds no model", "members with their models"
+            )
         models[key] = files[0]
     if not models:
-        raise InputError("targets", f"{store.directory} without a complete member", "one or more; see `tfaudit run`")
+        raise InputError(
+            "targets",
+            f"{store.directory} without a complete member",
+            "one or more; see `tfaudit run`",
+        )
     return models
 
 
 def _table(costs: pd.DataFrame) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
-    headings = ("model", "weights", "zeros, %", "Mflops", "kB", "gzip, kB", "ms", "of, first", "ms, x 32")
+    headings = (
+        "model",
+        "weights",
+        "zeros, %",
+        "Mflops",
+        "kB",
+        "gzip, kB",
+        "ms",
+        "of, first",
+        "ms, x 32",
+    )
     for i, heading in enumerate(headings):
         table.add_column(
-            heading.replace(", ", "\n"), justify="right" if i else "left", no_wrap=i > 0, min_width=None if i else 18
+            heading.replace(", ", "\n"),
+            justify="right" if i else "left",
+            no_wrap=i > 0,
+            min_width=None if i else 18,
         )
     for row in costs.to_dict("records"):
         sizes = (row["flops"] / 1e6, row["bytes"] / 1e3, row["gzipped_bytes"] / 1e3)
-        numbers = map(_number, (*sizes, row["latency_1_ms"], row["latency_1_ratio"], row["latency_32_ms"]))
-        table.add_row(row["variant"], f"{row['parameters']:,}", f"{100 * row['sparsity']:.1f}", *numbers)
+        numbers = map(
+            _number, (*sizes, row["latency_1_ms"], row["latency_1_ratio"], row["latency_32_ms"])
+        )
+        table.add_row(
+            row["variant"], f"{row['parameters']:,}", f"{100 * row['sparsity']:.1f}", *numbers
+        )
     return table
 
 

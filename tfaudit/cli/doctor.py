@@ -17,7 +17,18 @@ from tfaudit.cli.console import app, out
 from tfaudit.errors import EXTRAS
 from tfaudit.runtime.captured_output import start_tensorflow
 
-CORE = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "PIL", "altair", "jinja2", "rich", "typer")
+CORE = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "statsmodels",
+    "PIL",
+    "altair",
+    "jinja2",
+    "rich",
+    "typer",
+)
 """Modules that every installation has."""
 
 FOLDER = "TFDS_DATA_DIR"  # environment variable that names the folder of the prepared data sets
@@ -28,7 +39,10 @@ def doctor() -> None:
     """Show versions, extras, devices, prepared data sets and free disk space."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, show_header=False, padding=(0, 2, 0, 0))
     rows = [
-        ("tfaudit", f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}"),
+        (
+            "tfaudit",
+            f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}",
+        ),
         *_libraries(),
         ("processors", f"{_cores()} for this process, {_gpus()}"),
         ("data sets", ", ".join(_data_sets()) or f"none in {_data_folder()}; see tfaudit prepare"),
@@ -42,7 +56,10 @@ def doctor() -> None:
 def _libraries() -> Iterator[tuple[str, str]]:
     """Yield the core and every extra, with the versions of their libraries."""
     owners = packages_distributions()
-    groups = {"core": CORE, **{extra: tuple(m for m, e in EXTRAS.items() if e == extra) for extra in EXTRAS.values()}}
+    groups = {
+        "core": CORE,
+        **{extra: tuple(m for m, e in EXTRAS.items() if e == extra) for extra in EXTRAS.values()},
+    }
     for name, modules in groups.items():
         missing = [module for module in modules if importlib.util.find_spec(module) is None]
         versions = (_version(owners, module) for module in modules if module not in missing)
@@ -62,7 +79,9 @@ def _version(owners: Mapping[str, list[str]], module: str) -> str:
 
 
 def _cores() -> str:
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return f"{count} core{'s' * (count > 1)}"
 
 
@@ -73,7 +92,10 @@ def _gpus() -> str:
     import tensorflow as tf
 
     devices = tf.config.list_physical_devices("GPU")
-    names = [tf.config.experimental.get_device_details(device).get("device_name", device.name) for device in devices]
+    names = [
+        tf.config.experimental.get_device_details(device).get("device_name", device.name)
+        for device in devices
+    ]
     return f"{len(names)} GPU{'s' * (len(names) != 1)}{': ' * bool(names)}{', '.join(names)}"
 
 
@@ -84,10 +106,16 @@ def _data_folder() -> Path:
 def _data_sets() -> list[str]:
     """Return the names of the data sets that are prepared, as the folders of TensorFlow Datasets hold them."""
     return sorted(
-        {place.relative_to(_data_folder()).parts[0] for place in _data_folder().glob("*/**/dataset_info.json")}
+        {
+            place.relative_to(_data_folder()).parts[0]
+            for place in _data_folder().glob("*/**/dataset_info.json")
+        }
     )
 
 
 def _disks() -> Iterator[tuple[str, str]]:
-    for name, place in (("working directory", Path.cwd()), ("temporary files", Path(tempfile.gettempdir()))):
+    for name, place in (
+        ("working directory", Path.cwd()),
+        ("temporary files", Path(tempfile.gettempdir())),
+    ):
         yield name, f"{place}: {shutil.disk_usage(place).free / 1e9:.1f} GB free"

@@ -13,7 +13,11 @@ from tfaudit.errors import InputError
 def example_studies() -> dict[str, Traversable]:
     """Return the archives by name; each holds a study's directory as `save_copy_without_models` writes it."""
     archives = importlib.resources.files("tfaudit.cli").joinpath("examples").iterdir()
-    return {path.name.removesuffix(".zip"): path for path in sorted(archives, key=str) if path.name.endswith(".zip")}
+    return {
+        path.name.removesuffix(".zip"): path
+        for path in sorted(archives, key=str)
+        if path.name.endswith(".zip")
+    }
 
 
 def unpack_example(name: str, folder: Path) -> Path:

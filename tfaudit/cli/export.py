@@ -14,25 +14,41 @@ def export(
     directory: Directory,
     csv: Annotated[bool, option("A table, exemplars.csv, and the images.", "--csv")] = False,
     parquet: Annotated[bool, option("The same as exemplars.parquet.", "--parquet")] = False,
-    fiftyone: Annotated[bool, option("A data set that FiftyOne reads (FiftyOneDataset).", "--fiftyone")] = False,
-    variant: Annotated[list[str] | None, option("Key of a compressed variant, repeatable. All by default.")] = None,
-    out_folder: Annotated[Path | None, option("New folder; by default DIRECTORY-FORMAT.", "--out")] = None,
+    fiftyone: Annotated[
+        bool, option("A data set that FiftyOne reads (FiftyOneDataset).", "--fiftyone")
+    ] = False,
+    variant: Annotated[
+        list[str] | None, option("Key of a compressed variant, repeatable. All by default.")
+    ] = None,
+    out_folder: Annotated[
+        Path | None, option("New folder; by default DIRECTORY-FORMAT.", "--out")
+    ] = None,
 ) -> None:
     """Write the images whose prediction changes (PIEs), with predictions, votes and groups, for other tools."""
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.outlets.exports import fiftyone_files, table_files, write_files
     from tfaudit.store.store import open_store
 
-    chosen = [form for form, wanted in (("csv", csv), ("parquet", parquet), ("fiftyone", fiftyone)) if wanted]
+    chosen = [
+        form
+        for form, wanted in (("csv", csv), ("parquet", parquet), ("fiftyone", fiftyone))
+        if wanted
+    ]
     if len(chosen) != 1:
         raise InputError(
-            "format", " and ".join(f"--{form}" for form in chosen) or "none", "--csv, --parquet or --fiftyone"
+            "format",
+            " and ".join(f"--{form}" for form in chosen) or "none",
+            "--csv, --parquet or --fiftyone",
         )
     (form,) = chosen
     study_audit = StudyAudit.read(open_store(directory), permutations=0)
     with err.status("Reading"):
         variants = variant or ()
-        files = fiftyone_files(study_audit, variants) if fiftyone else table_files(study_audit, form, variants)
+        files = (
+            fiftyone_files(study_audit, variants)
+            if fiftyone
+            else table_files(study_audit, form, variants)
+        )
     folder = out_folder or directory.absolute().with_name(f"{directory.absolute().name}-{form}")
     write_files(folder, files)
     out.print(folder, soft_wrap=True)

@@ -22,16 +22,22 @@ GateFile = Annotated[
 ]
 
 
-def read_limits(config: Path | None, flags: Mapping[str, float | None] = MappingProxyType({})) -> Limits:
+def read_limits(
+    config: Path | None, flags: Mapping[str, float | None] = MappingProxyType({})
+) -> Limits:
     """Return the limits of the `[gate]` table of a TOML file, with those that flags override, else the defaults."""
     settings: dict[str, Any] = {}
     if config is not None:
         try:
             content = tomllib.loads(config.read_text(encoding="utf-8"))
         except OSError as problem:
-            raise InputError("config", f"{config}, which cannot be read ({problem.strerror})", "a TOML file") from None
+            raise InputError(
+                "config", f"{config}, which cannot be read ({problem.strerror})", "a TOML file"
+            ) from None
         except (ValueError, RecursionError) as problem:  # also integers of 5,000 digits
-            raise InputError("config", f"{config}, which is not TOML ({one_line(problem)})", "a TOML file") from None
+            raise InputError(
+                "config", f"{config}, which is not TOML ({one_line(problem)})", "a TOML file"
+            ) from None
         settings = content.get("gate", {})
         if not isinstance(settings, dict) or "gate" not in content:
             tables = ", ".join(content) or "nothing"

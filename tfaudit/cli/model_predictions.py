@@ -38,14 +38,20 @@ class ModelPredictions:
     """Predictions of model files for the same labelled images."""
 
     baseline: Predictions  # of the uncompressed model, one member
-    compressed: dict[str, Predictions]  # of each compressed model by its file's stem, made unique; one member each
+    compressed: dict[
+        str, Predictions
+    ]  # of each compressed model by its file's stem, made unique; one member each
     bytes: dict[str, int]  # size of each model file by name, the baseline's under "baseline"
-    thumbnails: list[builtins.bytes]  # PNGs of at most 224 pixels, one per example; empty by default
+    thumbnails: list[
+        builtins.bytes
+    ]  # PNGs of at most 224 pixels, one per example; empty by default
     notes: tuple[str, ...]  # facts that a reader needs to know, one sentence each
 
     def without(self, names: Sequence[str]) -> tuple[ModelPredictions, dict[str, Predictions]]:
         """Return these without some of the compressed models, and the predictions of those."""
-        others = {name: predictions for name, predictions in self.compressed.items() if name not in names}
+        others = {
+            name: predictions for name, predictions in self.compressed.items() if name not in names
+        }
         sizes = {name: size for name, size in self.bytes.items() if name not in names}
         models = dataclasses.replace(self, compressed=others, bytes=sizes)
         return models, {name: self.compressed[name] for name in names}
@@ -105,9 +111,21 @@ def predict_models(
     for name, mode in (("preprocess", preprocess), ("baseline_preprocess", own)):
         require(mode in PREPROCESSING, name, mode, f"one of {', '.join(PREPROCESSING)}")
     models = [ModelFile.read(path, scores_are, output) for path in (baseline, *compressed)]
-    options: dict[str, Any] = {"split": split, "image_size": image_size, "crop": crop, "classes": classes}
-    options |= {"limit": limit, "recursive": recursive, "skip_unreadable": skip_unreadable, "examples": examples}
-    images, prepared, notes = read_images(models, data, [own] + [preprocess] * len(compressed), **options)
+    options: dict[str, Any] = {
+        "split": split,
+        "image_size": image_size,
+        "crop": crop,
+        "classes": classes,
+    }
+    options |= {
+        "limit": limit,
+        "recursive": recursive,
+        "skip_unreadable": skip_unreadable,
+        "examples": examples,
+    }
+    images, prepared, notes = read_images(
+        models, data, [own] + [preprocess] * len(compressed), **options
+    )
     predictions = [
         _predictions(model, images, prepare, batch_size, console)
         for model, prepare in zip(models, prepared, strict=True)
@@ -119,9 +137,13 @@ def predict_models(
     for name, model in zip(("baseline", *names), models, strict=True):
         sizes[name], state = weight_bytes(model.path)
         if state:
-            notes.append(f"{model.path.name}: {state:,} bytes of the optimizer's state do not count as size.")
+            notes.append(
+                f"{model.path.name}: {state:,} bytes of the optimizer's state do not count as size."
+            )
     compressed_predictions = dict(zip(names, predictions[1:], strict=True))
-    return ModelPredictions(predictions[0], compressed_predictions, sizes, thumbnails=pngs, notes=tuple(notes))
+    return ModelPredictions(
+        predictions[0], compressed_predictions, sizes, thumbnails=pngs, notes=tuple(notes)
+    )
 
 
 def read_images(
@@ -173,7 +195,11 @@ def read_images(
                 "--image-size and --crop override this."
             )
     channels = next(iter(models[0].image_shape[-1:]), None)
-    options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable, "limit": limit}
+    options: dict[str, Any] = {
+        "recursive": recursive,
+        "skip_unreadable": skip_unreadable,
+        "limit": limit,
+    }
     options |= {"image_size": image_size, "crop": crop, "channels": 1 if channels == 1 else 3}
     images = labelled_images(data, split=split, **options)
     notes += images.notes
@@ -195,7 +221,11 @@ def _ids(path: Path) -> list[str]:
 
     table = open_table(path).frame()
     if "example" not in table:
-        raise InputError("examples", f"{path} with columns {', '.join(map(str, table.columns))}", "a column example")
+        raise InputError(
+            "examples",
+            f"{path} with columns {', '.join(map(str, table.columns))}",
+            "a column example",
+        )
     return [str(name) for name in table["example"]]
 
 
@@ -205,7 +235,9 @@ class ModelFile:
 
     path: Path  # its `.keras` or `.tflite` file
     model: Any  # the Keras model, or the bytes of the flatbuffer
-    image_shape: tuple[int | None, ...]  # `(H, W, channels)` that the model takes; None for an open side
+    image_shape: tuple[
+        int | None, ...
+    ]  # `(H, W, channels)` that the model takes; None for an open side
     scores_are: str  # as in `predict`
     output: str | None = None  # as in `predict`
 
@@ -224,12 +256,20 @@ class ModelFile:
     def require_shape(self, shape: tuple[int, ...]) -> None:
         """Raise unless the model takes images of this shape."""
         expected = self.image_shape
-        if len(expected) == len(shape) and all(side in (None, got) for side, got in zip(expected, shape, strict=True)):
+        if len(expected) == len(shape) and all(
+            side in (None, got) for side, got in zip(expected, shape, strict=True)
+        ):
             return
         sides = " x ".join("any" if side is None else str(side) for side in expected)
         scalable = self.is_square and expected[:2] != shape[:2]
-        hint = f"; --image-size {expected[0]} scales images of a folder or data set" if scalable else ""
-        raise InputError(str(self.path), f"images of {' x '.join(map(str, shape))}", f"images of {sides}{hint}")
+        hint = (
+            f"; --image-size {expected[0]} scales images of a folder or data set"
+            if scalable
+            else ""
+        )
+        raise InputError(
+            str(self.path), f"images of {' x '.join(map(str, shape))}", f"images of {sides}{hint}"
+        )
 
     def predict(self, batches: Iterable[Any], *, k: int) -> RankedClasses:
         """Return the k most probable classes as `tfaudit.predict` does, on all cores."""
@@ -262,10 +302,14 @@ def _preprocessing(mode: str, channels: int | None) -> Preprocess:
         return lambda batch: batch.astype(np.float32) / 255
     from keras.applications.imagenet_utils import preprocess_input
 
-    return lambda batch: preprocess_input(batch.astype(np.float32), data_format="channels_last", mode=mode)
+    return lambda batch: preprocess_input(
+        batch.astype(np.float32), data_format="channels_last", mode=mode
+    )
 
 
-def _matched(models: Sequence[ModelFile], images: LabelledImages, prepared: Sequence[Preprocess]) -> LabelledImages:
+def _matched(
+    models: Sequence[ModelFile], images: LabelledImages, prepared: Sequence[Preprocess]
+) -> LabelledImages:
     """Check that shapes and classes match, with one image through every model, and name every output of the models."""
     first = next(iter(images.batches(1)))
     for model, prepare in zip(models, prepared, strict=True):
@@ -279,7 +323,12 @@ def _matched(models: Sequence[ModelFile], images: LabelledImages, prepared: Sequ
             raise InputError(str(model.path), f"a model of {outputs} classes", expected)
     names = images.class_names or ()
     largest = images.labels.max()
-    require(largest < len(names), "labels", int(largest), f"0 to {len(names) - 1}, the classes of the models")
+    require(
+        largest < len(names),
+        "labels",
+        int(largest),
+        f"0 to {len(names) - 1}, the classes of the models",
+    )
     return images
 
 
@@ -297,7 +346,9 @@ def _predictions(
                 bar.advance(task, length_of(batch))
 
         ranked = model.predict(batches(), k=5)
-    return Predictions(images.labels, ranked, class_names=images.class_names, example_ids=images.example_ids)
+    return Predictions(
+        images.labels, ranked, class_names=images.class_names, example_ids=images.example_ids
+    )
 
 
 def _unique(stems: Sequence[str]) -> list[str]:

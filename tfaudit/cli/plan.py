@@ -21,28 +21,36 @@ GUESSES = "Guesses where there is no pilot"
 @app.command()
 def plan(
     pilot: Annotated[
-        Path | None, typer.Argument(help="Directory of a pilot study, such as two members and few images.")
+        Path | None,
+        typer.Argument(help="Directory of a pilot study, such as two members and few images."),
     ] = None,
     half_width: Annotated[
         float, option("Wanted half-width of the interval of a class's change, percentage points.")
     ] = 2.0,
-    variant: Annotated[str | None, option("Compressed variant of the pilot; by default its first.")] = None,
+    variant: Annotated[
+        str | None, option("Compressed variant of the pilot; by default its first.")
+    ] = None,
     class_name: Annotated[
         str | None, option("Class of the pilot to plan for; by default the mean of all.", "--class")
     ] = None,
     accuracy: Annotated[float, option("Accuracy of a model on the class.", panel=GUESSES)] = 0.9,
     member_sd: Annotated[
-        float, option("Standard deviation of the class's recall over members, points.", panel=GUESSES)
+        float,
+        option("Standard deviation of the class's recall over members, points.", panel=GUESSES),
     ] = 1.0,
     heterogeneity: Annotated[
         float, option("Share of the variance of right and wrong between images.", panel=GUESSES)
     ] = 0.5,
-    flips: Annotated[float, option("Share of images that compression makes right or wrong.", panel=GUESSES)] = 0.05,
+    flips: Annotated[
+        float, option("Share of images that compression makes right or wrong.", panel=GUESSES)
+    ] = 0.05,
     paired: Annotated[
         bool, option("Compressed members are made from the baseline's.", "--paired", panel=GUESSES)
     ] = False,
     members: Annotated[list[int] | None, option("Number of members to show, repeatable.")] = None,
-    images: Annotated[list[int] | None, option("Number of images of a class to show, repeatable.")] = None,
+    images: Annotated[
+        list[int] | None, option("Number of images of a class to show, repeatable.")
+    ] = None,
     alpha: Alpha = 0.05,
 ) -> None:
     """Plan a study: how precisely its members and images will tell the change of a class."""
@@ -51,7 +59,12 @@ def plan(
 
     shown = members or MEMBERS
     if pilot is None:
-        guesses = {"accuracy": accuracy, "member_sd_pp": member_sd, "heterogeneity": heterogeneity, "flips": flips}
+        guesses = {
+            "accuracy": accuracy,
+            "member_sd_pp": member_sd,
+            "heterogeneity": heterogeneity,
+            "flips": flips,
+        }
         spread, source = guessed_spread(**guesses, paired=paired), "by guesses"
     else:
         from tfaudit.analysis.study_audit import StudyAudit
@@ -63,7 +76,9 @@ def plan(
         key = variant or keys[0]
         measured = study_audit.measurements(key)
         spread = pilot_spread(measured, class_name)
-        source = f"by {study_audit.data.titles[key]} of {pilot}, {class_name or 'mean of all classes'}"
+        source = (
+            f"by {study_audit.data.titles[key]} of {pilot}, {class_name or 'mean of all classes'}"
+        )
         if measured.single:
             shown = [1]  # nothing is known of how members differ
     planned = plan_study(spread, half_width, members=shown, images=images or IMAGES, alpha=alpha)
@@ -72,17 +87,25 @@ def plan(
     out.print(f"Half-width of the {level} of a class's change, points: {kind} members, {source}.\n")
     out.print(_table(planned))
     limit = f"a limit of {planned.passable_limit:.1f} points in 4 of 5 studies"
-    out.print(f"\nWith a half-width of {half_width:g} the gate passes a class that loses nothing at {limit}.")
+    out.print(
+        f"\nWith a half-width of {half_width:g} the gate passes a class that loses nothing at {limit}."
+    )
     if 1 in planned.members:
         out.print("One member: the interval is over images and holds for these two models alone.")
 
 
 def _table(planned: Plan) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    headings = ("members", *(f"{count:,} images" for count in planned.images), f"images for {planned.half_width:g}")
+    headings = (
+        "members",
+        *(f"{count:,} images" for count in planned.images),
+        f"images for {planned.half_width:g}",
+    )
     for heading in headings:
         table.add_column(heading.replace(" ", "\n"), justify="right", no_wrap=True)
-    for count, widths, design in zip(planned.members, planned.half_widths, planned.smallest, strict=True):
+    for count, widths, design in zip(
+        planned.members, planned.half_widths, planned.smallest, strict=True
+    ):
         enough = f"{design.images:,}" if design else "none"
         table.add_row(f"{count}", *(f"{width:.1f}" for width in widths), enough)
     return table

@@ -10,10 +10,18 @@ from tfaudit.cli.console import SkipUnreadable, app, option, out
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(help="Data set: fashion_mnist, mnist, cifar10, or a name for a folder.")],
-    source: Annotated[Path, option("Folder of IDX files, CIFAR's .bin files, or class folders.", "--from")],
-    data_dir: Annotated[Path | None, option("Directory of prepared data sets; by default that of TFDS.")] = None,
-    recursive: Annotated[bool, option("Look into folders within the class folders.", "--recursive")] = False,
+    name: Annotated[
+        str, typer.Argument(help="Data set: fashion_mnist, mnist, cifar10, or a name for a folder.")
+    ],
+    source: Annotated[
+        Path, option("Folder of IDX files, CIFAR's .bin files, or class folders.", "--from")
+    ],
+    data_dir: Annotated[
+        Path | None, option("Directory of prepared data sets; by default that of TFDS.")
+    ] = None,
+    recursive: Annotated[
+        bool, option("Look into folders within the class folders.", "--recursive")
+    ] = False,
     skip_unreadable: SkipUnreadable = 0,
 ) -> None:
     """Prepare a TensorFlow Datasets data set from local files. It then loads without a network."""

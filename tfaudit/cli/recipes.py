@@ -25,7 +25,10 @@ def list_recipes() -> None:
 
 
 def _recipes() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__))
+    return sorted(
+        module.name
+        for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__)
+    )
 
 
 def _first_line(recipe: str) -> str:
@@ -41,7 +44,9 @@ def require_recipe(recipe: str) -> None:
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
     elif recipe not in _recipes():
-        raise InputError("recipe", repr(recipe), f"{', '.join(_recipes())}, or the path of a Python file")
+        raise InputError(
+            "recipe", repr(recipe), f"{', '.join(_recipes())}, or the path of a Python file"
+        )
 
 
 def recipe_study(recipe: str) -> Study:
@@ -53,5 +58,9 @@ def recipe_study(recipe: str) -> Study:
     else:
         study = importlib.import_module(f"tfaudit.recipes.{recipe}").study
     if not isinstance(study, Study):
-        raise InputError("recipe", f"{recipe} without a study", "a file that defines `study = tfaudit.Study(...)`")
+        raise InputError(
+            "recipe",
+            f"{recipe} without a study",
+            "a file that defines `study = tfaudit.Study(...)`",
+        )
     return study

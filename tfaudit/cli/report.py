@@ -20,18 +20,24 @@ if TYPE_CHECKING:
 @app.command()
 def report(
     directories: Annotated[
-        list[Path], typer.Argument(help="Directory of a study that `tfaudit run` made; several are compared.")
+        list[Path],
+        typer.Argument(help="Directory of a study that `tfaudit run` made; several are compared."),
     ],
-    charts: Annotated[Path | None, option("Also write every chart as PNG, SVG and PDF into this directory.")] = None,
+    charts: Annotated[
+        Path | None, option("Also write every chart as PNG, SVG and PDF into this directory.")
+    ] = None,
     groups: Annotated[
-        Path | None, option("Table of the groups of the examples, such as their writers, joined by example id.")
+        Path | None,
+        option("Table of the groups of the examples, such as their writers, joined by example id."),
     ] = None,
     markdown: Annotated[Path | None, option("Also write the verdict as Markdown here.")] = None,
     card: Annotated[
-        bool, option("With --markdown: with front matter and metrics, as a model card.", "--model-card")
+        bool,
+        option("With --markdown: with front matter and metrics, as a model card.", "--model-card"),
     ] = False,
     answers: Annotated[
-        Path | None, option("Table of a human study: rater, example, is_pie and a column per question.")
+        Path | None,
+        option("Table of a human study: rater, example, is_pie and a column per question."),
     ] = None,
     gate: GateFile = None,
     id_column: IdColumn = None,
@@ -39,17 +45,30 @@ def report(
     permutations: Permutations = 1000,
     out_file: Annotated[
         Path | None,
-        option("HTML file to write; by default report.html in the study, or studies.html of several.", "--out"),
+        option(
+            "HTML file to write; by default report.html in the study, or studies.html of several.",
+            "--out",
+        ),
     ] = None,
 ) -> None:
     """Print the verdict on a study and its table, and write its report; or compare several studies."""
     if card and markdown is None:
         raise InputError("--model-card", "no --markdown", "--markdown FILE, where to write it")
     if len(directories) > 1:
-        given = {"--charts": charts, "--groups": groups, "--answers": answers, "--gate": gate, "--id": id_column}
+        given = {
+            "--charts": charts,
+            "--groups": groups,
+            "--answers": answers,
+            "--gate": gate,
+            "--id": id_column,
+        }
         given["--markdown"] = markdown
         if unused := [name for name, value in given.items() if value is not None]:
-            raise InputError(", ".join(unused), f"{len(directories)} studies", "a single study with these options")
+            raise InputError(
+                ", ".join(unused),
+                f"{len(directories)} studies",
+                "a single study with these options",
+            )
         _compare(directories, out_file or Path("studies.html"), alpha)
         return
     (directory,) = directories
@@ -68,13 +87,17 @@ def report(
         ids = store.examples(images=False, groups=False)["example"].to_numpy()
         added = read_columns(groups, ids, len(ids), str(directory), id_name=id_column)
     ratings = open_table(answers).frame() if answers else None
-    study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations, groups=added, answers=ratings)
+    study_audit = StudyAudit.read(
+        store, alpha=alpha, permutations=permutations, groups=added, answers=ratings
+    )
     show(study_audit, limits, path=out_file)
     if markdown:
         from tfaudit.outlets.markdown import model_card, study_markdown
         from tfaudit.store.files import write_whole
 
-        write_whole(markdown, (model_card if card else study_markdown)(study_audit, limits).encode())
+        write_whole(
+            markdown, (model_card if card else study_markdown)(study_audit, limits).encode()
+        )
         out.print(markdown, soft_wrap=True)
     if charts:
         for path in save_charts(study_audit, charts, limits=limits):
@@ -90,11 +113,16 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
     from tfaudit.outlets.studies import studies_sections, write_studies
     from tfaudit.store.store import open_store
 
-    audits = [StudyAudit.read(open_store(directory), alpha=alpha, permutations=0) for directory in directories]
+    audits = [
+        StudyAudit.read(open_store(directory), alpha=alpha, permutations=0)
+        for directory in directories
+    ]
     with err.status("Auditing"):
         result = across_studies(audits)
     tables = itertools.chain.from_iterable(section.tables for section in studies_sections(result))
-    for table in (table for table in tables if not table.folded):  # the others are too wide for a terminal
+    for table in (
+        table for table in tables if not table.folded
+    ):  # the others are too wide for a terminal
         out.print(f"\n{table.title}")
         shown = Table(box=None)
         for column in table.columns:
@@ -106,7 +134,11 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
 
 
 def show(
-    study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS, *, table: bool = True, path: Path | None = None
+    study_audit: StudyAudit,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    table: bool = True,
+    path: Path | None = None,
 ) -> None:
     """Prepare the audits, print the verdict and the table if `table`, and write the report, to `path` or the study."""
     from tfaudit.outlets.html import write_report
@@ -138,6 +170,10 @@ def _show_pairs(study_audit: StudyAudit) -> None:
 
     summary, titles = study_audit.summary, study_audit.data.titles
     pairs = {titles[key]: study_audit.model_pair(key) for key in study_audit.data.compressed_keys}
-    sizes = summary.table.set_index("title")["bytes"].rename({titles[summary.baseline]: "baseline"}).dropna()
+    sizes = (
+        summary.table.set_index("title")["bytes"]
+        .rename({titles[summary.baseline]: "baseline"})
+        .dropna()
+    )
     known = {str(name): int(size) for name, size in sizes.items()}
     out.print(pair_tables(pairs, alpha=summary.alpha, sizes=known))

@@ -16,26 +16,53 @@ RAY = "With --engine ray"
 
 @app.command()
 def run(
-    recipe: Annotated[str, typer.Argument(help="Name of a recipe (`tfaudit list`), or a Python file with a `study`.")],
-    directory: Annotated[Path | None, option("Directory of the study; runs/RECIPE by default.", "--out")] = None,
-    population: Annotated[int | None, option("Members per variant; by default the recipe's.")] = None,
-    workers: Annotated[int | None, option("Members at once; by default one per core, or as many as fit.")] = None,
-    engine: Annotated[str, option("local: processes on this machine; ray: tasks on a Ray cluster.")] = "local",
+    recipe: Annotated[
+        str,
+        typer.Argument(help="Name of a recipe (`tfaudit list`), or a Python file with a `study`."),
+    ],
+    directory: Annotated[
+        Path | None, option("Directory of the study; runs/RECIPE by default.", "--out")
+    ] = None,
+    population: Annotated[
+        int | None, option("Members per variant; by default the recipe's.")
+    ] = None,
+    workers: Annotated[
+        int | None, option("Members at once; by default one per core, or as many as fit.")
+    ] = None,
+    engine: Annotated[
+        str, option("local: processes on this machine; ray: tasks on a Ray cluster.")
+    ] = "local",
     address: Annotated[
-        str | None, option("Head of the cluster, HOST:PORT; by default RAY_ADDRESS, else Ray starts here.", panel=RAY)
+        str | None,
+        option(
+            "Head of the cluster, HOST:PORT; by default RAY_ADDRESS, else Ray starts here.",
+            panel=RAY,
+        ),
     ] = None,
     cpus: Annotated[float, option("Cores, and threads, of each member.", panel=RAY)] = 1,
-    gpus: Annotated[float, option("GPUs of each member; .5 for two members on one.", panel=RAY)] = 0,
+    gpus: Annotated[
+        float, option("GPUs of each member; .5 for two members on one.", panel=RAY)
+    ] = 0,
     memory: Annotated[float | None, option("Memory of each member in GB.", panel=RAY)] = None,
-    timeout: Annotated[float | None, option("Seconds that a member may take; any time by default.")] = None,
-    retries: Annotated[int, option("Further attempts of a member that was lost, lacked memory or timed out.")] = 2,
-    dataset: Annotated[str | None, option("Data set, or a function `data.py:load`; by default the recipe's.")] = None,
-    model: Annotated[
-        str | None, option("Model, .keras file, or a function `nets.py:build`; by default the recipe's.")
+    timeout: Annotated[
+        float | None, option("Seconds that a member may take; any time by default.")
     ] = None,
-    smoke: Annotated[bool, option("Run two members for a few steps, as a test of the recipe.", "--smoke")] = False,
+    retries: Annotated[
+        int, option("Further attempts of a member that was lost, lacked memory or timed out.")
+    ] = 2,
+    dataset: Annotated[
+        str | None, option("Data set, or a function `data.py:load`; by default the recipe's.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        option("Model, .keras file, or a function `nets.py:build`; by default the recipe's."),
+    ] = None,
+    smoke: Annotated[
+        bool, option("Run two members for a few steps, as a test of the recipe.", "--smoke")
+    ] = False,
     accept_changed_code: Annotated[
-        bool, option("Resume although the source of a function has changed.", "--accept-changed-code")
+        bool,
+        option("Resume although the source of a function has changed.", "--accept-changed-code"),
     ] = False,
 ) -> None:
     """Train and compress a population, evaluate it and audit what it forgets. An interrupted run can be resumed."""
@@ -46,8 +73,17 @@ def run(
     from tfaudit.population.engine import engine_options
 
     require(population is None or population >= 1, "population", population, "1 or more")
-    options: dict[str, Any] = {"workers": workers, "retries": retries, "timeout": timeout, "address": address}
-    options |= {"cpus": cpus, "gpus": gpus, "memory": None if memory is None else round(memory * 1e9)}
+    options: dict[str, Any] = {
+        "workers": workers,
+        "retries": retries,
+        "timeout": timeout,
+        "address": address,
+    }
+    options |= {
+        "cpus": cpus,
+        "gpus": gpus,
+        "memory": None if memory is None else round(memory * 1e9),
+    }
     engine_options(engine, **options)
     study = recipe_study(recipe)  # from here on imports take seconds
 
@@ -56,14 +92,18 @@ def run(
     from tfaudit.population.run import run as run_study
 
     if model is not None and model.endswith(".keras"):
-        model = str(Path(model).absolute())  # workers and later runs may have another working directory
+        model = str(
+            Path(model).absolute()
+        )  # workers and later runs may have another working directory
     if model is not None:
         study = dataclasses.replace(study, model=model, initialise=None)
     study = dataclasses.replace(study, dataset=dataset or study.dataset)
     if smoke:
         study = study.smoke()
         if not is_available(study.dataset):
-            err.print(f"{study.dataset} is not available: synthetic images of the same shape replace it")
+            err.print(
+                f"{study.dataset} is not available: synthetic images of the same shape replace it"
+            )
             study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
     if population is not None:
         study = dataclasses.replace(study, population=population)
@@ -83,7 +123,10 @@ def run(
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.runtime.user_functions import failure_line
 
-    failures = {f"member {variant}/{member:03d}": text for (variant, member), text in store.failures().items()}
+    failures = {
+        f"member {variant}/{member:03d}": text
+        for (variant, member), text in store.failures().items()
+    }
     failures |= {f"condition {split}": text for split, text in store.evaluations.failures().items()}
     if "dense" in store.variants:
         show(StudyAudit.read(store))
@@ -91,6 +134,8 @@ def run(
         err.print(f"{job} failed: {failure_line(traceback)}", style="red", soft_wrap=True)
     if failures:
         kinds = Counter(job.partition(" ")[0] for job in failures)
-        counted = " and ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in kinds.items())
+        counted = " and ".join(
+            f"{count} {kind}{'s' * (count > 1)}" for kind, count in kinds.items()
+        )
         err.print(f"{counted} failed; run the same command again to retry")
         raise typer.Exit(1)

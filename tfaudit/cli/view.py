@@ -29,7 +29,9 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 
 SHORTEST = 8  # characters of a password
 
-BUNDLED = "digits"  # recipe of the study that is shown by default; its images come with scikit-learn
+BUNDLED = (
+    "digits"  # recipe of the study that is shown by default; its images come with scikit-learn
+)
 
 
 @app.command(cls=TyperCommand)  # the server, which replaces this process, prints its address
@@ -53,11 +55,16 @@ def view(
         str, option("Address to serve: localhost for this machine only, 0.0.0.0 for the network.")
     ] = "localhost",
     host: Annotated[
-        list[str] | None, option("Another name under which browsers reach this machine, such as a proxy's; repeatable.")
+        list[str] | None,
+        option(
+            "Another name under which browsers reach this machine, such as a proxy's; repeatable."
+        ),
     ] = None,
     password: Annotated[
         bool,
-        option(f"Ask visitors for a password, which is read from {PASSWORD} in the environment or typed here."),
+        option(
+            f"Ask visitors for a password, which is read from {PASSWORD} in the environment or typed here."
+        ),
     ] = False,
     read_only: Annotated[
         bool, option("Let nobody rate images, begin or unblind a human study, and write no file.")
@@ -67,7 +74,9 @@ def view(
     from tfaudit.store.store import find_studies
 
     if importlib.util.find_spec("streamlit") is None:
-        raise ModuleNotFoundError(name="streamlit")  # before a study is made, and the server replaces this process
+        raise ModuleNotFoundError(
+            name="streamlit"
+        )  # before a study is made, and the server replaces this process
     if example is not None:
         if directory is not None:
             raise InputError("directory", f"{directory} and --example", "one of the two")
@@ -79,13 +88,21 @@ def view(
     find_studies(directory)
     limits = read_limits(gate).as_dict()
     if port is None:
-        port = next(candidate for candidate in itertools.count(FIRST_PORT) if _is_free(address, candidate))
+        port = next(
+            candidate for candidate in itertools.count(FIRST_PORT) if _is_free(address, candidate)
+        )
     elif not _is_free(address, port):
-        raise InputError("port", f"{port}, which is taken or not permitted", "another port, or none for a free one")
+        raise InputError(
+            "port",
+            f"{port}, which is taken or not permitted",
+            "another port, or none for a free one",
+        )
     hosts = _hosts(address, host or [])
     os.environ[PASSWORD] = _read_password() if password else ""
     if address not in LOCAL:
-        err.print(_exposed(directory, hosts, port, password=password, read_only=read_only), soft_wrap=True)
+        err.print(
+            _exposed(directory, hosts, port, password=password, read_only=read_only), soft_wrap=True
+        )
     settings = {
         "directory": str(directory.absolute()),
         "limits": limits,
@@ -97,7 +114,9 @@ def view(
     out.file.flush()
     # -P: modules come from where they are installed, not from the working directory.
     command = [sys.executable, "-P", "-m", "tfaudit.app", json.dumps(settings)]
-    os.execv(sys.executable, command)  # the server replaces this process and so receives its signals
+    os.execv(
+        sys.executable, command
+    )  # the server replaces this process and so receives its signals
 
 
 def _read_password() -> str:
@@ -111,11 +130,15 @@ def _read_password() -> str:
         if getpass.getpass("Again: ") != password:
             raise InputError("password", "two that differ", "the same twice")
     if len(password) < SHORTEST:
-        raise InputError("password", f"{len(password)} characters", f"{SHORTEST} or more in {source}")
+        raise InputError(
+            "password", f"{len(password)} characters", f"{SHORTEST} or more in {source}"
+        )
     return password
 
 
-def _exposed(directory: Path, hosts: Sequence[str], port: int, *, password: bool, read_only: bool) -> str:
+def _exposed(
+    directory: Path, hosts: Sequence[str], port: int, *, password: bool, read_only: bool
+) -> str:
     """Return what others can see and do, under which addresses, and how to keep them from it.
 
     Example:
@@ -124,7 +147,11 @@ def _exposed(directory: Path, hosts: Sequence[str], port: int, *, password: bool
           rate images and unblind human studies; the connection is not encrypted
           --password asks visitors for a password; --read-only lets nobody rate or unblind
     """
-    places = ", ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host in hosts if host not in LOCAL)
+    places = ", ".join(
+        f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        for host in hosts
+        if host not in LOCAL
+    )
     who = "everyone who knows the password and reaches" if password else "everyone who reaches"
     sees = "images, classes and predictions"
     does = "but change nothing" if read_only else "rate images and unblind human studies"
@@ -151,7 +178,9 @@ def _hosts(address: str, names: Sequence[str]) -> list[str]:
         with contextlib.suppress(OSError):
             hosts += [str(found[4][0]) for found in socket.getaddrinfo(own, None)]
         with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as unsent:
-            unsent.connect(("192.0.2.1", 1))  # sends nothing; the system chooses the address it would send from
+            unsent.connect(
+                ("192.0.2.1", 1)
+            )  # sends nothing; the system chooses the address it would send from
             hosts.append(unsent.getsockname()[0])
     elif address not in LOCAL:
         hosts.append(address)
@@ -169,9 +198,13 @@ def _make(directory: Path) -> None:
 def _is_free(address: str, port: int) -> bool:
     if not 0 < port < 65536:
         raise InputError("port", str(port), "1 to 65535")
-    unknown = InputError("address", repr(address), "localhost, 0.0.0.0 or an address of this machine")
+    unknown = InputError(
+        "address", repr(address), "localhost, 0.0.0.0 or an address of this machine"
+    )
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(address or "-", port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            address or "-", port, type=socket.SOCK_STREAM
+        )[0]
     except OSError:
         raise unknown from None
     with socket.socket(family, kind, protocol) as probe:

@@ -62,7 +62,11 @@ def recalibrate_batch_norm(
     require(batches >= 1, "batches", batches, "1 or more")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     flat = model._flatten_layers()
-    layers = [layer for layer in flat if isinstance(layer, keras.layers.BatchNormalization) and layer.trainable]
+    layers = [
+        layer
+        for layer in flat
+        if isinstance(layer, keras.layers.BatchNormalization) and layer.trainable
+    ]
     if not layers:
         return ()
     averages = [_Average(layer) for layer in layers]
@@ -77,7 +81,9 @@ def recalibrate_batch_norm(
         except InputError as problem:
             raise InputError("data", problem.got, problem.expected) from None
     if seen < batches:
-        raise InputError("data", f"{seen} batches", f"{batches} or more, or another number of batches")
+        raise InputError(
+            "data", f"{seen} batches", f"{batches} or more, or another number of batches"
+        )
     return tuple(average.layer.path for average in averages if average.assign())
 
 
@@ -99,7 +105,9 @@ class _Average:
             outputs = own(inputs, training=training, **options)
             if training:
                 values = [variable.numpy().astype(np.float64) for variable in self._moving]
-                self._sums = [total + value for total, value in zip(self._sums, values, strict=True)]
+                self._sums = [
+                    total + value for total, value in zip(self._sums, values, strict=True)
+                ]
                 self._calls += 1
             return outputs
 
@@ -126,7 +134,9 @@ class _Average:
 @contextlib.contextmanager
 def _restored(model: keras.Model) -> Iterator[None]:
     """Restore every variable afterwards: those of random layers and of other states too."""
-    before = [(variable, variable.numpy()) for variable in (*model.variables, *model.metrics_variables)]
+    before = [
+        (variable, variable.numpy()) for variable in (*model.variables, *model.metrics_variables)
+    ]
     try:
         yield
     finally:

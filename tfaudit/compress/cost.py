@@ -132,7 +132,9 @@ def measure_variants(
     return table[["variant", *table.columns.drop("variant")]]
 
 
-def _costs(models: Mapping[str, Any], repeats: int, threads: int, images: Inputs | None) -> dict[str, Cost]:
+def _costs(
+    models: Mapping[str, Any], repeats: int, threads: int, images: Inputs | None
+) -> dict[str, Cost]:
     require(len(models) > 0, "models", dict(models), "one model or more")
     whole = isinstance(repeats, int | np.integer) and not isinstance(repeats, bool)
     require(whole and repeats >= 0, "repeats", repeats, "a whole number of 0 or more")
@@ -142,9 +144,13 @@ def _costs(models: Mapping[str, Any], repeats: int, threads: int, images: Inputs
         model_counts[name], contents[name] = counts(opened), as_flatbuffer(opened, images)
     times = pd.DataFrame(columns=list(COLUMNS))
     if repeats:
-        times = latencies(contents, batches=BATCHES, repeats=repeats, threads=threads, images=images)
+        times = latencies(
+            contents, batches=BATCHES, repeats=repeats, threads=threads, images=images
+        )
     costs = {}
     for name, content in contents.items():
         latency = times[times["model"] == name].reset_index(drop=True)
-        costs[name] = Cost(model_counts[name], len(content), len(gzip.compress(content, 6, mtime=0)), latency)
+        costs[name] = Cost(
+            model_counts[name], len(content), len(gzip.compress(content, 6, mtime=0)), latency
+        )
     return costs

@@ -93,4 +93,8 @@ def _figures(operations: Operations) -> dict[str, Any]:
     notes = (f"FLOPs are a lower bound: they leave out {left_out}",) if left_out else ()
     if left_out and not operations.counted:
         return {"flops": float("nan"), "effective_flops": float("nan"), "notes": notes}
-    return {"flops": operations.flops, "effective_flops": operations.effective_flops, "notes": notes}
+    return {
+        "flops": operations.flops,
+        "effective_flops": operations.effective_flops,
+        "notes": notes,
+    }

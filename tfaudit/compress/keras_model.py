@@ -12,14 +12,18 @@ import tensorflow as tf
 from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs
 from tfaudit.errors import InputError, listed
 
-_TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = weakref.WeakKeyDictionary()
+_TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def require_keras_model(model: object, expected: str = "a Keras 3 model") -> keras.Model:
     """Return the model itself, or raise an `InputError` unless it is a Keras 3 model with variables."""
     if not isinstance(model, keras.Model):
         if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(model).__mro__):
-            expected += "; prune others with TF-MOT's own prune_low_magnitude and audit their scores with "
+            expected += (
+                "; prune others with TF-MOT's own prune_low_magnitude and audit their scores with "
+            )
             expected += "tfaudit.Predictions.from_scores(labels, scores)"
             raise InputError("model", "a tf_keras (Keras 2) model", expected)
         raise InputError("model", type(model).__name__, expected)
@@ -35,7 +39,9 @@ def require_instance(callback: Any, model: Any) -> None:
     Keras calls `callback.set_model(model)`; on a class, the model takes the place of the callback.
     """
     if not isinstance(callback, keras.callbacks.Callback):
-        raise InputError("callbacks", "the class of a callback", "an instance, such as tfaudit.Pruning(0.9)")
+        raise InputError(
+            "callbacks", "the class of a callback", "an instance, such as tfaudit.Pruning(0.9)"
+        )
     if not isinstance(model, keras.Model):
         require_keras_model(model)
 
@@ -44,7 +50,9 @@ def check_model(model: Any) -> keras.Model:
     """Return the model itself, or raise an `InputError` unless all its layers are built."""
     model = require_keras_model(model, "a Keras 3 model, flatbuffer bytes or a path")
     if not all(layer.built for layer in model.layers):
-        raise InputError("model", f"{model.name!r} with layers that are not built", "a built model: call it once")
+        raise InputError(
+            "model", f"{model.name!r} with layers that are not built", "a built model: call it once"
+        )
     return model
 
 
@@ -72,7 +80,9 @@ class KerasForward:
     def __init__(self, model: object, output: str | None = None) -> None:
         self.model = check_model(model)
         self.outputs = output_names(self.model)
-        if self.outputs and (output not in self.outputs if output is not None else len(self.outputs) > 1):
+        if self.outputs and (
+            output not in self.outputs if output is not None else len(self.outputs) > 1
+        ):
             raise no_such_output(f"{self.model.name!r}", output, self.outputs)
         self.output = output
         self.gives_probabilities = ends_in_probabilities(self.model, output)
@@ -80,7 +90,9 @@ class KerasForward:
         declared = getattr(self.model, "inputs", None)
         if declared:
             names = _input_names(self.model)
-            self.batch: int | None = next((t.shape[0] for t in declared if t.shape[0] is not None), None)
+            self.batch: int | None = next(
+                (t.shape[0] for t in declared if t.shape[0] is not None), None
+            )
             self.inputs: tuple[Input, ...] = tuple(
                 Input(name, tuple(tensor.shape[1:]), _dtype(tensor.dtype))
                 for name, tensor in zip(names, declared, strict=True)
@@ -92,11 +104,17 @@ class KerasForward:
             only = np.dtype(np.float32) if len(shapes) == 1 else None
             self.inputs = tuple(
                 Input(
-                    name, (*(None,) * (len(shape) - 2), *shape[1:][-1:]) if only else (None,) * (len(shape) - 1), only
+                    name,
+                    (*(None,) * (len(shape) - 2), *shape[1:][-1:])
+                    if only
+                    else (None,) * (len(shape) - 1),
+                    only,
                 )
                 for name, shape in shapes.items()
             )
-            self.example_shapes = [tuple(side or OPEN_SIDE for side in shape[1:]) for shape in shapes.values()]
+            self.example_shapes = [
+                tuple(side or OPEN_SIDE for side in shape[1:]) for shape in shapes.values()
+            ]
             return
         self.example_shapes = [source.example_shape for source in self.inputs]
 
@@ -111,13 +129,21 @@ class KerasForward:
 
     def levels(self) -> int:
         """Return the number of different tokens that all tables of embeddings have; 256 without any."""
-        tables = [layer for layer in self.model._flatten_layers() if isinstance(layer, keras.layers.Embedding)]
+        tables = [
+            layer
+            for layer in self.model._flatten_layers()
+            if isinstance(layer, keras.layers.Embedding)
+        ]
         return min((layer.input_dim for layer in tables), default=256)
 
     def _traced(self, arrays: list[np.ndarray]) -> Callable:
         model, output = self.model, self.output
         inner = model._flatten_layers(include_self=False)
-        parts = [part for layer in inner for part in (layer, getattr(layer, "activation", None), layer.dtype_policy)]
+        parts = [
+            part
+            for layer in inner
+            for part in (layer, getattr(layer, "activation", None), layer.dtype_policy)
+        ]
         traced, functions = _TRACED.get(model, ([], {}))
         if len(traced) != len(parts) or any(a is not b for a, b in zip(traced, parts, strict=True)):
             functions = {}
@@ -132,7 +158,9 @@ class KerasForward:
                 return tf.cast(chosen_output(model, _called(model, batch), output), tf.float32)
 
             # A concrete function: TensorFlow warns of retracing where many models share this function.
-            specs = [tf.TensorSpec((self.batch, *a.shape[1:]), tf.as_dtype(a.dtype)) for a in arrays]
+            specs = [
+                tf.TensorSpec((self.batch, *a.shape[1:]), tf.as_dtype(a.dtype)) for a in arrays
+            ]
             functions[key] = tf.function(scores, autograph=False).get_concrete_function(*specs)
         return functions[key]
 
@@ -190,7 +218,11 @@ def no_such_output(model: str, output: str | None, names: Iterable[str]) -> Inpu
 
 def _input_names(model: keras.Model) -> list[str]:
     structure = getattr(model, "_inputs_struct", None)
-    keys = {id(tensor): str(key) for key, tensor in structure.items()} if isinstance(structure, dict) else {}
+    keys = (
+        {id(tensor): str(key) for key, tensor in structure.items()}
+        if isinstance(structure, dict)
+        else {}
+    )
     return [keys.get(id(tensor), tensor.name) for tensor in model.inputs]
 
 
@@ -208,10 +240,14 @@ def _built_shapes(model: keras.Model) -> dict[str, tuple[int | None, ...]]:
     """Return the shapes, with the batch, that a subclassed model was built for, by name of the input."""
     structure = _built_structure(model)
     named = structure if isinstance(structure, dict) else {"inputs": structure}
-    if isinstance(structure, list | tuple) and any(isinstance(part, list | tuple) for part in structure):
+    if isinstance(structure, list | tuple) and any(
+        isinstance(part, list | tuple) for part in structure
+    ):
         named = {str(i): part for i, part in enumerate(structure)}
     valid = bool(named) and all(
-        isinstance(shape, tuple | list) and shape and all(side is None or isinstance(side, int) for side in shape)
+        isinstance(shape, tuple | list)
+        and shape
+        and all(side is None or isinstance(side, int) for side in shape)
         for shape in named.values()
     )
     if not valid:
@@ -220,7 +256,9 @@ def _built_shapes(model: keras.Model) -> dict[str, tuple[int | None, ...]]:
     return {str(name): tuple(shape) for name, shape in named.items()}
 
 
-_REGRESSION = re.compile("mean_?squared|mean_?absolute|^(mse|mae|mape|msle)$|huber|log_?cosh|poisson", re.IGNORECASE)
+_REGRESSION = re.compile(
+    "mean_?squared|mean_?absolute|^(mse|mae|mape|msle)$|huber|log_?cosh|poisson", re.IGNORECASE
+)
 _CLASSIFICATION = re.compile("cross_?entropy|hinge|focal", re.IGNORECASE)
 
 
@@ -238,7 +276,11 @@ def _is_regression(model: keras.Model, output: str | None) -> bool | None:
 def ends_in_probabilities(model: keras.Model, output: str | None = None) -> bool | None:
     """Return whether an output ends in softmax or sigmoid; None if its last operation does not show it."""
     # `operations`, not `layers`: a functional model may end in `keras.ops.softmax`, which is no layer.
-    last = (model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", [None]))[-1]
+    last = (
+        model.layers
+        if isinstance(model, keras.Sequential)
+        else getattr(model, "operations", [None])
+    )[-1]
     names = output_names(model)
     if len(names) > 1:
         structure = model._outputs_struct
@@ -248,6 +290,13 @@ def ends_in_probabilities(model: keras.Model, output: str | None = None) -> bool
     if isinstance(last, keras.Model):
         return ends_in_probabilities(last) if len(output_names(last)) <= 1 else None
     activation = getattr(last, "activation", None)
-    if isinstance(last, keras.layers.Softmax) or activation in (keras.activations.softmax, keras.activations.sigmoid):
+    if isinstance(last, keras.layers.Softmax) or activation in (
+        keras.activations.softmax,
+        keras.activations.sigmoid,
+    ):
         return True
-    return False if isinstance(last, keras.layers.Dense) and activation is keras.activations.linear else None
+    return (
+        False
+        if isinstance(last, keras.layers.Dense) and activation is keras.activations.linear
+        else None
+    )

@@ -29,7 +29,10 @@ def keras_operations(model: Any) -> Operations:
     forward = KerasForward(model, names[0] if names else None)
     batch = forward.batch or 1
     shapes = zip(forward.inputs, forward.example_shapes, strict=True)
-    specs = [tf.TensorSpec((batch, *shape), tf.as_dtype(source.dtype or np.float32)) for source, shape in shapes]
+    specs = [
+        tf.TensorSpec((batch, *shape), tf.as_dtype(source.dtype or np.float32))
+        for source, shape in shapes
+    ]
     function = tf.function(forward.call, autograph=False)
     traced = function.get_concrete_function(*specs)
     weights = {id(weight.value.handle): weight for weight in forward.model.variables}
@@ -53,12 +56,23 @@ def _walk(graph: Any, sources: dict[int, Any]) -> Iterator[tuple[str, int | None
     """
     for operation in graph.get_operations():
         if operation.type in _MACS:
-            shapes = [tensor.shape.as_list() for tensor in (*operation.inputs, *operation.outputs) if tensor.shape.rank]
+            shapes = [
+                tensor.shape.as_list()
+                for tensor in (*operation.inputs, *operation.outputs)
+                if tensor.shape.rank
+            ]
             known = all(side is not None for shape in shapes for side in shape)
-            kernels = [kernel for tensor in operation.inputs if (kernel := _variable(tensor, sources)) is not None]
+            kernels = [
+                kernel
+                for tensor in operation.inputs
+                if (kernel := _variable(tensor, sources)) is not None
+            ]
             macs = _MACS[operation.type](operation) if known else None
             yield operation.name, macs, next(iter(kernels), None)
-        elif operation.type in ("PartitionedCall", "StatefulPartitionedCall"):  # grouped convolutions are compiled
+        elif operation.type in (
+            "PartitionedCall",
+            "StatefulPartitionedCall",
+        ):  # grouped convolutions are compiled
             inner = graph._get_function(operation.get_attr("f").name).graph
             pairs = zip(inner.inputs, operation.inputs, strict=True)
             inside = {id(placeholder): _variable(tensor, sources) for placeholder, tensor in pairs}
@@ -74,7 +88,15 @@ def _variable(tensor: Any, sources: dict[int, Any]) -> Any:
     return sources.get(id(tensor))
 
 
-_SAME_VALUES = {"ReadVariableOp", "Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "Transpose"}
+_SAME_VALUES = {
+    "ReadVariableOp",
+    "Identity",
+    "Cast",
+    "Reshape",
+    "ExpandDims",
+    "Squeeze",
+    "Transpose",
+}
 
 
 def _size(tensor: Any) -> int:
@@ -98,7 +120,9 @@ def _matrices(transposed: str) -> Callable[[Any], int]:
 def _einsum(operation: Any) -> int:
     equation = operation.get_attr("equation").decode().replace(" ", "")
     sides: dict[str, int] = {}
-    for labels, tensor in zip(equation.partition("->")[0].split(","), operation.inputs, strict=True):
+    for labels, tensor in zip(
+        equation.partition("->")[0].split(","), operation.inputs, strict=True
+    ):
         shape = tensor.shape.as_list()
         hidden = len(shape) - len(labels.replace("...", ""))
         labels = labels.replace("...", "".join(map(str, range(hidden))))
@@ -112,10 +136,16 @@ _MACS: dict[str, Callable[[Any], int]] = {
     "Conv2D": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, -1),
     "Conv3D": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, -1),
     # kernel: (height, width, channels, multiplier)
-    "DepthwiseConv2dNative": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, 2),
+    "DepthwiseConv2dNative": lambda operation: (
+        _size(operation.outputs[0]) * _kernel_size(operation, 2)
+    ),
     # kernel: (sides, filters, channels); every input is multiplied with all of them
-    "Conv2DBackpropInput": lambda operation: _size(operation.inputs[2]) * _kernel_size(operation, -1),
-    "Conv3DBackpropInputV2": lambda operation: _size(operation.inputs[2]) * _kernel_size(operation, -1),
+    "Conv2DBackpropInput": lambda operation: (
+        _size(operation.inputs[2]) * _kernel_size(operation, -1)
+    ),
+    "Conv3DBackpropInputV2": lambda operation: (
+        _size(operation.inputs[2]) * _kernel_size(operation, -1)
+    ),
     "MatMul": _matrices("transpose_a"),
     "BatchMatMulV2": _matrices("adj_x"),
     "BatchMatMulV3": _matrices("adj_x"),

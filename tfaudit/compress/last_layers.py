@@ -36,7 +36,9 @@ def last_layers(model: keras.Model, output: str | None = None) -> list[Any]:
     _require_graph(model)
     outputs = getattr(model, "_outputs_struct", model.outputs)
     found: dict[int, Any] = {}
-    _follow(model.outputs if output is None else [chosen_output(model, outputs, output)], kernels, found)
+    _follow(
+        model.outputs if output is None else [chosen_output(model, outputs, output)], kernels, found
+    )
     return list(found.values())
 
 

@@ -64,7 +64,12 @@ def predictions_of(
     >>> predictions_of({"same": model}, (np.eye(2), [0, 0]))["same"].accuracy()
     array([0.5])
     """
-    require(isinstance(models, Mapping) and len(models) > 0, "models", type(models).__name__, "models by name")
+    require(
+        isinstance(models, Mapping) and len(models) > 0,
+        "models",
+        type(models).__name__,
+        "models by name",
+    )
     names, widths = class_names, dict[str, int]()
     x: Any
     first: Any
@@ -74,7 +79,12 @@ def predictions_of(
         first = next(iter(data.batches(SEVERAL)))[0]
     else:
         examples = read_examples(data, "data")
-        x, labels, ids, own_names = examples.x, examples.labels, np.asarray(examples.ids), examples.class_names
+        x, labels, ids, own_names = (
+            examples.x,
+            examples.labels,
+            np.asarray(examples.ids),
+            examples.class_names,
+        )
         first = mapped(lambda array: array[:SEVERAL], x)
     names = names or own_names
     options: dict[str, Any] = {"output": output, "scores_are": scores_are, "threads": threads}
@@ -85,14 +95,23 @@ def predictions_of(
     counts = set(widths.values()) | ({len(names)} if names else set())
     if len(counts) > 1:
         got = ", ".join(f"{width} of {name!r}" for name, width in widths.items())
-        raise InputError("models", f"numbers of classes {got}", f"{len(names or ()) or 'the same'} for all")
+        raise InputError(
+            "models", f"numbers of classes {got}", f"{len(names or ()) or 'the same'} for all"
+        )
     [classes] = counts
-    require(int(labels.max()) < classes, "data", int(labels.max()), f"labels 0 to {classes - 1}, the models' classes")
+    require(
+        int(labels.max()) < classes,
+        "data",
+        int(labels.max()),
+        f"labels 0 to {classes - 1}, the models' classes",
+    )
     made = {}
     for name, model in models.items():
         with _naming(name):
             ranked = predict(model, x, k=RANKS, batch_size=batch_size, **options)
-        made[name] = Predictions(labels, ranked, class_names=names or tuple(map(str, range(classes))), example_ids=ids)
+        made[name] = Predictions(
+            labels, ranked, class_names=names or tuple(map(str, range(classes))), example_ids=ids
+        )
     return made
 
 
@@ -127,7 +146,9 @@ def compare_models(
     1.0
     """
     before, after = _both(baseline, compressed, data, options)
-    return {name: compare(before, own, alpha=alpha, margin_pp=margin_pp) for name, own in after.items()}
+    return {
+        name: compare(before, own, alpha=alpha, margin_pp=margin_pp) for name, own in after.items()
+    }
 
 
 def gate_models(
@@ -164,8 +185,15 @@ def _both(
 ) -> tuple[Predictions, dict[str, Predictions]]:
     if not isinstance(compressed, Mapping) or not compressed:
         expected = 'models by name, such as {"int8": flatbuffer}'
-        raise InputError("compressed", type(compressed).__name__ if compressed else "none", expected)
-    require("baseline" not in compressed, "compressed", "baseline", "another name than that of the baseline")
+        raise InputError(
+            "compressed", type(compressed).__name__ if compressed else "none", expected
+        )
+    require(
+        "baseline" not in compressed,
+        "compressed",
+        "baseline",
+        "another name than that of the baseline",
+    )
     made = predictions_of({"baseline": baseline, **compressed}, data, **options)
     return made.pop("baseline"), made
 

@@ -58,7 +58,9 @@ def load_keras(path: Path) -> keras.Model:
             got = f"{path}, whose {unknown[1]} {unknown[2]!r} is not registered"
             expected = "the module that registers it as keras.saving does: --import MODULE, or import it before"
             raise InputError("model", got, expected) from error
-        raise InputError("model", f"{path}, which Keras cannot load ({one_line(error)})", "a Keras 3 model") from error
+        raise InputError(
+            "model", f"{path}, which Keras cannot load ({one_line(error)})", "a Keras 3 model"
+        ) from error
 
 
 def weight_bytes(path: Path) -> tuple[int, int]:

@@ -39,7 +39,9 @@ class Input:
         if kind == "O":
             return np.full(shape, "", object)
         values = draws.random(shape)
-        return (values if kind == "f" else values * min(levels, 2 if kind == "b" else levels)).astype(self.dtype)
+        return (
+            values if kind == "f" else values * min(levels, 2 if kind == "b" else levels)
+        ).astype(self.dtype)
 
 
 def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
@@ -61,7 +63,9 @@ def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
         if missing and len(names) == len(values) == 1:
             arrays = list(values.values())
         elif missing:
-            raise InputError("images", f"inputs {listed(list(values))}", f"inputs {listed(names, 9)}")
+            raise InputError(
+                "images", f"inputs {listed(list(values))}", f"inputs {listed(names, 9)}"
+            )
         else:
             arrays = [by_name[plain_name(name)] for name in names]
     elif isinstance(values, tuple):
@@ -78,7 +82,9 @@ def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
         for array, source in zip(arrays, inputs, strict=True)
     ]
     if len({len(array) for array in checked}) > 1:
-        got = ", ".join(f"{len(array)} of {name!r}" for name, array in zip(names, checked, strict=True))
+        got = ", ".join(
+            f"{len(array)} of {name!r}" for name, array in zip(names, checked, strict=True)
+        )
         raise InputError("images", got, "the same number of each")
     return checked
 
@@ -105,7 +111,9 @@ def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
     text = images.dtype.kind in "OSU"
     if text != (dtype.kind == "O") or not (text or np.can_cast(images.dtype, dtype, "same_kind")):
         raise InputError(
-            argument, f"type {images.dtype}", f"{'text' if dtype.kind == 'O' else dtype}, as the model takes them"
+            argument,
+            f"type {images.dtype}",
+            f"{'text' if dtype.kind == 'O' else dtype}, as the model takes them",
         )
     return np.ascontiguousarray(images, dtype)
 
@@ -154,14 +162,20 @@ def input_batches(images: Any, batch_size: int) -> Iterator[Inputs]:
         return
     batches = images.batches(batch_size) if hasattr(images, "batches") else images
     if not isinstance(batches, Iterable) or isinstance(batches, str | bytes):
-        raise InputError("images", type(images).__name__, "an array, a data set or an iterable of batches")
+        raise InputError(
+            "images", type(images).__name__, "an array, a data set or an iterable of batches"
+        )
     for batch in batches:
         yield mapped(_array, batch[0] if isinstance(batch, tuple) else batch)
 
 
 def _array(batch: Any) -> np.ndarray:
     if not hasattr(batch, "__array__"):
-        raise InputError("images", f"a batch of type {type(batch).__name__}", "arrays and tuples that start with one")
+        raise InputError(
+            "images",
+            f"a batch of type {type(batch).__name__}",
+            "arrays and tuples that start with one",
+        )
     array = np.asarray(batch)
     if array.dtype.kind not in "fiubOSU" and array.dtype.name != "bfloat16":
         raise InputError("images", f"values of type {array.dtype}", "integers, floats and text")

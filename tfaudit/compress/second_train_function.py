@@ -50,7 +50,9 @@ class SecondTrainFunction:
 
         def prepare(iterator: Any) -> None:
             self.swap_out()
-            if earlier := getattr(model.train_function, "prepare", None):  # of another callback of this fit
+            if earlier := getattr(
+                model.train_function, "prepare", None
+            ):  # of another callback of this fit
                 earlier(iterator)
             else:
                 model._symbolic_build(data_batch=iterator.element_spec)

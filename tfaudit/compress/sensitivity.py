@@ -72,11 +72,15 @@ class QuantizationSensitivity(Result):
             "layers": len(self.table),
             "examples": self.plain.overall.examples,
             "int8_negative_flips": self.plain.overall.lost,
-            "int8_change_pp": 100 * (self.plain.overall.won - self.plain.overall.lost) / self.plain.overall.examples,
+            "int8_change_pp": 100
+            * (self.plain.overall.won - self.plain.overall.lost)
+            / self.plain.overall.examples,
             "int8_bytes": self.size,
             "first_layer": first["layer"],
             "first_negative_flips": int(first["negative_flips"]),
-            "largest_rmse": None if errors.empty else str(self.table["layer"].iloc[int(self.table["rmse"].argmax())]),
+            "largest_rmse": None
+            if errors.empty
+            else str(self.table["layer"].iloc[int(self.table["rmse"].argmax())]),
             "seconds": self.seconds,
         }
 
@@ -137,9 +141,17 @@ def quantization_sensitivity(
     require(mode in MODES, "mode", mode, " or ".join(map(repr, MODES)))
     model = require_keras_model(model)
     known = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
-    names = kernel_layers(model) if layers is None else [layers] if isinstance(layers, str) else list(layers)
+    names = (
+        kernel_layers(model)
+        if layers is None
+        else [layers]
+        if isinstance(layers, str)
+        else list(layers)
+    )
     if unknown := [name for name in names if name not in known]:
-        raise InputError("layers", listed(unknown), f"names of layers, such as {listed(kernel_layers(model))}")
+        raise InputError(
+            "layers", listed(unknown), f"names of layers, such as {listed(kernel_layers(model))}"
+        )
     require(bool(names), "layers", names, "one layer or more")
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
     options: dict[str, Any] = {"percentile": percentile, "batch_size": batch_size, "output": output}
@@ -151,7 +163,11 @@ def quantization_sensitivity(
         for name in rich.progress.track(names, "layers", disable=not show)
     ]
     table = pd.DataFrame(rows)
-    table.insert(list(table).index("avoided_p") + 1, "avoided_p_holm", adjust(table["avoided_p"].to_numpy(), "holm"))
+    table.insert(
+        list(table).index("avoided_p") + 1,
+        "avoided_p_holm",
+        adjust(table["avoided_p"].to_numpy(), "holm"),
+    )
     return QuantizationSensitivity(
         sensitive_first(table, mode), layered.plain, mode, layered.size, time.perf_counter() - begin
     )
@@ -199,10 +215,14 @@ class LayeredInt8:
         from tfaudit.compress.litert.quantize import calibrated
 
         self._data, self._options = data, options
-        self._source, self._feeds = calibrated(model, representative, layers, output=options.get("output"), check=check)
+        self._source, self._feeds = calibrated(
+            model, representative, layers, output=options.get("output"), check=check
+        )
         if percentile < 100:
             self._source.clip(percentile, self._feeds)
-        self._operators = {layer.name: self._source.operators_of(number) for number, layer in enumerate(layers)}
+        self._operators = {
+            layer.name: self._source.operators_of(number) for number, layer in enumerate(layers)
+        }
         if empty := [name for name, own in self._operators.items() if not own]:
             raise InputError("layers", listed(empty), "layers with operators of their own")
         plain = self._converted(())
@@ -212,7 +232,9 @@ class LayeredInt8:
     def row(self, name: str, mode: str = "spared") -> dict[str, Any]:
         """Return what `QuantizationSensitivity.frame` says of a layer, but its `rmse` and what Holm's method adds."""
         operators = set(self._operators[name])
-        content = self._converted(operators if mode == "spared" else set(self._source.operators) - operators)
+        content = self._converted(
+            operators if mode == "spared" else set(self._source.operators) - operators
+        )
         after = self._predicted(content)
         return (
             {"layer": name, "operators": len(operators), "bytes": len(content)}
@@ -223,7 +245,9 @@ class LayeredInt8:
     def rounding_errors(self) -> dict[str, float]:
         """Return the largest rounding error of each layer's operators on the first representative examples."""
         errors = rounding_errors(self._source, self._feeds[:DEBUGGED])
-        largest = {name: [errors.get(one, np.nan) for one in own] for name, own in self._operators.items()}
+        largest = {
+            name: [errors.get(one, np.nan) for one in own] for name, own in self._operators.items()
+        }
         return {name: max(values) for name, values in largest.items()}
 
     def _predicted(self, model: Any) -> Predictions:
@@ -245,7 +269,9 @@ def _figures(pair: PairComparison) -> dict[str, Any]:
     }
 
 
-def _avoided(plain: Predictions, after: Predictions, before: Predictions, mode: str) -> dict[str, Any]:
+def _avoided(
+    plain: Predictions, after: Predictions, before: Predictions, mode: str
+) -> dict[str, Any]:
     if mode == "alone":
         return {"avoided": np.nan, "avoided_p": np.nan}
     was_right = before.correct()[0]
@@ -266,4 +292,8 @@ def rounding_errors(source: Calibrated, feeds: Sequence[Any]) -> dict[str, float
         text = io.StringIO()
         debugger.layer_statistics_dump(text)
     table = pd.read_csv(io.StringIO(text.getvalue()))
-    return dict(zip(table["tensor_name"], np.sqrt(table["mean_squared_error"]) / table["scale"], strict=True))
+    return dict(
+        zip(
+            table["tensor_name"], np.sqrt(table["mean_squared_error"]) / table["scale"], strict=True
+        )
+    )

@@ -16,7 +16,17 @@ import numpy as np
 from tfaudit.errors import InputError
 
 _DAMAGED = (
-    *(OSError, EOFError, ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, MemoryError, SyntaxError),
+    *(
+        OSError,
+        EOFError,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        RuntimeError,
+        MemoryError,
+        SyntaxError,
+    ),
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError),
 )
 """What NumPy and `zipfile` raise on broken headers, forged sizes, passwords and unknown methods of compression."""
@@ -43,12 +53,16 @@ class ArrayFile:
             with path.open("rb") as file:
                 start = file.read(6)
         except OSError as problem:
-            raise InputError(str(path), f"an unreadable file ({problem.strerror})", "a readable one") from None
+            raise InputError(
+                str(path), f"an unreadable file ({problem.strerror})", "a readable one"
+            ) from None
         if not start:
             raise InputError(str(path), "an empty file", "NumPy arrays")
         single = path.suffix.lower() == ".npy"
         if not start.startswith(b"\x93NUMPY" if single else b"PK"):
-            raise InputError(str(path), "a file without NumPy arrays", "NumPy arrays; pickles are not read")
+            raise InputError(
+                str(path), "a file without NumPy arrays", "NumPy arrays; pickles are not read"
+            )
         if single:
             self.names: tuple[str, ...] = ("",)
         else:
@@ -66,13 +80,24 @@ class ArrayFile:
             version = np.lib.format.read_magic(file)
             length = file.read(2 if version == (1, 0) else 4)
             header = file.read(min(int.from_bytes(length, "little"), _HEADER_BYTES))
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
             shape, _, dtype = read(io.BytesIO(length + header))
             values = math.prod(shape)
-            if any(type(edge) is not int or edge < 0 for edge in shape) or values * dtype.itemsize > size:
+            if (
+                any(type(edge) is not int or edge < 0 for edge in shape)
+                or values * dtype.itemsize > size
+            ):
                 raise ValueError(f"shape {shape} in {size} bytes")
         if dtype.hasobject:
-            raise InputError(str(self.path), "Python objects, which only running code could read", "numbers or text")
+            raise InputError(
+                str(self.path),
+                "Python objects, which only running code could read",
+                "numbers or text",
+            )
         return shape, dtype
 
     def read(self, name: str) -> np.ndarray:
@@ -103,4 +128,6 @@ class ArrayFile:
         try:
             yield
         except _DAMAGED:
-            raise InputError(str(self.path), "a damaged or truncated file", "a complete one") from None
+            raise InputError(
+                str(self.path), "a damaged or truncated file", "a complete one"
+            ) from None

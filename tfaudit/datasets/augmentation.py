@@ -72,9 +72,13 @@ def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
     def crop(numbered: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
         image, number = numbered
-        return tf.cast(random_crop(image, height, width, tf.random.fold_in(crop_seed, number)), images.dtype)
+        return tf.cast(
+            random_crop(image, height, width, tf.random.fold_in(crop_seed, number)), images.dtype
+        )
 
-    crops = tf.map_fn(crop, (images, tf.range(tf.shape(images)[0])), fn_output_signature=images.dtype)
+    crops = tf.map_fn(
+        crop, (images, tf.range(tf.shape(images)[0])), fn_output_signature=images.dtype
+    )
     return flip(tf.ensure_shape(crops, images.shape), flip_seed)
 
 

@@ -16,7 +16,9 @@ from tfaudit.errors import InputError
 class Benchmark(NamedTuple):
     """A benchmark set in a model's numbering of the classes."""
 
-    dataset: Dataset  # the images, ids and groups; its own labels are numbered as in the benchmark set
+    dataset: (
+        Dataset  # the images, ids and groups; its own labels are numbered as in the benchmark set
+    )
     labels: np.ndarray  # int64 (N,), in the model's numbering
     classes: np.ndarray | None  # int64, the only classes that the model may predict; None for all
 
@@ -27,13 +29,19 @@ class TrainedModel(NamedTuple):
     dataset: str  # name of the data set that the model was trained on
     class_names: Sequence[str]  # of its classes
     image_shape: tuple[int, int, int]  # (H, W, C) of the model's input
-    image_size: int | None = None  # shorter side in pixels to which other images are scaled; None where they are not
+    image_size: int | None = (
+        None  # shorter side in pixels to which other images are scaled; None where they are not
+    )
     crop: int | None = None  # edge of the central square that is then cropped; None where it is not
 
 
 def expand_wildcards(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names, each `NAME/*` replaced by NAME's prepared configurations, of which there must be one."""
-    expanded = [config for name in names for config in (_configurations(name[:-2]) if name.endswith("/*") else [name])]
+    expanded = [
+        config
+        for name in names
+        for config in (_configurations(name[:-2]) if name.endswith("/*") else [name])
+    ]
     return tuple(dict.fromkeys(expanded))
 
 
@@ -41,11 +49,15 @@ def _configurations(name: str) -> list[str]:
     base = name.removeprefix(MOCK_PREFIX)
     configs = [f"{name}/{config}" for config in find_builder(base).builder_configs]
     if not configs:
-        raise InputError("benchmarks", f"'{name}/*'", f"{name!r}, as data set {base!r} has no configurations")
+        raise InputError(
+            "benchmarks", f"'{name}/*'", f"{name!r}, as data set {base!r} has no configurations"
+        )
     available = [config for config in configs if is_available(config)]
     if not available:
         problem = f"'{name}/*', with none of its {len(configs)} configurations prepared in {data_folder()}"
-        raise InputError("benchmarks", problem, f"at least one; get the first with: {command_for(configs[0])}")
+        raise InputError(
+            "benchmarks", problem, f"at least one; get the first with: {command_for(configs[0])}"
+        )
     return available
 
 
@@ -58,7 +70,9 @@ def check_benchmark(name: str, model: TrainedModel) -> None:
     _class_positions(name, chosen.class_names, model)
     shape, edge = tuple(value_of(features, chosen.image).shape), model.crop or model.image_size
     if model.image_shape not in (shape, shape if edge is None else (edge, edge, shape[2])):
-        raise InputError("benchmarks", f"{name!r} with images {shape}", f"the model's input, {model.image_shape}")
+        raise InputError(
+            "benchmarks", f"{name!r} with images {shape}", f"the model's input, {model.image_shape}"
+        )
 
 
 def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) -> Benchmark:
@@ -91,7 +105,9 @@ def _class_positions(name: str, class_names: Sequence[str], model: TrainedModel)
     if entry.parent == base_name(model.dataset) and len(class_names) == len(model.class_names):
         return np.arange(len(class_names))
     if not entry.names_classes:
-        problem = f"{name!r}, whose classes have no names and are numbered as those of {entry.parent!r}"
+        problem = (
+            f"{name!r}, whose classes have no names and are numbered as those of {entry.parent!r}"
+        )
         raise InputError("benchmarks", problem, f"a benchmark set for {model.dataset!r}")
     if tuple(class_names) == tuple(model.class_names):
         return np.arange(len(class_names))

@@ -26,7 +26,12 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
     import tensorflow_datasets as tfds
 
     parts = NAME.fullmatch(name)
-    require(parts is not None, "name", name, "NAME, NAME/CONFIG or NAME:VERSION, such as 'mnist_corrupted/fog'")
+    require(
+        parts is not None,
+        "name",
+        name,
+        "NAME, NAME/CONFIG or NAME:VERSION, such as 'mnist_corrupted/fog'",
+    )
     folder = data_folder(data_dir)
     try:
         with quiet_tfds():
@@ -34,11 +39,21 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
     except tfds.core.DatasetNotFoundError:
         if catalogue_entry(name).features:
             raise not_prepared("name", name, data_dir) from None
-        own = [p.name for p in folder.iterdir() if not p.name.startswith(".")] if folder.is_dir() else []
+        own = (
+            [p.name for p in folder.iterdir() if not p.name.startswith(".")]
+            if folder.is_dir()
+            else []
+        )
         embedded = [key for key, entry in CATALOGUE.items() if entry.embedded]
         known = [*embedded, *own, *tfds.list_builders(with_community_datasets=False)]
-        usual = [key for key in CATALOGUE if key.startswith(name.lower()) and not CATALOGUE[key].parent]
-        close = difflib.get_close_matches(name, known, n=3) or ["digits", "fashion_mnist", "cifar10"]
+        usual = [
+            key for key in CATALOGUE if key.startswith(name.lower()) and not CATALOGUE[key].parent
+        ]
+        close = difflib.get_close_matches(name, known, n=3) or [
+            "digits",
+            "fashion_mnist",
+            "cifar10",
+        ]
         close = list(dict.fromkeys([*usual, *close]))[:3]
         folder_hint = f"a folder of images per class becomes a data set with: tfaudit prepare {name} --from FOLDER"
         expected = f"a data set's name, such as {', '.join(close)}; {folder_hint}"
@@ -48,7 +63,11 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
         configs = list(tfds.builder_cls(base).builder_configs)
         if config and config not in configs:
             close = difflib.get_close_matches(config, configs, n=5) or configs[:5]
-            expected = f"a configuration of {base!r}, such as {', '.join(close)}" if close else f"{base!r}, without one"
+            expected = (
+                f"a configuration of {base!r}, such as {', '.join(close)}"
+                if close
+                else f"{base!r}, without one"
+            )
         else:
             expected = f"a version of {base!r}: {one_line(error).rpartition(': ')[2]}"
         raise InputError("name", repr(name), expected) from None

@@ -22,18 +22,28 @@ MOCK_PREFIX = "mock:"
 class CatalogueEntry:
     """What tfaudit knows of a data set beyond its description in TensorFlow Datasets (TFDS)."""
 
-    embedded: Callable[[str], Dataset] | None = None  # loads a split of a set that comes with tfaudit
+    embedded: Callable[[str], Dataset] | None = (
+        None  # loads a split of a set that comes with tfaudit
+    )
     # reads published files for `tfaudit prepare`, given their folder and the set's TFDS builder
     files: Callable[[Path, Any], LocalFiles] | None = None
     # makes the features of a set that TFDS lacks; `files` then gets None as builder
     features: Callable[[], Any] | None = None
-    label: tuple[str, ...] = ()  # path of keys to the class in an example; `()`: the feature of type ClassLabel
-    class_names: tuple[str, ...] = ()  # names of the classes by label; `()`: the names that TFDS has
+    label: tuple[
+        str, ...
+    ] = ()  # path of keys to the class in an example; `()`: the feature of type ClassLabel
+    class_names: tuple[
+        str, ...
+    ] = ()  # names of the classes by label; `()`: the names that TFDS has
     left_out: tuple[str, ...] = ()  # features that are not groups of examples
     test: str = "test"  # split to test on
     parent: str | None = None  # of a benchmark set, the data set whose classes it numbers alike
-    shows_all_classes: bool = True  # False for a benchmark set with images of only some of its parent's classes
-    names_classes: bool = True  # False where TFDS calls the classes "0" to "9" although they have names
+    shows_all_classes: bool = (
+        True  # False for a benchmark set with images of only some of its parent's classes
+    )
+    names_classes: bool = (
+        True  # False where TFDS calls the classes "0" to "9" although they have names
+    )
 
 
 CATALOGUE = {
@@ -41,18 +51,23 @@ CATALOGUE = {
     **dict.fromkeys(("mnist", "fashion_mnist", "kmnist"), CatalogueEntry(files=idx_files)),
     # The mapping file of EMNIST: digits, capitals, small letters.
     "emnist/byclass": CatalogueEntry(
-        files=idx_files, class_names=tuple(string.digits + string.ascii_uppercase + string.ascii_lowercase)
+        files=idx_files,
+        class_names=tuple(string.digits + string.ascii_uppercase + string.ascii_lowercase),
     ),
     **{
         f"emnist/{part}": CatalogueEntry(files=idx_files)
         for part in ["bymerge", "balanced", "letters", "digits", "mnist"]
     },
     "cifar10": CatalogueEntry(files=cifar10_files),
-    "cifar10_subclasses": CatalogueEntry(files=cifar10_subclass_files, features=cifar10_subclass_features),
+    "cifar10_subclasses": CatalogueEntry(
+        files=cifar10_subclass_files, features=cifar10_subclass_features
+    ),
     "qmnist": CatalogueEntry(files=qmnist_files, features=qmnist_features),
     # [F] 3, appendix B: blond or not; the other 39 attributes and the person are groups.
     "celeb_a": CatalogueEntry(
-        label=("attributes", "Blond_Hair"), class_names=("non-blond", "blond"), left_out=("landmarks",)
+        label=("attributes", "Blond_Hair"),
+        class_names=("non-blond", "blond"),
+        left_out=("landmarks",),
     ),
     # The test split has no labels, so everyone tests on the validation split.
     "imagenet2012": CatalogueEntry(test="validation"),

@@ -24,7 +24,9 @@ def cifar10_files(folder: Path, builder: Any) -> LocalFiles:
     Raises:
         InputError: files are missing or damaged.
     """
-    missing = [name for name in (*FILES["train"], *FILES["test"], NAMES) if not (folder / name).is_file()]
+    missing = [
+        name for name in (*FILES["train"], *FILES["test"], NAMES) if not (folder / name).is_file()
+    ]
     if missing:
         got = f"a folder without {', '.join(missing)}"
         raise InputError(str(folder), got, "the files of CIFAR-10's binary version")
@@ -35,7 +37,9 @@ def cifar10_files(folder: Path, builder: Any) -> LocalFiles:
     features["label"].names = names
     parts = {split: [_read(folder / file) for file in files] for split, files in FILES.items()}
     total = sum(len(labels) for arrays in parts.values() for _, labels in arrays)
-    return LocalFiles(features, {split: _examples(split, arrays) for split, arrays in parts.items()}, total)
+    return LocalFiles(
+        features, {split: _examples(split, arrays) for split, arrays in parts.items()}, total
+    )
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -43,9 +47,13 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     try:
         content = np.frombuffer(path.read_bytes(), np.uint8)
     except OSError as error:
-        raise InputError(str(path), f"an unreadable file ({one_line(error)})", "a readable one") from None
+        raise InputError(
+            str(path), f"an unreadable file ({one_line(error)})", "a readable one"
+        ) from None
     if not content.size or content.size % RECORD:
-        raise InputError(str(path), f"{content.size} bytes", f"a multiple of {RECORD}, the size of a record")
+        raise InputError(
+            str(path), f"{content.size} bytes", f"a multiple of {RECORD}, the size of a record"
+        )
     records = content.reshape(-1, RECORD)
     labels = records[:, 0].astype(np.int64)
     if labels.max() > 9:
@@ -53,7 +61,13 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels
 
 
-def _examples(split: str, parts: list[tuple[np.ndarray, np.ndarray]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    examples = ((image, label) for images, labels in parts for image, label in zip(images, labels, strict=True))
+def _examples(
+    split: str, parts: list[tuple[np.ndarray, np.ndarray]]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    examples = (
+        (image, label)
+        for images, labels in parts
+        for image, label in zip(images, labels, strict=True)
+    )
     for i, (image, label) in enumerate(examples):
         yield i, {"id": f"{split}_{i:05d}", "image": np.ascontiguousarray(image), "label": label}

@@ -152,9 +152,13 @@ def cifar10_subclass_features(kinds: list[str] | None = None) -> Any:
     """Return the TFDS features of an example."""
     import tensorflow_datasets as tfds
 
-    kind = tfds.features.ClassLabel(names=kinds or sorted({name.replace("_", " ") for name in KIND.values()}))
+    kind = tfds.features.ClassLabel(
+        names=kinds or sorted({name.replace("_", " ") for name in KIND.values()})
+    )
     image, label = tfds.features.Image(shape=(32, 32, 3)), tfds.features.ClassLabel(names=CLASSES)
-    return tfds.features.FeaturesDict({"id": tfds.features.Text(), "image": image, "label": label, "kind": kind})
+    return tfds.features.FeaturesDict(
+        {"id": tfds.features.Text(), "image": image, "label": label, "kind": kind}
+    )
 
 
 def kind_of(file_name: str, label: int) -> str:
@@ -169,7 +173,11 @@ def kind_of(file_name: str, label: int) -> str:
     return ("police_cruiser" if police else KIND.get(term, term)).replace("_", " ")
 
 
-ALLOWED = {"_reconstruct": np._core.multiarray._reconstruct, "ndarray": np.ndarray, "dtype": np.dtype}  # type: ignore[attr-defined]
+ALLOWED = {
+    "_reconstruct": np._core.multiarray._reconstruct,
+    "ndarray": np.ndarray,
+    "dtype": np.dtype,
+}  # type: ignore[attr-defined]
 
 
 class _ArraysOnly(pickle.Unpickler):
@@ -189,12 +197,22 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
             batch = _ArraysOnly(file, encoding="latin-1").load()
         pixels = np.asarray(batch["data"]).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         labels = np.asarray(batch["labels"], np.int64)
-        kinds = [kind_of(name, label) for name, label in zip(batch["filenames"], labels, strict=True)]
-        valid = pixels.dtype == np.uint8 and len(pixels) == len(labels) and 0 <= labels.min() <= labels.max() <= 9
+        kinds = [
+            kind_of(name, label) for name, label in zip(batch["filenames"], labels, strict=True)
+        ]
+        valid = (
+            pixels.dtype == np.uint8
+            and len(pixels) == len(labels)
+            and 0 <= labels.min() <= labels.max() <= 9
+        )
     except Exception as error:  # a damaged pickle raises anything
-        raise InputError(str(path), f"an unreadable file ({one_line(error)})", "a file of the Python version") from None
+        raise InputError(
+            str(path), f"an unreadable file ({one_line(error)})", "a file of the Python version"
+        ) from None
     if not valid:
-        raise InputError(str(path), "other arrays", "images (N, 3072) of uint8 and as many labels 0 to 9")
+        raise InputError(
+            str(path), "other arrays", "images (N, 3072) of uint8 and as many labels 0 to 9"
+        )
     return pixels, labels, kinds
 
 
@@ -203,4 +221,12 @@ def _examples(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     rows = (row for arrays in parts for row in zip(*arrays, strict=True))
     for i, (image, label, kind) in enumerate(rows):
-        yield i, {"id": f"{split}_{i:05d}", "image": np.ascontiguousarray(image), "label": label, "kind": kind}
+        yield (
+            i,
+            {
+                "id": f"{split}_{i:05d}",
+                "image": np.ascontiguousarray(image),
+                "label": label,
+                "kind": kind,
+            },
+        )

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 AREA = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
-RANDOM_BOX = {"area_range": AREA, "aspect_ratio_range": RATIO, "max_attempts": 10, "min_object_covered": 0.0}
+RANDOM_BOX = {
+    "area_range": AREA,
+    "aspect_ratio_range": RATIO,
+    "max_attempts": 10,
+    "min_object_covered": 0.0,
+}
 
 
 def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
@@ -32,7 +37,11 @@ def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
         return images
     height, width = images.shape[-3:-1]
     if size > min(height, width):
-        raise InputError("crop", f"{size} pixels", f"at most {min(height, width)}, as an image has {height} x {width}")
+        raise InputError(
+            "crop",
+            f"{size} pixels",
+            f"at most {min(height, width)}, as an image has {height} x {width}",
+        )
     top, left = (height - size) // 2, (width - size) // 2
     return images[..., top : top + size, left : left + size, :]
 
@@ -74,19 +83,25 @@ def random_crop(image: tf.Tensor, height: int, width: int, seed: tf.Tensor) -> t
     return _resize(image[top : top + rows, left : left + columns], (height, width))
 
 
-def random_crop_encoded(encoded: tf.Tensor, height: int, width: int, channels: int, seed: tf.Tensor) -> tf.Tensor:
+def random_crop_encoded(
+    encoded: tf.Tensor, height: int, width: int, channels: int, seed: tf.Tensor
+) -> tf.Tensor:
     """Apply `random_crop` to an encoded image; of a JPEG only the rectangle is decoded."""
     import tensorflow as tf
 
     def crop_jpeg() -> tf.Tensor:
         box = _random_box(tf.image.extract_jpeg_shape(encoded), seed)
-        return _resize(tf.image.decode_and_crop_jpeg(encoded, box, channels=channels), (height, width))
+        return _resize(
+            tf.image.decode_and_crop_jpeg(encoded, box, channels=channels), (height, width)
+        )
 
     def crop_other() -> tf.Tensor:
         image = tf.io.decode_image(encoded, channels=channels, expand_animations=False)
         return random_crop(image, height, width, seed)
 
-    return tf.ensure_shape(tf.cond(tf.io.is_jpeg(encoded), crop_jpeg, crop_other), (height, width, channels))
+    return tf.ensure_shape(
+        tf.cond(tf.io.is_jpeg(encoded), crop_jpeg, crop_other), (height, width, channels)
+    )
 
 
 def fit_within(image: tf.Tensor, edge: int) -> tf.Tensor:
@@ -112,4 +127,6 @@ def _resize(image: tf.Tensor, size: tf.Tensor | tuple[int, int]) -> tf.Tensor:
     """Resize bilinearly with anti-aliasing, as Pillow and torchvision do, and round to uint8."""
     import tensorflow as tf
 
-    return tf.cast(tf.clip_by_value(tf.round(tf.image.resize(image, size, antialias=True)), 0, 255), tf.uint8)
+    return tf.cast(
+        tf.clip_by_value(tf.round(tf.image.resize(image, size, antialias=True)), 0, 255), tf.uint8
+    )

@@ -43,7 +43,9 @@ class EncodedImages:
     # makes a dataset of (encoded image, label, example id): in the fixed order for None, with the files in an order of
     # its own for a seed, int64 scalar
     read: Callable[[tf.Tensor | None], tf.data.Dataset]
-    decode: Callable[[tf.Tensor], tf.Tensor]  # maps an encoded image to the uint8 (H, W, C) that is evaluated
+    decode: Callable[
+        [tf.Tensor], tf.Tensor
+    ]  # maps an encoded image to the uint8 (H, W, C) that is evaluated
     example_bytes: int  # mean size of an encoded example
 
     def stream(self) -> tf.data.Dataset:
@@ -51,12 +53,20 @@ class EncodedImages:
         import tensorflow as tf
 
         return self.read(None).map(
-            lambda image, label, name: (self.decode(image), label, name), tf.data.AUTOTUNE, deterministic=True
+            lambda image, label, name: (self.decode(image), label, name),
+            tf.data.AUTOTUNE,
+            deterministic=True,
         )
 
-    def transformed(self, change: Callable[[tf.data.Dataset], tf.data.Dataset], *, ordered: bool) -> EncodedImages:
+    def transformed(
+        self, change: Callable[[tf.data.Dataset], tf.data.Dataset], *, ordered: bool
+    ) -> EncodedImages:
         """Return the images with `change` applied to what is read, always in the fixed order if `ordered`."""
-        return EncodedImages(lambda seed: change(self.read(None if ordered else seed)), self.decode, self.example_bytes)
+        return EncodedImages(
+            lambda seed: change(self.read(None if ordered else seed)),
+            self.decode,
+            self.example_bytes,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,14 +134,20 @@ class Dataset:
     @property
     def input_shape(self) -> Any:
         """The shape of one example's inputs, without the batch: `(H, W, C)`, or in the structure of `inputs`."""
-        return self.fixed_shape() if self.inputs is None else mapped(lambda values: values.shape[1:], self.inputs)
+        return (
+            self.fixed_shape()
+            if self.inputs is None
+            else mapped(lambda values: values.shape[1:], self.inputs)
+        )
 
     @property
     def images(self) -> np.ndarray:
         """The images, uint8 `(N, H, W, C)`; of a stream, an `InputError`."""
         self._require_images()
         if self.pixels is None:
-            raise InputError("images", f"{self.name!r}, a stream", "a data set in memory; read it with batches()")
+            raise InputError(
+                "images", f"{self.name!r}, a stream", "a data set in memory; read it with batches()"
+            )
         return self.pixels
 
     @property
@@ -148,11 +164,17 @@ class Dataset:
     def groups(self) -> pd.DataFrame:
         """Further columns of the N examples, such as writer or attribute; without columns where there are none."""
         columns = self._group_columns
-        return pd.DataFrame({name: columns[name] for name in sorted(columns)}, index=range(self.num_examples))
+        return pd.DataFrame(
+            {name: columns[name] for name in sorted(columns)}, index=range(self.num_examples)
+        )
 
     @property
     def _group_columns(self) -> Mapping[str, np.ndarray]:
-        return self.known_groups if self.in_memory and self.label_stream is None else self._streamed_columns[2]
+        return (
+            self.known_groups
+            if self.in_memory and self.label_stream is None
+            else self._streamed_columns[2]
+        )
 
     @cached_property
     def _streamed_columns(self) -> tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]:
@@ -160,7 +182,11 @@ class Dataset:
         labels = np.concatenate([labels for labels, _, _ in columns])
         ids = np.concatenate([names for _, names, _ in columns]).astype(str)
         check_labels(self.name, self.split, labels, self.num_classes)
-        return labels, ids, {key: _joined([groups[key] for _, _, groups in columns]) for key in columns[0][2]}
+        return (
+            labels,
+            ids,
+            {key: _joined([groups[key] for _, _, groups in columns]) for key in columns[0][2]},
+        )
 
     def _stream(self) -> tf.data.Dataset:
         if self.stream is None:
@@ -261,7 +287,9 @@ class Dataset:
             images = self.batches(64).unbatch().map(lambda image, label: tf.cast(image, tf.uint8))
         else:
             images = self._stream().map(lambda image, label, name: image)
-        small = images.map(lambda image: fit_within(image, edge), tf.data.AUTOTUNE, deterministic=True)
+        small = images.map(
+            lambda image: fit_within(image, edge), tf.data.AUTOTUNE, deterministic=True
+        )
         return iter(small.prefetch(2).as_numpy_iterator())
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
@@ -277,7 +305,9 @@ class Dataset:
     @cached_property
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
         if self.pixels is not None:
-            return channel_moments(self.pixels[i : i + 1024] for i in range(0, self.num_examples, 1024))
+            return channel_moments(
+                self.pixels[i : i + 1024] for i in range(0, self.num_examples, 1024)
+            )
         batches = self.take(MOMENT_EXAMPLES).examples().batch(64)
         return channel_moments(images for images, _ in batches.as_numpy_iterator())
 
@@ -291,10 +321,13 @@ class Dataset:
             num_examples=min(n, self.num_examples),
             stream=lambda: self._stream().take(n),
             label_stream=lambda: self._label_stream().take(n),
-            encoded=self.encoded and self.encoded.transformed(lambda examples: examples.take(n), ordered=True),
+            encoded=self.encoded
+            and self.encoded.transformed(lambda examples: examples.take(n), ordered=True),
         )
 
-    def filtered(self, keep: Callable[[tf.Tensor], tf.Tensor], num_examples: int, *, split: str) -> Dataset:
+    def filtered(
+        self, keep: Callable[[tf.Tensor], tf.Tensor], num_examples: int, *, split: str
+    ) -> Dataset:
         """Return the examples of a stream whose id `keep` accepts, as the split `split`.
 
         `keep` maps a scalar string to a boolean, with TensorFlow operations, and accepts `num_examples` ids.
@@ -309,7 +342,9 @@ class Dataset:
             split=split,
             num_examples=num_examples,
             stream=encoded.stream if encoded else lambda: accepted(self._stream()),
-            label_stream=lambda: self._label_stream().filter(lambda label, name, groups: keep(name)),
+            label_stream=lambda: self._label_stream().filter(
+                lambda label, name, groups: keep(name)
+            ),
             encoded=encoded,
         )
 
@@ -320,7 +355,9 @@ class Dataset:
             split=split,
             num_examples=len(positions),
             pixels=None if self.pixels is None else self.images[positions],
-            inputs=mapped(lambda values: values[positions], self.held) if self.pixels is None else None,
+            inputs=mapped(lambda values: values[positions], self.held)
+            if self.pixels is None
+            else None,
             targets=None if self.targets is None else self.targets[positions],
             preview=self.preview
             if callable(self.preview) or self.preview is None
@@ -342,7 +379,11 @@ def check_labels(name: str, split: str, labels: np.ndarray, num_classes: int) ->
 def _joined(parts: list[np.ndarray]) -> np.ndarray:
     """Concatenate the parts of a column; TensorFlow's strings, which are bytes, become text."""
     values = np.concatenate(parts)
-    return np.char.decode(values.astype(bytes), "utf-8", "replace") if values.dtype.kind in "OS" else values
+    return (
+        np.char.decode(values.astype(bytes), "utf-8", "replace")
+        if values.dtype.kind in "OS"
+        else values
+    )
 
 
 def channel_moments(batches: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -356,7 +397,9 @@ def channel_moments(batches: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarr
         (array([ 2., 10.]), array([2., 0.]))
     """
     channels = (batch.reshape(-1, batch.shape[-1]).T for batch in batches)
-    counts = np.sum([[np.bincount(levels, minlength=256) for levels in batch] for batch in channels], axis=0)
+    counts = np.sum(
+        [[np.bincount(levels, minlength=256) for levels in batch] for batch in channels], axis=0
+    )
     levels = np.arange(256)
     share = counts / counts.sum(axis=1, keepdims=True)
     mean = share @ levels

@@ -30,13 +30,23 @@ def digits(split: str) -> Dataset:
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
-    require(split in SPLITS, "split", split, f"{' or '.join(map(repr, SPLITS))}, the splits of 'digits'")
+    require(
+        split in SPLITS, "split", split, f"{' or '.join(map(repr, SPLITS))}, the splits of 'digits'"
+    )
     source = load_digits()
     train, test = train_test_split(
-        np.arange(len(source.target)), test_size=TEST_EXAMPLES, random_state=SPLIT_SEED, stratify=source.target
+        np.arange(len(source.target)),
+        test_size=TEST_EXAMPLES,
+        random_state=SPLIT_SEED,
+        stratify=source.target,
     )
     positions = np.sort(train if split == "train" else test)
     pixels = np.rint(source.images[positions] * (255 / 16)).astype(np.uint8)[..., np.newaxis]
-    labels, ids = source.target[positions].astype(np.int64), np.array([f"digits-{i:05d}" for i in positions])
+    labels, ids = (
+        source.target[positions].astype(np.int64),
+        np.array([f"digits-{i:05d}" for i in positions]),
+    )
     names = tuple(map(str, source.target_names))
-    return Dataset("digits", split, names, (8, 8, 1), len(pixels), pixels, known_labels=labels, known_ids=ids)
+    return Dataset(
+        "digits", split, names, (8, 8, 1), len(pixels), pixels, known_labels=labels, known_ids=ids
+    )

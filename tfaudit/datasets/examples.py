@@ -44,7 +44,9 @@ class Examples:
     ids: Sequence[Any] | np.ndarray | None = None
     class_names: Sequence[str] | None = None
     preview: Callable[[Any], Any] | Sequence[Any] | None = None
-    labels: np.ndarray = field(init=False, repr=False, default_factory=lambda: np.empty(0, np.int64))
+    labels: np.ndarray = field(
+        init=False, repr=False, default_factory=lambda: np.empty(0, np.int64)
+    )
 
     def __repr__(self) -> str:
         """Tell what there is rather than show it: messages of other libraries repeat it."""
@@ -65,11 +67,21 @@ class Examples:
             raise InputError("dataset", f"no examples from {name}", "one example or more")
         for key, values in arrays.items():
             if values.dtype.kind == "f" and not np.isfinite(values).all():
-                raise InputError("dataset", f"NaN or infinity in {key} from {name}", "finite numbers")
+                raise InputError(
+                    "dataset", f"NaN or infinity in {key} from {name}", "finite numbers"
+                )
         if self.preview is not None and not callable(self.preview) and len(self.preview) != len(y):
             got = f"{len(self.preview)} previews from {name}"
-            raise InputError("dataset", got, f"{len(y)}, one per example, or a function of an example's x")
-        result = replace(self, x=x, y=y, groups=_groups(name, self.groups, len(y)), ids=_ids(name, self.ids, len(y)))
+            raise InputError(
+                "dataset", got, f"{len(y)}, one per example, or a function of an example's x"
+            )
+        result = replace(
+            self,
+            x=x,
+            y=y,
+            groups=_groups(name, self.groups, len(y)),
+            ids=_ids(name, self.ids, len(y)),
+        )
         object.__setattr__(result, "labels", _labels(name, y))
         if self.class_names is not None:
             object.__setattr__(result, "class_names", clean_names(map(str, self.class_names), name))
@@ -86,7 +98,11 @@ def read_examples(returned: Any, name: str) -> Examples:
         got = f"a {type(returned).__name__} from {name}"
         if isinstance(returned, tuple):
             got = f"a tuple of {len(returned)} from {name}"
-        raise InputError("dataset", got, "(x, y), (x, y, groups), a tf.data.Dataset of these, or tfaudit.Examples")
+        raise InputError(
+            "dataset",
+            got,
+            "(x, y), (x, y, groups), a tf.data.Dataset of these, or tfaudit.Examples",
+        )
     return Examples(*returned).checked(name)
 
 
@@ -94,9 +110,13 @@ def _read_stream(stream: Any, name: str) -> tuple[Any, ...]:
     """Return the elements of a `tf.data.Dataset`, single examples or batches, as arrays."""
     spec = stream.element_spec
     if not isinstance(spec, tuple) or len(spec) not in (2, 3):
-        raise InputError("dataset", f"a tf.data.Dataset of other elements from {name}", "pairs (x, y) or triples")
+        raise InputError(
+            "dataset", f"a tf.data.Dataset of other elements from {name}", "pairs (x, y) or triples"
+        )
     if stream.cardinality() == -1:  # tf.data.INFINITE_CARDINALITY
-        raise InputError("dataset", f"an endless tf.data.Dataset from {name}", "one that ends, without repeat()")
+        raise InputError(
+            "dataset", f"an endless tf.data.Dataset from {name}", "one that ends, without repeat()"
+        )
     parts = [value.shape for part in spec[:2] for _, value in leaves(part)]
     sizes = {shape[0] if shape.rank else "single" for shape in parts}
     in_batches = len(sizes) == 1 and "single" not in sizes and spec[1].shape.rank >= 1
@@ -120,7 +140,10 @@ def _array(name: str, values: Any) -> np.ndarray:
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O":
-            texts = [value.decode() if isinstance(value, bytes) else value for value in array.ravel().tolist()]
+            texts = [
+                value.decode() if isinstance(value, bytes) else value
+                for value in array.ravel().tolist()
+            ]
             if all(isinstance(text, str) for text in texts):
                 array = np.array(texts, dtype=np.str_).reshape(array.shape)
         elif array.dtype.kind == "S":
@@ -128,7 +151,11 @@ def _array(name: str, values: Any) -> np.ndarray:
     except (ValueError, TypeError, UnicodeDecodeError):
         array = np.empty(0, object)
     if array.dtype.kind not in "fiubU" and array.dtype.name != "bfloat16":
-        raise InputError("dataset", f"values that form no array of numbers or text from {name}", "arrays of equal rows")
+        raise InputError(
+            "dataset",
+            f"values that form no array of numbers or text from {name}",
+            "arrays of equal rows",
+        )
     if not array.ndim:
         raise InputError("dataset", f"a single value from {name}", "an array (N, ...)")
     return array
@@ -138,14 +165,20 @@ def _labels(name: str, y: np.ndarray) -> np.ndarray:
     """Return labels as int64 `(N,)`, from integers, whole floats, booleans or one-hot rows."""
     y = without_one_hot(y)
     if y.dtype.kind == "U":
-        raise InputError("dataset", f"labels of text from {name}", "integers 0..C-1, and class_names of C texts")
+        raise InputError(
+            "dataset", f"labels of text from {name}", "integers 0..C-1, and class_names of C texts"
+        )
     whole = y.dtype.kind in "iub" or bool(np.isfinite(y).all() and (y == np.round(y)).all())
     if y.ndim != 1 or not whole:
         got = f"{'several labels per example' if y.ndim > 1 else 'fractions as labels'}, shape {y.shape}, from {name}"
         raise InputError("dataset", got, "integers 0..C-1 (N,), or one-hot rows (N, C)")
     labels = y.astype(np.int64)
     if labels.min() < 0:
-        raise InputError("dataset", f"labels from {labels.min()} to {labels.max()} from {name}", "integers 0..C-1")
+        raise InputError(
+            "dataset",
+            f"labels from {labels.min()} to {labels.max()} from {name}",
+            "integers 0..C-1",
+        )
     return labels
 
 
@@ -159,7 +192,10 @@ def _groups(name: str, groups: Any, examples: int) -> dict[str, np.ndarray]:
             got = f"{values.shape} values in group {key!r} from {name}"
             raise InputError("dataset", got, f"{examples}, one per example")
     headings = clean_names(arrays, name)
-    return {key: clean_texts(values, name) for key, values in zip(headings, arrays.values(), strict=True)}
+    return {
+        key: clean_texts(values, name)
+        for key, values in zip(headings, arrays.values(), strict=True)
+    }
 
 
 def _ids(name: str, ids: Sequence[Any] | np.ndarray | None, examples: int) -> np.ndarray:

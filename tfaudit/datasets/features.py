@@ -51,7 +51,11 @@ def choose_features(name: str, features: Any) -> ChosenFeatures:
         raise InputError("name", f"{name!r}, with images of {pixels}", "images of uint8")
     entry = catalogue_entry(name)
     label = entry.label or (_only(name, features, "label", tfds.features.ClassLabel),)
-    ids = [key for key in ID_FEATURES if key in features and isinstance(features[key], tfds.features.Text)]
+    ids = [
+        key
+        for key in ID_FEATURES
+        if key in features and isinstance(features[key], tfds.features.Text)
+    ]
     return ChosenFeatures(
         image=(image,),
         label=label,
@@ -67,7 +71,9 @@ def partial_decoding(paths: Iterable[KeyPath], *, encoded: Iterable[KeyPath] = (
 
     wanted = [path for path in paths if path != ("tfds_id",)]
     decoders = _nested({path: tfds.decode.SkipDecoding() for path in encoded})
-    return tfds.decode.PartialDecoding(_nested(dict.fromkeys(wanted, True)), decoders=decoders or None)
+    return tfds.decode.PartialDecoding(
+        _nested(dict.fromkeys(wanted, True)), decoders=decoders or None
+    )
 
 
 def value_of(example: Any, path: KeyPath) -> Any:
@@ -79,7 +85,9 @@ def _only(name: str, features: Any, wanted: str, kind: type) -> str:
     keys = [key for key, feature in features.items() if isinstance(feature, kind)]
     if not keys or (len(keys) > 1 and wanted not in keys):
         present = ", ".join(f"{key}: {type(feature).__name__}" for key, feature in features.items())
-        raise InputError("name", f"{name!r}, with {present}", f"one feature {wanted!r} of type {kind.__name__}")
+        raise InputError(
+            "name", f"{name!r}, with {present}", f"one feature {wanted!r} of type {kind.__name__}"
+        )
     return wanted if wanted in keys else keys[0]
 
 

@@ -38,13 +38,21 @@ def read_idx(path: Path, ndim: int, dtype: str = "u1") -> np.ndarray:
             start = file.read(header)
             if start[:4] != magic:
                 got = f"{start[:4].hex() or 'nothing'} at the start"
-                raise InputError(str(path), got, f"{magic.hex()}, the magic number of such an IDX file")
+                raise InputError(
+                    str(path), got, f"{magic.hex()}, the magic number of such an IDX file"
+                )
             if len(start) < header:
-                raise InputError(str(path), f"a truncated file of {len(start)} bytes", f"a header of {header} bytes")
+                raise InputError(
+                    str(path),
+                    f"a truncated file of {len(start)} bytes",
+                    f"a header of {header} bytes",
+                )
             shape = tuple(int(size) for size in np.frombuffer(start, ">u4", ndim, offset=4))
             size = math.prod(shape) * np.dtype(dtype).itemsize
             if size > _MOST * path.stat().st_size:  # before memory is taken for it
-                raise InputError(str(path), f"a header of {size} bytes of data", "as many as the file can hold")
+                raise InputError(
+                    str(path), f"a header of {size} bytes of data", "as many as the file can hold"
+                )
             content = file.read(size + 1)
     except (OSError, EOFError, zlib.error) as error:
         problem = f"an unreadable file ({one_line(error)})"
@@ -91,7 +99,9 @@ def idx_files(folder: Path, builder: Any) -> LocalFiles:
         images = read_idx(paths[split, "images"], 3)[..., np.newaxis]  # type: ignore[arg-type]
         labels = read_idx(paths[split, "labels"], 1).astype(np.int64)  # type: ignore[arg-type]
         _check(f"{folder}, split {split!r}", images, labels, features)
-        splits[split] = enumerate({"image": image, "label": label} for image, label in zip(images, labels, strict=True))
+        splits[split] = enumerate(
+            {"image": image, "label": label} for image, label in zip(images, labels, strict=True)
+        )
         total += len(labels)
     return LocalFiles(features, splits, total)
 
@@ -104,7 +114,9 @@ def find_idx(folder: Path, stem: str, ndim: int, kind: str = "ubyte") -> Path | 
 
 def _check(where: str, images: np.ndarray, labels: np.ndarray, features: Any) -> None:
     if len(images) != len(labels) or not len(labels):
-        raise InputError(where, f"{len(images)} images and {len(labels)} labels", "as many images as labels")
+        raise InputError(
+            where, f"{len(images)} images and {len(labels)} labels", "as many images as labels"
+        )
     if images.shape[1:] != tuple(features["image"].shape):
         raise InputError(where, f"images {images.shape[1:]}", f"images {features['image'].shape}")
     classes = features["label"].num_classes

@@ -31,13 +31,21 @@ def open_image(path: Path) -> Iterator[Image.Image]:
         if not path.is_file():  # a pipe would wait for ever
             raise ValueError("no regular file")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # Pillow's advice on palettes with transparency
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # Pillow's advice on palettes with transparency
             warnings.simplefilter("error", Image.DecompressionBombWarning)  # 90 million pixels
             with Image.open(path, formats=FORMATS) as image:
                 if image.mode.startswith(("I", "F")):
                     raise ValueError(f"its mode is {image.mode}")
                 yield image
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+    except (
+        OSError,
+        ValueError,
+        SyntaxError,
+        Image.DecompressionBombError,
+        Image.DecompressionBombWarning,
+    ) as error:
         if isinstance(error, InputError):
             raise
         expected = "an image of 8 bits per channel: JPEG, PNG, WebP, BMP, GIF or TIFF"

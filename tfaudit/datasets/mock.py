@@ -35,8 +35,12 @@ def mock_builder(name: str, data_dir: str | Path | None) -> MockBuilder:
     """
     entry = catalogue_entry(name)
     if entry.embedded:
-        raise InputError("name", f"'mock:{name}'", f"{name!r}, which comes with tfaudit and needs no mock")
-    return MockBuilder(name, entry.features() if entry.features else find_builder(name, data_dir).info.features)
+        raise InputError(
+            "name", f"'mock:{name}'", f"{name!r}, which comes with tfaudit and needs no mock"
+        )
+    return MockBuilder(
+        name, entry.features() if entry.features else find_builder(name, data_dir).info.features
+    )
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,14 @@ class MockBuilder:
         """Features, and the splits as TFDS describes them."""
         import tensorflow_datasets as tfds
 
-        template = tfds.core.ShardedFileTemplate(data_dir=Path(), dataset_name="mock", filetype_suffix="tfrecord")
+        template = tfds.core.ShardedFileTemplate(
+            data_dir=Path(), dataset_name="mock", filetype_suffix="tfrecord"
+        )
         # The number of bytes is unknown until the examples are made.
         size = {"shard_lengths": [MOCK_EXAMPLES], "num_bytes": MOCK_EXAMPLES}
         splits = [
-            tfds.core.SplitInfo(name=split, filename_template=template.replace(split=split), **size) for split in SPLITS
+            tfds.core.SplitInfo(name=split, filename_template=template.replace(split=split), **size)
+            for split in SPLITS
         ]
         return SimpleNamespace(features=self.features, splits=tfds.core.splits.SplitDict(splits))
 
@@ -72,7 +79,9 @@ class MockBuilder:
         """Return True."""
         return True
 
-    def as_dataset(self, *, split: str, decoders: Any, read_config: Any, shuffle_files: bool) -> tf.data.Dataset:
+    def as_dataset(
+        self, *, split: str, decoders: Any, read_config: Any, shuffle_files: bool
+    ) -> tf.data.Dataset:
         """Read a split as a builder reads a data set of one file, whatever `read_config` says of files."""
         import tensorflow as tf
 
@@ -80,11 +89,16 @@ class MockBuilder:
         base = split.partition("[")[0]
         (part,) = self.info.splits[split].file_instructions
         records = tf.data.Dataset.from_tensor_slices(self._records(base)).enumerate()
-        records = records.skip(part.skip).take(part.examples_in_shard if part.takes_all else part.take)
+        records = records.skip(part.skip).take(
+            part.examples_in_shard if part.takes_all else part.take
+        )
 
         def decode(row: tf.Tensor, record: tf.Tensor) -> dict[str, Any]:
             name = tf.strings.join([f"mock-{base}__", tf.strings.as_string(row)])
-            return {"tfds_id": name, **wanted.deserialize_example(record, decoders=decoders.decoders)}
+            return {
+                "tfds_id": name,
+                **wanted.deserialize_example(record, decoders=decoders.decoders),
+            }
 
         return records.map(decode, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
@@ -97,9 +111,13 @@ class MockBuilder:
         seed = zlib.crc32(f"{self.name}/{split}".encode())
         records = []
         with quiet_tfds():
-            for i, example in enumerate(RandomFakeGenerator(self.features, MOCK_EXAMPLES, seed=seed)):
+            for i, example in enumerate(
+                RandomFakeGenerator(self.features, MOCK_EXAMPLES, seed=seed)
+            ):
                 value_of(example, chosen.label[:-1])[chosen.label[-1]] = i % labels
                 value_of(example, chosen.identity[:-1])[chosen.identity[-1]] = f"mock-{split}__{i}"
                 example.pop("tfds_id", None)
-                records.append(self.features.serialize_example(self.features.encode_example(example)))
+                records.append(
+                    self.features.serialize_example(self.features.encode_example(example))
+                )
         return records

@@ -30,7 +30,10 @@ def load_own(reference: str) -> tuple[Dataset, Dataset]:
     start_tensorflow()  # the user's file imports it too, less quietly
     load = import_reference("dataset", reference)
     check_call("dataset", reference, load, "load(split)", "train")
-    own = [read_examples(call("dataset", reference, load, split), _name(reference, split)) for split in SPLITS]
+    own = [
+        read_examples(call("dataset", reference, load, split), _name(reference, split))
+        for split in SPLITS
+    ]
     train, test = own
     if (mine := _kinds(train)) != (others := _kinds(test)):
         different = next(key for key in {**mine, **others} if mine.get(key) != others.get(key))
@@ -43,7 +46,9 @@ def load_own(reference: str) -> tuple[Dataset, Dataset]:
 def _dataset(reference: str, split: str, own: Examples, names: tuple[str, ...]) -> Dataset:
     if own.labels.max() >= len(names):
         got = f"labels from {own.labels.min()} to {own.labels.max()} from {_name(reference, split)}"
-        raise InputError("dataset", got, f"0 to {len(names) - 1}, the positions of {len(names)} class names")
+        raise InputError(
+            "dataset", got, f"0 to {len(names) - 1}, the positions of {len(names)} class names"
+        )
     images = _are_images(own.x)
     return Dataset(
         reference,
@@ -62,7 +67,9 @@ def _dataset(reference: str, split: str, own: Examples, names: tuple[str, ...]) 
 
 
 def _are_images(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.ndim == 4 and x.shape[3] in (1, 3)
+    return (
+        isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.ndim == 4 and x.shape[3] in (1, 3)
+    )
 
 
 def _kinds(own: Examples) -> Mapping[str, str]:
@@ -86,11 +93,19 @@ def _class_names(reference: str, train: Examples, test: Examples) -> tuple[str, 
     else:
         names = tuple(map(str, range(max(int(train.labels.max()), int(test.labels.max())) + 1)))
     if len(names) < 2 or len(set(names)) < len(names):
-        raise InputError("dataset", f"{len(set(names))} classes from {reference!r}", "2 or more, of different names")
+        raise InputError(
+            "dataset",
+            f"{len(set(names))} classes from {reference!r}",
+            "2 or more, of different names",
+        )
     missing = sorted({*range(len(names))} - {*train.labels.tolist()})
     if missing and train.class_names is None:
-        got = f"labels up to {len(names) - 1}, but no {missing[0]}, from {_name(reference, 'train')}"
-        raise InputError("dataset", got, "integers 0..C-1 that all occur in the training set, or class_names")
+        got = (
+            f"labels up to {len(names) - 1}, but no {missing[0]}, from {_name(reference, 'train')}"
+        )
+        raise InputError(
+            "dataset", got, "integers 0..C-1 that all occur in the training set, or class_names"
+        )
     return names
 
 

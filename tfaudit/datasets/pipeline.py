@@ -73,7 +73,12 @@ def training_batches(
     if columns and not dataset.in_memory:
         raise InputError("groups", f"columns of {dataset.name!r}, a stream", "a data set in memory")
     unknown = [name for name in columns if name not in dataset.groups]
-    require(not unknown, "groups", listed(unknown), f"columns of {dataset.name!r}: {listed(list(dataset.groups))}")
+    require(
+        not unknown,
+        "groups",
+        listed(unknown),
+        f"columns of {dataset.name!r}: {listed(list(dataset.groups))}",
+    )
     order, seeds = tf.random.fold_in(root, ORDER), tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
         batches = _epochs_in_memory(dataset, batch_size, order, targets, columns)
@@ -91,10 +96,14 @@ def training_batches(
         return ({**inputs, MODEL_INPUTS: own} if columns else own), labels
 
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
-    return batches.enumerate().map(finish).apply(endless).with_options(pipeline_options()).prefetch(2)
+    return (
+        batches.enumerate().map(finish).apply(endless).with_options(pipeline_options()).prefetch(2)
+    )
 
 
-def full_batches(dataset: Dataset, batch_size: int, seed: int, *, augmentation: str = "none") -> tf.data.Dataset:
+def full_batches(
+    dataset: Dataset, batch_size: int, seed: int, *, augmentation: str = "none"
+) -> tf.data.Dataset:
     """Return the `training_batches` without the short ones at the ends of epochs, whose statistics mislead.
 
     Batches have all examples where there are fewer than `batch_size`.
@@ -125,8 +134,12 @@ def _epochs_in_memory(
     count = dataset.num_examples
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
-        order = tf.random.experimental.stateless_shuffle(tf.range(count), tf.random.fold_in(seed, number))
-        return tf.data.Dataset.range(0, count, batch_size).map(lambda start: order[start : start + batch_size])
+        order = tf.random.experimental.stateless_shuffle(
+            tf.range(count), tf.random.fold_in(seed, number)
+        )
+        return tf.data.Dataset.range(0, count, batch_size).map(
+            lambda start: order[start : start + batch_size]
+        )
 
     orders = tf.data.Dataset.counter().flat_map(epoch)
     return orders.map(lambda order: mapped(lambda values: tf.gather(values, order), held))
@@ -151,13 +164,19 @@ def _epochs_streaming(
         if encoded is None:
             return shuffled.batch(batch_size)
 
-        def decoded(position: tf.Tensor, example: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, tf.Tensor]:
+        def decoded(
+            position: tf.Tensor, example: tuple[tf.Tensor, ...]
+        ) -> tuple[tf.Tensor, tf.Tensor]:
             content, label, _ = example
             if crop_seed is None:
                 return encoded.decode(content), label
             image_seed = tf.random.fold_in(tf.random.fold_in(crop_seed, number), position)
             return random_crop_encoded(content, height, width, channels, image_seed), label
 
-        return shuffled.enumerate().map(decoded, tf.data.AUTOTUNE, deterministic=True).batch(batch_size)
+        return (
+            shuffled.enumerate()
+            .map(decoded, tf.data.AUTOTUNE, deterministic=True)
+            .batch(batch_size)
+        )
 
     return tf.data.Dataset.counter().flat_map(epoch)

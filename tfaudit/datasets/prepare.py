@@ -56,7 +56,9 @@ def prepare(
     for option, value in folder_options.items() if name in PREPARABLE else ():
         require(not value, option, value, f"{type(value)()}, as {name!r} is no folder of images")
     entry = (
-        CATALOGUE[name] if name in PREPARABLE else CatalogueEntry(files=partial(image_folder_files, **folder_options))
+        CATALOGUE[name]
+        if name in PREPARABLE
+        else CatalogueEntry(files=partial(image_folder_files, **folder_options))
     )
     builder = find_builder(name, root) if name in PREPARABLE and not entry.features else None
     version = OWN_VERSION if builder is None else str(builder.version)
@@ -74,12 +76,16 @@ def prepare(
             with tempfile.TemporaryDirectory(prefix=prefix, dir=root) as work:
                 _write(name, version, content, builder, Path(work), progress)
                 if content.notes:
-                    (Path(work) / name / version / NOTES).write_text("\n".join(content.notes), encoding="utf-8")
+                    (Path(work) / name / version / NOTES).write_text(
+                        "\n".join(content.notes), encoding="utf-8"
+                    )
                 target.parent.mkdir(parents=True, exist_ok=True)
                 (Path(work) / name / version).rename(target)
     except Timeout:
         busy = f"{name!r}, which another process is preparing in {root}"
-        raise InputError("name", busy, "a data set that no other process prepares; wait for it") from None
+        raise InputError(
+            "name", busy, "a data set that no other process prepares; wait for it"
+        ) from None
     except OSError as error:
         problem = f"{target}, which cannot be written ({one_line(error)})"
         raise InputError("data_dir", problem, "a writable folder") from None
@@ -99,7 +105,12 @@ def _check_new(name: str) -> None:
 
 
 def _write(
-    name: str, version: str, content: LocalFiles, builder: Any, work: Path, progress: Callable[[int, int], None] | None
+    name: str,
+    version: str,
+    content: LocalFiles,
+    builder: Any,
+    work: Path,
+    progress: Callable[[int, int], None] | None,
 ) -> None:
     start_tensorflow()
     import tensorflow as tf
@@ -123,7 +134,9 @@ def _write(
                 version=version,
                 config=None if builder is None else builder.builder_config,
                 features=content.features,
-                split_datasets={split: counted(examples) for split, examples in content.splits.items()},
+                split_datasets={
+                    split: counted(examples) for split, examples in content.splits.items()
+                },
                 data_dir=work,
             )
     except (tf.errors.OpError, RuntimeError) as error:

@@ -38,7 +38,9 @@ def _seen(dataset: Dataset, position: int) -> str | np.ndarray:
             shown = _default(example) if preview is None else preview(example)
         except Exception as problem:
             got = f"a function that failed for example {position} ({type(problem).__name__}: {one_line(problem)})"
-            raise InputError("preview", got, "a text, a dictionary or an image of every example") from problem
+            raise InputError(
+                "preview", got, "a text, a dictionary or an image of every example"
+            ) from problem
     else:
         shown = preview[position]
     if isinstance(shown, str):
@@ -49,7 +51,9 @@ def _seen(dataset: Dataset, position: int) -> str | np.ndarray:
     pixels = pixels[..., None] if pixels.ndim == 2 else pixels
     if pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[2] in (1, 3):
         return pixels
-    got = f"a {type(shown).__name__} of {pixels.dtype}, shape {pixels.shape}, for example {position}"
+    got = (
+        f"a {type(shown).__name__} of {pixels.dtype}, shape {pixels.shape}, for example {position}"
+    )
     raise InputError("preview", got, "a text, a dictionary, or an image of uint8 (H, W, 1 or 3)")
 
 

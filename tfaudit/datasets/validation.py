@@ -39,7 +39,11 @@ def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Data
         (957, 240, 'validation')
     """
     require(0 < fraction < 1, "fraction", fraction, "a number in (0, 1)")
-    return _stratified(dataset, fraction, seed) if dataset.in_memory else _hashed(dataset, fraction, seed)
+    return (
+        _stratified(dataset, fraction, seed)
+        if dataset.in_memory
+        else _hashed(dataset, fraction, seed)
+    )
 
 
 def _stratified(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
@@ -47,23 +51,38 @@ def _stratified(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, 
 
     positions = np.arange(dataset.num_examples)
     try:
-        train, held_out = train_test_split(positions, test_size=fraction, random_state=seed, stratify=dataset.labels)
+        train, held_out = train_test_split(
+            positions, test_size=fraction, random_state=seed, stratify=dataset.labels
+        )
     except ValueError as error:
         expected = f"one that can be stratified by class: {one_line(error)}"
-        raise InputError("fraction", f"{fraction} of {dataset.num_examples} examples", expected) from None
-    return (dataset.select(np.sort(train), split=dataset.split), dataset.select(np.sort(held_out), split="validation"))
+        raise InputError(
+            "fraction", f"{fraction} of {dataset.num_examples} examples", expected
+        ) from None
+    return (
+        dataset.select(np.sort(train), split=dataset.split),
+        dataset.select(np.sort(held_out), split="validation"),
+    )
 
 
 def _hashed(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
     import tensorflow as tf
 
     def held_out(names: tf.Tensor) -> tf.Tensor:
-        return tf.strings.to_hash_bucket_strong(names, BUCKETS, key=[seed, 1]) < round(fraction * BUCKETS)
+        return tf.strings.to_hash_bucket_strong(names, BUCKETS, key=[seed, 1]) < round(
+            fraction * BUCKETS
+        )
 
     count = int(np.count_nonzero(held_out(tf.constant(dataset.example_ids))))
     if count in (0, dataset.num_examples):
-        raise InputError("fraction", f"{fraction} of {dataset.num_examples} examples", "one that leaves no part empty")
+        raise InputError(
+            "fraction",
+            f"{fraction} of {dataset.num_examples} examples",
+            "one that leaves no part empty",
+        )
     return (
-        dataset.filtered(lambda name: ~held_out(name), dataset.num_examples - count, split=dataset.split),
+        dataset.filtered(
+            lambda name: ~held_out(name), dataset.num_examples - count, split=dataset.split
+        ),
         dataset.filtered(held_out, count, split="validation"),
     )

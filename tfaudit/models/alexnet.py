@@ -18,7 +18,9 @@ def alexnet(images: KerasTensor, *, small: bool = False, width: float = 1.0) -> 
     kernels = (3, 3, 3, 3, 3) if small else (11, 5, 3, 3, 3)
     strides = (2 if small else 4, 1, 1, 1, 1)
     x = images
-    for i, (filters, kernel, stride) in enumerate(zip(FILTERS, kernels, strides, strict=True), start=1):
+    for i, (filters, kernel, stride) in enumerate(
+        zip(FILTERS, kernels, strides, strict=True), start=1
+    ):
         padding = "same"
         if stride > 1:  # places strided kernels as PyTorch does
             x, padding = layers.ZeroPadding2D(1 if small else 2, name=f"conv{i}_pad")(x), "valid"
@@ -29,5 +31,7 @@ def alexnet(images: KerasTensor, *, small: bool = False, width: float = 1.0) -> 
     x = layers.Flatten(name="flatten")(x)
     for i in (1, 2):
         x = layers.Dropout(0.5, name=f"dropout{i}")(x)
-        x = layers.Dense(scaled_width(UNITS, width), "relu", kernel_initializer="he_normal", name=f"dense{i}")(x)
+        x = layers.Dense(
+            scaled_width(UNITS, width), "relu", kernel_initializer="he_normal", name=f"dense{i}"
+        )(x)
     return x

@@ -26,9 +26,13 @@ def convolution(
     padding = "same"
     if stride > 1 and kernel > 1:
         x, padding = layers.ZeroPadding2D(kernel // 2, name=f"{name}_pad")(x), "valid"
-    return layers.Conv2D(filters, kernel, stride, padding, use_bias=False, kernel_initializer=initializer, name=name)(x)
+    return layers.Conv2D(
+        filters, kernel, stride, padding, use_bias=False, kernel_initializer=initializer, name=name
+    )(x)
 
 
 def batch_norm(x: KerasTensor, *, name: str, gamma: str = "ones") -> KerasTensor:
     """Apply batch normalisation with momentum 0.9 and epsilon 1e-5, as in the residual networks of all papers."""
-    return layers.BatchNormalization(momentum=0.9, epsilon=1e-5, gamma_initializer=gamma, name=name)(x)
+    return layers.BatchNormalization(
+        momentum=0.9, epsilon=1e-5, gamma_initializer=gamma, name=name
+    )(x)

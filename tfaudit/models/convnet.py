@@ -13,14 +13,20 @@ def digits_convnet(
     """Build blocks of 3x3 convolution, ReLU and 2x2 pooling, then one dense layer; 13,706 parameters for the digits."""
     x = images
     for i, count in enumerate(filters, start=1):
-        x = layers.Conv2D(scaled_width(count, width), 3, padding="same", activation="relu", name=f"conv{i}")(x)
+        x = layers.Conv2D(
+            scaled_width(count, width), 3, padding="same", activation="relu", name=f"conv{i}"
+        )(x)
         x = layers.MaxPooling2D(name=f"pool{i}")(x)
     x = layers.Flatten(name="flatten")(x)
     return layers.Dense(scaled_width(units, width), activation="relu", name="dense1")(x)
 
 
 def cifar_convnet(
-    images: KerasTensor, *, filters: Sequence[int] = (16, 32, 64, 128), pools: int = 3, width: float = 1.0
+    images: KerasTensor,
+    *,
+    filters: Sequence[int] = (16, 32, 64, 128),
+    pools: int = 3,
+    width: float = 1.0,
 ) -> KerasTensor:
     """Build 3x3 convolutions with BatchNormalization and ReLU, then global average pooling.
 

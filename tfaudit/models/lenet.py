@@ -16,7 +16,9 @@ def lenet_p(images: KerasTensor, *, width: float = 1.0) -> KerasTensor:
 
 
 def _lenet(images: KerasTensor, kernel: int, padding: str, width: float) -> KerasTensor:
-    x = layers.Conv2D(scaled_width(6, width), kernel, padding=padding, activation="relu", name="conv1")(images)
+    x = layers.Conv2D(
+        scaled_width(6, width), kernel, padding=padding, activation="relu", name="conv1"
+    )(images)
     x = layers.MaxPooling2D(name="pool1")(x)
     x = layers.Conv2D(scaled_width(16, width), kernel, activation="relu", name="conv2")(x)
     x = layers.MaxPooling2D(name="pool2")(x)

@@ -53,7 +53,9 @@ def check_outputs(model: keras.Model, data: Dataset, name: str) -> None:
     except Exception as problem:  # Keras raises whatever its layers raise
         reason = f"{type(problem).__name__}: {one_line(problem)}"
         got = f"{name}, which cannot take the examples of {data.name!r} ({reason})"
-        raise InputError("model", got, f"a model for inputs of shape {data.input_shape}") from problem
+        raise InputError(
+            "model", got, f"a model for inputs of shape {data.input_shape}"
+        ) from problem
     units = f"{data.num_classes} scores per example" + " or one logit" * (data.num_classes == 2)
     if not hasattr(outputs, "shape"):
         raise InputError("model", f"{name} with several outputs", f"one output, {units}")
@@ -62,25 +64,40 @@ def check_outputs(model: keras.Model, data: Dataset, name: str) -> None:
     if shape not in allowed:
         got = f"{name}, which gives scores of shape {shape} for 2 examples of {data.name!r}"
         raise InputError(
-            "model", got, f"{units}: classes are {', '.join(data.class_names[:5])}" + ", ..." * (data.num_classes > 5)
+            "model",
+            got,
+            f"{units}: classes are {', '.join(data.class_names[:5])}"
+            + ", ..." * (data.num_classes > 5),
         )
     if not np.isfinite(keras.ops.convert_to_numpy(outputs).astype(np.float64)).all():
-        raise InputError("model", f"{name}, which gives scores of NaN or infinity before any training", "finite scores")
+        raise InputError(
+            "model",
+            f"{name}, which gives scores of NaN or infinity before any training",
+            "finite scores",
+        )
     if model.compiled:
         _check_own_loss(model, data, name)
 
 
 def _check_own_loss(model: keras.Model, data: Dataset, name: str) -> None:
     """Raise an `InputError` unless the loss that a model was compiled with takes the targets of the data."""
-    count = 3 if data.num_classes == 2 else 2  # not the number of classes, to which Keras would stretch the targets
+    count = (
+        3 if data.num_classes == 2 else 2
+    )  # not the number of classes, to which Keras would stretch the targets
     inputs = data.as_floats(keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(count)))
     targets = (data.labels if data.targets is None else data.targets)[:count]
     try:
-        model.compute_loss(x=inputs, y=keras.ops.convert_to_tensor(targets), y_pred=model(inputs, training=False))
+        model.compute_loss(
+            x=inputs, y=keras.ops.convert_to_tensor(targets), y_pred=model(inputs, training=False)
+        )
     except Exception as problem:
         got = f"{name}, compiled with a loss that fails on labels {targets.shape[1:] or 'of one integer'} per example"
-        expected = "a loss for these, such as SparseCategoricalCrossentropy for integers, or no compile"
-        raise InputError("model", f"{got} ({type(problem).__name__}: {one_line(problem)})", expected) from problem
+        expected = (
+            "a loss for these, such as SparseCategoricalCrossentropy for integers, or no compile"
+        )
+        raise InputError(
+            "model", f"{got} ({type(problem).__name__}: {one_line(problem)})", expected
+        ) from problem
 
 
 def check_seeds(study: Study, data: Dataset, model: keras.Model) -> None:
@@ -102,10 +119,14 @@ def gives_probabilities(model: keras.Model, data: Dataset) -> bool:
     known = ends_in_probabilities(model)
     if known is not None:
         return known
-    inputs = data.as_floats(keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(CHECKED)))
+    inputs = data.as_floats(
+        keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(CHECKED))
+    )
     scores = keras.ops.convert_to_numpy(model(inputs, training=False)).astype(np.float64)
     in_range = bool(((scores >= 0) & (scores <= 1)).all())
-    return in_range and (scores.shape[1] == 1 or bool(np.allclose(scores.sum(axis=1), 1, atol=1e-3)))
+    return in_range and (
+        scores.shape[1] == 1 or bool(np.allclose(scores.sum(axis=1), 1, atol=1e-3))
+    )
 
 
 def _build(study: Study, data: Dataset, seed: int) -> keras.Model:
@@ -115,7 +136,9 @@ def _build(study: Study, data: Dataset, seed: int) -> keras.Model:
     if is_reference(name):
         return _build_own(name, data, seed, options)
     mean, std = data.moments()
-    return build_model(name, data.fixed_shape(), data.num_classes, mean=mean.tolist(), std=std.tolist(), **options)
+    return build_model(
+        name, data.fixed_shape(), data.num_classes, mean=mean.tolist(), std=std.tolist(), **options
+    )
 
 
 def _build_own(reference: str, data: Dataset, seed: int, options: dict[str, Any]) -> keras.Model:
@@ -133,5 +156,7 @@ def _build_own(reference: str, data: Dataset, seed: int, options: dict[str, Any]
         require_keras_model(model, f"a Keras 3 model from {short}")
     if not model.built or not all(layer.built for layer in model.layers):
         got = f"{short}, whose model has layers without weights yet"
-        raise InputError("model", got, "a built model: start with keras.Input, or call it once on a batch")
+        raise InputError(
+            "model", got, "a built model: start with keras.Input, or call it once on a batch"
+        )
     return model

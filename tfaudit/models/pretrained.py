@@ -22,7 +22,10 @@ PREPROCESSING: dict[str, tuple[Any, Any] | None] = {
     "unit": (1 / 255, 0.0),
     "tf": (1 / 127.5, -1.0),
     "caffe": (1.0, [-mean for mean in CAFFE_MEANS]),
-    "torch": ([1 / std for std in DEVIATIONS], [-mean / std for mean, std in zip(MEANS, DEVIATIONS, strict=True)]),
+    "torch": (
+        [1 / std for std in DEVIATIONS],
+        [-mean / std for mean, std in zip(MEANS, DEVIATIONS, strict=True)],
+    ),
 }
 """Scale and offset of pixels by name; all but "none" and "unit" as `keras.applications.imagenet_utils`. "caffe" also
 reverses the channels."""
@@ -50,15 +53,23 @@ def load_pretrained(
     if fresh or policy != "float32":
         inner = copied(inner, fresh=fresh, policy=policy)
     if not isinstance(input_shape, tuple) or len(input_shape) != 3:
-        require(preprocess == "none", "preprocess", preprocess, "'none' where the model takes no images")
+        require(
+            preprocess == "none", "preprocess", preprocess, "'none' where the model takes no images"
+        )
         return inner
     shape = inner.input_shape[1:] if isinstance(inner.input_shape, tuple) else ()
-    if len(shape) != 3 or any(side not in (None, size) for side, size in zip(shape, input_shape, strict=True)):
+    if len(shape) != 3 or any(
+        side not in (None, size) for side, size in zip(shape, input_shape, strict=True)
+    ):
         expected = f"{tuple(input_shape)}, those of the data set"
         raise InputError("model", f"{place}, which takes images {shape}", expected)
     images = scaled = keras.Input(tuple(input_shape), name="images")
-    if preprocess == "caffe":  # Slices and a concatenation can be quantized; TensorFlow Lite has no integer reversal.
-        scaled = keras.layers.Concatenate(name="bgr")([images[..., 2:3], images[..., 1:2], images[..., 0:1]])
+    if (
+        preprocess == "caffe"
+    ):  # Slices and a concatenation can be quantized; TensorFlow Lite has no integer reversal.
+        scaled = keras.layers.Concatenate(name="bgr")(
+            [images[..., 2:3], images[..., 1:2], images[..., 0:1]]
+        )
     if rescaling := PREPROCESSING[preprocess]:
         scaled = keras.layers.Rescaling(*rescaling, name=preprocess)(scaled)
     return keras.Model(images, inner(scaled), name=f"{inner.name}_on_pixels")
@@ -81,7 +92,11 @@ def copied(model: keras.Model, *, fresh: bool, policy: str = "float32") -> keras
 
     def layer_of(layer: keras.Layer) -> keras.Layer:
         config = layer.get_config()
-        if "dtype" in config and layer.dtype_policy.name == "float32" and not any(layer is other for other in last):
+        if (
+            "dtype" in config
+            and layer.dtype_policy.name == "float32"
+            and not any(layer is other for other in last)
+        ):
             config["dtype"] = policy
         return type(layer).from_config(config)
 
@@ -90,8 +105,12 @@ def copied(model: keras.Model, *, fresh: bool, policy: str = "float32") -> keras
     except Exception as problem:  # a subclassed model without a full get_config
         got = f"{model.name!r}, which Keras cannot build again ({one_line(problem)})"
         if policy != "float32":
-            raise InputError("precision", got, "'float32', or a function that builds the model") from problem
-        raise InputError("initialise", got, "'file', or a function that builds the model") from problem
+            raise InputError(
+                "precision", got, "'float32', or a function that builds the model"
+            ) from problem
+        raise InputError(
+            "initialise", got, "'file', or a function that builds the model"
+        ) from problem
     pairs = zip(model._flatten_layers(False), copy._flatten_layers(False), strict=True)
     for layer, other in pairs:
         if hasattr(layer, "get_vocabulary"):

@@ -35,7 +35,10 @@ ARCHITECTURES = {
     "cifar_convnet": Architecture(cifar_convnet, smallest=8),
     "lenet_r": Architecture(lenet_r, smallest=12),
     "lenet_p": Architecture(lenet_p, smallest=10),
-    **{f"resnet{depth}": Architecture(partial(resnet, depth=depth), smallest=4) for depth in (20, 32, 44, 56, 110)},
+    **{
+        f"resnet{depth}": Architecture(partial(resnet, depth=depth), smallest=4)
+        for depth in (20, 32, 44, 56, 110)
+    },
     "resnet18": Architecture(partial(resnet18, small=False), smallest=4),
     "resnet18_small": Architecture(partial(resnet18, small=True), smallest=4),
     "resnet50": Architecture(resnet50, smallest=4),
@@ -104,10 +107,14 @@ def build_model(
     return keras.Model(images, logits, name=name)
 
 
-def _checked_shape(name: str, input_shape: Sequence[int | None], smallest: int) -> tuple[int, int, int]:
+def _checked_shape(
+    name: str, input_shape: Sequence[int | None], smallest: int
+) -> tuple[int, int, int]:
     height, width, channels = input_shape if len(input_shape) == 3 else (None, None, None)
     if height is None or width is None or channels is None or channels < 1:
-        raise InputError("input_shape", str(tuple(input_shape)), "(height, width, channels), all of them numbers")
+        raise InputError(
+            "input_shape", str(tuple(input_shape)), "(height, width, channels), all of them numbers"
+        )
     at_least = f"at least {smallest} x {smallest} pixels for {name!r}"
     require(min(height, width) >= smallest, "input_shape", tuple(input_shape), at_least)
     return height, width, channels
@@ -119,5 +126,13 @@ def _rescaling(mean: Any, std: Any, channels: int) -> tuple[Any, ...]:
     for argument, values in (("mean", means), ("std", stds)):
         valid = values.shape in ((1,), (channels,)) and bool(np.isfinite(values).all())
         require(valid, argument, values.tolist(), f"one finite number or {channels}")
-    require(bool((stds > 0).all()), "std", stds.tolist(), "positive numbers; 0 is that of a constant channel")
-    return tuple(values.item() if values.size == 1 else values.tolist() for values in (1 / stds, -means / stds))
+    require(
+        bool((stds > 0).all()),
+        "std",
+        stds.tolist(),
+        "positive numbers; 0 is that of a constant channel",
+    )
+    return tuple(
+        values.item() if values.size == 1 else values.tolist()
+        for values in (1 / stds, -means / stds)
+    )

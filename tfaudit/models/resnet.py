@@ -35,7 +35,9 @@ def resnet(
     for stage, (filters, count) in enumerate(zip(widths, counts, strict=True), start=1):
         for block in range(1, count + 1):
             stride = 2 if stage > 1 and block == 1 else 1
-            x = _block(x, filters, stride, shortcuts == "projection", name=f"stage{stage}_block{block}")
+            x = _block(
+                x, filters, stride, shortcuts == "projection", name=f"stage{stage}_block{block}"
+            )
     return layers.GlobalAveragePooling2D(name="pool")(x)
 
 

@@ -12,7 +12,11 @@ Block = Callable[[KerasTensor, int, int, str], KerasTensor]
 
 
 def resnet18(
-    images: KerasTensor, *, small: bool = False, width: float = 1.0, blocks: Sequence[int] = (2, 2, 2, 2)
+    images: KerasTensor,
+    *,
+    small: bool = False,
+    width: float = 1.0,
+    blocks: Sequence[int] = (2, 2, 2, 2),
 ) -> KerasTensor:
     """Build ResNet-18 ([F] for CelebA, [P]): four stages of two blocks of 3x3 convolutions.
 
@@ -23,7 +27,9 @@ def resnet18(
     return _stages(images, _basic_block, blocks, small, width)
 
 
-def resnet50(images: KerasTensor, *, width: float = 1.0, blocks: Sequence[int] = (3, 4, 6, 3)) -> KerasTensor:
+def resnet50(
+    images: KerasTensor, *, width: float = 1.0, blocks: Sequence[int] = (3, 4, 6, 3)
+) -> KerasTensor:
     """Build ResNet-50 ([F] for ImageNet): four stages of 3, 4, 6 and 3 bottleneck blocks.
 
     As in the released code of [F]: strides in the 3x3 convolution, no biases. 25,557,032 trainable parameters for 1,000
@@ -32,7 +38,9 @@ def resnet50(images: KerasTensor, *, width: float = 1.0, blocks: Sequence[int] =
     return _stages(images, _bottleneck_block, blocks, False, width)
 
 
-def _stages(images: KerasTensor, block: Block, counts: Sequence[int], small: bool, width: float) -> KerasTensor:
+def _stages(
+    images: KerasTensor, block: Block, counts: Sequence[int], small: bool, width: float
+) -> KerasTensor:
     widths = [scaled_width(filters, width) for filters in WIDTHS]
     x = _conv_bn(images, widths[0], 3 if small else 7, 1 if small else 2, name="conv1")
     x = layers.ReLU(name="relu1")(x)
@@ -47,13 +55,17 @@ def _stages(images: KerasTensor, block: Block, counts: Sequence[int], small: boo
 
 def _basic_block(x: KerasTensor, filters: int, stride: int, name: str) -> KerasTensor:
     y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, 3, stride, name=f"{name}_conv1"))
-    return _add(x, _conv_bn(y, filters, 3, name=f"{name}_conv2", gamma="zeros"), stride, name, "relu2")
+    return _add(
+        x, _conv_bn(y, filters, 3, name=f"{name}_conv2", gamma="zeros"), stride, name, "relu2"
+    )
 
 
 def _bottleneck_block(x: KerasTensor, filters: int, stride: int, name: str) -> KerasTensor:
     y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, 1, name=f"{name}_conv1"))
     y = layers.ReLU(name=f"{name}_relu2")(_conv_bn(y, filters, 3, stride, name=f"{name}_conv2"))
-    return _add(x, _conv_bn(y, 4 * filters, 1, name=f"{name}_conv3", gamma="zeros"), stride, name, "relu3")
+    return _add(
+        x, _conv_bn(y, 4 * filters, 1, name=f"{name}_conv3", gamma="zeros"), stride, name, "relu3"
+    )
 
 
 def _add(x: KerasTensor, y: KerasTensor, stride: int, name: str, relu: str) -> KerasTensor:

@@ -16,7 +16,12 @@ from tfaudit.errors import InputError, one_line
 if TYPE_CHECKING:
     import keras
 
-STORAGES = {"FloatStorage": "<f4", "DoubleStorage": "<f8", "HalfStorage": "<f2", "LongStorage": "<i8"}
+STORAGES = {
+    "FloatStorage": "<f4",
+    "DoubleStorage": "<f8",
+    "HalfStorage": "<f2",
+    "LongStorage": "<i8",
+}
 
 
 def read_torch_weights(file: IO[bytes] | str, name: str = "weights") -> dict[str, np.ndarray]:
@@ -45,7 +50,9 @@ def read_torch_weights(file: IO[bytes] | str, name: str = "weights") -> dict[str
     return weights
 
 
-def assign_torch_weights(model: keras.Model, weights: Mapping[str, np.ndarray], names: Mapping[str, str]) -> None:
+def assign_torch_weights(
+    model: keras.Model, weights: Mapping[str, np.ndarray], names: Mapping[str, str]
+) -> None:
     """Assign weights in place to convolutions, dense layers and BatchNormalization.
 
     Args:
@@ -63,12 +70,18 @@ def assign_torch_weights(model: keras.Model, weights: Mapping[str, np.ndarray], 
         for variable in layer.weights:
             key = f"{prefix}.{TORCH_NAMES.get(variable.name, variable.name)}"
             if key not in weights:
-                raise InputError("weights", f"no {key!r}", f"the {variable.name} of the layer {layer.name!r}")
+                raise InputError(
+                    "weights", f"no {key!r}", f"the {variable.name} of the layer {layer.name!r}"
+                )
             value = weights[key]
             if variable.name == "kernel":
-                value = value.transpose(*range(2, value.ndim), 1, 0)  # (out, in, ...) to (..., in, out)
+                value = value.transpose(
+                    *range(2, value.ndim), 1, 0
+                )  # (out, in, ...) to (..., in, out)
             if value.shape != tuple(variable.shape):
-                raise InputError("weights", f"{key!r} of shape {value.shape}", f"{tuple(variable.shape)}")
+                raise InputError(
+                    "weights", f"{key!r} of shape {value.shape}", f"{tuple(variable.shape)}"
+                )
             variable.assign(value)
 
 
@@ -109,7 +122,9 @@ class _TensorReader(pickle.Unpickler):
         return np.frombuffer(self._archive.read(f"{self._folder}data/{key}"), dtype)
 
 
-def _tensor(storage: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_: Any) -> np.ndarray:
+def _tensor(
+    storage: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_: Any
+) -> np.ndarray:
     last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     if min((offset, *strides), default=0) < 0 or min(shape, default=1) < 1 or last >= len(storage):
         raise ValueError(f"a tensor {shape} beyond its {len(storage)} values")

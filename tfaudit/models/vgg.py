@@ -18,12 +18,18 @@ def vgg11(images: KerasTensor, *, width: float = 1.0) -> KerasTensor:
     for stage, widths in enumerate(STAGES, start=1):
         for filters in widths:
             number += 1
-            settings = {"activation": "relu", "kernel_initializer": "he_normal", "name": f"conv{number}"}
+            settings = {
+                "activation": "relu",
+                "kernel_initializer": "he_normal",
+                "name": f"conv{number}",
+            }
             x = layers.Conv2D(scaled_width(filters, width), 3, padding="same", **settings)(x)
         x = layers.MaxPooling2D(2, padding="same", name=f"pool{stage}")(x)
     x = layers.Flatten(name="flatten")(x)
     for i in (1, 2):
-        x = layers.Dense(scaled_width(UNITS, width), "relu", kernel_initializer="he_normal", name=f"dense{i}")(x)
+        x = layers.Dense(
+            scaled_width(UNITS, width), "relu", kernel_initializer="he_normal", name=f"dense{i}"
+        )(x)
         x = layers.Dropout(0.5, name=f"dropout{i}")(x)
     return x
 
@@ -38,7 +44,9 @@ def vgg16_cifar(images: KerasTensor, *, width: float = 1.0) -> KerasTensor:
         for i in range(1, count + 1):
             number += 1
             settings = {"kernel_initializer": "he_normal", "name": f"conv{number}"}
-            x = layers.Conv2D(scaled_width(64 * 2 ** min(stage - 1, 3), width), 3, padding="same", **settings)(x)
+            x = layers.Conv2D(
+                scaled_width(64 * 2 ** min(stage - 1, 3), width), 3, padding="same", **settings
+            )(x)
             x = layers.ReLU(name=f"relu{number}")(batch_norm(x, name=f"bn{number}"))
             if i < count:
                 x = layers.Dropout(0.3 if number == 1 else 0.4, name=f"dropout{number}")(x)

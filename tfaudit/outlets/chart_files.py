@@ -22,13 +22,20 @@ def study_charts(audit: Summary) -> dict[str, Drawing]:
     charts: dict[str, Drawing] = {"accuracy": audit.chart()}
     titles = audit.table.set_index("variant")["title"]
     if audit.exemplars:
-        tables = [exemplars.difficulty.assign(title=titles[key]) for key, exemplars in audit.exemplars.items()]
+        tables = [
+            exemplars.difficulty.assign(title=titles[key])
+            for key, exemplars in audit.exemplars.items()
+        ]
         charts["difficulty"] = difficulty_chart(pd.concat(tables, ignore_index=True))
     return charts | {f"class-impact-{key}": impact.chart() for key, impact in audit.impacts.items()}
 
 
 def save_charts(
-    study_audit: StudyAudit, folder: str | Path, formats: Sequence[str] = FORMS, *, limits: Limits = DEFAULT_LIMITS
+    study_audit: StudyAudit,
+    folder: str | Path,
+    formats: Sequence[str] = FORMS,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> list[Path]:
     """Write every chart of a study in every format and return the files; a `Notice` tells which cannot be drawn.
 
@@ -43,7 +50,9 @@ def save_charts(
     """
     if isinstance(formats, str) or not set(formats) <= set(FORMS):
         raise InputError("formats", repr(formats), f"a sequence of {', '.join(FORMS)}")
-    figures = [figure for section in study_sections(study_audit, limits) for figure in section.figures]
+    figures = [
+        figure for section in study_sections(study_audit, limits) for figure in section.figures
+    ]
     charts = study_charts(study_audit.summary) | {figure.name: figure.chart for figure in figures}
     files = []
     for name, chart in charts.items():

@@ -43,7 +43,9 @@ class Column:
     @property
     def is_p(self) -> bool:
         """Whether the column holds p-values."""
-        return re.search(r"\bp\b", self.heading) is not None and not self.unit and self.form == ".2g"
+        return (
+            re.search(r"\bp\b", self.heading) is not None and not self.unit and self.form == ".2g"
+        )
 
     @property
     def title(self) -> str:
@@ -97,7 +99,10 @@ class Column:
             return "< .0001"
         text = format(number, self.form)
         if "e" in text:  # 1,100 rather than 1.1e+03, and 0.000012 rather than 1.2e-05
-            sign, digits = "+" * self.form.startswith("+"), ",.0f" if abs(number) >= 1 else f".{_decimals(text)}f"
+            sign, digits = (
+                "+" * self.form.startswith("+"),
+                ",.0f" if abs(number) >= 1 else f".{_decimals(text)}f",
+            )
             text = format(number, sign + digits)
         return text.replace("-", "−")
 
@@ -170,7 +175,10 @@ def column(name: Hashable, table: str = "") -> Column:
 
 
 def text_columns(
-    frame: pd.DataFrame, names: Sequence[str] = (), table: str = "", headings: Mapping[str, str] | None = None
+    frame: pd.DataFrame,
+    names: Sequence[str] = (),
+    table: str = "",
+    headings: Mapping[str, str] | None = None,
 ) -> tuple[TextColumn, ...]:
     """Return columns of a frame as text.
 
@@ -190,7 +198,9 @@ def text_columns(
         entry = column(name, table)
         if entry.unit == "bytes":
             entry = in_round_unit(entry, frame[name].max())
-        numeric = pd.api.types.is_numeric_dtype(frame[name]) and not pd.api.types.is_bool_dtype(frame[name])
+        numeric = pd.api.types.is_numeric_dtype(frame[name]) and not pd.api.types.is_bool_dtype(
+            frame[name]
+        )
         heading = (headings or {}).get(name, entry.title)
         shown.append(TextColumn(heading, entry.help, tuple(map(entry.text, frame[name])), numeric))
     return tuple(shown)
@@ -218,10 +228,15 @@ def _text(heading: str, help: str = "") -> Column:
     return Column(heading, help=help)
 
 
-def _interval(low: str, high: str, of: str, form: str = "+.2f", unit: str = "", scale: float = 1) -> dict[str, Column]:
+def _interval(
+    low: str, high: str, of: str, form: str = "+.2f", unit: str = "", scale: float = 1
+) -> dict[str, Column]:
     """Return the columns of the ends of an interval."""
     ends = ((low, "from", "Lower"), (high, "to", "Upper"))
-    return {name: Column(heading, form, unit, scale, f"{end} end of the {of}") for name, heading, end in ends}
+    return {
+        name: Column(heading, form, unit, scale, f"{end} end of the {of}")
+        for name, heading, end in ends
+    }
 
 
 def _pair(before: str, after: str, entry: Column) -> dict[str, Column]:
@@ -239,7 +254,11 @@ _HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
 
 def _change(name: str, heading: str, help: str) -> dict[str, Column]:
     """Return the columns of a change, its interval and its p-values, all of one prefix."""
-    interval = f"confidence interval of the {heading}" if heading == "centred change" else "confidence interval"
+    interval = (
+        f"confidence interval of the {heading}"
+        if heading == "centred change"
+        else "confidence interval"
+    )
     return {
         f"{name}_pp": _points(heading, help),
         **_interval(f"{name}_low_pp", f"{name}_high_pp", f"{interval} over images and members"),
@@ -253,7 +272,10 @@ PARTS: dict[str, dict[str, Column]] = {}
 """The catalogue: columns by name, under the title of their part."""
 
 PARTS["Columns whose heading is their name"] = {
-    **{name: _text(name) for name in ("member", "class", "group", "individual", "attribute", "value")},
+    **{
+        name: _text(name)
+        for name in ("member", "class", "group", "individual", "attribute", "value")
+    },
     "corruption": Column("corruption", words=corruption_title),
     **{name: _text(name) for name in ("test", "kind", "population", "chosen", "term", "rater")},
     **{name: _count(name) for name in ("severity", "parameters", "observed", "individuals")},
@@ -267,21 +289,34 @@ PARTS["What a row is about"] = {
     "k": _count("k", help="The true class counts as right among the first k predictions"),
     "examples": _count("images"),
     "direction": _text(
-        "direction", "Whether the class or group changes for the worse or the better than average, corrected"
+        "direction",
+        "Whether the class or group changes for the worse or the better than average, corrected",
     ),
 }
 PARTS["Size and cost"] = {
     "costs.bytes": Column("size", ",.4g", "bytes", help="Model file, mean over members"),
-    "costs.gzipped_bytes": Column("gzipped", ",.4g", "bytes", help="Gzipped model file, mean over members"),
+    "costs.gzipped_bytes": Column(
+        "gzipped", ",.4g", "bytes", help="Gzipped model file, mean over members"
+    ),
     "sparsity": _share("sparsity", "Zeros among the prunable weights"),
     "bytes": Column("size", ".3g", "bytes", help="Model file, mean over members"),
-    "gzipped_bytes": Column("gzipped", ".3g", "bytes", help="Gzipped model file, mean over members"),
+    "gzipped_bytes": Column(
+        "gzipped", ".3g", "bytes", help="Gzipped model file, mean over members"
+    ),
     "zeros": _count("zeros", help="Zeros among the weights of kernels"),
     "flops": Column("Mflops", ",.4g", scale=1e-6, help="Operations for one image, in millions"),
-    "effective_flops": Column("effective Mflops", ",.4g", scale=1e-6, help="Operations without those on zero weights"),
-    "latency_1_ms": Column("latency", ".3g", "ms", help="Median for one image, one thread, on this machine"),
-    "latency_1_ratio": _number("of dense", ".2f", "Median ratio to the dense model, measured alternately"),
-    "latency_32_ms": Column("latency of 32", ".3g", "ms", help="Median for 32 images, one thread, on this machine"),
+    "effective_flops": Column(
+        "effective Mflops", ",.4g", scale=1e-6, help="Operations without those on zero weights"
+    ),
+    "latency_1_ms": Column(
+        "latency", ".3g", "ms", help="Median for one image, one thread, on this machine"
+    ),
+    "latency_1_ratio": _number(
+        "of dense", ".2f", "Median ratio to the dense model, measured alternately"
+    ),
+    "latency_32_ms": Column(
+        "latency of 32", ".3g", "ms", help="Median for 32 images, one thread, on this machine"
+    ),
     "size": _share("size", "Gzipped model file, relative to the baseline's"),
     "time": _share("latency", "Latency of one image, relative to the baseline's, on this machine"),
 }
@@ -289,12 +324,16 @@ PARTS["Accuracy and recall"] = {
     "accuracy": _share("accuracy", "Mean top-1 accuracy over members", ".2f"),
     **_pair("accuracy_before", "accuracy_after", _share("accuracy before", form=".2f")),
     "top1": _share("top-1", "Mean accuracy", ".2f"),
-    "top1_change": _share("relative change", "Change of mean top-1 accuracy, relative to the baseline's", "+.2f"),
+    "top1_change": _share(
+        "relative change", "Change of mean top-1 accuracy, relative to the baseline's", "+.2f"
+    ),
     "top5": _share("top-5", "Mean accuracy of five guesses", ".2f"),
     **_pair("recall_before", "recall_after", _share("recall before", "Mean over the members")),
     "difference_pp": _points("change"),
     **_interval("low_pp", "high_pp", "confidence interval of the change"),
-    "relative_change": _share("relative change", "Change as a share of the accuracy before", "+.2f"),
+    "relative_change": _share(
+        "relative change", "Change as a share of the accuracy before", "+.2f"
+    ),
     "p": _p("p"),
     "p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
     "p_bh": _p("p, BH", help=f"p after {_BH}"),
@@ -302,20 +341,30 @@ PARTS["Accuracy and recall"] = {
 PARTS["The verdict on every variant"] = {
     "verdicts.outcome": _text("verdict", "Of the gate: pass, fail, or the data cannot judge"),
     "verdicts.reason": _text("why"),
-    "verdicts.change_pp": _points("change", "Of mean top-1 accuracy, with its confidence interval, percentage points"),
-    "verdicts.worst_class": _text("worst class", "The class that lost most: mean recall before and after"),
-    "verdicts.changed_share": Column("changed", help="PIEs: images whose majority prediction changes"),
+    "verdicts.change_pp": _points(
+        "change", "Of mean top-1 accuracy, with its confidence interval, percentage points"
+    ),
+    "verdicts.worst_class": _text(
+        "worst class", "The class that lost most: mean recall before and after"
+    ),
+    "verdicts.changed_share": Column(
+        "changed", help="PIEs: images whose majority prediction changes"
+    ),
     "verdicts.changed_predictions": Column("changed", help="Images whose prediction changes"),
     "verdicts.size_ratio": Column("size", help="Gzipped model file, of the baseline's"),
     "verdicts.top1": Column("top-1", help="Mean accuracy"),
 }
 PARTS["Remedies"] = {
     "remedies.title": _text("remedy", "The compressed variant that was trained with it"),
-    "remedies.measure": _text("measure", "In per cent of the images; of the first two more is better"),
+    "remedies.measure": _text(
+        "measure", "In per cent of the images; of the first two more is better"
+    ),
     "remedies.members": Column("pairs", help="Models of both that were made from one dense model"),
     "remedies.control": _share("control", "Mean of the models trained without the remedy"),
     "remedies.remedy": _share("with it", "Mean of the models trained with the remedy"),
-    "remedies.difference_pp": _points("difference", "With the remedy minus without it, percentage points"),
+    "remedies.difference_pp": _points(
+        "difference", "With the remedy minus without it, percentage points"
+    ),
     "remedies.p_holm": _p("p, Holm", help=f"p after {_HOLM} over all rows"),
     "remedies.verdict": _text("verdict", "Of the remedy, after the correction"),
 }
@@ -326,39 +375,82 @@ PARTS["Candidates of a search"] = {
     "candidates.size_ratio": _share("of the model", "Size as a share of the model's file"),
     "candidates.top1": _share("top-1", "Accuracy", ".2f"),
     "candidates.change_pp": _points("change", "Of accuracy"),
-    **_interval("candidates.change_low_pp", "candidates.change_high_pp", "confidence interval over images"),
+    **_interval(
+        "candidates.change_low_pp", "candidates.change_high_pp", "confidence interval over images"
+    ),
     "candidates.worst_class": _text("worst class", "The class that loses most"),
     **_pair("candidates.worst_before", "candidates.worst_after", _share("its recall before")),
     "candidates.reason": _text("why"),
 }
 PARTS["The table of a study, [F] table 2"] = {
     "significant": _count("signif.", help="Classes with p ≤ alpha, uncorrected as in [F]"),
-    "expected_by_chance": _number("chance", ".2g", "Mean number when members are reassigned at random"),
+    "expected_by_chance": _number(
+        "chance", ".2g", "Mean number when members are reassigned at random"
+    ),
     "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
     "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
-    "harmed": _count("of these worse", help="Uncorrected: classes that lose more than the model as a whole"),
-    "favoured": _count("of these better", help="Uncorrected: classes that lose less than the model as a whole"),
-    "changed_predictions": _number("changed", ",.0f", "Predictions that differ between two models, mean over members"),
-    "pies": _count("PIEs", help="Images whose prediction changes, of populations the majority prediction"),
-    "pies_undecided": _count("undecided", help="Images whose majority predictions tie, so that they may have changed"),
-    "tied": _number("ties", ",.0f", "Predictions in which classes share the best score exactly, mean over members"),
-    "argmax_top1": _share("top-1 by argmax", "Mean accuracy where ties go to the class of the lowest number", ".2f"),
-    "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
-    "pies_p": _p("p of PIEs", help="Probability of as many PIEs by chance; permutation test over members"),
+    "harmed": _count(
+        "of these worse", help="Uncorrected: classes that lose more than the model as a whole"
+    ),
+    "favoured": _count(
+        "of these better", help="Uncorrected: classes that lose less than the model as a whole"
+    ),
+    "changed_predictions": _number(
+        "changed", ",.0f", "Predictions that differ between two models, mean over members"
+    ),
+    "pies": _count(
+        "PIEs", help="Images whose prediction changes, of populations the majority prediction"
+    ),
+    "pies_undecided": _count(
+        "undecided", help="Images whose majority predictions tie, so that they may have changed"
+    ),
+    "tied": _number(
+        "ties",
+        ",.0f",
+        "Predictions in which classes share the best score exactly, mean over members",
+    ),
+    "argmax_top1": _share(
+        "top-1 by argmax", "Mean accuracy where ties go to the class of the lowest number", ".2f"
+    ),
+    "pies_by_chance": _count(
+        "PIEs by chance", help="Mean number when members are reassigned at random"
+    ),
+    "pies_p": _p(
+        "p of PIEs", help="Probability of as many PIEs by chance; permutation test over members"
+    ),
 }
 PARTS["Classes under compression: what they lost, and whether that is more than the average"] = {
     "lowest_recall": _share("lowest", "Recall of the compressed member that knows the class least"),
     "collapsed": _text("collapsed", "Recall is halved in the mean, or near 0 in a member"),
     **_change("change", "change", "Recall or accuracy after minus before, percentage points"),
-    "verdict": _text("verdict", "Whether recall or accuracy was lost or gained, corrected for the number of rows"),
-    **_change("relative", "against average", "Change of recall minus the change of accuracy, percentage points"),
-    "relative_verdict": _text("against average", "Whether the class or group loses more than all images do"),
-    **_change(
-        "published", "centred change", "Change of recall minus accuracy as published, [F] 2.2, percentage points"
+    "verdict": _text(
+        "verdict", "Whether recall or accuracy was lost or gained, corrected for the number of rows"
     ),
-    **_interval("published_low_pp", "published_high_pp", "published interval, which takes the images as fixed"),
-    **{f"published_{name}": _number(name, ".3g", "Welch's test as published, [F] 2.2") for name in ("t", "df")},
-    "published_direction": _text("direction", "Worse or better than average by the published test, [F] 2.2"),
+    **_change(
+        "relative",
+        "against average",
+        "Change of recall minus the change of accuracy, percentage points",
+    ),
+    "relative_verdict": _text(
+        "against average", "Whether the class or group loses more than all images do"
+    ),
+    **_change(
+        "published",
+        "centred change",
+        "Change of recall minus accuracy as published, [F] 2.2, percentage points",
+    ),
+    **_interval(
+        "published_low_pp",
+        "published_high_pp",
+        "published interval, which takes the images as fixed",
+    ),
+    **{
+        f"published_{name}": _number(name, ".3g", "Welch's test as published, [F] 2.2")
+        for name in ("t", "df")
+    },
+    "published_direction": _text(
+        "direction", "Worse or better than average by the published test, [F] 2.2"
+    ),
 }
 PARTS["One model against one, and what training again changes"] = {
     "changed": _count("changed", help="Images for which the two models predict different classes"),
@@ -368,26 +460,40 @@ PARTS["One model against one, and what training again changes"] = {
     **_pair("pairs.recall_before", "pairs.recall_after", _share("recall before")),
     "pairs.change_p": _p("p", help="McNemar's exact test"),
     "p_mid": _p("mid-p", help="McNemar's mid-p, less conservative than the exact test"),
-    "pairs.expected_by_chance": _number("chance", ".2g", "Classes with p ≤ alpha where only chance changes images"),
-    **dict.fromkeys(
-        ("negative_flips", "lost"), _count("newly wrong", help="Negative flips: right before, wrong after")
+    "pairs.expected_by_chance": _number(
+        "chance", ".2g", "Classes with p ≤ alpha where only chance changes images"
     ),
     **dict.fromkeys(
-        ("positive_flips", "won"), _count("newly correct", help="Positive flips: wrong before, right after")
+        ("negative_flips", "lost"),
+        _count("newly wrong", help="Negative flips: right before, wrong after"),
+    ),
+    **dict.fromkeys(
+        ("positive_flips", "won"),
+        _count("newly correct", help="Positive flips: wrong before, right after"),
     ),
     "wrong_to_other_wrong": _count("other wrong", help="Wrong before, wrong in another way after"),
-    "btc": _share("BTC", "Backward trust compatibility: share of the right predictions that stay right"),
-    "bec": _share("BEC", "Backward error compatibility: share of the wrong predictions that stay wrong"),
+    "btc": _share(
+        "BTC", "Backward trust compatibility: share of the right predictions that stay right"
+    ),
+    "bec": _share(
+        "BEC", "Backward error compatibility: share of the wrong predictions that stay wrong"
+    ),
     "agreement": _share("same", "Images with the same prediction before and after"),
     "kappa": _number("kappa", ".3f", "Cohen's kappa: agreement beyond chance"),
     "example": _text("image"),
     "label": _text("true class"),
     **_pair("before", "after", _text("before")),
-    **_pair("probability_before", "probability_after", _share("probability before", "Of the model's own prediction")),
+    **_pair(
+        "probability_before",
+        "probability_after",
+        _share("probability before", "Of the model's own prediction"),
+    ),
 }
 PARTS["Expected by chance"] = {
     "count": _text("count of"),
-    "chance.verdict": _text("verdict", "More than expected by chance, cannot tell, or consistent with chance"),
+    "chance.verdict": _text(
+        "verdict", "More than expected by chance, cannot tell, or consistent with chance"
+    ),
     "expected": _number("by chance", ",.1f", "Mean count expected by chance"),
     **_interval("chance.low", "chance.high", "central 95 % expected by chance", ",.0f"),
     "chance.p": _p("p", help="Probability of a count at least as large by chance"),
@@ -397,34 +503,75 @@ PARTS["Expected by chance"] = {
 PARTS["Exemplars"] = {
     "baseline_mode": _text("before", "Majority prediction of the baseline"),
     "compressed_mode": _text("after", "Majority prediction of the compressed population"),
-    "baseline_share": _share("votes before", "Share of the members that make the majority prediction"),
+    "baseline_share": _share(
+        "votes before", "Share of the members that make the majority prediction"
+    ),
     "compressed_share": _share("after", "Share of the members that make the majority prediction"),
     "decisiveness": _share(
-        "decisiveness", "Probability that a member of each side makes its side's majority prediction"
+        "decisiveness",
+        "Probability that a member of each side makes its side's majority prediction",
     ),
     "baseline_entropy": Column("entropy before", ".2f", "bits", help="Entropy of the votes"),
     "compressed_entropy": Column("after", ".2f", "bits", help="Entropy of the votes"),
     "share": _share("of all", "Share of all images"),
-    "baseline_mode_right": _count("right before", help="PIEs whose majority prediction is right before compression"),
-    "compressed_mode_right": _count("right after", help="PIEs whose majority prediction is right after compression"),
+    "baseline_mode_right": _count(
+        "right before", help="PIEs whose majority prediction is right before compression"
+    ),
+    "compressed_mode_right": _count(
+        "right after", help="PIEs whose majority prediction is right after compression"
+    ),
     "difficulty.accuracy": _share("accuracy"),
-    **_interval("difficulty.low", "difficulty.high", "95 % confidence interval over the members", ".1f", "%", 100),
+    **_interval(
+        "difficulty.low",
+        "difficulty.high",
+        "95 % confidence interval over the members",
+        ".1f",
+        "%",
+        100,
+    ),
 }
 PARTS["Negative flips, and calibration"] = {
-    "negative_share": _share("newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"),
-    **_interval("negative_low", "negative_high", "confidence interval over images and members", ".2f", "%", 100),
-    "positive_share": _share("newly correct", "Images wrong before and right after, mean over pairs of models", ".2f"),
-    "retrained_share": _share("two dense", "Images that one baseline model has right and another wrong", ".2f"),
-    "negative_flips.excess_pp": _points("excess", "Lost images minus those between two baseline models"),
-    "negative_flips.excess_p_holm": _p("p of excess, Holm", help=f"p of no excess after {_HOLM} over the classes"),
-    "negative_flips.relative_pp": _points("against average", "Rate of the class minus that of all, percentage points"),
-    "negative_flips.verdict": _text("against average", "Whether the class loses images more often than all do"),
+    "negative_share": _share(
+        "newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"
+    ),
+    **_interval(
+        "negative_low",
+        "negative_high",
+        "confidence interval over images and members",
+        ".2f",
+        "%",
+        100,
+    ),
+    "positive_share": _share(
+        "newly correct", "Images wrong before and right after, mean over pairs of models", ".2f"
+    ),
+    "retrained_share": _share(
+        "two dense", "Images that one baseline model has right and another wrong", ".2f"
+    ),
+    "negative_flips.excess_pp": _points(
+        "excess", "Lost images minus those between two baseline models"
+    ),
+    "negative_flips.excess_p_holm": _p(
+        "p of excess, Holm", help=f"p of no excess after {_HOLM} over the classes"
+    ),
+    "negative_flips.relative_pp": _points(
+        "against average", "Rate of the class minus that of all, percentage points"
+    ),
+    "negative_flips.verdict": _text(
+        "against average", "Whether the class loses images more often than all do"
+    ),
     "calibration.measure": _text("measure", "Means over images and members"),
     **_pair("calibration.before", "calibration.after", _number("before", ".5f")),
     "calibration.change": _number("change", "+.5f"),
     **_interval("change_low", "change_high", "confidence interval over images and members", "+.5f"),
-    "calibration.verdict": _text("verdict", "Whether the measure or the overconfidence rises, corrected for the rows"),
-    **_pair("confidence_before", "confidence_after", _share("confidence before", "Probability of the predicted class")),
+    "calibration.verdict": _text(
+        "verdict", "Whether the measure or the overconfidence rises, corrected for the rows"
+    ),
+    **_pair(
+        "confidence_before",
+        "confidence_after",
+        _share("confidence before", "Probability of the predicted class"),
+    ),
     **_pair(
         "overconfidence_before_pp",
         "overconfidence_after_pp",
@@ -432,7 +579,9 @@ PARTS["Negative flips, and calibration"] = {
     ),
 }
 PARTS["All variants side by side"] = {
-    "accuracies.rank": _text("accuracy", "The true class counts as right among the first k predictions"),
+    "accuracies.rank": _text(
+        "accuracy", "The true class counts as right among the first k predictions"
+    ),
     "mean": _share("mean", "Over the members", ".2f"),
     "sd": Column("sd", ".2f", "pp", 100, "Standard deviation over the members"),
     "least": _share("lowest", "Over the members", ".2f"),
@@ -447,7 +596,9 @@ PARTS["All variants side by side"] = {
     "holm_all": _count("Holm, all", help=f"Classes after {_HOLM} over the classes of all variants"),
     "bh_all": _count("BH, all", help=f"Classes after {_BH} over the classes of all variants"),
     "lost_all": _count("lost", help=f"Classes that lost recall, after {_HOLM} over all variants"),
-    "gained_all": _count("gained", help=f"Classes that gained recall, after {_HOLM} over all variants"),
+    "gained_all": _count(
+        "gained", help=f"Classes that gained recall, after {_HOLM} over all variants"
+    ),
     "p_holm_own": _p("p, Holm, own", help=f"p after {_HOLM} over the classes of the variant"),
     "p_holm_all": _p("p, Holm, all", help=f"p after {_HOLM} over the classes of all variants"),
     "p_bh_all": _p("p, BH, all", help=f"p after {_BH} over the classes of all variants"),
@@ -476,28 +627,53 @@ PARTS["Recall distortion"] = {
         ".3f",
     ),
     "slope_between_dense": _number("two dense", ".3f", "Slope of one dense model on another"),
-    "corrected": _number("corrected", ".3f", "Slope without the attenuation by finite test images, mean over members"),
-    **_interval("corrected_low", "corrected_high", "confidence interval of the corrected slope", ".3f"),
-    "corrected_mark": _text("mark", "Of the corrected slope: against 1, or against two dense where trained apart"),
-    "corrected_between_dense": _number("two dense", ".3f", "Corrected slope of one dense model on another"),
+    "corrected": _number(
+        "corrected", ".3f", "Slope without the attenuation by finite test images, mean over members"
+    ),
+    **_interval(
+        "corrected_low", "corrected_high", "confidence interval of the corrected slope", ".3f"
+    ),
+    "corrected_mark": _text(
+        "mark", "Of the corrected slope: against 1, or against two dense where trained apart"
+    ),
+    "corrected_between_dense": _number(
+        "two dense", ".3f", "Corrected slope of one dense model on another"
+    ),
     "slopes.accuracy_before": _share("top-1 before", form=".2f"),
-    "variance_before": _number("variance before", ".5f", "Variance of recall over the classes, mean over members"),
-    "variance_after": _number("after", ".5f", "Variance of recall over the classes, mean over members"),
+    "variance_before": _number(
+        "variance before", ".5f", "Variance of recall over the classes, mean over members"
+    ),
+    "variance_after": _number(
+        "after", ".5f", "Variance of recall over the classes, mean over members"
+    ),
     **_pair("rate_before", "rate_after", _share("recall before")),
     "balance_before_pp": _points("balance before", "Recall minus accuracy, percentage points"),
     "balance_after_pp": _points("after", "Recall minus accuracy, percentage points"),
-    **_pair("normalised_before", "normalised_after", _share("normalised before", "Balance as a share of the accuracy")),
-    "intensification": _number("intensification", ".2f", "Normalised after / before; unstable near 0 before"),
+    **_pair(
+        "normalised_before",
+        "normalised_after",
+        _share("normalised before", "Balance as a share of the accuracy"),
+    ),
+    "intensification": _number(
+        "intensification", ".2f", "Normalised after / before; unstable near 0 before"
+    ),
     "study": _text("study"),
     "dataset": _text("data set"),
     "model": _text("model"),
     "studies.level": _number("level", ".4g", "Sparsity, or pruning ratio"),
     "studies.accuracy_before": _share("top-1 before", form=".2f"),
     "alpha_se": _number("error", ".3f", "Standard error of the mean slope"),
-    "spread.measure": _text("of", "The slope of a model, or the mean of its ratios over the classes"),
+    "spread.measure": _text(
+        "of", "The slope of a model, or the mean of its ratios over the classes"
+    ),
     **{
         f"spread.{name}": _number(heading, ".3f", "Over the models")
-        for name, heading in {"mean": "mean", "sd": "sd", "least": "lowest", "most": "highest"}.items()
+        for name, heading in {
+            "mean": "mean",
+            "sd": "sd",
+            "least": "lowest",
+            "most": "highest",
+        }.items()
     },
 }
 PARTS["Groups, individuals, attributes"] = {
@@ -512,12 +688,24 @@ PARTS["Gaps and intersections"] = {
     "grouping": _text("grouping", "Classes, a column of groups, or two of these crossed"),
     "groups": _count("groups", help="Groups of 10 images or more"),
     "worst_group": _text("worst group", "The group of the lowest accuracy after compression"),
-    **_pair("worst_before", "worst_after", _share("worst before", "Lowest accuracy of a group", ".2f")),
-    **_interval("worst_after_low", "worst_after_high", "interval, for all groups at once", ".2f", "%", 100),
-    **_pair("gap_before_pp", "gap_after_pp", Column("gap before", ".2f", "pp", help="Best minus worst accuracy")),
+    **_pair(
+        "worst_before", "worst_after", _share("worst before", "Lowest accuracy of a group", ".2f")
+    ),
+    **_interval(
+        "worst_after_low", "worst_after_high", "interval, for all groups at once", ".2f", "%", 100
+    ),
+    **_pair(
+        "gap_before_pp",
+        "gap_after_pp",
+        Column("gap before", ".2f", "pp", help="Best minus worst accuracy"),
+    ),
     "gap_change_pp": _points("change of gap", "Gap after minus gap before, percentage points"),
-    **_interval("gap_change_low_pp", "gap_change_high_pp", "confidence interval over images and members"),
-    "gap_change_p_holm": _p("p, Holm", help=f"p of no change of the gap after {_HOLM} over the groupings"),
+    **_interval(
+        "gap_change_low_pp", "gap_change_high_pp", "confidence interval over images and members"
+    ),
+    "gap_change_p_holm": _p(
+        "p, Holm", help=f"p of no change of the gap after {_HOLM} over the groupings"
+    ),
     "intersections.verdict": _text("verdict", "Corrected for the number of rows"),
     "share_pie": _share("of PIEs", "Share of the PIEs that have the attribute"),
     "share_non_pie": _share("of others", "Share of the other images that have the attribute"),
@@ -529,7 +717,9 @@ PARTS["Properties of images"] = {
     "slope": _number("slope", "+.4g", "Accuracy, a share, per unit of the property"),
     **_interval("slope_low", "slope_high", "confidence interval of the slope", "+.4g"),
     "trends.p": _p("p", help="Of slope 0"),
-    "curvature": _number("curvature", "+.4g", "Coefficient of the squared property, beside the property"),
+    "curvature": _number(
+        "curvature", "+.4g", "Coefficient of the squared property, beside the property"
+    ),
     **_interval("curvature_low", "curvature_high", "confidence interval of the curvature", "+.4g"),
     "curvature_p": _p("p of curvature", help="Of curvature 0"),
 }
@@ -537,20 +727,32 @@ PARTS["Robustness"] = {
     "robustness.accuracy_before": _share("before", "Accuracy under corruption", ".2f"),
     "robustness.accuracy_after": _share("after", "Accuracy under corruption", ".2f"),
     "clean_change_pp": _points("clean", "Change on clean images, percentage points"),
-    "excess_pp": _points("excess", "Change under corruption minus the change on clean images, percentage points"),
+    "excess_pp": _points(
+        "excess", "Change under corruption minus the change on clean images, percentage points"
+    ),
     **_interval("excess_low_pp", "excess_high_pp", "confidence interval of the excess"),
     "excess_p": _p("p of excess"),
-    "excess_p_holm": _p("p of excess, Holm", help=f"p of no excess after {_HOLM} over the corruptions"),
+    "excess_p_holm": _p(
+        "p of excess, Holm", help=f"p of no excess after {_HOLM} over the corruptions"
+    ),
     "mce": _share("mCE", "Mean corruption error; the baseline's is 100 %"),
     **_interval("mce_low", "mce_high", "confidence interval of mCE", ".1f", scale=100),
-    "relative_mce": _share("relative mCE", "Mean corruption error of the loss from clean to corrupted images"),
+    "relative_mce": _share(
+        "relative mCE", "Mean corruption error of the loss from clean to corrupted images"
+    ),
     "corruptions.change_p_holm": _p("p, Holm", help=f"p after {_HOLM} over the corruptions"),
-    "corruptions.published_p": _p("Welch's p", help="Over the members alone, the images taken as fixed"),
-    "cells.relative_pp": _points("against average", "Change minus the change of accuracy, percentage points"),
+    "corruptions.published_p": _p(
+        "Welch's p", help="Over the members alone, the images taken as fixed"
+    ),
+    "cells.relative_pp": _points(
+        "against average", "Change minus the change of accuracy, percentage points"
+    ),
     "clean_relative_pp": _points("clean", "The same on clean images, percentage points"),
     "cells.change_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
     "cells.relative_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
-    "flips": _count("flips", help="Images whose majority prediction differs between baseline and variant"),
+    "flips": _count(
+        "flips", help="Images whose majority prediction differs between baseline and variant"
+    ),
     "flips.pies": _count("PIEs", help="On clean images"),
     "pie_share": _share("of all", "Share of PIEs among all images", ".2f"),
     "flip_pie_share": _share("of flips", "Share of PIEs among the flips", ".2f"),
@@ -559,51 +761,83 @@ PARTS["Robustness"] = {
     "flips.p": _p("p", help="Of no more PIEs among the flips than among the others"),
 }
 PARTS["Operating points"] = {
-    "unfairness": Column("unfairness", ".1f", "pp", 100, "Largest minus smallest recall of a class, mean over members"),
+    "unfairness": Column(
+        "unfairness",
+        ".1f",
+        "pp",
+        100,
+        "Largest minus smallest recall of a class, mean over members",
+    ),
     "gzipped kB": Column("gzipped", ",.3g", "kB", help="Gzipped model file, mean over members"),
-    "gate": _text("gate", "Under the limits: passes, fails, or the data cannot judge; the baseline is not judged"),
+    "gate": _text(
+        "gate",
+        "Under the limits: passes, fails, or the data cannot judge; the baseline is not judged",
+    ),
     "above_floor": _text("above the floor", "Whether the accuracy reaches the floor"),
-    "pareto": _text("Pareto set", "No other variant is as good in every objective and better in one"),
+    "pareto": _text(
+        "Pareto set", "No other variant is as good in every objective and better in one"
+    ),
     "pareto_share": _share(
-        "Pareto set in resamples", "Share of resamples of its models in which the variant is in the Pareto set", ".0f"
+        "Pareto set in resamples",
+        "Share of resamples of its models in which the variant is in the Pareto set",
+        ".0f",
     ),
     "points.behind": _number(
-        "worth less by", ".2f", "How much less the variant is worth than the best, in points of worth"
+        "worth less by",
+        ".2f",
+        "How much less the variant is worth than the best, in points of worth",
     ),
     "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
 }
 PARTS["Factors"] = {
     "factors.term": Column(
-        "term", help="Of the formula; × joins terms whose effects depend on each other", words=term_title
+        "term",
+        help="Of the formula; × joins terms whose effects depend on each other",
+        words=term_title,
     ),
     "estimate": _number("estimate", "+.4f"),
-    "se": _number("HAC error", ".4f", "Standard error, robust to heteroscedasticity and autocorrelation"),
+    "se": _number(
+        "HAC error", ".4f", "Standard error, robust to heteroscedasticity and autocorrelation"
+    ),
     "t": _number("t", "+.2f"),
     "factors.p": _p("p", help="Two-sided"),
     **_interval("low", "high", "confidence interval of the estimate", "+.4f"),
     "fit": _text("fit"),
     "rows": _count("rows", help="Classes of models"),
-    "r_squared": _number("R²", ".3f", "Share of the variance, or of the deviance, that is explained"),
+    "r_squared": _number(
+        "R²", ".3f", "Share of the variance, or of the deviance, that is explained"
+    ),
     "r_squared_adjusted": _number("adjusted", ".3f", "R² adjusted for the degrees of freedom"),
     "f": _number("F", ",.4g", "Robust test that no term counts"),
     "f_p": _p("p of F"),
-    **{name: _number(name.upper(), ",.6g", "Smaller fits better for its size") for name in ("aic", "bic")},
+    **{
+        name: _number(name.upper(), ",.6g", "Smaller fits better for its size")
+        for name in ("aic", "bic")
+    },
     "log_likelihood": _number("log-likelihood", ",.6g"),
     "omnibus": _number("Omnibus", ",.4g", "D'Agostino and Pearson's test of normal residuals"),
     "omnibus_p": _p("p of Omnibus"),
     "jarque_bera": _number("Jarque-Bera", ",.4g", "Test of normal residuals"),
     "jarque_bera_p": _p("p of Jarque-Bera"),
-    "durbin_watson": _number("Durbin-Watson", ".2f", "2 without correlation between neighbouring rows"),
+    "durbin_watson": _number(
+        "Durbin-Watson", ".2f", "2 without correlation between neighbouring rows"
+    ),
     **{name: _number(name, ".3g", "Of the residuals") for name in ("skew", "kurtosis")},
     "condition_number": _number("condition", ",.3g", "Condition number of the design"),
     "cluster_se": _number("error by class", ".4f", "Standard error with the classes as clusters"),
     "cluster_p": _p("p by class", help="Two-sided, with the classes as clusters"),
-    "cluster_p_one_tailed": _p("p by class, one-tailed", help="Of imbalance > 0, class entropy < 0"),
+    "cluster_p_one_tailed": _p(
+        "p by class, one-tailed", help="Of imbalance > 0, class entropy < 0"
+    ),
     "p_one_tailed": _p("p, one-tailed", help="Of imbalance > 0, class entropy < 0"),
 }
 PARTS["Human rating"] = {
-    "survey.share_pie": _share("of PIEs", "Images with the attribute, of the PIEs that raters agree on"),
-    "survey.share_non_pie": _share("of others", "Images with the attribute, of the other images that raters agree on"),
+    "survey.share_pie": _share(
+        "of PIEs", "Images with the attribute, of the PIEs that raters agree on"
+    ),
+    "survey.share_non_pie": _share(
+        "of others", "Images with the attribute, of the other images that raters agree on"
+    ),
     "survey.p": _p("p", help="Fisher's exact test"),
     "survey.p_holm": _p("p, Holm", help=f"p after {_HOLM} over the questions"),
     "survey.kappa": _number("kappa", ".2f", "Fleiss' kappa: agreement of the raters beyond chance"),
@@ -617,11 +851,19 @@ PARTS["Human rating"] = {
 PARTS["Votes on one image or class"] = {
     "votes.name": _text("prediction"),
     "votes.share": _share("of votes", form=".0f"),
-    "votes.probability": _share("probability", "Of their prediction, mean over the members that make it"),
-    **_pair("votes.before", "votes.after", _share("before", "Share of all predictions for images of the class")),
+    "votes.probability": _share(
+        "probability", "Of their prediction, mean over the members that make it"
+    ),
+    **_pair(
+        "votes.before",
+        "votes.after",
+        _share("before", "Share of all predictions for images of the class"),
+    ),
     "votes.change_pp": _points("change"),
     "attributes.difference_pp": _points("difference"),
 }
 
-COLUMNS: Mapping[str, Column] = {name: entry for part in PARTS.values() for name, entry in part.items()}
+COLUMNS: Mapping[str, Column] = {
+    name: entry for part in PARTS.values() for name, entry in part.items()
+}
 """By name of the column in its frame; "TABLE.NAME" comes before "NAME" where a table shows the same name otherwise."""

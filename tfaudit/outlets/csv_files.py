@@ -20,7 +20,9 @@ def csv_bytes(frame: pd.DataFrame) -> bytes:
     safe = frame.copy(deep=False)
     safe.columns = [plain(name) for name in frame.columns]
     for i, dtype in enumerate(frame.dtypes):
-        if not pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_datetime64_any_dtype(dtype):
+        if not pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_datetime64_any_dtype(
+            dtype
+        ):
             safe.isetitem(i, np.array([plain(cell) for cell in frame.iloc[:, i]], object))
     # With this end of lines, that of RFC 4180, a carriage return within a cell is quoted: it begins no line of its own.
     return safe.to_csv(index=False, lineterminator="\r\n").encode(errors="replace")
@@ -33,7 +35,11 @@ def plain(cell: object) -> object:
         >>> plain("@SUM(A1)"), plain("+1.5"), plain("cat")
         ("'@SUM(A1)", '+1.5', 'cat')
     """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) and not _is_number(cell) else cell
+    return (
+        f"'{cell}"
+        if isinstance(cell, str) and cell.startswith(FORMULA) and not _is_number(cell)
+        else cell
+    )
 
 
 def _is_number(text: str) -> bool:

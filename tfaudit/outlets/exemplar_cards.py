@@ -42,7 +42,9 @@ def by_decisiveness(pies: pd.DataFrame) -> pd.DataFrame:
     return pies.sort_values("decisiveness", ascending=False, kind="stable")
 
 
-def cards(pies: pd.DataFrame, images: Iterable[bytes], beside: Iterable[bytes | None] | None = None) -> list[Card]:
+def cards(
+    pies: pd.DataFrame, images: Iterable[bytes], beside: Iterable[bytes | None] | None = None
+) -> list[Card]:
     """Return a card for each exemplar.
 
     Args:
@@ -61,5 +63,7 @@ def cards(pies: pd.DataFrame, images: Iterable[bytes], beside: Iterable[bytes | 
             preview=preview_of(image),
             beside=beside_it if (beside_it := preview_of(other or b"")).source else None,
         )
-        for row, image, other in zip(pies.to_dict("records"), images, beside or [None] * len(pies), strict=True)
+        for row, image, other in zip(
+            pies.to_dict("records"), images, beside or [None] * len(pies), strict=True
+        )
     ]

@@ -51,7 +51,10 @@ def exemplar_table(study_audit: StudyAudit, variants: Sequence[str] = ()) -> pd.
         exemplars = study_audit.exemplars(key)
         table = exemplars.frame().rename(columns=_RENAMED)
         change = pd.Series(OTHER_WRONG, index=table.index, dtype=object)
-        for mode, kind in ((exemplars.baseline_mode, NEWLY_WRONG), (exemplars.compressed_mode, NEWLY_CORRECT)):
+        for mode, kind in (
+            (exemplars.baseline_mode, NEWLY_WRONG),
+            (exemplars.compressed_mode, NEWLY_CORRECT),
+        ):
             change[mode.among_best(exemplars.labels)[exemplars.index] > 0] = kind
         table.insert(list(table).index("after") + 1, "change", change)
         table.insert(0, "variant", key)
@@ -63,7 +66,9 @@ def exemplar_table(study_audit: StudyAudit, variants: Sequence[str] = ()) -> pd.
     return table
 
 
-def table_files(study_audit: StudyAudit, form: str, variants: Sequence[str] = ()) -> dict[str, bytes]:
+def table_files(
+    study_audit: StudyAudit, form: str, variants: Sequence[str] = ()
+) -> dict[str, bytes]:
     """Return a table of exemplars as a file, and their pictures, by path.
 
     The table has a column `image`, the path of the picture, or `text` where examples are texts or rows.
@@ -76,12 +81,16 @@ def table_files(study_audit: StudyAudit, form: str, variants: Sequence[str] = ()
     table = exemplar_table(study_audit, variants)
     previews = _previews(study_audit, table["index"])
     pictures = {
-        position: f"{IMAGES}/{position:06}.png" for position, content in previews.items() if is_picture(content)
+        position: f"{IMAGES}/{position:06}.png"
+        for position, content in previews.items()
+        if is_picture(content)
     }
     if pictures:
         table["image"] = table["index"].map(pictures)
     elif any(previews.values()):
-        table["text"] = [previews[position].decode("utf-8", "replace") for position in table["index"]]
+        table["text"] = [
+            previews[position].decode("utf-8", "replace") for position in table["index"]
+        ]
     files = {path: previews[position] for position, path in pictures.items()}
     return {f"exemplars.{form}": _WRITERS[form](table), **files}
 
@@ -101,7 +110,9 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
     positions = sorted(set(table["index"]))
     previews = _previews(study_audit, positions)
     if positions and not any(map(is_picture, previews.values())):
-        raise InputError("--fiftyone", f"{data.store.directory}, which stores no images", "a study of images")
+        raise InputError(
+            "--fiftyone", f"{data.store.directory}, which stores no images", "a study of images"
+        )
     names = data.baseline.class_names
     fields = dict(zip((BASELINE, *keys), _field_names((BASELINE, *keys)), strict=True))
     votes = {key: _votes(study_audit, key, positions) for key in fields}
@@ -119,17 +130,29 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
                 "example": str(data.baseline.example_ids[position]),
                 "ground_truth": _classification(names[data.baseline.labels[position]]),
                 **{fields[key]: _classification(*votes[key][i]) for key in fields},
-                **{field: _plain(groups[name].iloc[position]) for name, field in group_fields.items()},
+                **{
+                    field: _plain(groups[name].iloc[position])
+                    for name, field in group_fields.items()
+                },
             }
         )
-    metadata: dict[str, Any] = {"name": data.study.name, "media_type": "image", "default_classes": list(names)}
-    metadata["info"] = {"tfaudit": "exemplars: images whose majority prediction changes", "split": data.split}
+    metadata: dict[str, Any] = {
+        "name": data.study.name,
+        "media_type": "image",
+        "default_classes": list(names),
+    }
+    metadata["info"] = {
+        "tfaudit": "exemplars: images whose majority prediction changes",
+        "split": data.split,
+    }
     return {"metadata.json": _json(metadata), "samples.json": _json({"samples": samples}), **files}
 
 
 def _previews(study_audit: StudyAudit, positions: Iterable[int]) -> dict[int, bytes]:
     wanted = sorted(set(map(int, positions)))
-    return dict(zip(wanted, study_audit.data.store.images(study_audit.data.split, wanted), strict=True))
+    return dict(
+        zip(wanted, study_audit.data.store.images(study_audit.data.split, wanted), strict=True)
+    )
 
 
 def _votes(study_audit: StudyAudit, key: str, positions: Sequence[int]) -> list[tuple[str, float]]:
@@ -173,7 +196,10 @@ def _parquet_bytes(table: pd.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-_WRITERS: Mapping[str, Callable[[pd.DataFrame], bytes]] = {"csv": csv_bytes, "parquet": _parquet_bytes}
+_WRITERS: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
+    "csv": csv_bytes,
+    "parquet": _parquet_bytes,
+}
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:

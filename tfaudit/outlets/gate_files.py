@@ -26,7 +26,10 @@ def json_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
         >>> json_verdicts({}).split()
         [b'{', b'"format":', b'1,', b'"verdicts":', b'{}', b'}']
     """
-    content = {"format": FORMAT, "verdicts": {key: verdict.summary() for key, verdict in verdicts.items()}}
+    content = {
+        "format": FORMAT,
+        "verdicts": {key: verdict.summary() for key, verdict in verdicts.items()},
+    }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -51,9 +54,13 @@ def junit_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
 
 
 def _suite(key: str, verdict: Verdict) -> ET.Element:
-    suite = ET.Element("testsuite", {"name": _xml(key), **_counts(verdict.checks), "skipped": "0", "time": "0"})
+    suite = ET.Element(
+        "testsuite", {"name": _xml(key), **_counts(verdict.checks), "skipped": "0", "time": "0"}
+    )
     for check in verdict.checks:
-        case = ET.SubElement(suite, "testcase", classname=f"tfaudit.gate.{_xml(key)}", name=check.name, time="0")
+        case = ET.SubElement(
+            suite, "testcase", classname=f"tfaudit.gate.{_xml(key)}", name=check.name, time="0"
+        )
         sentence = _xml(check.sentence)
         if check.outcome == PASS:
             ET.SubElement(case, "system-out").text = sentence
@@ -67,7 +74,11 @@ def _suite(key: str, verdict: Verdict) -> ET.Element:
 
 def _counts(checks: Sequence[Check]) -> dict[str, str]:
     outcomes = [check.outcome for check in checks]
-    counts = {"tests": len(outcomes), "failures": outcomes.count(FAIL), "errors": outcomes.count(CANNOT_JUDGE)}
+    counts = {
+        "tests": len(outcomes),
+        "failures": outcomes.count(FAIL),
+        "errors": outcomes.count(CANNOT_JUDGE),
+    }
     return {name: str(count) for name, count in counts.items()}
 
 

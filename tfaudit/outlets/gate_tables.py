@@ -38,7 +38,9 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
         verdict: of the variant.
     """
     before, after = verdict.members
-    data = f", {verdict.examples:,} images" + f", {before} and {after} members" * (max(before, after) > 1)
+    data = f", {verdict.examples:,} images" + f", {before} and {after} members" * (
+        max(before, after) > 1
+    )
     head = Text.assemble((printable(name), "bold"), ": ", outcome_mark(verdict.outcome), data)
     parts: list[RenderableType] = [head, _checks(verdict)]
     failing = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
@@ -57,13 +59,22 @@ def first_screen(verdict: StudyVerdict) -> RenderableType:
     frame = verdict.frame()
     sized = bool(frame["size_ratio"].notna().any())
     parts: list[RenderableType] = [Text(printable(verdict.headline), "bold"), Text()]
-    parts += [Text(printable(alert), "red") for alert in verdict.alerts] + [Text()] * bool(verdict.alerts)
+    parts += [Text(printable(alert), "red") for alert in verdict.alerts] + [Text()] * bool(
+        verdict.alerts
+    )
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
     words = [len(word) for title in frame["title"] for word in str(title).split()]
-    table.add_column("variant", min_width=min(max(words, default=10), VARIANT), max_width=VARIANT, overflow="fold")
+    table.add_column(
+        "variant",
+        min_width=min(max(words, default=10), VARIANT),
+        max_width=VARIANT,
+        overflow="fold",
+    )
     table.add_column("verdict", max_width=7)
     table.add_column("top-1\n%", justify="right", no_wrap=True)
-    table.add_column(f"change, pp\n({100 * (1 - verdict.alpha):g} %)", justify="right", no_wrap=True)
+    table.add_column(
+        f"change, pp\n({100 * (1 - verdict.alpha):g} %)", justify="right", no_wrap=True
+    )
     table.add_column("worst\nclass", max_width=24, overflow="fold")
     table.add_column("its recall\n%", no_wrap=True)
     table.add_column("changed\n%", justify="right", no_wrap=True)
@@ -105,7 +116,9 @@ def _checks(verdict: Verdict) -> Table:
 def _classes(verdict: Verdict) -> Table:
     rows = verdict.classes[verdict.classes["outcome"] != PASS]
     gravity = rows["outcome"].map(OUTCOMES.index)
-    order = rows.assign(gravity=gravity, rise=-rows["drop_pp"]).sort_values(["gravity", "rise"], kind="stable")
+    order = rows.assign(gravity=gravity, rise=-rows["drop_pp"]).sort_values(
+        ["gravity", "rise"], kind="stable"
+    )
     table = _table("", "class", "examples", "loss, pp", "interval", "at least")
     for row in order.head(SHOWN).to_dict("records"):
         unknown = math.isnan(row["drop_pp"])
@@ -123,7 +136,15 @@ def _classes(verdict: Verdict) -> Table:
 
 
 def _table(*headings: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left")
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left"
+    )
     for i, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if i > 1 else "left", no_wrap=True, overflow="ellipsis", max_width=24)
+        table.add_column(
+            heading,
+            justify="right" if i > 1 else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            max_width=24,
+        )
     return table

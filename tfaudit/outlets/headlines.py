@@ -46,7 +46,9 @@ class Headline:
     twins: str
 
 
-def headlines(audit: Summary, pairs: Mapping[str, PairComparison] = MappingProxyType({})) -> list[Headline]:
+def headlines(
+    audit: Summary, pairs: Mapping[str, PairComparison] = MappingProxyType({})
+) -> list[Headline]:
     """Return one headline per compressed variant.
 
     Args:
@@ -60,7 +62,11 @@ def headlines(audit: Summary, pairs: Mapping[str, PairComparison] = MappingProxy
         row = rows[key]
         if key in pairs:
             pair = pairs[key]
-            accuracy, classes, images = accuracy_sentence(pair), classes_sentence(pair), predictions_sentence(pair)
+            accuracy, classes, images = (
+                accuracy_sentence(pair),
+                classes_sentence(pair),
+                predictions_sentence(pair),
+            )
         else:
             accuracy = _accuracy(100 * row["top1"], 100 * baseline["top1"])
             classes, images = _classes(audit, key), _images(exemplars, audit.chances.get(key))
@@ -72,7 +78,9 @@ def _twins(row: Mapping[Hashable, Any], baseline: Mapping[Hashable, Any]) -> str
     changed, floor = row["changed_predictions"], baseline["changed_predictions"]
     if pd.isna(changed) or pd.isna(floor):
         return ""
-    between = f"On average {changed:,.0f} predictions differ between a compressed and a baseline model"
+    between = (
+        f"On average {changed:,.0f} predictions differ between a compressed and a baseline model"
+    )
     return f"{between}, {floor:,.0f} between two baseline models: what training again changes."
 
 
@@ -103,16 +111,17 @@ def _classes(audit: Summary, key: str) -> str:
     if (frame["verdict"] == NO_CHANGE).all():
         return f"The recall of none of {len(frame):,} classes changes by {impact.margin_pp:g} points or more."
     figures = f"{points(row['change_pp'])} points ({interval(row)})"
-    return (
-        f"No loss of recall is established in any of {len(frame):,} classes; {row['class']} changes most, by {figures}."
-    )
+    none = f"No loss of recall is established in any of {len(frame):,} classes"
+    return f"{none}; {row['class']} changes most, by {figures}."
 
 
 def _moved(frame: pd.DataFrame) -> str:
     """Return the classes that lost or gained recall, as the end of a sentence; may be empty."""
     parts = []
     for verdict in (LOST, GAINED):
-        names = frame[frame["verdict"] == verdict].sort_values("change_pp", ascending=verdict == LOST)["class"]
+        names = frame[frame["verdict"] == verdict].sort_values(
+            "change_pp", ascending=verdict == LOST
+        )["class"]
         if len(names):
             parts.append(f"{len(names)} {verdict} ({_named(names)})")
     return " and ".join(parts)
@@ -125,11 +134,17 @@ def _named(names: pd.Series) -> str:
 def _images(exemplars: Exemplars, chance: Chance | None) -> str:
     counts = exemplars.summary()
     if not counts["pies"]:
-        undecided = f"; {counts['undecided']:,} are ties between models" if counts["undecided"] else ""
+        undecided = (
+            f"; {counts['undecided']:,} are ties between models" if counts["undecided"] else ""
+        )
         return f"No image changes its majority prediction{undecided}."
-    subject = "1 image changes its" if counts["pies"] == 1 else f"{counts['pies']:,} images change their"
+    subject = (
+        "1 image changes its" if counts["pies"] == 1 else f"{counts['pies']:,} images change their"
+    )
     changes = f"{subject} majority prediction ({100 * counts['share']:.1f}\u00a0%)"
-    return f"{changes}." if chance is None else f"{changes}{against_chance(chance.pies, chance.alpha)}"
+    return (
+        f"{changes}." if chance is None else f"{changes}{against_chance(chance.pies, chance.alpha)}"
+    )
 
 
 def against_chance(null: CountNull, alpha: float) -> str:

@@ -32,12 +32,18 @@ from tfaudit.outlets.sections.section import ReportTable, Section
 from tfaudit.outlets.summary_table import html_table
 from tfaudit.outlets.verdict_table import verdict_html
 
-CLASS_LIMIT = 100  # classes in the table of a variant; a study with more shows at most this many that changed
+CLASS_LIMIT = (
+    100  # classes in the table of a variant; a study with more shows at most this many that changed
+)
 GALLERY = 24  # cards of a variant
 
 _LOADER = jinja2.PackageLoader("tfaudit.outlets", "")
 PAGES = jinja2.Environment(
-    loader=_LOADER, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    loader=_LOADER,
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
 """The templates; they escape every value that is not `Markup`."""
 PAGES.filters["corruption_title"] = corruption_title
@@ -67,7 +73,9 @@ _DESCRIPTIONS = {
 """Alternative text of the charts of the main table, by the first word of their names."""
 
 
-def write_report(study_audit: StudyAudit, out: str | Path | None = None, *, limits: Limits = DEFAULT_LIMITS) -> Path:
+def write_report(
+    study_audit: StudyAudit, out: str | Path | None = None, *, limits: Limits = DEFAULT_LIMITS
+) -> Path:
     """Write the report of a study and return its path.
 
     Args:
@@ -97,15 +105,23 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     drawable = can_draw()
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     several = bool(audit.table["members"].max() > 1)
-    links = {key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars}
-    styles = ["report.css", "verdict.css", *["strip.css"] * any(section.strip for section in sections)]
+    links = {
+        key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars
+    }
+    styles = [
+        "report.css",
+        "verdict.css",
+        *["strip.css"] * any(section.strip for section in sections),
+    ]
     return PAGES.get_template("report.html.j2").render(
         study=store.study,
         examples_are=study_audit.data.examples_are,
         split=split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
-        style=Markup(COLOURS + "".join((files("tfaudit.outlets") / style).read_text() for style in styles)),
+        style=Markup(
+            COLOURS + "".join((files("tfaudit.outlets") / style).read_text() for style in styles)
+        ),
         versions=json.loads((store.directory / "study.json").read_text()).get("versions", {}),
         audit=audit,
         several=several,
@@ -122,7 +138,9 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
             for name, chart in charts.items()
         },
         sections=sections,
-        sources=cited([_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]),
+        sources=cited(
+            [_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]
+        ),
         drawings=drawings(sections),
         class_tables={key: _class_tables(audit, key) for key in audit.impacts},
         galleries=_galleries(study_audit),
@@ -139,7 +157,9 @@ def drawable_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
 def drawings(sections: Iterable[Section]) -> dict[str, Markup]:
     """Return the figures of sections by name, as inline SVG."""
     return {
-        figure.name: _drawn(figure.chart, figure.description, FULL if section.fills_page(figure) else HALF)
+        figure.name: _drawn(
+            figure.chart, figure.description, FULL if section.fills_page(figure) else HALF
+        )
         for section in sections
         for figure in section.figures
     }
@@ -161,9 +181,16 @@ def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
     """Return the most decisive exemplars of every variant, an unchanged image beside each; reads each image once."""
     data = study_audit.data
     exemplars = study_audit.summary.exemplars
-    shown = {key: by_decisiveness(result.frame()).head(GALLERY) for key, result in exemplars.items()}
-    beside = {key: exemplars[key].unchanged_beside(rows["index"].to_numpy()) for key, rows in shown.items()}
-    positions = sorted({*itertools.chain(*(rows["index"] for rows in shown.values()), *beside.values())} - {-1})
+    shown = {
+        key: by_decisiveness(result.frame()).head(GALLERY) for key, result in exemplars.items()
+    }
+    beside = {
+        key: exemplars[key].unchanged_beside(rows["index"].to_numpy())
+        for key, rows in shown.items()
+    }
+    positions = sorted(
+        {*itertools.chain(*(rows["index"] for rows in shown.values()), *beside.values())} - {-1}
+    )
     images = dict(zip(positions, data.store.images(data.split, positions), strict=True))
     return {
         key: cards(rows, map(images.__getitem__, rows["index"]), map(images.get, beside[key]))
@@ -173,7 +200,10 @@ def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
 
 def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
     """Return the classes by change of recall, and the published test; of many classes those with a claim."""
-    frame, classes = audit.impacts[key].frame().dropna(subset=["change_pp"]), len(audit.impacts[key].class_names)
+    frame, classes = (
+        audit.impacts[key].frame().dropna(subset=["change_pp"]),
+        len(audit.impacts[key].class_names),
+    )
     title = "Table of classes"
     if classes > CLASS_LIMIT:
         claimed = frame["verdict"].isin([LOST, GAINED]) | frame["collapsed"]

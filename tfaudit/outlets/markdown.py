@@ -30,8 +30,17 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
     parts = ["## tfaudit gate", ""]
     for name, verdict in sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome)):
         before, after = verdict.members
-        data = f"{verdict.examples:,} images" + f", {before} and {after} members" * (max(before, after) > 1)
-        parts += [f"### {_text(name)}: {MARKS[verdict.outcome].markdown}", "", f"{data}.", "", *_checks(verdict), ""]
+        data = f"{verdict.examples:,} images" + f", {before} and {after} members" * (
+            max(before, after) > 1
+        )
+        parts += [
+            f"### {_text(name)}: {MARKS[verdict.outcome].markdown}",
+            "",
+            f"{data}.",
+            "",
+            *_checks(verdict),
+            "",
+        ]
         parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
         parts += [""] * (verdict.outcome != PASS)
         parts += _worst_classes(verdict)
@@ -47,8 +56,16 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
         limits: of the gate.
     """
     verdict, summary = study_audit.verdict(limits), study_audit.summary
-    parts = [f"## {_text(study_audit.data.study.name)}: what the compressed models forget", "", _text(verdict.headline)]
-    parts += ["", *(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts), *[""] * bool(verdict.alerts)]
+    parts = [
+        f"## {_text(study_audit.data.study.name)}: what the compressed models forget",
+        "",
+        _text(verdict.headline),
+    ]
+    parts += [
+        "",
+        *(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts),
+        *[""] * bool(verdict.alerts),
+    ]
     change = f"change, points ({100 * (1 - verdict.alpha):g} %)"
     headings = ("variant", "verdict", "top-1 %", change, "worst class", "its recall %", "exemplars")
     rows = []
@@ -85,10 +102,14 @@ def model_card(study_audit: StudyAudit, limits: Limits) -> str:
     metrics: list[dict[str, Any]] = []
     if verdict.best is None:
         accuracy = float(data.baseline.accuracy().mean())
-        metrics.append({"type": "accuracy", "name": "Accuracy of the uncompressed model", "value": accuracy})
+        metrics.append(
+            {"type": "accuracy", "name": "Accuracy of the uncompressed model", "value": accuracy}
+        )
     else:
         row = verdict.frame().set_index("variant").loc[verdict.best]
-        metrics.append({"type": "accuracy", "name": f"Accuracy, {row['title']}", "value": row["top1"]})
+        metrics.append(
+            {"type": "accuracy", "name": f"Accuracy, {row['title']}", "value": row["top1"]}
+        )
         if row["worst_class"]:
             name = f"Recall of {row['worst_class']}, the class that lost most, {row['title']}"
             metrics.append({"type": "recall", "name": name, "value": row["worst_after"]})
@@ -99,7 +120,9 @@ def model_card(study_audit: StudyAudit, limits: Limits) -> str:
     }
     front: dict[str, Any] = {"tags": ["tfaudit", "model-compression"]}
     front["model-index"] = [{"name": data.study.name, "results": [result]}]
-    lines = [f"{key}: {json.dumps(value)}" for key, value in front.items()]  # JSON is YAML, whatever the names hold
+    lines = [
+        f"{key}: {json.dumps(value)}" for key, value in front.items()
+    ]  # JSON is YAML, whatever the names hold
     return "\n".join(["---", *lines, "---", "", study_markdown(study_audit, limits)])
 
 

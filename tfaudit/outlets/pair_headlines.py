@@ -25,9 +25,14 @@ def predictions_sentence(pair: PairComparison) -> str:
     summary = pair.summary()
     if not summary["flips"]:
         return "No prediction changes."
-    subject = "1 prediction changes" if summary["flips"] == 1 else f"{count_text(summary['flips'])} predictions change"
+    subject = (
+        "1 prediction changes"
+        if summary["flips"] == 1
+        else f"{count_text(summary['flips'])} predictions change"
+    )
     lost, won, other = (
-        count_text(summary[name]) for name in ("negative_flips", "positive_flips", "wrong_to_other_wrong")
+        count_text(summary[name])
+        for name in ("negative_flips", "positive_flips", "wrong_to_other_wrong")
     )
     kinds = f"{lost} from right to wrong, {won} from wrong to right, {other} from wrong to another wrong"
     return f"{subject} ({100 * (1 - summary['agreement']):.1f}\u00a0%): {kinds}."
@@ -41,17 +46,26 @@ def classes_sentence(pair: PairComparison) -> str:
     if len(collapsed):
         recalls = [
             f"{name} ({100 * before:.1f}\u00a0% → {100 * after:.1f}\u00a0%)"
-            for name, before, after in collapsed[["class", "recall_before", "recall_after"]].itertuples(index=False)
+            for name, before, after in collapsed[
+                ["class", "recall_before", "recall_after"]
+            ].itertuples(index=False)
         ]
         sentences.append(f"Collapsed: {_noun(recalls)} {_listed(recalls)}.")
     correction = f"McNemar's test, Holm's correction for {tested:,} classes"
     for verdict, verb in ((LOST, "lose"), (GAINED, "gain")):
         claimed = frame[frame["verdict"] == verdict]
-        claimed = claimed.loc[claimed["change_pp"].abs().sort_values(ascending=False, kind="stable").index]
+        claimed = claimed.loc[
+            claimed["change_pp"].abs().sort_values(ascending=False, kind="stable").index
+        ]
         if len(claimed):
-            names = [f"{row['class']} ({points(row['change_pp'])} points)" for row in claimed.to_dict("records")]
+            names = [
+                f"{row['class']} ({points(row['change_pp'])} points)"
+                for row in claimed.to_dict("records")
+            ]
             one = "s" if len(claimed) == 1 else ""
-            sentences.append(f"{_noun(names).capitalize()} {_listed(names)} {verb}{one} recall ({correction}).")
+            sentences.append(
+                f"{_noun(names).capitalize()} {_listed(names)} {verb}{one} recall ({correction})."
+            )
     if not (frame["verdict"] == LOST).any():
         sentences.append(_largest_loss(frame, tested))
     return " ".join(sentences)
@@ -63,9 +77,8 @@ def _largest_loss(frame: pd.DataFrame, tested: int) -> str:
     if losing.empty:
         return f"{none}."
     worst = losing.iloc[0]
-    return (
-        f"{none}; the largest loss is that of class {worst['class']}: {points(worst['change_pp'])} ({interval(worst)})."
-    )
+    loss = f"{points(worst['change_pp'])} ({interval(worst)})"
+    return f"{none}; the largest loss is that of class {worst['class']}: {loss}."
 
 
 def _noun(names: list[str]) -> str:

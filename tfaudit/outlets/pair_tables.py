@@ -47,7 +47,9 @@ def pair_tables(
     first = next(iter(summaries.values()))
     parts: list[RenderableType] = [
         Text(f"{first['examples']:,} images of {first['tested']:,} classes\n"),
-        _overall_table(summaries, {name: twin.summary() for name, twin in twins.items()}, alpha, sizes),
+        _overall_table(
+            summaries, {name: twin.summary() for name, twin in twins.items()}, alpha, sizes
+        ),
         Text(LEGEND),
     ]
     if twins:
@@ -57,7 +59,13 @@ def pair_tables(
         expected = f"{summary['expected_by_chance']:.2g} expected by chance"
         significant = f"p <= {alpha:g} in {summary['significant']:,} of {summary['tested']:,} classes, {expected}"
         sentences = (accuracy_sentence(pair), predictions_sentence(pair), classes_sentence(pair))
-        parts.append(Text(f"\n{name}: {' '.join(sentences)} Uncorrected: {significant}.".replace("\u00a0", " ")))
+        parts.append(
+            Text(
+                f"\n{name}: {' '.join(sentences)} Uncorrected: {significant}.".replace(
+                    "\u00a0", " "
+                )
+            )
+        )
         rows = _changed_most(pair)
         if len(rows):
             parts += [Text(), _class_table(rows)]
@@ -70,7 +78,9 @@ def pair_tables(
 def _noise_floor(twins: Mapping[str, PairComparison]) -> str:
     """Return how many predictions training again changes."""
     changed = [twin.summary()["flips"] for twin in twins.values()]
-    between = f" ({count_text(min(changed))} to {count_text(max(changed))})" if len(changed) > 1 else ""
+    between = (
+        f" ({count_text(min(changed))} to {count_text(max(changed))})" if len(changed) > 1 else ""
+    )
     return f"Training the baseline again changes {sum(changed) / len(changed):,.0f} predictions{between}."
 
 
@@ -86,7 +96,9 @@ def _overall_table(
     table = _table("model", "top-1", change, *flips, *["MB"] * bool(sizes))
     first = next(iter(summaries.values()))
     blank = [""] * (1 + len(flips))
-    table.add_row("baseline", _text("accuracy_before", first), *blank, *_megabytes(sizes, "baseline"))
+    table.add_row(
+        "baseline", _text("accuracy_before", first), *blank, *_megabytes(sizes, "baseline")
+    )
     known = {**{f"twin {name}": twin for name, twin in twins.items()}, **summaries}
     for name, summary in known.items():
         flips = [_text(column_name, summary) for column_name in FLIPS]
@@ -97,7 +109,9 @@ def _overall_table(
 
 def _changed_most(pair: PairComparison) -> pd.DataFrame:
     """Return the classes with p < 1 that changed most: of smallest p, then of largest change."""
-    rows = pair.frame().query("change_p < 1").assign(size=lambda changed: -changed["change_pp"].abs())
+    rows = (
+        pair.frame().query("change_p < 1").assign(size=lambda changed: -changed["change_pp"].abs())
+    )
     return rows.sort_values(["change_p", "size"], kind="stable").head(SHOWN)
 
 
@@ -105,7 +119,9 @@ def _class_table(rows: pd.DataFrame) -> Table:
     flips = [column(name).heading for name in ("lost", "won")]
     table = _table("class", "images", "recall", "change, pp", *flips, "p", "Holm")
     for row in rows.to_dict("records"):
-        examples, recall, *flips = (_text(name, row) for name in ("examples", "recall_before", "lost", "won"))
+        examples, recall, *flips = (
+            _text(name, row) for name in ("examples", "recall_before", "lost", "won")
+        )
         p = (P.text(row[name]) for name in ("change_p", "change_p_holm"))
         table.add_row(Text(row["class"]), examples, recall, _change(row, 1), *flips, *p)
     return table
@@ -127,7 +143,9 @@ def _text(name: str, row: Mapping[Any, Any]) -> str:
 
 def _change(row: Mapping[Any, Any], digits: int) -> str:
     """Return the change with its confidence interval."""
-    change, low, high = (f"{row[name]:+.{digits}f}" for name in ("change_pp", "change_low_pp", "change_high_pp"))
+    change, low, high = (
+        f"{row[name]:+.{digits}f}" for name in ("change_pp", "change_low_pp", "change_high_pp")
+    )
     return f"{change} ({low}, {high})"
 
 

@@ -20,7 +20,16 @@ _HYPOTHESES = {
     "less": "Does the later study have the steeper slope? p, independent, one-sided",
     "two-sided": "Do consecutive studies differ? p, independent, two-sided",
 }
-MEANS = ("study", "method", "level", "members", "accuracy_before", "accuracy_after", "alpha", "alpha_se")
+MEANS = (
+    "study",
+    "method",
+    "level",
+    "members",
+    "accuracy_before",
+    "accuracy_after",
+    "alpha",
+    "alpha_se",
+)
 
 
 def studies_sections(result: AcrossStudies) -> tuple[Section, ...]:
@@ -65,7 +74,9 @@ def _distortion(result: AcrossStudies) -> Section:
     if result.slopes["level"].nunique() > 1:
         title = f"Does the slope grow with the level? p, {kind}, one-sided, Bonferroni by column ([R] tables 1-4)"
         tables += _tested(title, result.between_levels(), P)
-    tables += _tested("Variance of recall over the classes ([R] table 11)", result.variances(), VARIANCE)
+    tables += _tested(
+        "Variance of recall over the classes ([R] table 11)", result.variances(), VARIANCE
+    )
     return Section(
         "distortion",
         "Recall distortion",

@@ -9,7 +9,17 @@ from tfaudit.audits.summary.summary import Summary
 from tfaudit.outlets.columns import TextColumn, text_columns
 
 NAMES = (
-    *("title", "sparsity", "bytes", "gzipped_bytes", "top1", "argmax_top1", "tied", "top1_change", "top5"),
+    *(
+        "title",
+        "sparsity",
+        "bytes",
+        "gzipped_bytes",
+        "top1",
+        "argmax_top1",
+        "tied",
+        "top1_change",
+        "top5",
+    ),
     *("significant", "expected_by_chance", "significant_holm", "significant_bh"),
     *("pies", "pies_undecided", "pies_by_chance", "pies_p"),
 )
@@ -24,7 +34,9 @@ def terminal_table(audit: Summary) -> Table:
     """Return the table for a terminal of 80 columns, in sections as [F] prints it, with the notes below."""
     columns = summary_columns(audit)
     sizes = [name for name in ("bytes", "gzipped_bytes") if set(columns[name].cells) != {"–"}]
-    shown = {columns[name].heading.replace(", ", "\n"): columns[name].cells for name in ("title", *sizes)}
+    shown = {
+        columns[name].heading.replace(", ", "\n"): columns[name].cells for name in ("title", *sizes)
+    }
     shown |= {"top-1\n%": columns["top1"].cells, "top-5\n%": columns["top5"].cells}
     shown["signif.\n(chance)"] = _with_chance(columns["significant"], columns["expected_by_chance"])
     shown |= {"Holm": columns["significant_holm"].cells, "BH": columns["significant_bh"].cells}
@@ -40,7 +52,9 @@ def terminal_table(audit: Summary) -> Table:
         padding=0,  # the box leaves a space between columns
     )
     for i, heading in enumerate(shown):
-        table.add_column(heading, justify="right" if i else "left", no_wrap=i > 0, min_width=None if i else 10)
+        table.add_column(
+            heading, justify="right" if i else "left", no_wrap=i > 0, min_width=None if i else 10
+        )
     families = audit.table["family"]
     ends = families.ne(families.shift(-1)) & families.shift(-1).notna()
     for end, *cells in zip(ends, *shown.values(), strict=True):
@@ -52,21 +66,33 @@ def html_table(audit: Summary) -> Markup:
     """Return the table as HTML: one row per variant, headings with their meaning, columns with a figure."""
     columns = [column for column in summary_columns(audit).values() if set(column.cells) != {"–"}]
     head = Markup("").join(
-        Markup('<th scope="col"><abbr title="{}">{}</abbr></th>').format(column.help, column.heading)
+        Markup('<th scope="col"><abbr title="{}">{}</abbr></th>').format(
+            column.help, column.heading
+        )
         for column in columns
     )
     body = Markup("")
-    for variant, title, *cells in zip(audit.table["variant"], *(column.cells for column in columns), strict=True):
-        link = Markup('<a href="#{}">{}</a>').format(variant, title) if variant in audit.exemplars else escape(title)
+    for variant, title, *cells in zip(
+        audit.table["variant"], *(column.cells for column in columns), strict=True
+    ):
+        link = (
+            Markup('<a href="#{}">{}</a>').format(variant, title)
+            if variant in audit.exemplars
+            else escape(title)
+        )
         row = Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells)
         body += Markup('<tr><th scope="row">{}</th>{}</tr>\n').format(link, row)
-    return Markup('<table class="figures"><thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>').format(head, body)
+    return Markup(
+        '<table class="figures"><thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>'
+    ).format(head, body)
 
 
 def _with_chance(counts: TextColumn, expected: TextColumn) -> tuple[str, ...]:
     """Return counts with those expected by chance in brackets, where both are known."""
     pairs = zip(counts.cells, expected.cells, strict=True)
-    return tuple(count if "–" in (count, chance) else f"{count} ({chance})" for count, chance in pairs)
+    return tuple(
+        count if "–" in (count, chance) else f"{count} ({chance})" for count, chance in pairs
+    )
 
 
 def _members(audit: Summary) -> str:

@@ -12,13 +12,24 @@ from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.outlets.columns import column
 from tfaudit.outlets.outcome_marks import MARKS
 
-COLUMNS = ("title", "outcome", "reason", "top1", "change_pp", "worst_class", "changed_share", "size_ratio")
+COLUMNS = (
+    "title",
+    "outcome",
+    "reason",
+    "top1",
+    "change_pp",
+    "worst_class",
+    "changed_share",
+    "size_ratio",
+)
 """Columns of a `StudyVerdict` that have a column of the table; the others stand in them."""
 
 SHOWN = 3  # alerts above the table; the others unfold
 
 _TEMPLATES = jinja2.Environment(
-    loader=jinja2.PackageLoader("tfaudit.outlets", ""), autoescape=True, undefined=jinja2.StrictUndefined
+    loader=jinja2.PackageLoader("tfaudit.outlets", ""),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
 )
 
 
@@ -124,7 +135,9 @@ def _with_minus_signs(text: str) -> str:
 def _points(row: Mapping[Hashable, float], name: str, ends: str = "") -> tuple[str, str]:
     """Return a change and its interval, both in points; the interval is empty where it is unknown."""
     low, high = (row[f"{ends or name}_{end}_pp"] for end in ("low", "high"))
-    return _number(row[f"{name}_pp"], "+"), "" if pd.isna(low) else f"{_number(low, '+')} to {_number(high, '+')}"
+    return _number(row[f"{name}_pp"], "+"), "" if pd.isna(
+        low
+    ) else f"{_number(low, '+')} to {_number(high, '+')}"
 
 
 def _lost(row: Mapping[Hashable, float]) -> str:

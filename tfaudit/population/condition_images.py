@@ -21,7 +21,9 @@ class ConditionImages(NamedTuple):
 
     images: np.ndarray  # uint8 `(N, H, W, C)`, as the model takes them; a streaming set's, mapped from an unnamed file
     classes: np.ndarray | None = None  # classes to which predictions are restricted, or None
-    benchmark: Benchmark | None = None  # the benchmark set of the images; None for the corrupted test set
+    benchmark: Benchmark | None = (
+        None  # the benchmark set of the images; None for the corrupted test set
+    )
 
 
 def check_conditions(study: Study, test: Dataset) -> None:
@@ -30,10 +32,17 @@ def check_conditions(study: Study, test: Dataset) -> None:
         return
     if not test.has_images:
         got = f"{study.conditions[0].title} on {test.name!r}, whose examples are no images"
-        raise InputError("corruptions", got, "no corruptions and benchmarks, or images: uint8 (N, H, W, 1 or 3)")
+        raise InputError(
+            "corruptions", got, "no corruptions and benchmarks, or images: uint8 (N, H, W, 1 or 3)"
+        )
     shape = test.fixed_shape()
     if study.corruptions:  # one image suffices, since all have the same shape
-        corrupt(np.zeros((1, *shape), np.uint8), study.corruptions[0], study.severities[0], seed=study.seed)
+        corrupt(
+            np.zeros((1, *shape), np.uint8),
+            study.corruptions[0],
+            study.severities[0],
+            seed=study.seed,
+        )
     for condition in study.conditions:
         if not condition.is_computed:
             check_benchmark(condition.dataset, _trained(study, test))
@@ -48,15 +57,21 @@ def condition_images(study: Study, test: Dataset, condition: Condition) -> Condi
     if condition.is_computed:
 
         def corrupted(images: np.ndarray, first: int) -> np.ndarray:
-            return corrupt(images, condition.corruption, condition.severity, seed=study.seed, first=first)
+            return corrupt(
+                images, condition.corruption, condition.severity, seed=study.seed, first=first
+            )
 
         return ConditionImages(_all_images(test, corrupted))
     benchmark = load_benchmark(condition.dataset, _trained(study, test), limit=study.limit)
-    return ConditionImages(_all_images(benchmark.dataset, lambda images, _: images), benchmark.classes, benchmark)
+    return ConditionImages(
+        _all_images(benchmark.dataset, lambda images, _: images), benchmark.classes, benchmark
+    )
 
 
 def _trained(study: Study, test: Dataset) -> TrainedModel:
-    return TrainedModel(study.dataset, test.class_names, test.fixed_shape(), study.image_size, study.crop)
+    return TrainedModel(
+        study.dataset, test.class_names, test.fixed_shape(), study.image_size, study.crop
+    )
 
 
 def _all_images(dataset: Dataset, change: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
@@ -84,5 +99,7 @@ def _mapped(parts: Iterator[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
         except OSError as problem:
             size = f"{np.prod(shape) / 1e9:.1f} GB of images"
             got = f"no space in {tempfile.gettempdir()} for {size} ({problem.strerror})"
-            raise InputError("corruptions", got, f"space for {size}; TMPDIR names another folder") from problem
+            raise InputError(
+                "corruptions", got, f"space for {size}; TMPDIR names another folder"
+            ) from problem
         return np.memmap(file, np.uint8, "r", shape=shape)

@@ -51,11 +51,23 @@ class EngineOptions:
     def __post_init__(self) -> None:
         require(self.workers is None or self.workers >= 1, "workers", self.workers, "1 or more")
         require(self.retries >= 0, "retries", self.retries, "0 or more")
-        require(self.timeout is None or self.timeout > 0, "timeout", self.timeout, "a number of seconds above 0")
+        require(
+            self.timeout is None or self.timeout > 0,
+            "timeout",
+            self.timeout,
+            "a number of seconds above 0",
+        )
         require(self.cpus > 0, "cpus", self.cpus, "a number above 0")
-        gpus_fit = self.gpus >= 0 and (self.gpus < 1 or self.gpus == int(self.gpus))  # Ray shares no further GPUs
+        gpus_fit = self.gpus >= 0 and (
+            self.gpus < 1 or self.gpus == int(self.gpus)
+        )  # Ray shares no further GPUs
         require(gpus_fit, "gpus", self.gpus, "0, a share of a GPU below 1, or a whole number")
-        require(self.memory is None or self.memory > 0, "memory", self.memory, "a number of bytes above 0")
+        require(
+            self.memory is None or self.memory > 0,
+            "memory",
+            self.memory,
+            "a number of bytes above 0",
+        )
 
 
 def engine_options(engine: str, **options: Any) -> EngineOptions:
@@ -68,10 +80,22 @@ def engine_options(engine: str, **options: Any) -> EngineOptions:
     checked = EngineOptions(**options)
     if engine == "local":
         for name in ("address", "cpus", "gpus", "memory"):
-            value, default = getattr(checked, name), EngineOptions.__dataclass_fields__[name].default
-            require(value == default, name, value, "no such option with the local engine; engine 'ray' takes it")
+            value, default = (
+                getattr(checked, name),
+                EngineOptions.__dataclass_fields__[name].default,
+            )
+            require(
+                value == default,
+                name,
+                value,
+                "no such option with the local engine; engine 'ray' takes it",
+            )
     elif importlib.util.find_spec("ray") is None:
-        raise InputError("engine", "'ray', but Ray is not installed", "`pip install 'tfaudit[ray]'`, or engine 'local'")
+        raise InputError(
+            "engine",
+            "'ray', but Ray is not installed",
+            "`pip install 'tfaudit[ray]'`, or engine 'local'",
+        )
     return checked
 
 
@@ -91,7 +115,9 @@ class Engine(Protocol):
         """End a job's worker at once; the job answers no more."""
 
 
-def carry_out(engine: Engine, jobs: Sequence[Job], options: EngineOptions, *, grace: float = 0) -> Generator[Event]:
+def carry_out(
+    engine: Engine, jobs: Sequence[Job], options: EngineOptions, *, grace: float = 0
+) -> Generator[Event]:
     """Run jobs and yield events as they happen.
 
     A job that loses its worker, is silent for too long, or fails with an error that may pass is tried again; then it
@@ -113,10 +139,16 @@ def carry_out(engine: Engine, jobs: Sequence[Job], options: EngineOptions, *, gr
         while engine.has_room() and (job := queue.take()):
             engine.start(job, needed=queue.is_needed(job.order))
         soonest = min((end for _, end in running.values()), default=None) if timeout else None
-        for job, answer in engine.answers(None if soonest is None else max(soonest - time.monotonic(), 0)):
+        for job, answer in engine.answers(
+            None if soonest is None else max(soonest - time.monotonic(), 0)
+        ):
             if answer.get("started") or "left" in answer:
                 running[job.order] = job, time.monotonic() + (timeout or 0) + grace
-                yield Event("started", job) if answer.get("started") else Event("advanced", job, left=answer["left"])
+                yield (
+                    Event("started", job)
+                    if answer.get("started")
+                    else Event("advanced", job, left=answer["left"])
+                )
                 continue
             running.pop(job.order, None)
             if answer.get("fatal"):

@@ -57,12 +57,16 @@ class Evaluator:
             report(left)
         if problems:
             (name, first), others = problems[0], len(problems) - 1
-            cause = next((problem for _, problem in problems if is_transient(problem)), first)  # then it is tried again
+            cause = next(
+                (problem for _, problem in problems if is_transient(problem)), first
+            )  # then it is tried again
             raise RuntimeError(f"{name}{f' and {others} more' * bool(others)}: {first}") from cause
 
     def _predicted(self, condition: Condition, variant: str, member: int) -> RankedClasses:
         inputs, k = self._images(condition), min(self._store.study.top_k, self._test.num_classes)
-        return predict_classifier(self._models.open(variant, member), inputs.images, k=k, classes=inputs.classes)
+        return predict_classifier(
+            self._models.open(variant, member), inputs.images, k=k, classes=inputs.classes
+        )
 
     def _new_images(self, condition: Condition) -> ConditionImages:
         self._images.cache_clear()  # first, since two sets of ImageNet's size may not fit
@@ -73,13 +77,22 @@ class Evaluator:
 
     def _store_examples(self, condition: Condition, benchmark: Benchmark) -> None:
         """Store id, label and groups of a set's examples, and their images unless the set corrupts a test set."""
-        split, groups, ids = condition.split, benchmark.dataset.groups, benchmark.dataset.example_ids.tolist()
+        split, groups, ids = (
+            condition.split,
+            benchmark.dataset.groups,
+            benchmark.dataset.example_ids.tolist(),
+        )
         try:
             stored = self._store.examples(split, images=False, groups=False)
-            if stored["example"].tolist() == ids and stored["label"].tolist() == benchmark.labels.tolist():
+            if (
+                stored["example"].tolist() == ids
+                and stored["label"].tolist() == benchmark.labels.tolist()
+            ):
                 return
             self._store.evaluations.delete(split)  # its examples changed
         except InputError:  # missing or damaged
             pass
         images = [b""] * len(ids) if condition.severity else preview_bytes(benchmark.dataset)
-        self._store.save_examples(split, benchmark.labels, ids, self._test.class_names, images, groups)
+        self._store.save_examples(
+            split, benchmark.labels, ids, self._test.class_names, images, groups
+        )

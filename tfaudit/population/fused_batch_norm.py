@@ -25,12 +25,21 @@ def fuse_batch_norm(model: keras.Model) -> None:
 
 def _is_fusible(layer: keras.layers.BatchNormalization) -> bool:
     images = layer.input_spec.ndim == 4 and layer.axis in (-1, 3)
-    plain = layer.scale and layer.center and not layer.synchronized and not getattr(layer, "renorm", False)
+    plain = (
+        layer.scale
+        and layer.center
+        and not layer.synchronized
+        and not getattr(layer, "renorm", False)
+    )
     return bool(images and plain and layer.compute_dtype == layer.variable_dtype == "float32")
 
 
 def _call(
-    layer: keras.layers.BatchNormalization, plain_call: Any, inputs: tf.Tensor, training: Any = None, mask: Any = None
+    layer: keras.layers.BatchNormalization,
+    plain_call: Any,
+    inputs: tf.Tensor,
+    training: Any = None,
+    mask: Any = None,
 ) -> tf.Tensor:
     if not training or not layer.trainable or mask is not None:
         return plain_call(inputs, training=training, mask=mask)
@@ -44,7 +53,9 @@ def _call(
         is_training=True,
     )
     count = tf.cast(tf.size(inputs) // tf.shape(inputs)[-1], tf.float32)
-    variance = unbiased * (tf.maximum(count - 1, 1) / count)  # Keras' moving averages are of the biased one
+    variance = unbiased * (
+        tf.maximum(count - 1, 1) / count
+    )  # Keras' moving averages are of the biased one
     for moving, value in ((layer.moving_mean, mean), (layer.moving_variance, variance)):
         moving.assign(moving * layer.momentum + value * (1.0 - layer.momentum))
     return outputs

@@ -19,7 +19,9 @@ from tfaudit.population.worker_process import WorkerProcess
 
 
 @contextlib.contextmanager
-def local_engine(directory: Path, options: EngineOptions) -> Iterator[Callable[[Sequence[Job]], Generator[Event]]]:
+def local_engine(
+    directory: Path, options: EngineOptions
+) -> Iterator[Callable[[Sequence[Job]], Generator[Event]]]:
     """Yield a function that runs jobs in worker processes and yields events as they happen.
 
     A worker that dies is replaced, and its job counts as failed once. Closing the generator, or any exception, ends the
@@ -51,7 +53,9 @@ def available_cores() -> int:
 class _LocalEngine:
     """Worker processes, one job each."""
 
-    def __init__(self, directory: Path, scratch: Path, selector: selectors.BaseSelector, jobs_per_worker: int) -> None:
+    def __init__(
+        self, directory: Path, scratch: Path, selector: selectors.BaseSelector, jobs_per_worker: int
+    ) -> None:
         self._directory, self._scratch, self._selector = directory, scratch, selector
         self._jobs_per_worker = jobs_per_worker
         self._idle: list[WorkerProcess] = []
@@ -61,9 +65,13 @@ class _LocalEngine:
     def add_worker(self) -> None:
         """Start an idle worker."""
         logs = {worker.log for worker in (*self._idle, *self._busy)}
-        names = (self._directory / "logs" / f"worker-{number}.log" for number in range(len(logs) + 1))
+        names = (
+            self._directory / "logs" / f"worker-{number}.log" for number in range(len(logs) + 1)
+        )
         log = next(path for path in names if path not in logs)
-        worker = WorkerProcess(worker_process.COMMAND, self._directory, log=log, scratch=self._scratch)
+        worker = WorkerProcess(
+            worker_process.COMMAND, self._directory, log=log, scratch=self._scratch
+        )
         self._selector.register(worker.answers, selectors.EVENT_READ, worker)
         self._idle.append(worker)
 
@@ -89,7 +97,9 @@ class _LocalEngine:
             if answer is None:
                 self._replace(worker)  # if it was idle, its successor is idle too
                 log = self._directory / log_path(job.order) if job else worker.log
-                answer = {"error": f"the worker process died; its log is {log if log.exists() else worker.log}"}
+                answer = {
+                    "error": f"the worker process died; its log is {log if log.exists() else worker.log}"
+                }
             elif "left" not in answer:
                 del self._busy[worker]
                 self._idle.append(worker)
@@ -121,7 +131,10 @@ def _scratch_folder(directory: Path) -> Iterator[Path]:
     Its name depends on the directory alone, so that the next run removes what a killed one left.
     """
     name = hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:16]
-    folder = Path(tempfile.gettempdir()) / f"tfaudit-{os.getuid() if hasattr(os, 'getuid') else ''}-{name}"
+    folder = (
+        Path(tempfile.gettempdir())
+        / f"tfaudit-{os.getuid() if hasattr(os, 'getuid') else ''}-{name}"
+    )
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     try:

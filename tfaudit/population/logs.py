@@ -15,6 +15,12 @@ def open_log(path: Path) -> int:
     """
     for place in (path.parent, path):
         if place.is_symlink():
-            raise InputError("logs", f"{place}, which is a link", "a folder and files in the study; remove the link")
+            raise InputError(
+                "logs",
+                f"{place}, which is a link",
+                "a folder and files in the study; remove the link",
+            )
     path.parent.mkdir(exist_ok=True)
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    return os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o666
+    )

@@ -38,7 +38,9 @@ from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned, Quantized
 
-REPRESENTATIVE_EXAMPLES = 100  # number of training examples that calibrate fixed-point quantization, [F] A
+REPRESENTATIVE_EXAMPLES = (
+    100  # number of training examples that calibrate fixed-point quantization, [F] A
+)
 GRADIENT_BATCHES = 8  # number of training batches over which pruning methods average gradients
 
 
@@ -140,8 +142,15 @@ class MemberMaker:
             dense = self._parent("dense", member)
             held_out = functools.partial(self._retrainer().held_out, root_seed)
             remedies = self._remedies(variant.remedies).callbacks(dense, held_out)
-        settings: dict[str, Any] = {"seed": seed, "root_seed": root_seed, "early": early, "decay": decay}
-        history = prune_and_retrain(variant, self._retrainer(), model, remedies=remedies, **settings)
+        settings: dict[str, Any] = {
+            "seed": seed,
+            "root_seed": root_seed,
+            "early": early,
+            "decay": decay,
+        }
+        history = prune_and_retrain(
+            variant, self._retrainer(), model, remedies=remedies, **settings
+        )
         return model, history
 
     def _full_batches(self, key: str, member: int) -> tf.data.Dataset:
@@ -178,12 +187,16 @@ class MemberMaker:
 
 def _aware(model: keras.Model, variant: Quantized) -> keras.Model:
     """Return a copy of a model that trains for int8 as a variant says."""
-    return quantization_aware(model, keep_float=variant.keep_float, **variant.remedies[0].settings())
+    return quantization_aware(
+        model, keep_float=variant.keep_float, **variant.remedies[0].settings()
+    )
 
 
 def _counts(model: keras.Model | bytes) -> dict[str, float | None]:
     """Return the numbers of parameters, zeros and operations; None where unknown."""
-    return {name: None if value != value else value for name, value in counts(model).summary().items()}
+    return {
+        name: None if value != value else value for name, value in counts(model).summary().items()
+    }
 
 
 def model_bytes(model: keras.Model) -> bytes:
@@ -194,7 +207,9 @@ def model_bytes(model: keras.Model) -> bytes:
         return path.read_bytes()
 
 
-def trainer_of(study: Study, training: Training | str, data: Dataset, *, best_from: float = 0.0) -> AnyTrainer:
+def trainer_of(
+    study: Study, training: Training | str, data: Dataset, *, best_from: float = 0.0
+) -> AnyTrainer:
     """Return the trainer of a training, or of the function that a reference names; `best_from` as in `Trainer`."""
     if isinstance(training, Training):
         return Trainer(study, training, data, best_from=best_from)
@@ -213,7 +228,9 @@ def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> AnyTrainer:
     else:
         schedule = pruning_schedule(variant, sparsity, trainer.steps)
     settings = _settings(variant, _weight_decay(study.planned_training))
-    examples = _examples(settings, trainer, study.seed)  # the same for all members, so that they share a trace
+    examples = _examples(
+        settings, trainer, study.seed
+    )  # the same for all members, so that they share a trace
     trainer.callbacks.append(Pruning(schedule, layers=layers, gradient_data=examples, **settings))
     return trainer
 
@@ -287,7 +304,11 @@ def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.
 def check_own_training(study: Study, variant: Pruned) -> None:
     """Refuse what a training function's unknown number of steps cannot give; raise `InputError`."""
     defaults = Pruned(0.5)
-    changed = [name for name in ("begin", "end", "frequency") if getattr(variant, name) != getattr(defaults, name)]
+    changed = [
+        name
+        for name in ("begin", "end", "frequency")
+        if getattr(variant, name) != getattr(defaults, name)
+    ]
     if variant.treatment == "gradual" and isinstance(study.training, str) and changed:
         got = f"{', '.join(changed)} of {variant.key!r} with a training function"
         raise InputError("variants", got, "the defaults there, or a tfaudit.Training")
@@ -297,7 +318,11 @@ def require_unchanged(study: Study) -> None:
     """Raise an `InputError` if a file of the study's own code or model is another than when the run began."""
     now = study.with_fingerprints()
     if source := study.changed_source(now):
-        raise InputError(study.argument_of(source), f"{source}, which changed during the run", "the file as it was")
+        raise InputError(
+            study.argument_of(source),
+            f"{source}, which changed during the run",
+            "the file as it was",
+        )
 
 
 def _weight_decay(training: Training | str) -> float:
@@ -315,7 +340,9 @@ def _layers(model: keras.Model, variant: Pruned) -> list[str] | None:
     if variant.spare:
         names = kernel_layers(model)
         for unknown in [name for name in variant.spare if name not in names][:1]:
-            raise InputError("spare", f"{unknown!r}, no layer with a kernel", f"some of {', '.join(names)}")
+            raise InputError(
+                "spare", f"{unknown!r}, no layer with a kernel", f"some of {', '.join(names)}"
+            )
         return [name for name in names if name not in variant.spare]
     return None if variant.layers is None else list(variant.layers)
 

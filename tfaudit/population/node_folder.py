@@ -91,7 +91,9 @@ def _user() -> int:
 
 def _check_owner(root: Path) -> None:
     if root.is_symlink() or root.stat().st_uid != _user():
-        raise PermissionError(f"{root} belongs to another user")  # who could have laid pickles there
+        raise PermissionError(
+            f"{root} belongs to another user"
+        )  # who could have laid pickles there
 
 
 @contextlib.contextmanager

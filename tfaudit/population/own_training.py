@@ -52,7 +52,12 @@ class OwnTraining:
     """
 
     def __init__(
-        self, study: Study, reference: str, data: Dataset, *, callbacks: Sequence[keras.callbacks.Callback] = ()
+        self,
+        study: Study,
+        reference: str,
+        data: Dataset,
+        *,
+        callbacks: Sequence[keras.callbacks.Callback] = (),
     ) -> None:
         self._study, self._reference, self._data = study, reference, data
         self._fit = fit_function(reference)
@@ -76,7 +81,9 @@ class OwnTraining:
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return endless training batches, for pruning scores that use gradients."""
-        return training_batches(self._data, batch_size=GRADIENT_BATCH, seed=seed, targets=bool(self.model.compiled))
+        return training_batches(
+            self._data, batch_size=GRADIENT_BATCH, seed=seed, targets=bool(self.model.compiled)
+        )
 
     def full_batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return endless training batches, none of them short."""
@@ -84,10 +91,17 @@ class OwnTraining:
 
     def held_out(self, split_seed: int) -> Dataset:
         """Raise an `InputError`: only the function knows what it validates on."""
-        raise InputError("training", f"{self._name}, which splits the data itself", "a tfaudit.Training")
+        raise InputError(
+            "training", f"{self._name}, which splits the data itself", "a tfaudit.Training"
+        )
 
     def train(
-        self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
+        self,
+        model: keras.Model,
+        seed: int,
+        *,
+        split_seed: int | None = None,
+        until: int | None = None,
     ) -> pd.DataFrame:
         """Train a model in place and return the history, as `Trainer.train`.
 
@@ -99,14 +113,23 @@ class OwnTraining:
         """
         copy_variables(model, self.model)
         if self._optimizer is not None:
-            for variable, value in zip(self._optimizer.variables, self._optimizer_start, strict=True):
+            for variable, value in zip(
+                self._optimizer.variables, self._optimizer_start, strict=True
+            ):
                 variable.assign(value)
         witness = _Witness(self._masking)
         stops = [] if until is None else [StopAt(until)]
         keras.utils.set_random_seed(seed)
-        train = Examples(self._data.held, self._raw_targets(), self._data.groups, class_names=self._data.class_names)
+        train = Examples(
+            self._data.held,
+            self._raw_targets(),
+            self._data.groups,
+            class_names=self._data.class_names,
+        )
         try:
-            returned = self._fit(self.model, train, seed=seed, callbacks=[*self.callbacks, witness, *stops])
+            returned = self._fit(
+                self.model, train, seed=seed, callbacks=[*self.callbacks, witness, *stops]
+            )
         except InputError as problem:  # of a callback, about what the function does with it
             got = f"{self._name}, where {problem.argument} is {problem.got}"
             raise InputError("training", got, problem.expected) from problem
@@ -116,7 +139,11 @@ class OwnTraining:
             raise InputError("training", got, how)
         if witness.unheld > SHORTFALL:
             got = f"{self._name}, in which {witness.unheld:.0%} of the weights are not 0 although they are pruned"
-            raise InputError("training", got, "updates by the model's optimizer: model.optimizer.apply(gradients, ...)")
+            raise InputError(
+                "training",
+                got,
+                "updates by the model's optimizer: model.optimizer.apply(gradients, ...)",
+            )
         for stop in stops:
             if not stop.stopped:
                 got = f"{self._name}, which did {stop.done} steps and was to stop after {until}"
@@ -141,7 +168,9 @@ class OwnTraining:
         if self.sparsity is None:
             return
         kernels = [kernel.numpy() for kernel in select_kernels(self.model, self.layers).values()]
-        zeros = sum(int((kernel == 0).sum()) for kernel in kernels) / sum(kernel.size for kernel in kernels)
+        zeros = sum(int((kernel == 0).sum()) for kernel in kernels) / sum(
+            kernel.size for kernel in kernels
+        )
         # A step that was traced for an earlier member leaves the zeros of that member's masks.
         reached = min([zeros, *(callback.masked_share() for callback in self._masking)])
         if reached < self.sparsity - SHORTFALL:
@@ -153,7 +182,9 @@ class OwnTraining:
         table = getattr(returned, "history", returned)
         if not isinstance(table, dict | pd.DataFrame):
             got = f"a {type(returned).__name__} from {self._name}"
-            raise InputError("training", got, "the History of model.fit, or a table with a row per epoch")
+            raise InputError(
+                "training", got, "the History of model.fit, or a table with a row per epoch"
+            )
         frame = pd.DataFrame(table).reset_index(drop=True)
         if "epoch" not in frame:
             frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
@@ -166,7 +197,9 @@ class _Witness(keras.callbacks.Callback):
     def __init__(self, masking: Sequence[MaskingCallback]) -> None:
         super().__init__()
         self.epochs = 0
-        self.unheld = 0.0  # largest share of the weights that were pruned and not 0 at the end of an epoch
+        self.unheld = (
+            0.0  # largest share of the weights that were pruned and not 0 at the end of an epoch
+        )
         self._masking = masking
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:

@@ -19,7 +19,9 @@ def log_path(order: Order) -> str:
         ('logs/dense-007.log', 'logs/fog-3.log')
     """
     kind, name, number = order
-    return f"logs/{f'{name}-{number:03d}' if kind == 'member' else Condition(name, number).split}.log"
+    return (
+        f"logs/{f'{name}-{number:03d}' if kind == 'member' else Condition(name, number).split}.log"
+    )
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,9 @@ class MemberJob:
 
     variant: str  # key
     member: int  # number
-    parent: str | None = None  # key of the variant whose member of the same number must be made first
+    parent: str | None = (
+        None  # key of the variant whose member of the same number must be made first
+    )
     size: ClassVar[int] = 1  # number of members' predictions that the job produces
 
     @property
@@ -92,19 +96,27 @@ class Event:
     job: Job  # the job
     error: str = ""  # the traceback of a job that was retried or failed
     left: int = 0  # for "advanced", how many of the job's predictions are missing
-    machine: dict[str, Any] | None = None  # for "done", the models of the processors: see `tfaudit.population.worker`
+    machine: dict[str, Any] | None = (
+        None  # for "done", the models of the processors: see `tfaudit.population.worker`
+    )
 
 
 def member_jobs(store: Store) -> list[MemberJob]:
     """Return the members to make, number by number, so that an interrupted run leaves smaller but whole populations."""
     study = store.study
-    jobs = [MemberJob(v.key, member, v.parent) for member in range(study.population) for v in study.all_variants]
+    jobs = [
+        MemberJob(v.key, member, v.parent)
+        for member in range(study.population)
+        for v in study.all_variants
+    ]
     return [job for job in jobs if not store.is_complete(job.variant, job.member)]
 
 
 def condition_jobs(store: Store) -> list[ConditionJob]:
     """Return the conditions under which members are still to be tested."""
-    missing = {condition: missing_evaluations(store, condition) for condition in store.study.conditions}
+    missing = {
+        condition: missing_evaluations(store, condition) for condition in store.study.conditions
+    }
     return [ConditionJob(condition, len(pairs)) for condition, pairs in missing.items() if pairs]
 
 
@@ -112,7 +124,13 @@ def missing_evaluations(store: Store, condition: Condition) -> list[tuple[str, i
     """Return variants and members whose evaluation under a condition is missing, damaged or of another model."""
     try:
         examples = len(store.examples(condition.split, images=False, groups=False))
-    except InputError:  # a benchmark set's examples are missing or damaged; they are written with its evaluations
+    except (
+        InputError
+    ):  # a benchmark set's examples are missing or damaged; they are written with its evaluations
         return store.evaluated_members()
     is_complete = store.evaluations.is_complete
-    return [pair for pair in store.evaluated_members() if not is_complete(*pair, condition.split, examples)]
+    return [
+        pair
+        for pair in store.evaluated_members()
+        if not is_complete(*pair, condition.split, examples)
+    ]

@@ -6,7 +6,13 @@ from typing import Self
 
 import rich.progress
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from tfaudit.errors import require
 from tfaudit.population.plan import Event, Order
@@ -61,7 +67,9 @@ class _CountingProgress(Progress):
             reason = failure_line(event.error)
             verb = "failed, trying again" if event.kind == "retried" else "failed"
             kind = job.order[0]
-            self.console.print(f"{kind} {job.name} {verb}: {reason}", style="yellow", markup=False, highlight=False)
+            self.console.print(
+                f"{kind} {job.name} {verb}: {reason}", style="yellow", markup=False, highlight=False
+            )
 
     @property
     def done(self) -> int:
@@ -126,7 +134,12 @@ class LiveProgress(_CountingProgress):
         parts = [running, f"{self.counts['failed']} failed", self.left]
         state = " · ".join(part for part in parts if part)
         self._bar.update(
-            self._task, description=self.what, total=self.total, completed=self.done, state=state, refresh=True
+            self._task,
+            description=self.what,
+            total=self.total,
+            completed=self.done,
+            state=state,
+            refresh=True,
         )
 
 
@@ -156,4 +169,10 @@ def duration(seconds: float) -> str:
     """
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
+    return (
+        f"{hours} h {minutes:02d} min"
+        if hours
+        else f"{minutes} min {seconds:02d} s"
+        if minutes
+        else f"{seconds} s"
+    )

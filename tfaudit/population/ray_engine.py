@@ -85,13 +85,22 @@ def ray_engine(
 def _clear_nodes(token: str) -> None:
     """End the workers of a run on all nodes and remove what they left; a node that does not answer soon is let be."""
     clear = ray.remote(num_cpus=0, max_retries=0)(end_run)
-    nodes = [NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in ray.nodes() if node["Alive"]]
+    nodes = [
+        NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        for node in ray.nodes()
+        if node["Alive"]
+    ]
     ended = [clear.options(scheduling_strategy=node).remote(token) for node in nodes]
     ray.wait(ended, num_returns=len(ended), timeout=PATIENCE_AT_END)
 
 
 def _run_jobs(
-    store: Store, options: EngineOptions, facts: RunFacts, luggage: Any, cluster: _Cluster, jobs: Sequence[Job]
+    store: Store,
+    options: EngineOptions,
+    facts: RunFacts,
+    luggage: Any,
+    cluster: _Cluster,
+    jobs: Sequence[Job],
 ) -> Generator[Event]:
     engine = _RayEngine(store, options, facts, luggage, cluster)
     try:
@@ -110,7 +119,11 @@ def _connection(options: EngineOptions) -> Iterator[str]:
     _check_address(address)
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == "local":
-        cores = max(math.ceil(options.workers * options.cpus), 1) if options.workers else available_cores()
+        cores = (
+            max(math.ceil(options.workers * options.cpus), 1)
+            if options.workers
+            else available_cores()
+        )
         settings |= {"num_cpus": cores, "include_dashboard": False}
     try:
         ray.init(address, **settings)
@@ -129,19 +142,27 @@ def _check_address(address: str) -> None:
         return
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or "/" in host:
-        raise InputError("address", repr(address), "HOST:PORT of the cluster's head, as `ray start --head` printed it")
+        raise InputError(
+            "address",
+            repr(address),
+            "HOST:PORT of the cluster's head, as `ray start --head` printed it",
+        )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECTION_PATIENCE).close()
     except OSError as problem:
         got = f"{address!r}, where nothing answers ({problem.strerror or one_line(problem)})"
-        raise InputError("address", got, "HOST:PORT of the cluster's head; `ray start --head` starts one") from None
+        raise InputError(
+            "address", got, "HOST:PORT of the cluster's head; `ray start --head` starts one"
+        ) from None
 
 
 class _Cluster:
     """The nodes of a cluster, and how many jobs they can hold."""
 
     def __init__(self, options: EngineOptions, where: str) -> None:
-        self._wanted = {name: getattr(options, argument) or 0 for argument, name in _RESOURCES.items()}
+        self._wanted = {
+            name: getattr(options, argument) or 0 for argument, name in _RESOURCES.items()
+        }
         self._options, self._where = options, where
         self._looked, self._last_room = -CHECK_NODES, time.monotonic()
         if not self.room():
@@ -158,7 +179,13 @@ class _Cluster:
             self._looked = now
             self._nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
             self._room = sum(
-                int(min(node.get(name, 0) / amount for name, amount in self._wanted.items() if amount))
+                int(
+                    min(
+                        node.get(name, 0) / amount
+                        for name, amount in self._wanted.items()
+                        if amount
+                    )
+                )
                 for node in self._nodes
             )
         if self._room:
@@ -172,10 +199,18 @@ class _Cluster:
         for argument, name in _RESOURCES.items():
             most = max((node.get(name, 0) for node in self._nodes), default=0)
             if most < self._wanted[name]:
-                expected = f"at most {most:g}, the most that a node of {self._where} has; or another node"
+                expected = (
+                    f"at most {most:g}, the most that a node of {self._where} has; or another node"
+                )
                 return InputError(argument, f"{self._wanted[name]:g} for each member", expected)
-        wanted = ", ".join(f"{self._wanted[name]:g} {argument}" for argument, name in _RESOURCES.items())
-        return InputError("cpus, gpus, memory", wanted, f"what one node of {self._where} has at once; or another node")
+        wanted = ", ".join(
+            f"{self._wanted[name]:g} {argument}" for argument, name in _RESOURCES.items()
+        )
+        return InputError(
+            "cpus, gpus, memory",
+            wanted,
+            f"what one node of {self._where} has at once; or another node",
+        )
 
 
 @dataclasses.dataclass
@@ -190,11 +225,15 @@ class _Task:
 class _RayEngine:
     """Tasks on a cluster: one per job."""
 
-    def __init__(self, store: Store, options: EngineOptions, facts: RunFacts, luggage: Any, cluster: _Cluster) -> None:
+    def __init__(
+        self, store: Store, options: EngineOptions, facts: RunFacts, luggage: Any, cluster: _Cluster
+    ) -> None:
         self._store, self._options, self._facts, self._luggage = store, options, facts, luggage
         self._cluster = cluster
         self._tasks: dict[Any, _Task] = {}
-        self._made: dict[Order, Any] = {}  # references to members that others are made from, or that are tested
+        self._made: dict[
+            Order, Any
+        ] = {}  # references to members that others are made from, or that are tested
         self._changed: set[Order] = set()  # conditions whose examples are others than those stored
         remote: Any = ray.remote  # its types know no memory of None
         self._perform = remote(
@@ -210,7 +249,9 @@ class _RayEngine:
         room = self._cluster.room()
         if self._options.workers:
             return len(self._tasks) < self._options.workers
-        return len(self._tasks) < room + room // 4 + 1  # some wait on the nodes, so that these never do
+        return (
+            len(self._tasks) < room + room // 4 + 1
+        )  # some wait on the nodes, so that these never do
 
     def start(self, job: Job, *, needed: bool) -> None:
         models, parents = [], []
@@ -218,7 +259,9 @@ class _RayEngine:
             if job.parent is not None:
                 parents = [self._member(job.parent, job.member)]
         else:
-            models = [self._member(*pair) for pair in missing_evaluations(self._store, job.condition)]
+            models = [
+                self._member(*pair) for pair in missing_evaluations(self._store, job.condition)
+            ]
         deliveries = self._perform.remote(self._facts, [self._luggage], job.order, models, *parents)
         self._tasks[deliveries] = _Task(job, deliveries, needed)
 
@@ -261,10 +304,14 @@ class _RayEngine:
         if answer.get("error", "") is None:
             if task.job.order in self._changed:
                 self._changed.discard(task.job.order)
-                return {"error": "the examples of the test have changed; all members are tested again"}
+                return {
+                    "error": "the examples of the test have changed; all members are tested again"
+                }
             if task.needed:
                 self._made[task.job.order] = reference
-                while len(self._made) > 2 * self._cluster.room() + PARENTS:  # what is dropped is read from the store
+                while (
+                    len(self._made) > 2 * self._cluster.room() + PARENTS
+                ):  # what is dropped is read from the store
                     self._made.pop(next(iter(self._made)))
         return answer
 
@@ -276,10 +323,18 @@ class _RayEngine:
                 self._changed.add(job.order)
         files = dict(files)
         if isinstance(job, MemberJob):
-            record = files.pop(self._store.member_path(job.variant, job.member, "member.json"), None)
+            record = files.pop(
+                self._store.member_path(job.variant, job.member, "member.json"), None
+            )
             if record is not None:
-                facts = {name: fact for name, fact in read_sealed_json(record).items() if name not in RECORD_KEYS}
-                made = {path: files.pop(path) for path in list(files) if not path.startswith("logs/")}
+                facts = {
+                    name: fact
+                    for name, fact in read_sealed_json(record).items()
+                    if name not in RECORD_KEYS
+                }
+                made = {
+                    path: files.pop(path) for path in list(files) if not path.startswith("logs/")
+                }
                 self._store.save_member(job.variant, job.member, made, facts)
         for path, content in files.items():
             self._store.write(path, content)

@@ -100,13 +100,17 @@ def perform(
         if order[0] == "condition":
             yield from _test_members(workplace, order, models)
         else:
-            yield workplace.do(order, {path: text for _, files in parents for path, text in files.items()})
+            yield workplace.do(
+                order, {path: text for _, files in parents for path, text in files.items()}
+            )
     finally:
         if facts.fresh:
             workplace.end_worker()
 
 
-def _test_members(workplace: _Workplace, order: Order, models: Sequence[ray.ObjectRef]) -> Iterator[Delivery]:
+def _test_members(
+    workplace: _Workplace, order: Order, models: Sequence[ray.ObjectRef]
+) -> Iterator[Delivery]:
     """Test members one by one; one that cannot be tested does not stop the others."""
     answer: Answer = {}
     left, problems, lasting = len(models), [], True
@@ -123,7 +127,14 @@ def _test_members(workplace: _Workplace, order: Order, models: Sequence[ray.Obje
             lasting &= answer.get("lasting", False)
         yield {"left": left}, files
     more = f" (and {len(problems) - 1} more)" * (len(problems) > 1)
-    yield {**answer, "error": problems[0] + more if problems else None, "lasting": bool(problems) and lasting}, {}
+    yield (
+        {
+            **answer,
+            "error": problems[0] + more if problems else None,
+            "lasting": bool(problems) and lasting,
+        },
+        {},
+    )
 
 
 _WORKPLACES: list[_Workplace] = []
@@ -158,17 +169,28 @@ class _Workplace:
         for path, content in sources.items():
             if Path(path).is_file() and Path(path).read_bytes() == content:
                 continue  # this node has it, and perhaps what it imports
-            target = self._folder / "sources" / str(folders.index(str(Path(path).parent))) / Path(path).name
+            target = (
+                self._folder
+                / "sources"
+                / str(folders.index(str(Path(path).parent)))
+                / Path(path).name
+            )
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
             for source in study.sources:
                 if source_file(source) == path:
                     names[source] = source.replace(path, str(target), 1)
-        settings = {name: getattr(study, name) for name in ("model", "dataset", "training", "retraining")}
-        changed: dict[str, Any] = {
-            name: names[value] for name, value in settings.items() if isinstance(value, str) and value in names
+        settings = {
+            name: getattr(study, name) for name in ("model", "dataset", "training", "retraining")
         }
-        fingerprints = {names.get(source, source): digest for source, digest in study.fingerprints.items()}
+        changed: dict[str, Any] = {
+            name: names[value]
+            for name, value in settings.items()
+            if isinstance(value, str) and value in names
+        }
+        fingerprints = {
+            names.get(source, source): digest for source, digest in study.fingerprints.items()
+        }
         return dataclasses.replace(study, **changed, fingerprints=fingerprints)
 
     def do(self, order: Order, inputs: Files) -> Delivery:
@@ -229,14 +251,20 @@ class _Workplace:
                 answer = self._worker.answer()
                 if answer is None:
                     self.end_worker()
-                    return {"error": f"the worker process on {_node()} died; its log is {log_path(order)}"}
+                    return {
+                        "error": f"the worker process on {_node()} died; its log is {log_path(order)}"
+                    }
                 if "left" not in answer:
                     return answer
 
 
 def _of_node(argument: str, got: str, expected: str) -> list[str]:
     """Return the parts of an error with the node where it happened, and what code of the user's own needs there."""
-    missing = "ModuleNotFoundError" in got or "ImportError" in got or "no module that can be imported" in got
+    missing = (
+        "ModuleNotFoundError" in got
+        or "ImportError" in got
+        or "no module that can be imported" in got
+    )
     needed = "what your files import, installed or at the same paths, on every node; the study's own files are sent"
     return [argument, f"{got} (on {_node()})", needed if missing else expected]
 

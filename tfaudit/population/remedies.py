@@ -21,7 +21,9 @@ class MemberRemedies:
         self._distillation: Distillation | None = None
         self._gap: ExcessGap | None = None
 
-    def callbacks(self, dense: keras.Model, held_out: Callable[[], Dataset]) -> list[keras.callbacks.Callback]:
+    def callbacks(
+        self, dense: keras.Model, held_out: Callable[[], Dataset]
+    ) -> list[keras.callbacks.Callback]:
         """Return the callbacks for a member, from its dense model and, where they are needed, its held-out examples."""
         return [self._callback(remedy, dense, held_out) for remedy in self._remedies]
 
@@ -45,12 +47,16 @@ def check_remedies(study: Study, remedies: Sequence[RemedySettings], data: Datas
     if names := [name for remedy in remedies for name in getattr(remedy, "names", ())]:
         columns = [*data.groups, *(data.inputs if isinstance(data.inputs, Mapping) else ()), CLASS]
         unknown = [name for name in names if name not in columns]
-        require(not unknown, "groups", listed(unknown), f"columns of {data.name!r}: {listed(columns)}")
+        require(
+            not unknown, "groups", listed(unknown), f"columns of {data.name!r}: {listed(columns)}"
+        )
     training = study.retraining or study.planned_training
     for remedy in remedies:
         if not remedy.holds_out or (isinstance(training, Training) and training.validation):
             continue
         got = "a training function" if not isinstance(training, Training) else "validation=0.0"
         raise InputError(
-            "retraining", f"{got} with the remedy {remedy.name!r}", "a tfaudit.Training with validation > 0"
+            "retraining",
+            f"{got} with the remedy {remedy.name!r}",
+            "a tfaudit.Training with validation > 0",
         )

@@ -27,7 +27,14 @@ from tfaudit.study.study import Study
 USUAL = ("sgd", "adam")
 """Optimizers that need no check, and so no TensorFlow, before a run."""
 
-_LIBRARIES = ("tfaudit", "tensorflow", "keras", "tensorflow-model-optimization", "ai-edge-litert", "numpy")
+_LIBRARIES = (
+    "tfaudit",
+    "tensorflow",
+    "keras",
+    "tensorflow-model-optimization",
+    "ai-edge-litert",
+    "numpy",
+)
 
 
 def run(
@@ -79,16 +86,26 @@ def run(
             missing or does not fit, or a function of the user's own cannot be used; nothing has been trained then.
     """
     if not isinstance(study, Study):
-        recipe = f"; the command `tfaudit run {study}` takes names of recipes" if isinstance(study, str) else ""
+        recipe = (
+            f"; the command `tfaudit run {study}` takes names of recipes"
+            if isinstance(study, str)
+            else ""
+        )
         raise InputError("study", repr(study), f"a tfaudit.Study{recipe}")
     if is_importing():
         got = "a call of run while the study's own file is imported"
-        raise InputError("study", got, 'the call under `if __name__ == "__main__":`, since workers import the file')
+        raise InputError(
+            "study",
+            got,
+            'the call under `if __name__ == "__main__":`, since workers import the file',
+        )
     on_ray = {"address": address, "cpus": cpus, "gpus": gpus, "memory": memory}
     options = engine_options(engine, workers=workers, retries=retries, timeout=timeout, **on_ray)
     _ = study.planned_training  # imported predictions have none
     study = study.with_fingerprints()
-    train, test = load_splits(study)  # before anything is written or started, so that a missing set is one line
+    train, test = load_splits(
+        study
+    )  # before anything is written or started, so that a missing set is one line
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
     check_own_parts(study, train)
@@ -106,7 +123,9 @@ def run(
             if study.conditions:
                 jobs = condition_jobs(store)
                 for condition in set(study.conditions) - {job.condition for job in jobs}:
-                    store.evaluations.delete_failure(condition.split)  # the members that failed are no longer tested
+                    store.evaluations.delete_failure(
+                        condition.split
+                    )  # the members that failed are no longer tested
                 phase(jobs, len(study.conditions) * len(store.evaluated_members()), "evaluations")
     return store
 
@@ -128,8 +147,14 @@ def _start(
 
 def check_own_parts(study: Study, train: Dataset) -> None:
     """Build a study's own model once, and look at its own trainings and optimizers; raise `InputError`."""
-    trainings = [training for training in (study.training, study.retraining) if training is not None]
-    own = [training for training in trainings if isinstance(training, str) or training.optimizer not in USUAL]
+    trainings = [
+        training for training in (study.training, study.retraining) if training is not None
+    ]
+    own = [
+        training
+        for training in trainings
+        if isinstance(training, str) or training.optimizer not in USUAL
+    ]
     if not own and not study.sources:
         return
     start_tensorflow()
@@ -181,4 +206,6 @@ def _disk_errors(directory: str | Path) -> Iterator[None]:
         yield
     except OSError as problem:
         got = f"{directory}, which cannot be written ({problem.strerror}: {problem.filename or directory})"
-        raise InputError("directory", got, "a writable directory with free space; then run again") from problem
+        raise InputError(
+            "directory", got, "a writable directory with free space; then run again"
+        ) from problem

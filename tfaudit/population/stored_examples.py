@@ -36,7 +36,9 @@ def load_splits(study: Study) -> tuple[Dataset, Dataset]:
 
 def load_test(study: Study) -> Dataset:
     """Return the test set of a study, cut to its limit; a missing one raises `InputError`."""
-    test = load_dataset(study.dataset, test_split(study.dataset), image_size=study.image_size, crop=study.crop)
+    test = load_dataset(
+        study.dataset, test_split(study.dataset), image_size=study.image_size, crop=study.crop
+    )
     return test.take(study.limit) if study.limit else test
 
 
@@ -45,18 +47,29 @@ def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
     ids = test.example_ids.tolist()
     with contextlib.suppress(InputError):  # missing or damaged
         stored = store.examples("test")
-        same = stored["example"].tolist() == ids and stored["label"].tolist() == test.labels.tolist()
-        same = same and stored.attrs["class_names"] == [*test.class_names] and store.remarks() == test.notes
+        same = (
+            stored["example"].tolist() == ids and stored["label"].tolist() == test.labels.tolist()
+        )
+        same = (
+            same
+            and stored.attrs["class_names"] == [*test.class_names]
+            and store.remarks() == test.notes
+        )
         if same and store.table("classes") is not None:
             return
-    store.save_examples("test", test.labels, ids, test.class_names, preview_bytes(test), test.groups, test.notes)
+    store.save_examples(
+        "test", test.labels, ids, test.class_names, preview_bytes(test), test.groups, test.notes
+    )
     store.save_table("classes", class_facts(train))
 
 
 def preview_bytes(dataset: Dataset) -> list[bytes]:
     """Return the previews of a set's examples, in order: thumbnails of images as PNGs, texts as UTF-8."""
     edge = THUMBNAIL if dataset.num_examples <= MANY else SMALL_THUMBNAIL
-    return [shown.encode() if isinstance(shown, str) else _png(shown) for shown in previews(dataset, edge)]
+    return [
+        shown.encode() if isinstance(shown, str) else _png(shown)
+        for shown in previews(dataset, edge)
+    ]
 
 
 def class_facts(train: Dataset) -> pd.DataFrame:
@@ -70,7 +83,9 @@ def class_facts(train: Dataset) -> pd.DataFrame:
     if train.in_memory and train.has_images:
         bits = np.bincount(train.labels, pixel_entropy(train.images), minlength=train.num_classes)
         np.divide(bits, count, out=entropy, where=count > 0)
-    return pd.DataFrame({"class": train.class_names, "train_examples": count, "entropy_bits": entropy})
+    return pd.DataFrame(
+        {"class": train.class_names, "train_examples": count, "entropy_bits": entropy}
+    )
 
 
 def _png(image: np.ndarray) -> bytes:

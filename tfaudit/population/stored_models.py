@@ -33,7 +33,9 @@ class StoredModels:
     def open(self, variant: str, member: int) -> keras.Model | bytes:
         """Return a member's model, valid until the next call; a missing or damaged file raises `InputError`."""
         if isinstance(self._store.study.variant(variant), Quantized):
-            return self._store.read_checked(variant, member, self._store.member_path(variant, member, "model.tflite"))
+            return self._store.read_checked(
+                variant, member, self._store.member_path(variant, member, "model.tflite")
+            )
         path = self._store.member_path(variant, member, "model.keras")
         description = _description(self._store.read_checked(variant, member, path))
         if self._model is None or description != self._description:

@@ -16,7 +16,12 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, one_line
-from tfaudit.models.member_model import build_member, check_outputs, gives_probabilities, strip_compilation
+from tfaudit.models.member_model import (
+    build_member,
+    check_outputs,
+    gives_probabilities,
+    strip_compilation,
+)
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
 from tfaudit.study.study import Study, Training
 from tfaudit.study.training import RATES
@@ -65,16 +70,23 @@ class Trainer:
         self._study, self._training, self._data = study, training, data
         held_out = math.ceil(data.num_examples * training.validation)
         self.steps = training.total_steps(data.num_examples - held_out)
-        self._steps_per_epoch = min(math.ceil((data.num_examples - held_out) / training.batch_size), max(self.steps, 1))
+        self._steps_per_epoch = min(
+            math.ceil((data.num_examples - held_out) / training.batch_size), max(self.steps, 1)
+        )
         self._epochs = math.ceil(self.steps / self._steps_per_epoch)
         self._first_best_epoch = math.ceil(self._epochs * best_from)
         self.callbacks = list(callbacks)
         with _device_scope(training):
             self._compile_model(
-                study, training, data, rewrite(build_member(study, data, 0) if model is None else model)
+                study,
+                training,
+                data,
+                rewrite(build_member(study, data, 0) if model is None else model),
             )
 
-    def _compile_model(self, study: Study, training: Training, data: Dataset, model: keras.Model) -> None:
+    def _compile_model(
+        self, study: Study, training: Training, data: Dataset, model: keras.Model
+    ) -> None:
         self.model = model
         check_outputs(self.model, data, repr(study.model))
         if training.strategy is None and not _jit_compile(training):
@@ -103,16 +115,23 @@ class Trainer:
 
     def _loss_and_metrics(self) -> dict[str, Any]:
         """Return the loss and the accuracy that fit the outputs: scores per class, or one logit or probability."""
-        smoothing, logits = self._training.label_smoothing, not gives_probabilities(self.model, self._data)
+        smoothing, logits = (
+            self._training.label_smoothing,
+            not gives_probabilities(self.model, self._data),
+        )
         if self._one_logit:
             loss = keras.losses.BinaryCrossentropy(from_logits=logits, label_smoothing=smoothing)
             return {
                 "loss": loss,
-                "metrics": [keras.metrics.BinaryAccuracy("accuracy", threshold=0.0 if logits else 0.5)],
+                "metrics": [
+                    keras.metrics.BinaryAccuracy("accuracy", threshold=0.0 if logits else 0.5)
+                ],
             }
         # No metrics by name: they make variables while the step is traced, and TensorFlow then traces it again.
         if smoothing:
-            loss = keras.losses.CategoricalCrossentropy(from_logits=logits, label_smoothing=smoothing)
+            loss = keras.losses.CategoricalCrossentropy(
+                from_logits=logits, label_smoothing=smoothing
+            )
             return {"loss": loss, "metrics": [keras.metrics.CategoricalAccuracy("accuracy")]}
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
         return {"loss": loss, "metrics": [keras.metrics.SparseCategoricalAccuracy("accuracy")]}
@@ -153,7 +172,9 @@ class Trainer:
         steps = 1 if any(map(_acts_between_steps, callbacks)) else self._together
         if self._together and steps != self.model.steps_per_execution:
             self.model.steps_per_execution = steps
-            self.model.train_function = self.model.test_function = None  # they were made for another number
+            self.model.train_function = self.model.test_function = (
+                None  # they were made for another number
+            )
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return the endless training batches of a seed; see `train`."""
@@ -162,7 +183,9 @@ class Trainer:
     def full_batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return endless training batches of what the model takes, none of them short; see `train`."""
         part = self._split(seed if split_seed is None else split_seed)[0]
-        return full_batches(part, self._training.batch_size, seed, augmentation=self._training.augmentation)
+        return full_batches(
+            part, self._training.batch_size, seed, augmentation=self._training.augmentation
+        )
 
     def held_out(self, split_seed: int) -> Dataset:
         """Return the validation part of a split; a training without one raises an `InputError`."""
@@ -172,7 +195,12 @@ class Trainer:
         return part
 
     def train(
-        self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
+        self,
+        model: keras.Model,
+        seed: int,
+        *,
+        split_seed: int | None = None,
+        until: int | None = None,
     ) -> pd.DataFrame:
         """Train a model in place and return the history, one row per epoch.
 
@@ -187,7 +215,9 @@ class Trainer:
         if not self.steps:
             return pd.DataFrame({"epoch": []})
         copy_variables(model, self.model)
-        for variable, value in zip(self.model.optimizer.variables, self._initial_optimizer, strict=True):
+        for variable, value in zip(
+            self.model.optimizer.variables, self._initial_optimizer, strict=True
+        ):
             variable.assign(value)
         part, held_out = self._split(seed if split_seed is None else split_seed)
         validation = held_out and held_out.batches(1024, targets=self._own_compilation).map(
@@ -216,15 +246,22 @@ class Trainer:
 
     def _batches_of(self, data: Dataset, seed: int) -> tf.data.Dataset:
         training = self._training
-        settings: dict[str, Any] = {"batch_size": training.batch_size, "augmentation": training.augmentation}
+        settings: dict[str, Any] = {
+            "batch_size": training.batch_size,
+            "augmentation": training.augmentation,
+        }
         wanted = {name for callback in self.callbacks for name in getattr(callback, "columns", ())}
-        settings["columns"] = sorted(wanted - set(data.inputs if isinstance(data.inputs, Mapping) else ()))
+        settings["columns"] = sorted(
+            wanted - set(data.inputs if isinstance(data.inputs, Mapping) else ())
+        )
         pairs = training_batches(data, seed=seed, targets=self._own_compilation, **settings)
         return pairs.map(lambda x, y: (x, self._targets(y)), num_parallel_calls=1)
 
     def _targets(self, labels: tf.Tensor) -> tf.Tensor:
         """Return what the loss takes: labels, or one-hot rows where they are smoothed."""
-        smoothed = self._training.label_smoothing and not self._own_compilation and not self._one_logit
+        smoothed = (
+            self._training.label_smoothing and not self._own_compilation and not self._one_logit
+        )
         return tf.one_hot(labels, self._data.num_classes) if smoothed else labels
 
     def _split(self, seed: int) -> tuple[Dataset, Dataset | None]:
@@ -239,7 +276,11 @@ class LearningRate(keras.optimizers.schedules.LearningRateSchedule):
     """A learning rate that is piecewise constant, with an optional linear warm-up and cosine decay to zero."""
 
     def __init__(self, training: Training, steps: int, steps_per_epoch: int) -> None:
-        pieces = training.learning_rate if isinstance(training.learning_rate, tuple) else ((0, training.learning_rate),)
+        pieces = (
+            training.learning_rate
+            if isinstance(training.learning_rate, tuple)
+            else ((0, training.learning_rate),)
+        )
         self._starts = [epoch * steps_per_epoch for epoch, _ in pieces]
         self._rates = [rate for _, rate in pieces]
         self._warmup = training.warmup * steps_per_epoch
@@ -248,7 +289,9 @@ class LearningRate(keras.optimizers.schedules.LearningRateSchedule):
     def __call__(self, step: tf.Tensor) -> tf.Tensor:
         """Return the rate of a step, counted from 0, as a float32 scalar."""
         step = tf.cast(step, tf.float32)
-        piece = tf.searchsorted(tf.constant(self._starts, tf.float32), step[None], side="right")[0] - 1
+        piece = (
+            tf.searchsorted(tf.constant(self._starts, tf.float32), step[None], side="right")[0] - 1
+        )
         rate = tf.gather(tf.constant(self._rates, tf.float32), piece)
         if self._warmup:
             rate *= tf.minimum((step + 1) / self._warmup, 1.0)
@@ -260,7 +303,10 @@ class LearningRate(keras.optimizers.schedules.LearningRateSchedule):
 def _acts_between_steps(callback: keras.callbacks.Callback) -> bool:
     plain = keras.callbacks.Callback
     hooks = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
-    return any(getattr(getattr(callback, hook), "__func__", None) is not getattr(plain, hook) for hook in hooks)
+    return any(
+        getattr(getattr(callback, hook), "__func__", None) is not getattr(plain, hook)
+        for hook in hooks
+    )
 
 
 class StopAt(keras.callbacks.Callback):
@@ -297,7 +343,9 @@ def _check_settings(study: Study, training: Training) -> None:
     ignored = ("optimizer", *RATES, "label_smoothing", "jit_compile", "steps_per_execution")
     if changed := training.changed(*ignored):
         got = f"{', '.join(changed)} for a model that {study.model!r} compiled"
-        raise InputError("training", got, "these settings in compile, or a model that is not compiled")
+        raise InputError(
+            "training", got, "these settings in compile, or a model that is not compiled"
+        )
 
 
 def _jit_compile(training: Training) -> bool:
@@ -306,7 +354,9 @@ def _jit_compile(training: Training) -> bool:
     return training.jit_compile
 
 
-def make_optimizer(training: Training, steps: int, steps_per_epoch: int) -> keras.optimizers.Optimizer:
+def make_optimizer(
+    training: Training, steps: int, steps_per_epoch: int
+) -> keras.optimizers.Optimizer:
     """Return the optimizer of a training, with its schedule of the learning rate; raise `InputError` for another."""
     if isinstance(training.optimizer, dict):
         try:
@@ -334,7 +384,9 @@ def _device_scope(training: Training) -> contextlib.AbstractContextManager:
     if training.batch_size % len(devices):
         expected = f"a multiple of {len(devices)}, the devices that share a batch"
         raise InputError("batch_size", str(training.batch_size), expected)
-    scope: contextlib.AbstractContextManager = tf.distribute.MirroredStrategy([d.name for d in devices]).scope()
+    scope: contextlib.AbstractContextManager = tf.distribute.MirroredStrategy(
+        [d.name for d in devices]
+    ).scope()
     return scope
 
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 _OF_LIBRARIES = frozenset(
-    {"AbortedError", "DeadlineExceededError", "InternalError", "OutOfMemoryError", "ResourceExhaustedError"}
+    {
+        "AbortedError",
+        "DeadlineExceededError",
+        "InternalError",
+        "OutOfMemoryError",
+        "ResourceExhaustedError",
+    }
     | {"UnavailableError"}
 )
 """Names of such errors of TensorFlow and of other libraries, which need not be installed."""

@@ -96,7 +96,9 @@ class _JobRunner:
     def __init__(self, directory: str) -> None:
         self._directory = directory
 
-    def run(self, kind: str, name: str, number: int, report: Callable[[int], None]) -> dict[str, object]:
+    def run(
+        self, kind: str, name: str, number: int, report: Callable[[int], None]
+    ) -> dict[str, object]:
         """Do a job and return the answer; `report` receives the number of a condition's missing predictions."""
         prepared = False
         try:
@@ -115,7 +117,9 @@ class _JobRunner:
             )  # a function of the user's own
             if isinstance(problem, InputError) and wrong_for_all:
                 answer["fatal"] = [problem.argument, problem.got, problem.expected]
-            elif isinstance(problem, OSError) and (fatal := fatal_problem(problem, self._directory)):
+            elif isinstance(problem, OSError) and (
+                fatal := fatal_problem(problem, self._directory)
+            ):
                 answer["fatal"] = fatal
             elif not is_transient(problem):
                 answer["lasting"] = True
@@ -128,7 +132,9 @@ class _JobRunner:
 
         from tfaudit.population.machine import cpu_model
 
-        gpus = map(tf.config.experimental.get_device_details, tf.config.list_physical_devices("GPU"))
+        gpus = map(
+            tf.config.experimental.get_device_details, tf.config.list_physical_devices("GPU")
+        )
         return {"cpu": cpu_model(), "gpus": [details.get("device_name", "GPU") for details in gpus]}
 
     @functools.cached_property
@@ -138,7 +144,9 @@ class _JobRunner:
         threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
         tf.config.threading.set_intra_op_parallelism_threads(threads)
         tf.config.threading.set_inter_op_parallelism_threads(threads)
-        if tf.config.list_physical_devices("GPU"):  # on a CPU with one thread it only costs a quarter of LeNet's speed
+        if tf.config.list_physical_devices(
+            "GPU"
+        ):  # on a CPU with one thread it only costs a quarter of LeNet's speed
             tf.config.experimental.enable_op_determinism()
 
         from tfaudit.store.store import open_store
@@ -177,7 +185,11 @@ def fatal_problem(problem: OSError, directory: str | Path) -> list[str]:
     scratch = tempfile.gettempdir()
     if file.startswith(scratch + os.sep):
         got = f"{scratch}, which cannot be written ({problem.strerror})"
-        return ["temporary folder", got, "free space there, or TMPDIR set to another folder; then run again"]
+        return [
+            "temporary folder",
+            got,
+            "free space there, or TMPDIR set to another folder; then run again",
+        ]
     got = f"{directory}, which cannot be written ({problem.strerror}: {file})"
     return ["directory", got, "a writable directory with free space; then run again"]
 

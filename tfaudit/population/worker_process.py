@@ -32,11 +32,21 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, command: tuple[str, ...], directory: Path, *, log: Path, scratch: Path, threads: int = 1
+        self,
+        command: tuple[str, ...],
+        directory: Path,
+        *,
+        log: Path,
+        scratch: Path,
+        threads: int = 1,
     ) -> None:
         self.log = log
         # Workers share a GPU, so each allocates the memory that it needs instead of all of it.
-        settings = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": str(threads), "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+        settings = {
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+            "OMP_NUM_THREADS": str(threads),
+            "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        }
         settings |= {"PYTHONUNBUFFERED": "1", "TMPDIR": str(scratch)}
         environment = {**os.environ, **settings, PATH_VARIABLE: os.pathsep.join(search_path())}
         with os.fdopen(open_log(log), "ab") as file:
@@ -57,7 +67,9 @@ class WorkerProcess:
     def start(self, order: Order) -> None:
         """Send an order."""
         self.jobs += 1
-        with contextlib.suppress(BrokenPipeError):  # the worker died, which the end of its answers shows
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # the worker died, which the end of its answers shows
             self._orders.write(json.dumps(order).encode() + b"\n")
             self._orders.flush()
 

@@ -13,7 +13,9 @@ from tfaudit.readers.sources import Labels, PredictionSource
 from tfaudit.runtime.names import clean_names
 
 
-def class_names(path: Path | None, labels: Labels, sources: Sequence[PredictionSource]) -> tuple[str, ...] | None:
+def class_names(
+    path: Path | None, labels: Labels, sources: Sequence[PredictionSource]
+) -> tuple[str, ...] | None:
     """Return the class names, if any: from a list, else from columns of scores, else from labels that are text.
 
     Args:
@@ -35,14 +37,26 @@ def class_names(path: Path | None, labels: Labels, sources: Sequence[PredictionS
     for source in sources:
         if source.width is not None and source not in named:
             reference = named[0].where if named else labels.path
-            raise InputError(source.where, "columns without names", f"class names, as in {reference}, or a class list")
+            raise InputError(
+                source.where,
+                "columns without names",
+                f"class names, as in {reference}, or a class list",
+            )
         if source.top1 is not None and not named and _are_numbers(source.top1):
-            raise InputError(source.where, "class numbers", f"class names, as in {labels.path}, or a class list")
+            raise InputError(
+                source.where, "class numbers", f"class names, as in {labels.path}, or a class list"
+            )
     if not named:
         return _checked(np.unique(labels.values).tolist(), str(labels.path))
-    orders = {source.columns for source in named if set(source.columns or ()) == set(named[0].columns or ())}
+    orders = {
+        source.columns
+        for source in named
+        if set(source.columns or ()) == set(named[0].columns or ())
+    }
     numbers = [] if text else [str(labels.path)]
-    numbers += [source.where for source in sources if source.top1 is not None and _are_numbers(source.top1)]
+    numbers += [
+        source.where for source in sources if source.top1 is not None and _are_numbers(source.top1)
+    ]
     if numbers and len(orders) > 1:
         expected = "class names, as files order their columns differently, or a class list"
         raise InputError(numbers[0], "class numbers", expected)
@@ -69,7 +83,9 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
             unknown = _quoted(np.unique(values[known < 0]))  # without names all of them
             if not names:
                 raise InputError(where, f"class names {unknown}", "class numbers, or a class list")
-            raise InputError(where, f"unknown classes {unknown}", f"classes such as {_quoted(names)}")
+            raise InputError(
+                where, f"unknown classes {unknown}", f"classes such as {_quoted(names)}"
+            )
         values = pd.to_numeric(pd.Series(values)).to_numpy().astype(np.int64)
     if values.min() < 0:
         raise InputError(where, f"class {values.min()}", "classes from 0")
@@ -84,12 +100,18 @@ def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | 
     position = {column: i for i, column in enumerate(columns)}
     if not columns or _numbered(columns):
         if source.width != len(names):
-            raise InputError(source.where, f"scores of {source.width} classes", f"scores of {len(names)}")
+            raise InputError(
+                source.where, f"scores of {source.width} classes", f"scores of {len(names)}"
+            )
         return [position[str(i)] for i in range(len(names))] if columns else None
     known = set(names)
     unknown = [column for column in columns if column not in known]
     if unknown:
-        raise InputError(source.where, f"columns {_quoted(unknown)}", f"columns of classes such as {_quoted(names)}")
+        raise InputError(
+            source.where,
+            f"columns {_quoted(unknown)}",
+            f"columns of classes such as {_quoted(names)}",
+        )
     missing = [name for name in names if name not in position]
     if missing:
         raise InputError(source.where, f"no scores of {_quoted(missing)}", "scores of every class")
@@ -101,13 +123,25 @@ def read_class_names(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         is_json = path.suffix.lower() == ".json"
-        names = json.loads(text) if is_json else [line.strip() for line in text.strip().splitlines()]
+        names = (
+            json.loads(text) if is_json else [line.strip() for line in text.strip().splitlines()]
+        )
     except OSError as problem:
-        raise InputError(str(path), f"an unreadable file ({problem.strerror})", "a readable one") from None
+        raise InputError(
+            str(path), f"an unreadable file ({problem.strerror})", "a readable one"
+        ) from None
     except (ValueError, RecursionError):
-        raise InputError(str(path), "neither text nor JSON", "a class name per line, or a JSON list") from None
-    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names) or not names:
-        raise InputError(str(path), "no list of class names", "a class name per line, or a JSON list")
+        raise InputError(
+            str(path), "neither text nor JSON", "a class name per line, or a JSON list"
+        ) from None
+    if (
+        not isinstance(names, list)
+        or not all(isinstance(name, str) and name for name in names)
+        or not names
+    ):
+        raise InputError(
+            str(path), "no list of class names", "a class name per line, or a JSON list"
+        )
     return list(clean_names(names, str(path)))
 
 
@@ -116,12 +150,16 @@ def _checked(names: Sequence[str], where: str) -> tuple[str, ...]:
     if times > 1:
         raise InputError(where, f"class {_quoted([name])} twice", "different names")
     if _are_numbers(np.array(names)) and list(names) != [str(i) for i in range(len(names))]:
-        raise InputError(where, f"classes {_quoted(names)}", f"names, or the numbers from 0 to {len(names) - 1}")
+        raise InputError(
+            where, f"classes {_quoted(names)}", f"names, or the numbers from 0 to {len(names) - 1}"
+        )
     return tuple(names)
 
 
 def _quoted(names: Iterable[str]) -> str:
-    return listed([repr(str(name) if len(str(name)) <= 60 else f"{str(name)[:60]}…") for name in names], 3)
+    return listed(
+        [repr(str(name) if len(str(name)) <= 60 else f"{str(name)[:60]}…") for name in names], 3
+    )
 
 
 def _numbered(columns: Sequence[str]) -> bool:
@@ -140,7 +178,9 @@ def _are_numbers(values: np.ndarray) -> bool:
 def _require_no_fractions(values: np.ndarray, where: str) -> None:
     numbers = _as_floats(values)
     if np.isfinite(numbers).all():
-        raise InputError(where, f"class {values[numbers != np.floor(numbers)][0]}", "whole numbers, or names")
+        raise InputError(
+            where, f"class {values[numbers != np.floor(numbers)][0]}", "whole numbers, or names"
+        )
 
 
 def _as_floats(values: np.ndarray) -> np.ndarray:

@@ -22,7 +22,14 @@ import pandas as pd
 from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions
 from tfaudit.readers.classes import class_indices, class_names, column_order
-from tfaudit.readers.sources import Labels, PredictionSource, id_column, open_table, read_labels, read_sources
+from tfaudit.readers.sources import (
+    Labels,
+    PredictionSource,
+    id_column,
+    open_table,
+    read_labels,
+    read_sources,
+)
 from tfaudit.runtime.names import clean_name
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
@@ -65,7 +72,13 @@ def read_predictions(
         (('cat', 'dog'), array([[0, 0, 1]]))
     """
     names = {"label_column": label_column, "prediction_column": prediction_column}
-    options: dict[str, Any] = {"classes": classes, "id_name": id_name, "k": k, "scores_are": scores_are, **names}
+    options: dict[str, Any] = {
+        "classes": classes,
+        "id_name": id_name,
+        "k": k,
+        "scores_are": scores_are,
+        **names,
+    }
     return read_populations(labels, {"": files}, **options)[""]
 
 
@@ -91,7 +104,11 @@ def read_populations(
     if truth.ids is not None:
         _require_distinct(truth.ids, str(labels))
     by_population = {
-        name: [source for path in files for source in read_sources(path, id_name, prediction_column, probabilities)]
+        name: [
+            source
+            for path in files
+            for source in read_sources(path, id_name, prediction_column, probabilities)
+        ]
         for name, files in populations.items()
     }
     sources = [source for members in by_population.values() for source in members]
@@ -100,7 +117,9 @@ def read_populations(
     top1 = {s.where: class_indices(s.top1, names, s.where) for s in sources if s.top1 is not None}
     if names is None:
         widths = [source.width for source in sources if source.width is not None]
-        num_classes = widths[0] if widths else 1 + max(classes.max() for classes in (true, *top1.values()))
+        num_classes = (
+            widths[0] if widths else 1 + max(classes.max() for classes in (true, *top1.values()))
+        )
         names = tuple(map(str, range(num_classes)))
         for where, numbers in {str(labels): true, **top1}.items():
             class_indices(numbers, names, where)  # refuses classes beyond the scores
@@ -139,8 +158,14 @@ def read_columns(
     name = id_column(table, id_name)
     table_ids = None if name is None else table.text(name)
     frame = table.frame()
-    rows = _matching_rows(ids, table_ids, str(path), reference=reference, counts=(examples, len(frame)))
-    return frame.drop(columns=[] if name is None else clean_name(name)).iloc[rows].reset_index(drop=True)
+    rows = _matching_rows(
+        ids, table_ids, str(path), reference=reference, counts=(examples, len(frame))
+    )
+    return (
+        frame.drop(columns=[] if name is None else clean_name(name))
+        .iloc[rows]
+        .reset_index(drop=True)
+    )
 
 
 def _population(
@@ -161,22 +186,36 @@ def _population(
             kinds = ("scores", "top-1 classes")[:: 1 if source.top1 is None else -1]
             raise InputError(source.where, kinds[0], f"{kinds[1]}, as in {sources[0].where}")
         if source.top1 is None:
-            classes = _ranked(source, names, k, source.probabilities if probabilities is None else probabilities)
+            classes = _ranked(
+                source, names, k, source.probabilities if probabilities is None else probabilities
+            )
         else:
             classes = RankedClasses(top1[source.where][:, None])
         for member, rows in _members(source):
             if member is not None and member in members:
-                raise InputError(source.where, f"member {member!r}, as in another file", "each member in one file")
+                raise InputError(
+                    source.where,
+                    f"member {member!r}, as in another file",
+                    "each member in one file",
+                )
             ranked.append(classes.take(rows[_member_rows(truth, source, rows, member)]))
             members.append(member)
     return Predictions.from_ranked(
-        true, ranked, class_names=names, example_ids=truth.ids, members=None if None in members else members
+        true,
+        ranked,
+        class_names=names,
+        example_ids=truth.ids,
+        members=None if None in members else members,
     )
 
 
-def _ranked(source: PredictionSource, names: tuple[str, ...], k: int, probabilities: bool | None) -> RankedClasses:
+def _ranked(
+    source: PredictionSource, names: tuple[str, ...], k: int, probabilities: bool | None
+) -> RankedClasses:
     try:
-        ranked = rank_scores(source.scores(column_order(source, names)), k=k, probabilities=probabilities)
+        ranked = rank_scores(
+            source.scores(column_order(source, names)), k=k, probabilities=probabilities
+        )
     except InputError as problem:
         if problem.argument != "scores":  # the error names the file already
             raise
@@ -189,14 +228,21 @@ def _members(source: PredictionSource) -> list[tuple[str | int | None, np.ndarra
     if source.members is None:
         return [(None, np.arange(source.rows))]
     codes, names = pd.factorize(source.members)
-    return [(int(name) if name.isdecimal() else str(name), np.flatnonzero(codes == i)) for i, name in enumerate(names)]
+    return [
+        (int(name) if name.isdecimal() else str(name), np.flatnonzero(codes == i))
+        for i, name in enumerate(names)
+    ]
 
 
-def _member_rows(truth: Labels, source: PredictionSource, rows: np.ndarray, member: object) -> np.ndarray:
+def _member_rows(
+    truth: Labels, source: PredictionSource, rows: np.ndarray, member: object
+) -> np.ndarray:
     """Return the position of each example among the rows of a member."""
     where = source.where if member is None else f"{source.where}, member {member}"
     ids = None if source.ids is None else source.ids[rows]
-    positions = _matching_rows(truth.ids, ids, where, reference=str(truth.path), counts=(len(truth.values), len(rows)))
+    positions = _matching_rows(
+        truth.ids, ids, where, reference=str(truth.path), counts=(len(truth.values), len(rows))
+    )
     if ids is not None and len(rows) > len(positions):
         unknown = ids[np.delete(np.arange(len(rows)), positions)]
         problem = f"{len(unknown)} unknown examples: {listed(unknown.tolist(), 3)}"
@@ -205,7 +251,12 @@ def _member_rows(truth: Labels, source: PredictionSource, rows: np.ndarray, memb
 
 
 def _matching_rows(
-    wanted: np.ndarray | None, ids: np.ndarray | None, where: str, *, reference: str, counts: tuple[int, int]
+    wanted: np.ndarray | None,
+    ids: np.ndarray | None,
+    where: str,
+    *,
+    reference: str,
+    counts: tuple[int, int],
 ) -> np.ndarray:
     """Return the row of a file that belongs to each example, `(N,)`; rows of other examples are ignored.
 

@@ -45,9 +45,13 @@ class PredictionSource:
     ids: np.ndarray | None = None  # (rows,) text
     members: np.ndarray | None = None  # (rows,) names of the members; None: all rows belong to one
     top1: np.ndarray | None = None  # (rows,) integers, or text as the file has it
-    columns: tuple[str, ...] | None = None  # class names of the scores' columns; None where the file has none
+    columns: tuple[str, ...] | None = (
+        None  # class names of the scores' columns; None where the file has none
+    )
     width: int | None = None  # number of classes of the scores; None for top-1 classes
-    probabilities: bool | None = None  # whether the file calls its scores so; None where it does not say
+    probabilities: bool | None = (
+        None  # whether the file calls its scores so; None where it does not say
+    )
     # takes the order of the columns, and yields the scores in blocks (n, width)
     scores: Callable[[Columns], Iterable[np.ndarray]] = lambda order: ()
 
@@ -72,14 +76,19 @@ def read_labels(path: Path, id_name: str | None = None, column: str | None = Non
         raise InputError(str(path), f"arrays {listed(file.names)}", "an array `labels`")
     values = without_one_hot(file.read(name))
     if values.ndim == 2 and values.dtype.kind in "iufb" and np.isin(values, (0, 1)).all():
-        raise InputError(str(path), f"labels {values.shape} of several classes", "one class per example")
+        raise InputError(
+            str(path), f"labels {values.shape} of several classes", "one class per example"
+        )
     if values.ndim != 1:
         raise InputError(str(path), f"labels {values.shape}", "labels (examples,)")
     return Labels(path, _classes(values, str(path)), _array_ids(file))
 
 
 def read_sources(
-    path: Path, id_name: str | None = None, column: str | None = None, probabilities: bool | None = None
+    path: Path,
+    id_name: str | None = None,
+    column: str | None = None,
+    probabilities: bool | None = None,
 ) -> list[PredictionSource]:
     """Read a file of predictions, classes or scores, as `read_labels` reads labels; scores are read on request.
 
@@ -108,7 +117,9 @@ def _named(file: TableFile | ArrayFile, name: str | None) -> str | None:
 def id_column(table: TableFile, id_name: str | None) -> str | None:
     """Return the column of ids: `id_name`, which must exist, else `example`, `example_id` or `id`, else None."""
     if id_name is not None and id_name not in table.columns:
-        raise InputError(str(table.path), f"columns {listed(table.columns)}", f"a column {id_name!r}")
+        raise InputError(
+            str(table.path), f"columns {listed(table.columns)}", f"a column {id_name!r}"
+        )
     return id_name or table.find(_IDS)
 
 
@@ -117,7 +128,9 @@ def open_table(path: Path) -> TableFile:
     return _open(path, (".csv", ".parquet"))  # type: ignore[return-value]
 
 
-def _open(path: Path, suffixes: Sequence[str] = (".csv", ".parquet", ".npy", ".npz")) -> TableFile | ArrayFile:
+def _open(
+    path: Path, suffixes: Sequence[str] = (".csv", ".parquet", ".npy", ".npz")
+) -> TableFile | ArrayFile:
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise InputError(str(path), "a file of unknown type", f"a file {', '.join(suffixes)}")
@@ -135,7 +148,9 @@ def _array_ids(arrays: ArrayFile) -> np.ndarray | None:
         return None
     ids = arrays.read(name)
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
-        raise InputError(str(arrays.path), f"ids {ids.dtype} {ids.shape}", "ids (examples,), integers or text")
+        raise InputError(
+            str(arrays.path), f"ids {ids.dtype} {ids.shape}", "ids (examples,), integers or text"
+        )
     return clean_texts(ids.astype(str), str(arrays.path))
 
 
@@ -155,17 +170,25 @@ def _table_source(
     members = None if member is None else table.text(member)
     if top1 is not None:
         texts = table.text(top1)
-        numbers = _fractions(texts) if column else None  # what is called `class` by itself holds no scores
+        numbers = (
+            _fractions(texts) if column else None
+        )  # what is called `class` by itself holds no scores
         if numbers is not None:
             return _binary_source(path, numbers, ids, probabilities, members)
         return PredictionSource(path, rows, ids, members, top1=texts)
     not_scores = (id_column(table, id_name), member)
-    columns = tuple(name for name in table.columns if name not in not_scores and name.lower() not in _LABELS)
+    columns = tuple(
+        name for name in table.columns if name not in not_scores and name.lower() not in _LABELS
+    )
     if len(columns) == 1 and columns[0].lower() in _ONE_SCORE:
-        return _binary_source(path, np.concatenate(list(table.numbers(columns)))[:, 0], ids, probabilities, members)
+        return _binary_source(
+            path, np.concatenate(list(table.numbers(columns)))[:, 0], ids, probabilities, members
+        )
     if "" in columns:
         unnamed = f"column {table.columns.index('')} without a name"
-        raise InputError(path, unnamed, "a name for every column; a column of ids is called `example`")
+        raise InputError(
+            path, unnamed, "a name for every column; a column of ids is called `example`"
+        )
     if len(columns) < 2:
         present = f"columns {listed(table.columns)}"
         raise InputError(path, present, "a column `prediction`, or scores in a column per class")
@@ -174,7 +197,9 @@ def _table_source(
         return table.numbers([columns[i] for i in order] if order is not None else columns)
 
     names = clean_names(columns, path)
-    return PredictionSource(path, rows, ids, members, columns=names, width=len(names), scores=scores)
+    return PredictionSource(
+        path, rows, ids, members, columns=names, width=len(names), scores=scores
+    )
 
 
 def _fractions(texts: np.ndarray) -> np.ndarray | None:
@@ -183,12 +208,16 @@ def _fractions(texts: np.ndarray) -> np.ndarray | None:
     return numbers if np.isfinite(numbers).all() and (numbers != np.floor(numbers)).any() else None
 
 
-def _array_sources(arrays: ArrayFile, chosen: str | None, probabilities: bool | None) -> list[PredictionSource]:
+def _array_sources(
+    arrays: ArrayFile, chosen: str | None, probabilities: bool | None
+) -> list[PredictionSource]:
     path = str(arrays.path)
     name = chosen if chosen is not None else arrays.find(_SCORES) if arrays.names != ("",) else None
     name = name or arrays.find(_TOP1) or _only(arrays)
     if name is None:
-        raise InputError(path, f"arrays {listed(arrays.names)}", "predictions in an array `scores` or `top1`")
+        raise InputError(
+            path, f"arrays {listed(arrays.names)}", "predictions in an array `scores` or `top1`"
+        )
     (shape, dtype), ids = arrays.shape_and_dtype(name), _array_ids(arrays)
     if 0 in shape:
         raise InputError(path, f"an empty array {shape}", "at least one prediction")
@@ -200,7 +229,10 @@ def _array_sources(arrays: ArrayFile, chosen: str | None, probabilities: bool | 
         scores = arrays.read(name)[..., 0]
         if len(shape) == 2:
             return [_binary_source(path, scores, ids, probabilities)]
-        return [_binary_source(f"{path}, member {k}", row, ids, probabilities) for k, row in enumerate(scores)]
+        return [
+            _binary_source(f"{path}, member {k}", row, ids, probabilities)
+            for k, row in enumerate(scores)
+        ]
     top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         floats = "floats (examples, classes) or (members, examples, classes)"
@@ -230,7 +262,9 @@ def _binary_source(
     def blocks(order: Columns) -> Iterator[np.ndarray]:
         yield both if order is None else both[:, order]
 
-    return PredictionSource(path, len(scores), ids, members, width=2, probabilities=probabilities, scores=blocks)
+    return PredictionSource(
+        path, len(scores), ids, members, width=2, probabilities=probabilities, scores=blocks
+    )
 
 
 def _array_source(
@@ -255,12 +289,18 @@ def _array_source(
     if dtype.kind != "f":
         raise InputError(where, f"scores of dtype {dtype}", "floats")
     probabilities = True if name.lower() in _PROBABILITIES else None
-    return PredictionSource(where, shape[-2], ids, width=shape[-1], probabilities=probabilities, scores=scores)
+    return PredictionSource(
+        where, shape[-2], ids, width=shape[-1], probabilities=probabilities, scores=scores
+    )
 
 
 def _classes(values: np.ndarray, where: str) -> np.ndarray:
     """Return integers or text; whole floats become integers."""
-    if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():
+    if (
+        values.dtype.kind == "f"
+        and np.isfinite(values).all()
+        and (values == np.floor(values)).all()
+    ):
         return values.astype(np.int64)
     if values.dtype.kind not in "iuU":
         raise InputError(where, f"classes of dtype {values.dtype}", "whole numbers or text")

@@ -55,7 +55,9 @@ class TableFile:
             raise
         except (pa.ArrowException, ValueError, csv.Error):
             raise self._damaged() from None
-        name, times = collections.Counter(self.columns).most_common(1)[0] if self.columns else ("", 0)
+        name, times = (
+            collections.Counter(self.columns).most_common(1)[0] if self.columns else ("", 0)
+        )
         if times > 1:
             raise InputError(str(path), f"two columns {name!r}", "columns with different names")
 
@@ -63,7 +65,9 @@ class TableFile:
         """Return the column with one of these names, in any case; None where there is none. Refuse several."""
         matches = [name for name in self.columns if name.lower() in names]
         if len(matches) > 1:
-            raise InputError(str(self.path), f"columns {', '.join(map(repr, matches))}", "only one of them")
+            raise InputError(
+                str(self.path), f"columns {', '.join(map(repr, matches))}", "only one of them"
+            )
         return matches[0] if matches else None
 
     @property
@@ -83,8 +87,12 @@ class TableFile:
                 or pa.types.is_binary(stored.type)
                 or pa.types.is_large_binary(stored.type)
             ):
-                raise InputError(str(self.path), f"{stored.type} values in column {column!r}", "numbers or text")
-            self._guarded(lambda: stored.validate(full=True))  # offsets beyond a buffer would crash the process
+                raise InputError(
+                    str(self.path), f"{stored.type} values in column {column!r}", "numbers or text"
+                )
+            self._guarded(
+                lambda: stored.validate(full=True)
+            )  # offsets beyond a buffer would crash the process
             values = self._guarded(stored.to_pandas)
         else:
             with self._csv([column], pa.string()) as batches:
@@ -105,26 +113,40 @@ class TableFile:
 
     def numbers(self, columns: Sequence[str]) -> Iterator[np.ndarray]:
         """Yield blocks of numbers `(rows, columns)`; an empty cell is NaN, and text is refused."""
-        source = self._parquet_batches(columns) if self._parquet else self._csv(columns, pa.float64())
+        source = (
+            self._parquet_batches(columns) if self._parquet else self._csv(columns, pa.float64())
+        )
         with source as batches:
             while (batch := self._guarded(lambda: next(iter(batches), None))) is not None:
                 for column, name in zip(batch.columns, batch.schema.names, strict=True):
                     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
                         kind = (
                             "text"
-                            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+                            if pa.types.is_string(column.type)
+                            or pa.types.is_large_string(column.type)
                             else column.type
                         )
-                        raise InputError(str(self.path), f"{kind} values in column {name!r}", "numbers")
-                yield np.stack([batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1)
+                        raise InputError(
+                            str(self.path), f"{kind} values in column {name!r}", "numbers"
+                        )
+                yield np.stack(
+                    [batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1
+                )
 
     def frame(self) -> pd.DataFrame:
         """Return all columns, in the dtypes that pandas infers."""
         if self._parquet:
             stored = self._guarded(lambda: pq.read_table(self.path))
             self._guarded(lambda: stored.validate(full=True))
-            return clean_table(self._guarded(lambda: stored.to_pandas(ignore_metadata=True)), str(self.path))
-        options: dict[str, Any] = {"header": 0, "index_col": False, "skipinitialspace": True, "low_memory": False}
+            return clean_table(
+                self._guarded(lambda: stored.to_pandas(ignore_metadata=True)), str(self.path)
+            )
+        options: dict[str, Any] = {
+            "header": 0,
+            "index_col": False,
+            "skipinitialspace": True,
+            "low_memory": False,
+        }
         options |= {"names": list(self.columns), "encoding": "utf-8-sig"}
         return clean_table(self._guarded(lambda: pd.read_csv(self.path, **options)), str(self.path))
 
@@ -143,27 +165,37 @@ class TableFile:
         """Return batches of some columns; every row must be as long as the header."""
         # With threads, errors do not always name the row.
         names = list(self.columns)
-        read = pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, skip_rows=1, column_names=names)
+        read = pa.csv.ReadOptions(
+            use_threads=False, block_size=_BLOCK_BYTES, skip_rows=1, column_names=names
+        )
         parse = pa.csv.ParseOptions(newlines_in_values=True)
-        convert = pa.csv.ConvertOptions(include_columns=list(columns), column_types=dict.fromkeys(columns, kind))
+        convert = pa.csv.ConvertOptions(
+            include_columns=list(columns), column_types=dict.fromkeys(columns, kind)
+        )
         return self._guarded(lambda: pa.csv.open_csv(self.path, read, parse, convert))
 
     @contextlib.contextmanager
     def _parquet_batches(self, columns: Sequence[str]) -> Iterator[Iterator[pa.RecordBatch]]:
-        with self._guarded(lambda: pq.ParquetFile(self.path, page_checksum_verification=True)) as file:
+        with self._guarded(
+            lambda: pq.ParquetFile(self.path, page_checksum_verification=True)
+        ) as file:
             yield file.iter_batches(max(1, _BLOCK_VALUES // len(columns)), columns=list(columns))
 
     def _guarded(self, read: Any) -> Any:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
+                warnings.simplefilter(
+                    "error", pd.errors.ParserWarning
+                )  # rows longer than the header
                 return read()
         except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError):
             got = "rows longer or shorter than the header"
             raise InputError(str(self.path), got, "as many cells in every row") from None
         except pa.ArrowInvalid as problem:
             if reason := re.search(r"CSV (?:parse|conversion) error.*", str(problem)):
-                raise InputError(str(self.path), f"a {reason[0]}", "a value of the right type in every cell") from None
+                raise InputError(
+                    str(self.path), f"a {reason[0]}", "a value of the right type in every cell"
+                ) from None
             raise self._damaged() from None
         except InputError:
             raise

@@ -32,7 +32,11 @@ def captured_output() -> Iterator[io.StringIO]:
     with _ONE_AT_A_TIME, tempfile.TemporaryFile() as file:
         originals = _redirect_descriptors(file.fileno())
         try:
-            with redirect_stdout(output), redirect_stderr(output), warnings.catch_warnings(record=True) as caught:
+            with (
+                redirect_stdout(output),
+                redirect_stderr(output),
+                warnings.catch_warnings(record=True) as caught,
+            ):
                 warnings.simplefilter("always")
                 yield output
         finally:
@@ -41,7 +45,9 @@ def captured_output() -> Iterator[io.StringIO]:
                 os.close(original)
             file.seek(0)
             output.write(file.read().decode(errors="replace"))
-            output.writelines(f"{warning.category.__name__}: {warning.message}\n" for warning in caught)
+            output.writelines(
+                f"{warning.category.__name__}: {warning.message}\n" for warning in caught
+            )
 
 
 def _redirect_descriptors(target: int) -> dict[int, int]:
@@ -70,7 +76,9 @@ def reserved_stdout() -> Iterator[TextIO]:
         is_descriptor = False
     with contextlib.ExitStack() as stack:
         if is_descriptor:
-            results = stack.enter_context(os.fdopen(os.dup(1), "w", encoding=stdout.encoding, errors=stdout.errors))
+            results = stack.enter_context(
+                os.fdopen(os.dup(1), "w", encoding=stdout.encoding, errors=stdout.errors)
+            )
             stack.callback(os.dup2, results.fileno(), 1)
             stack.callback(stdout.flush)
             os.dup2(2 if sys.stderr else os.open(os.devnull, os.O_WRONLY), 1)

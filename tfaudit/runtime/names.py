@@ -74,7 +74,10 @@ def clean_texts(values: np.ndarray, source: str) -> np.ndarray:
     changed = _changes(values.tolist(), source) if values.dtype.kind in "UO" else {}
     if not changed:
         return values
-    return np.array([changed.get(value, value) for value in values.tolist()], object if values.dtype == object else str)
+    return np.array(
+        [changed.get(value, value) for value in values.tolist()],
+        object if values.dtype == object else str,
+    )
 
 
 def clean_table(frame: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -88,7 +91,9 @@ def clean_table(frame: pd.DataFrame, source: str) -> pd.DataFrame:
         return frame
     clean = frame.copy(deep=False)
     for name, changed in columns.items():
-        clean[name] = [changed.get(value, value) if isinstance(value, str) else value for value in frame[name]]
+        clean[name] = [
+            changed.get(value, value) if isinstance(value, str) else value for value in frame[name]
+        ]
     return clean.rename(columns=headings)
 
 
@@ -103,5 +108,7 @@ def _changes(values: Iterable[Any], source: str) -> dict[str, str]:
         got = f"names that differ only in a control character and its symbol, such as {twice[0]!r}"
         raise InputError(source, got, "names that differ in text")
     shown = listed([f"{old!a} as {new}" for old, new in changed.items()])
-    warnings.warn(Notice(f"{source}: characters that are no text are replaced: {shown}"), stacklevel=4)
+    warnings.warn(
+        Notice(f"{source}: characters that are no text are replaced: {shown}"), stacklevel=4
+    )
     return changed

@@ -25,7 +25,9 @@ from typing import Any
 
 from tfaudit.errors import InputError, listed, one_line
 
-_REFERENCE = re.compile(r"(?!mock:)(?P<source>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*)")
+_REFERENCE = re.compile(
+    r"(?!mock:)(?P<source>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*)"
+)
 
 PATH_VARIABLE = "TFAUDIT_IMPORT_PATH"
 """Environment variable that tells worker processes where else to look for modules."""
@@ -79,8 +81,14 @@ def as_reference(argument: str, value: object, expected: str) -> str:
     if name is None:  # an object that can be called, such as a model
         raise InputError(argument, _described(value), expected)
     if not name.isidentifier():
-        what = "a lambda" if name.endswith("<lambda>") else f"{name!r}, defined inside a function or class"
-        raise InputError(argument, f"{what}, which worker processes cannot import", f"a function at {at_top}")
+        what = (
+            "a lambda"
+            if name.endswith("<lambda>")
+            else f"{name!r}, defined inside a function or class"
+        )
+        raise InputError(
+            argument, f"{what}, which worker processes cannot import", f"a function at {at_top}"
+        )
     file = _source_file(value)
     if file is None:
         got = f"{name!r} of a notebook or prompt, which worker processes cannot import"
@@ -100,10 +108,18 @@ def import_reference(argument: str, reference: str) -> Callable[..., Any]:
     digest = source_digest(argument, reference)
     if (reference, digest) not in _FUNCTIONS:
         source, _, name = reference.rpartition(":")
-        module = import_file(argument, Path(source)) if source.endswith(".py") else _import_module(argument, source)
+        module = (
+            import_file(argument, Path(source))
+            if source.endswith(".py")
+            else _import_module(argument, source)
+        )
         function = getattr(module, name, None)
         if not callable(function):
-            own = [key for key, value in vars(module).items() if inspect.isfunction(value) and not key.startswith("_")]
+            own = [
+                key
+                for key, value in vars(module).items()
+                if inspect.isfunction(value) and not key.startswith("_")
+            ]
             expected = f"a function there: {listed(own, 9)}" if own else "a module that defines it"
             raise InputError(argument, f"{reference!r}, which names no function", expected)
         _FUNCTIONS[reference, digest] = function
@@ -139,7 +155,9 @@ def import_file(argument: str, path: Path) -> ModuleType:
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as problem:
-        raise InputError(argument, f"{path}, which cannot be read ({problem.strerror})", "a Python file") from None
+        raise InputError(
+            argument, f"{path}, which cannot be read ({problem.strerror})", "a Python file"
+        ) from None
     name = f"{path.stem}_{hashlib.sha256(f'{path} {digest}'.encode()).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]
@@ -159,7 +177,11 @@ def import_file(argument: str, path: Path) -> ModuleType:
 
 def import_module(argument: str, name: str) -> ModuleType:
     """Import a module of the user's own by its name or file, such as one that registers layers with Keras."""
-    return import_file(argument, Path(name)) if name.endswith(".py") else _import_module(argument, name)
+    return (
+        import_file(argument, Path(name))
+        if name.endswith(".py")
+        else _import_module(argument, name)
+    )
 
 
 def is_importing() -> bool:
@@ -168,7 +190,12 @@ def is_importing() -> bool:
 
 
 def check_call(
-    argument: str, reference: str, function: Callable[..., Any], call: str, *values: Any, **named: Any
+    argument: str,
+    reference: str,
+    function: Callable[..., Any],
+    call: str,
+    *values: Any,
+    **named: Any,
 ) -> None:
     """Raise an `InputError` unless a function can be called with the values; `call` shows how it will be."""
     try:
@@ -182,7 +209,9 @@ def check_call(
         raise InputError(argument, got, f"a function that can be called as {call}") from None
 
 
-def call(argument: str, reference: str, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
+def call(
+    argument: str, reference: str, function: Callable[..., Any], *values: Any, **named: Any
+) -> Any:
     """Call a user's function; an exception, or an exit, becomes an `InputError` that names it and the line."""
     try:
         return function(*values, **named)
@@ -221,8 +250,12 @@ def _failed(argument: str, what: str, problem: BaseException) -> InputError:
     frames = traceback.extract_tb(problem.__traceback__)
     place = _own_line([(frame.filename, str(frame.lineno)) for frame in frames])
     missing = isinstance(problem, ModuleNotFoundError)
-    expected = "modules that are installed or stand beside the file" if missing else "code that runs"
-    return InputError(argument, f"{what} ({type(problem).__name__}: {one_line(problem)}{place})", expected)
+    expected = (
+        "modules that are installed or stand beside the file" if missing else "code that runs"
+    )
+    return InputError(
+        argument, f"{what} ({type(problem).__name__}: {one_line(problem)}{place})", expected
+    )
 
 
 def failure_line(text: str) -> str:
@@ -280,7 +313,12 @@ def _is_importable(module: str, file: str) -> bool:
     """Return whether to record a module's name rather than its path: a package, or something installed."""
     loaded = getattr(sys.modules.get(module), "__file__", None)
     in_package = "." in module or file.startswith(_installed())
-    return module != "__main__" and in_package and loaded is not None and Path(loaded).resolve() == Path(file).resolve()
+    return (
+        module != "__main__"
+        and in_package
+        and loaded is not None
+        and Path(loaded).resolve() == Path(file).resolve()
+    )
 
 
 def _source_file(function: object) -> str | None:
@@ -288,9 +326,17 @@ def _source_file(function: object) -> str | None:
         file = inspect.getsourcefile(inspect.unwrap(function))  # type: ignore[arg-type]
     except (TypeError, OSError):
         return None
-    return str(Path(file).absolute()) if file and Path(file).is_file() and file.endswith(".py") else None
+    return (
+        str(Path(file).absolute())
+        if file and Path(file).is_file() and file.endswith(".py")
+        else None
+    )
 
 
 def _described(value: object) -> str:
     kind = type(value)
-    return f"a {kind.__name__} of {kind.__module__.partition('.')[0]}" if kind.__module__ != "builtins" else repr(value)
+    return (
+        f"a {kind.__name__} of {kind.__module__.partition('.')[0]}"
+        if kind.__module__ != "builtins"
+        else repr(value)
+    )

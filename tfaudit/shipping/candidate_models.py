@@ -65,11 +65,19 @@ class CandidateMaker:
     """
 
     def __init__(
-        self, path: Path, folder: SearchFolder, parts: Parts, settings: SearchSettings, *, is_over: Callable[[], bool]
+        self,
+        path: Path,
+        folder: SearchFolder,
+        parts: Parts,
+        settings: SearchSettings,
+        *,
+        is_over: Callable[[], bool],
     ) -> None:
         self._path, self._folder, self._parts, self._settings = path, folder, parts, settings
         self._is_over = is_over
-        self._representative = some_of_every_class(parts.calibration, CALIBRATION_IMAGES, settings.seed).held
+        self._representative = some_of_every_class(
+            parts.calibration, CALIBRATION_IMAGES, settings.seed
+        ).held
         self._opened = functools.lru_cache(maxsize=1)(self._open)
 
     def flatbuffer(self, candidate: Candidate) -> bytes:
@@ -81,7 +89,10 @@ class CandidateMaker:
             OutOfTimeError: the budget ended before it was made.
         """
         model = self._opened(candidate.preparation)
-        settings: dict[str, Any] = {"representative": self._representative, "output": self._settings.output}
+        settings: dict[str, Any] = {
+            "representative": self._representative,
+            "output": self._settings.output,
+        }
         settings |= {"sparse": candidate.sparse, "percentile": candidate.percentile}
         settings["keep_float"] = LAST if candidate.last else self.layers_in_float(candidate)
         return quantize(model, candidate.kind, **settings, check=self._check("was quantized"))
@@ -126,9 +137,14 @@ class CandidateMaker:
         measured = self._folder.sensitivity()
         if not measured["complete"]:
             model, check = load_keras(self._path), self._check("was measured layer by layer")
-            data = some_of_every_class(self._parts.selection, SENSITIVITY_EXAMPLES, self._settings.seed)
+            data = some_of_every_class(
+                self._parts.selection, SENSITIVITY_EXAMPLES, self._settings.seed
+            )
             layers = [model.get_layer(name) for name in kernel_layers(model)]
-            options: dict[str, Any] = {"percentile": SPARED_PERCENTILE, "check": check} | self._settings.predicting
+            options: dict[str, Any] = {
+                "percentile": SPARED_PERCENTILE,
+                "check": check,
+            } | self._settings.predicting
             layered = LayeredInt8(model, data, layers, self._representative, **options)
             measured["bytes"] = layered.size
             done = {row["layer"] for row in measured["rows"]}
@@ -136,7 +152,10 @@ class CandidateMaker:
                 if layer.name not in done:
                     check()
                     row = layered.row(layer.name)
-                    figures = {name: float(row[name]) for name in ("bytes", "negative_flips", "change_pp", "changed")}
+                    figures = {
+                        name: float(row[name])
+                        for name in ("bytes", "negative_flips", "change_pp", "changed")
+                    }
                     measured["rows"].append({"layer": layer.name} | figures)
                     self._folder.save_sensitivity(measured)
             measured["complete"] = True
@@ -170,7 +189,13 @@ class CandidateMaker:
         assert self._parts.train is not None  # there are no such candidates without
         before = self._opened(dataclasses.replace(preparation, aware=False))
         model, study = quantization_aware(before), self._study(self._settings.training)
-        trainer = Trainer(study, self._settings.training, self._parts.train, model=before, rewrite=quantization_aware)
+        trainer = Trainer(
+            study,
+            self._settings.training,
+            self._parts.train,
+            model=before,
+            rewrite=quantization_aware,
+        )
         self._train_in(trainer, model, self._seed_of(preparation))
         return model
 
@@ -182,12 +207,16 @@ class CandidateMaker:
         training = self._settings.training
         if any(remedy.holds_out for remedy in pruned.remedies) and not training.validation:
             training = dataclasses.replace(training, validation=REMEDY_SHARE)
-        trainer = Trainer(self._study(training), training, self._parts.train, model=load_keras(self._path))
+        trainer = Trainer(
+            self._study(training), training, self._parts.train, model=load_keras(self._path)
+        )
         copy_variables(model, trainer.model)
         settings = {"method": pruned.method, "granularity": pruned.granularity, "axis": pruned.axis}
         masks = prune(trainer.model, float(pruned.level), layers=pruned.layers, **settings)  # type: ignore[arg-type]
         copy_variables(trainer.model, model)
-        remedies = MemberRemedies(pruned.remedies).callbacks(load_keras(self._path), lambda: trainer.held_out(seed))
+        remedies = MemberRemedies(pruned.remedies).callbacks(
+            load_keras(self._path), lambda: trainer.held_out(seed)
+        )
         trainer.callbacks += [HoldMasks(masks), *remedies]
         self._train_in(trainer, model, seed)
         return shrink(model).model if pruned.granularity == "channel" else model
@@ -204,7 +233,9 @@ class CandidateMaker:
 
     def _study(self, training: Training) -> Study:
         assert self._parts.train is not None
-        return Study(name="compress", dataset=self._parts.train.name, model="the model", training=training)
+        return Study(
+            name="compress", dataset=self._parts.train.name, model="the model", training=training
+        )
 
     def _seed_of(self, preparation: Preparation) -> int:
         return zlib.crc32(f"{self._settings.seed}/{preparation.key}".encode()) >> 1

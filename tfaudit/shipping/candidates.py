@@ -65,7 +65,11 @@ class Preparation:
         """
         if self.pruned is None:
             return "aware" * self.aware
-        parts = (self.pruned.granularity, f"{self.pruned.level:g}", *(remedy.key for remedy in self.pruned.remedies))
+        parts = (
+            self.pruned.granularity,
+            f"{self.pruned.level:g}",
+            *(remedy.key for remedy in self.pruned.remedies),
+        )
         return re.sub(r"[^A-Za-z0-9._=+-]+", "-", "-".join((*parts, *["aware"] * self.aware)))
 
 
@@ -131,7 +135,11 @@ class Candidate:
         parts += ["quantization-aware"] * self.aware
         if self.pruned is not None:
             share = f"{100 * self.pruned.level:.3g} %"
-            parts.append(f"{share} fewer channels" if self.pruned.granularity == "channel" else f"{share} sparse")
+            parts.append(
+                f"{share} fewer channels"
+                if self.pruned.granularity == "channel"
+                else f"{share} sparse"
+            )
             parts += [in_words(self.pruned.remedies)] * bool(self.pruned.remedies)
         return ", ".join(parts)
 
@@ -149,7 +157,9 @@ class Candidate:
     def control(self) -> Candidate | None:
         """The same candidate without remedies and choices, which is tried first; None if it has none."""
         pruned = None if self.pruned is None else self.pruned.control
-        plain = dataclasses.replace(self, pruned=pruned, percentile=100.0, spared=0, last=False, aware=False)
+        plain = dataclasses.replace(
+            self, pruned=pruned, percentile=100.0, spared=0, last=False, aware=False
+        )
         return None if plain == self else plain
 
 
@@ -189,7 +199,11 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
     model = load()
     size, layers = float(model.count_params()), len(kernel_layers(model))
     plain = [Candidate(kind, estimate=size * bytes_per_weight(kind)) for kind in KINDS]
-    plain += [choice for one in plain for choice in _choices(one, layers, last=layers > 1 and _has_last_layers(model))]
+    plain += [
+        choice
+        for one in plain
+        for choice in _choices(one, layers, last=layers > 1 and _has_last_layers(model))
+    ]
     trained = _trained(load(), size) if training else ()
     return (*sorted(plain, key=_gentlest), *sorted(trained, key=_gentlest))
 
@@ -210,7 +224,10 @@ def _choices(control: Candidate, layers: int = 0, *, last: bool) -> list[Candida
     spared = [count for count in SPARED if count < layers]
     return made + [
         dataclasses.replace(
-            control, percentile=SPARED_PERCENTILE, spared=count, estimate=(1 + count / 100) * control.estimate
+            control,
+            percentile=SPARED_PERCENTILE,
+            spared=count,
+            estimate=(1 + count / 100) * control.estimate,
         )
         for count in spared
     ]
@@ -223,9 +240,13 @@ def _trained(model: keras.Model, size: float) -> list[Candidate]:
     for level in LEVELS["channel"] if layers.names else ():
         left, control = layers.left(level), channel_pruning(level, layers.names)
         for pruned in with_remedies(control):
-            made += [Candidate(kind, pruned, estimate=left * bytes_per_weight(kind)) for kind in KINDS]
+            made += [
+                Candidate(kind, pruned, estimate=left * bytes_per_weight(kind)) for kind in KINDS
+            ]
         if plain:
-            int8 = dataclasses.replace(plain, pruned=control, estimate=left * bytes_per_weight(INT8))
+            int8 = dataclasses.replace(
+                plain, pruned=control, estimate=left * bytes_per_weight(INT8)
+            )
             made += [*_choices(int8, last=True), dataclasses.replace(int8, aware=True)]
     for level in LEVELS["weight"]:
         weights = with_remedies(Pruned(level, METHODS["weight"], treatment="finetune"))
@@ -251,7 +272,12 @@ def _gentlest(candidate: Candidate) -> tuple[float, str, bool, float]:
 
 def channel_pruning(level: float, layers: Sequence[str]) -> Pruned:
     """Return the pruning of a share of the output channels of some layers, followed by fine-tuning."""
-    settings = {"granularity": "channel", "axis": AXES[-1], "treatment": "finetune", "layers": tuple(layers)}
+    settings = {
+        "granularity": "channel",
+        "axis": AXES[-1],
+        "treatment": "finetune",
+        "layers": tuple(layers),
+    }
     return Pruned(level, METHODS["channel"], **settings)  # type: ignore[arg-type]
 
 
@@ -284,12 +310,23 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
     Not among them are the model's output, and layers whose channels are joined with others, as by a residual Add.
     """
     kernels, none = find_kernels(model), RemovableLayers((), pd.DataFrame())
-    depthwise = {layer.name for layer in owners(model, kernels).values() if "depthwise" in type(layer).__name__.lower()}
+    depthwise = {
+        layer.name
+        for layer in owners(model, kernels).values()
+        if "depthwise" in type(layer).__name__.lower()
+    }
     names = [name for name in kernel_layers(model) if name not in depthwise]
     if not names:
         return none
     pruned = channel_pruning(TRIAL, names)
-    prune(model, TRIAL, layers=names, method=pruned.method, granularity=pruned.granularity, axis=pruned.axis)
+    prune(
+        model,
+        TRIAL,
+        layers=names,
+        method=pruned.method,
+        granularity=pruned.granularity,
+        axis=pruned.axis,
+    )
     try:
         table = shrink(model).frame()
     except InputError:  # a subclassed model, or layers that cannot be copied

@@ -30,14 +30,24 @@ class SearchProgress:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def begin(self, plan: Sequence[Candidate], task: Callable[[Candidate], Task], ends: float | None = None) -> None:
+    def begin(
+        self,
+        plan: Sequence[Candidate],
+        task: Callable[[Candidate], Task],
+        ends: float | None = None,
+    ) -> None:
         """Take the plan of the search, what a candidate takes, and when the budget ends, by `time.monotonic`."""
 
     def start(self, candidate: Candidate) -> None:
         """Take note that a candidate is being made."""
 
     def end(
-        self, candidate: Candidate, outcome: str, size: int, reason: str = "", rest: Sequence[Candidate] = ()
+        self,
+        candidate: Candidate,
+        outcome: str,
+        size: int,
+        reason: str = "",
+        rest: Sequence[Candidate] = (),
     ) -> None:
         """Take note of the outcome of a candidate, of its bytes, why it was left out, and what may still be tried."""
 
@@ -46,10 +56,21 @@ class PrintedProgress(SearchProgress):
     """Prints a line per candidate that is tried, and what is being made; outside a terminal only what takes long."""
 
     def __init__(self, console: Console) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+        )
 
         self._console = console
-        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=20))
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+        )
         self._bar = Progress(
             *columns,
             MofNCompleteColumn(),
@@ -74,7 +95,12 @@ class PrintedProgress(SearchProgress):
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def begin(self, plan: Sequence[Candidate], task: Callable[[Candidate], Task], ends: float | None = None) -> None:
+    def begin(
+        self,
+        plan: Sequence[Candidate],
+        task: Callable[[Candidate], Task],
+        ends: float | None = None,
+    ) -> None:
         """Print how many candidates there are."""
         self._plan, self._task_of, self._ends = plan, task, ends
         models = {candidate.preparation.key for candidate in plan} - {""}
@@ -91,10 +117,17 @@ class PrintedProgress(SearchProgress):
         self._started = time.monotonic(), verb
         self._bar.update(self._task, description=f"{verb} {candidate.title}", refresh=True)
         if verb != CONVERTING and not self._console.is_terminal:
-            self._console.print(f"[{self._ended + 1}/{len(self._plan)}] {verb} {candidate.title}", soft_wrap=True)
+            self._console.print(
+                f"[{self._ended + 1}/{len(self._plan)}] {verb} {candidate.title}", soft_wrap=True
+            )
 
     def end(
-        self, candidate: Candidate, outcome: str, size: int, reason: str = "", rest: Sequence[Candidate] = ()
+        self,
+        candidate: Candidate,
+        outcome: str,
+        size: int,
+        reason: str = "",
+        rest: Sequence[Candidate] = (),
     ) -> None:
         """Print the outcome of a candidate that was tried."""
         self._ended += 1
@@ -121,7 +154,9 @@ class PrintedProgress(SearchProgress):
         bounds = [] if self._ends is None else [max(self._ends - now, 0.0)]
         if CONVERTING in means and all(verb in means for verb, _ in first):
             quick = means[CONVERTING]
-            bounds.append(len(tasks) * quick + sum(max(means[verb] - quick, 0) for verb, _ in first))
+            bounds.append(
+                len(tasks) * quick + sum(max(means[verb] - quick, 0) for verb, _ in first)
+            )
         left = min(bounds, default=0.0) if rest else 0.0
         return f"at most about {duration(left)} left" if left >= 1 else ""
 

@@ -32,7 +32,13 @@ from tfaudit.population.member import model_bytes
 from tfaudit.predictions import Predictions
 from tfaudit.shipping.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
 from tfaudit.shipping.candidates import Candidate, Preparation, candidates, with_remedies
-from tfaudit.shipping.progress import CONVERTING, MEASURING, TRAINING, SearchProgress, chosen_progress
+from tfaudit.shipping.progress import (
+    CONVERTING,
+    MEASURING,
+    TRAINING,
+    SearchProgress,
+    chosen_progress,
+)
 from tfaudit.shipping.search_data import Parts, fingerprint, in_memory, require_same_range
 from tfaudit.shipping.search_folder import Attempt, SearchFolder
 from tfaudit.shipping.search_report import write_search
@@ -158,21 +164,29 @@ def compress_to_limits(
 class _Search:
     """One search: what it has made and measured so far."""
 
-    def __init__(self, path: Path, folder: SearchFolder, parts: Parts, settings: SearchSettings) -> None:
+    def __init__(
+        self, path: Path, folder: SearchFolder, parts: Parts, settings: SearchSettings
+    ) -> None:
         self._path, self._folder, self._parts, self._settings = path, folder, parts, settings
         self._limits, self._alpha = settings.limits, settings.alpha
         self._baseline_bytes = weight_bytes(path)[0]
         self._ends: float | None = None
         self._maker = CandidateMaker(path, folder, parts, settings, is_over=self._is_over)
-        others = {name: limit for name, limit in self._limits.as_dict().items() if name not in SIZES}
+        others = {
+            name: limit for name, limit in self._limits.as_dict().items() if name not in SIZES
+        }
         self._but_size = Limits.from_mapping(others) if others else None
         self._attempts: dict[str, Attempt] = {}
         self._measured: dict[str, Measurements] = {}
         self._verdicts: dict[str, Verdict] = {}
         self._left_out: dict[str, str] = {}
         self._floats: dict[str, Verdict] = {}  # on models before they are quantized
-        self._hopeless: dict[str, Pruned] = {}  # by granularity the gentlest pruning that fails with every remedy
-        self._bytes: dict[str, int] = {}  # of files that were made, also of those that were too large to test
+        self._hopeless: dict[
+            str, Pruned
+        ] = {}  # by granularity the gentlest pruning that fails with every remedy
+        self._bytes: dict[
+            str, int
+        ] = {}  # of files that were made, also of those that were too large to test
         self._interrupted = ""  # what the budget interrupted
         self._unfinished = 0  # candidates that are left out because the budget ended
 
@@ -183,7 +197,9 @@ class _Search:
         unchanged = measure(before, before, alpha=self._alpha)
         broken = judge(unchanged, self._limits, (1, 1)).checks[0]
         if broken.name == "baseline_accuracy":
-            raise InputError("model", broken.reason.rstrip(". "), "a model that knows the classes of the data")
+            raise InputError(
+                "model", broken.reason.rstrip(". "), "a model that knows the classes of the data"
+            )
         if self._but_size is not None:
             self._floats[Preparation().key] = judge(unchanged, self._but_size)
         plan = candidates(lambda: load_keras(self._path), training=self._parts.train is not None)
@@ -202,7 +218,11 @@ class _Search:
         )
 
     def _try(
-        self, candidate: Candidate, before: Predictions, rest: Sequence[Candidate], progress: SearchProgress
+        self,
+        candidate: Candidate,
+        before: Predictions,
+        rest: Sequence[Candidate],
+        progress: SearchProgress,
     ) -> None:
         key, attempt = candidate.key, self._folder.attempt(candidate.key)
         if attempt is None:
@@ -224,22 +244,31 @@ class _Search:
         size, reason = len(attempt.content) if attempt else 0, self._left_out.get(key, "")
         progress.end(candidate, outcome, size, reason, [one for one in rest if self._is_open(one)])
 
-    def _made(self, candidate: Candidate, before: Predictions, progress: SearchProgress) -> Attempt | None:
+    def _made(
+        self, candidate: Candidate, before: Predictions, progress: SearchProgress
+    ) -> Attempt | None:
         """Make a candidate, predict with it and store both; None if it is left out, as `_left_out` tells."""
         preparation = candidate.preparation
         failure = self._float_failure(preparation)
         if not failure:
             progress.start(candidate)
         try:
-            if failure or (preparation.key and (failure := self._failure_before_quantization(preparation, before))):
+            if failure or (
+                preparation.key
+                and (failure := self._failure_before_quantization(preparation, before))
+            ):
                 self._left_out[candidate.key] = failure
                 return None
             content = self._maker.flatbuffer(candidate)
             self._bytes[candidate.key] = len(content)
-            if needless := self._too_large(len(content)):  # before the test, which of int16x8 takes .1 s an image
+            if needless := self._too_large(
+                len(content)
+            ):  # before the test, which of int16x8 takes .1 s an image
                 self._left_out[candidate.key] = needless
                 return None
-            attempt = Attempt(content, predict(content, self._batches(), k=RANKS, **self._settings.predicting))
+            attempt = Attempt(
+                content, predict(content, self._batches(), k=RANKS, **self._settings.predicting)
+            )
         except (ConversionError, InputError) as problem:  # also layers that this kind cannot have
             attempt = Attempt(failure=one_line(problem))
         except OutOfTimeError as doing:
@@ -295,23 +324,34 @@ class _Search:
         control, *remedied = (self._floats.get(Preparation(pruned).key) for pruned in several)
         if control is None or control.outcome != FAIL:
             return
-        if all(verdict.outcome == FAIL if verdict else _room(control) < -REACH for verdict in remedied):
+        if all(
+            verdict.outcome == FAIL if verdict else _room(control) < -REACH for verdict in remedied
+        ):
             known = self._hopeless.get(several[0].granularity)
             if known is None or several[0].level < known.level:
                 self._hopeless[several[0].granularity] = several[0]
 
     def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
         """Return why a candidate with a remedy or a choice is left out: because of its control, or of its model."""
-        verdict, unquantized = self._verdicts.get(control.key), self._floats.get(control.preparation.key)
+        verdict, unquantized = (
+            self._verdicts.get(control.key),
+            self._floats.get(control.preparation.key),
+        )
         if candidate.is_choice and unquantized is not None and unquantized.outcome != PASS:
             return "Its model does not pass before it is quantized."
         if not candidate.is_choice:
             verdict = verdict or unquantized
         if verdict is None:
-            return f"{control.key} has no file." if control.key in self._attempts else _untried(control)
+            return (
+                f"{control.key} has no file."
+                if control.key in self._attempts
+                else _untried(control)
+            )
         if verdict.outcome == PASS:
             return f"{control.key} passes without a remedy."
-        too_far = not candidate.is_choice and _room(verdict) < -REACH  # int8 alone may ruin a model that passes
+        too_far = (
+            not candidate.is_choice and _room(verdict) < -REACH
+        )  # int8 alone may ruin a model that passes
         return f"{control.key} is too far from passing." if too_far else ""
 
     def _is_open(self, candidate: Candidate) -> bool:
@@ -324,18 +364,27 @@ class _Search:
     def _failure_before_quantization(self, preparation: Preparation, before: Predictions) -> str:
         """Return why a trained model fails before it is quantized; empty if it does not fail."""
         if self._but_size is not None and preparation.key not in self._floats:
-            after = self._as_predictions(self._maker.predictions(preparation), self._parts.selection)
-            self._record(preparation, judge(measure(before, after, alpha=self._alpha), self._but_size))
+            after = self._as_predictions(
+                self._maker.predictions(preparation), self._parts.selection
+            )
+            self._record(
+                preparation, judge(measure(before, after, alpha=self._alpha), self._but_size)
+            )
         return self._float_failure(preparation)
 
     def _float_failure(self, preparation: Preparation) -> str:
         verdict = self._floats.get(preparation.key)
-        failing = [check.reason for check in verdict.checks if check.outcome == FAIL] if verdict else []
+        failing = (
+            [check.reason for check in verdict.checks if check.outcome == FAIL] if verdict else []
+        )
         return f"Fails before it is quantized: {failing[0]}" if failing else ""
 
     def _judged(self, plan: Sequence[Candidate]) -> SmallestFile:
         if not self._verdicts:
-            reasons = [*(attempt.failure for attempt in self._attempts.values()), *self._left_out.values()]
+            reasons = [
+                *(attempt.failure for attempt in self._attempts.values()),
+                *self._left_out.values(),
+            ]
             raise InputError(
                 "model",
                 f"no candidate that could be tried ({reasons[0]})",
@@ -345,7 +394,9 @@ class _Search:
         before, after = self.judged_pair(chosen)
         verdict = gate(before, after, self._limits, alpha=self._alpha, sizes=self._sizes(chosen))
         table = self._table(plan, chosen)
-        needed = shortfall(verdict, measure(before, after, alpha=self._alpha), self._verdicts, table)
+        needed = shortfall(
+            verdict, measure(before, after, alpha=self._alpha), self._verdicts, table
+        )
         parts = self._parts
         return SmallestFile(
             table,
@@ -357,7 +408,9 @@ class _Search:
             needed,
             tuple(key for key in self._folder.judged() if key != BASELINE),
             (parts.selection.num_examples, parts.held_out.num_examples),
-            f"The budget ended{self._interrupted}; {self._unfinished} candidates are left." if self._unfinished else "",
+            f"The budget ended{self._interrupted}; {self._unfinished} candidates are left."
+            if self._unfinished
+            else "",
             (*self._in_float(plan, chosen), *self._clipped(chosen), *verdict.notes),
             None,
         )
@@ -396,12 +449,15 @@ class _Search:
                 "title": candidate.title,
                 "outcome": NOT_TRIED if candidate.key in self._left_out else NO_FILE,
                 "bytes": np.nan,
-                "reason": self._left_out.get(candidate.key) or self._attempts[candidate.key].failure,
+                "reason": self._left_out.get(candidate.key)
+                or self._attempts[candidate.key].failure,
             }
             for candidate in rows
         )
         order = {candidate.key: candidate.estimate for candidate in plan}
-        table = pd.concat([tried, others], ignore_index=True).assign(chosen=lambda frame: frame["candidate"] == chosen)
+        table = pd.concat([tried, others], ignore_index=True).assign(
+            chosen=lambda frame: frame["candidate"] == chosen
+        )
         table["order"] = table["bytes"].fillna(table["candidate"].map(order))
         table = table.sort_values(["order", "candidate"], kind="stable").reindex(columns=[*COLUMNS])
         return table.astype({"bytes": "Int64"}).reset_index(drop=True)
@@ -428,13 +484,17 @@ class _Search:
         ranked = self._folder.held_out(key) if held_out else None
         if ranked is None:
             options = self._settings.predicting
-            ranked = predictions_of({key: model}, part, class_names=part.class_names, **options)[key].member(0)
+            ranked = predictions_of({key: model}, part, class_names=part.class_names, **options)[
+                key
+            ].member(0)
             if held_out:
                 self._folder.save_held_out(key, ranked)
         return self._as_predictions(ranked, part)
 
     def _as_predictions(self, ranked: Any, part: Dataset) -> Predictions:
-        return Predictions(part.labels, ranked, class_names=part.class_names, example_ids=part.example_ids)
+        return Predictions(
+            part.labels, ranked, class_names=part.class_names, example_ids=part.example_ids
+        )
 
     def _is_over(self) -> bool:
         return self._ends is not None and time.monotonic() >= self._ends
@@ -472,7 +532,9 @@ def _training_data(train: Any, examples: Dataset) -> Dataset:
     if made.class_names != examples.class_names:
         numbers = tuple(map(str, range(len(made.class_names))))
         if made.class_names != numbers:
-            other = next(i for i, name in enumerate(made.class_names) if name != examples.class_names[i])
+            other = next(
+                i for i, name in enumerate(made.class_names) if name != examples.class_names[i]
+            )
             got = f"class {other} called {made.class_names[other]!r}"
             raise InputError("train", got, f"{examples.class_names[other]!r}, as in the data")
         made = dataclasses.replace(made, class_names=examples.class_names)
@@ -486,7 +548,12 @@ def _model_file(model: Model) -> Iterator[Path]:
     """Give the path of a model's `.keras` file: its own, or that of a copy."""
     if isinstance(model, str | Path):
         path = Path(model)
-        require(path.suffix == ".keras", "model", str(path), "a .keras file: a flatbuffer cannot be compressed further")
+        require(
+            path.suffix == ".keras",
+            "model",
+            str(path),
+            "a .keras file: a flatbuffer cannot be compressed further",
+        )
         yield path
         return
     with tempfile.TemporaryDirectory() as folder:

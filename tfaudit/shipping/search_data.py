@@ -40,16 +40,24 @@ class Parts:
         return self.selection if self.train is None else self.train
 
     @classmethod
-    def of(cls, data: Dataset, held_out: float, seed: int, *, train: Dataset | None = None) -> Parts:
+    def of(
+        cls, data: Dataset, held_out: float, seed: int, *, train: Dataset | None = None
+    ) -> Parts:
         """Split the data.
 
         Raises:
             InputError: a share outside (0, 1), or one that leaves a part or a class of a part empty.
         """
         require(0 < held_out < 1, "held_out", held_out, "a share in (0, 1)")
-        few = [name for name, count in zip(data.class_names, _counts(data), strict=True) if count == 1]
+        few = [
+            name for name, count in zip(data.class_names, _counts(data), strict=True) if count == 1
+        ]
         if few:
-            raise InputError("data", f"1 example of {listed(few)}", "2 or more of every class: to choose and to judge")
+            raise InputError(
+                "data",
+                f"1 example of {listed(few)}",
+                "2 or more of every class: to choose and to judge",
+            )
         try:
             selection, judged = split_validation(data, held_out, seed)
         except InputError as problem:
@@ -72,7 +80,11 @@ def in_memory(data: Any, argument: str, class_names: Sequence[str], split: str) 
     if isinstance(data, Dataset):
         if not data.in_memory:
             got = f"{data.name!r}, a stream of {data.num_examples:,} examples"
-            raise InputError(argument, got, "examples that fit into memory; --limit, or Dataset.take, takes fewer")
+            raise InputError(
+                argument,
+                got,
+                "examples that fit into memory; --limit, or Dataset.take, takes fewer",
+            )
         made = data
     else:
         try:
@@ -97,7 +109,12 @@ def in_memory(data: Any, argument: str, class_names: Sequence[str], split: str) 
         got = f"{len(made.class_names)} classes ({listed(made.class_names, 3)})"
         raise InputError(argument, got, f"{len(class_names)}, as the model has outputs")
     largest = int(made.labels.max())
-    require(largest < len(class_names), argument, f"label {largest}", f"labels 0 to {len(class_names) - 1}")
+    require(
+        largest < len(class_names),
+        argument,
+        f"label {largest}",
+        f"labels 0 to {len(class_names) - 1}",
+    )
     return made
 
 
@@ -129,7 +146,9 @@ def _some_without_outliers(values: np.ndarray) -> np.ndarray:
     return np.clip(some, *np.nanpercentile(some, (1, 99))) if some.dtype.kind in "fiu" else some
 
 
-def of_labelled_images(images: LabelledImages, prepare: Callable[[Any], Any], name: str, split: str) -> Dataset:
+def of_labelled_images(
+    images: LabelledImages, prepare: Callable[[Any], Any], name: str, split: str
+) -> Dataset:
     """Return labelled images, with the preprocessing of a model applied to every batch, as a data set in memory."""
     x = joined([prepare(batch) for batch in images.batches(READ_TOGETHER)])
     pixels = _are_pixels(x)
@@ -147,13 +166,19 @@ def of_labelled_images(images: LabelledImages, prepare: Callable[[Any], Any], na
 
 
 def _are_pixels(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.ndim == 4 and x.shape[3] in (1, 3)
+    return (
+        isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.ndim == 4 and x.shape[3] in (1, 3)
+    )
 
 
 def fingerprint(data: Dataset) -> str:
     """Return a SHA-256 of inputs, labels, ids and class names."""
     digest = hashlib.sha256(repr((data.class_names, data.num_examples)).encode())
-    for name, values in (*leaves(data.held), ("labels", data.labels), ("ids", data.example_ids.astype(str))):
+    for name, values in (
+        *leaves(data.held),
+        ("labels", data.labels),
+        ("ids", data.example_ids.astype(str)),
+    ):
         array = np.ascontiguousarray(values)
         digest.update(repr((name, array.shape, array.dtype.str)).encode())
         digest.update(array.tobytes() if array.dtype.kind == "O" else array.data)

@@ -73,17 +73,24 @@ class SearchFolder:
         Raises:
             InputError: the directory holds a search with another model, other data or other settings.
         """
-        path, wanted = self.directory / "search.json", json.loads(json.dumps({"format": FORMAT, **search}))
+        path, wanted = (
+            self.directory / "search.json",
+            json.loads(json.dumps({"format": FORMAT, **search})),
+        )
         if path.is_file():
             try:
                 present = read_sealed_json(path.read_bytes())
             except (OSError, ValueError):
                 got = f"a damaged file, {path}"
-                raise InputError("out", got, "a new directory, or that of an earlier search") from None
+                raise InputError(
+                    "out", got, "a new directory, or that of an earlier search"
+                ) from None
             changed = [name for name in wanted if present.get(name) != wanted[name]]
             if changed:
                 got = f"{self.directory}, the directory of a search that differs in its {changed[0].replace('_', ' ')}"
-                raise InputError("out", got, "the same model, data, limits and settings, or a new directory")
+                raise InputError(
+                    "out", got, "the same model, data, limits and settings, or a new directory"
+                )
             remove_unfinished(self.directory)
             return
         self.write("search.json", sealed_json(wanted))
@@ -135,7 +142,9 @@ class SearchFolder:
         """Return what int8 costs layer by layer, as far as it was measured; nothing if that is missing or damaged."""
         nothing: dict[str, Any] = {"rows": [], "bytes": 0, "complete": False}
         try:
-            measured = read_sealed_json((self.directory / "candidates/sensitivity.json").read_bytes())
+            measured = read_sealed_json(
+                (self.directory / "candidates/sensitivity.json").read_bytes()
+            )
         except (OSError, ValueError):
             return nothing
         return measured if measured.keys() >= nothing.keys() else nothing
@@ -154,7 +163,9 @@ class SearchFolder:
 
     def judged(self) -> tuple[str, ...]:
         """Return the keys of the candidates that were judged on the held-out part, this search's and earlier ones'."""
-        return tuple(sorted(path.stem for path in (self.directory / "candidates/held_out").glob("*.parquet")))
+        return tuple(
+            sorted(path.stem for path in (self.directory / "candidates/held_out").glob("*.parquet"))
+        )
 
     def _save(self, record: str, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> None:
         for path, content in files.items():

@@ -41,7 +41,9 @@ def write_search(
     folder.write("candidates.csv", csv_bytes(found.frame()))
     folder.write("held_out.csv", csv_bytes(pd.DataFrame({"example": parts.held_out.example_ids})))
     before, after = held_out
-    facts = pd.DataFrame({"bytes": {"baseline": _bytes_of_model(found), found.title: float(len(found.content))}})
+    facts = pd.DataFrame(
+        {"bytes": {"baseline": _bytes_of_model(found), found.title: float(len(found.content))}}
+    )
     images = preview_bytes(parts.held_out)
     store = import_predictions(
         directory,

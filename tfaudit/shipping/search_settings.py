@@ -10,7 +10,9 @@ from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.errors import require
 from tfaudit.study.training import Training
 
-FINE_TUNING = Training(epochs=3, batch_size=128, optimizer="adam", learning_rate=5e-4, decay="cosine")
+FINE_TUNING = Training(
+    epochs=3, batch_size=128, optimizer="adam", learning_rate=5e-4, decay="cosine"
+)
 """How pruned models are fine-tuned by default."""
 
 
@@ -40,8 +42,15 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         require(0 < self.alpha < 1, "alpha", self.alpha, "a level in (0, 1)")
-        require(isinstance(self.limits, Limits), "limits", type(self.limits).__name__, "tfaudit.Limits")
-        require(isinstance(self.training, Training), "training", type(self.training).__name__, "a tfaudit.Training")
+        require(
+            isinstance(self.limits, Limits), "limits", type(self.limits).__name__, "tfaudit.Limits"
+        )
+        require(
+            isinstance(self.training, Training),
+            "training",
+            type(self.training).__name__,
+            "a tfaudit.Training",
+        )
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -55,12 +64,18 @@ class SearchSettings:
         The range of inputs is not checked: int8 is calibrated with examples of the same data, or of training data whose
         range was compared with theirs.
         """
-        return {**self.reading, "batch_size": self.batch_size, "threads": os.cpu_count() or 1, "check_range": False}
+        return {
+            **self.reading,
+            "batch_size": self.batch_size,
+            "threads": os.cpu_count() or 1,
+            "check_range": False,
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return what the results depend on as JSON values."""
         return {
-            "limits": self.limits.as_dict() | {"min_baseline_accuracy": self.limits.min_baseline_accuracy},
+            "limits": self.limits.as_dict()
+            | {"min_baseline_accuracy": self.limits.min_baseline_accuracy},
             "settings": self.reading | {"alpha": self.alpha, "training": self.training.to_json()},
             "split": {"held_out": self.held_out, "seed": self.seed},
         }

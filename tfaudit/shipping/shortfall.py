@@ -21,7 +21,10 @@ SIZES = ("size_bytes", "size_ratio")
 
 
 def shortfall(
-    verdict: Verdict, measured: Measurements, on_selection: Mapping[str, Verdict], table: pd.DataFrame
+    verdict: Verdict,
+    measured: Measurements,
+    on_selection: Mapping[str, Verdict],
+    table: pd.DataFrame,
 ) -> tuple[str, ...]:
     """Return sentences on every limit that the chosen candidate does not keep to; none if it passes.
 
@@ -46,7 +49,9 @@ def _binding(row: dict) -> str:
     quantity, subject = quantity_of(row["check"]), row["subject"]
     of_class = f" ({class_in_words(subject)})" if subject else ""
     title = f"{quantity.title[0].upper()}{quantity.title[1:]}{of_class}"
-    text = "{:,.0f} bytes".format if row["check"] == "size_bytes" else quantity.text  # megabytes are too coarse
+    text = (
+        "{:,.0f} bytes".format if row["check"] == "size_bytes" else quantity.text
+    )  # megabytes are too coarse
     allowed, worst = text(row["limit"]), row["high"] if math.isfinite(row["high"]) else row["value"]
     if not math.isfinite(worst):
         return f"{title} is unknown."

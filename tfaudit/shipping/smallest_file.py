@@ -24,7 +24,15 @@ NO_FILE, NOT_TRIED = "no file", "not tried"
 
 COLUMNS = (
     *("candidate", "title", "outcome", "chosen", "bytes", "size_ratio", "latency_1_ms", "top1"),
-    *("change_pp", "change_low_pp", "change_high_pp", "worst_class", "worst_before", "worst_after", "worst_change_pp"),
+    *(
+        "change_pp",
+        "change_low_pp",
+        "change_high_pp",
+        "worst_class",
+        "worst_before",
+        "worst_after",
+        "worst_change_pp",
+    ),
     *("worst_low_pp", "worst_high_pp", "reason"),
 )
 

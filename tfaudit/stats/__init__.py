@@ -15,9 +15,22 @@ Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distan
 from tfaudit.runtime.lazy_names import lazy_names
 
 _MODULES = {
-    "calibration": ("brier_scores", "calibrated_error", "calibration_gaps", "log_losses", "mass_bins", "squared_gaps"),
+    "calibration": (
+        "brier_scores",
+        "calibrated_error",
+        "calibration_gaps",
+        "log_losses",
+        "mass_bins",
+        "squared_gaps",
+    ),
     "contingency": ("cohen_kappa", "mcnemar", "mcnemar_false_alarms", "paired_interval"),
-    "image_properties": ("class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"),
+    "image_properties": (
+        "class_means",
+        "distance_to_class_mean",
+        "mean_activation",
+        "pixel_entropy",
+        "tilt",
+    ),
     "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
     "least_squares": ("Line", "curvature", "line", "slope", "uncentred_r2"),
     "modes": ("count_changed_modes", "modal_labels"),
@@ -28,7 +41,15 @@ _MODULES = {
     "proportions": ("Proportions", "compare_proportions"),
     "ranking": ("RankedClasses", "rank_scores"),
     "ratios": ("normalised_balance", "ratio", "relative_change"),
-    "t_tests": ("MeanTest", "TTests", "compare_means", "paired_test", "smallest_p", "welch", "welch_from_moments"),
+    "t_tests": (
+        "MeanTest",
+        "TTests",
+        "compare_means",
+        "paired_test",
+        "smallest_p",
+        "welch",
+        "welch_from_moments",
+    ),
 }
 
 lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})

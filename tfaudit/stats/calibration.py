@@ -26,7 +26,9 @@ def mass_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
     """
     require(bins >= 1, "bins", bins, "1 or more")
     if np.ndim(confidence) != 1 or not np.size(confidence):
-        raise InputError("confidence", f"shape {np.shape(confidence)}", "one number or more per prediction, (N,)")
+        raise InputError(
+            "confidence", f"shape {np.shape(confidence)}", "one number or more per prediction, (N,)"
+        )
     edges = np.percentile(confidence, np.linspace(0, 100, bins + 1))
     return np.searchsorted(edges[1:-1], confidence)
 

@@ -104,11 +104,18 @@ def paired_interval(
         raise InputError("pairs", "fewer pairs than changes", "at least lost + won")
     low, high = _ends(ratio(down, n), ratio(up, n), _margin(n, confidence))
     possible = mcnemar(down, up) > 1 - confidence
-    return np.where(possible, np.minimum(low, 0.0), low), np.where(possible, np.maximum(high, 0.0), high)
+    return np.where(possible, np.minimum(low, 0.0), low), np.where(
+        possible, np.maximum(high, 0.0), high
+    )
 
 
 def paired_difference_rejected(
-    lost: ArrayLike, won: ArrayLike, pairs: ArrayLike, difference: ArrayLike, *, confidence: float = 0.95
+    lost: ArrayLike,
+    won: ArrayLike,
+    pairs: ArrayLike,
+    difference: ArrayLike,
+    *,
+    confidence: float = 0.95,
 ) -> np.ndarray:
     """Tell whether `paired_interval` leaves a difference out, `(C,)` booleans, by one score test instead of a search.
 
@@ -129,10 +136,16 @@ def paired_difference_rejected(
     observed = shares[1] - shares[0]
     rejected = (n > 0) & ~_accepted(*shares, _margin(n, confidence), difference)
     towards_0 = rejected & (difference * observed >= 0) & (np.abs(difference) <= np.abs(observed))
-    return rejected & ~(towards_0 & (mcnemar(down, up) > 1 - confidence)) if towards_0.any() else rejected
+    return (
+        rejected & ~(towards_0 & (mcnemar(down, up) > 1 - confidence))
+        if towards_0.any()
+        else rejected
+    )
 
 
-def flip_counts(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def flip_counts(
+    before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Count the answers of every group that were lost and that were won, `(G,)` floats each.
 
     Args:
@@ -167,10 +180,14 @@ def _margin(pairs: np.ndarray, confidence: float) -> np.ndarray:
     return special.ndtri((1 + confidence) / 2) ** 2 / np.maximum(pairs, 1)
 
 
-def _accepted(down: np.ndarray, up: np.ndarray, margin: np.ndarray, difference: np.ndarray) -> np.ndarray:
+def _accepted(
+    down: np.ndarray, up: np.ndarray, margin: np.ndarray, difference: np.ndarray
+) -> np.ndarray:
     """Tell which differences the score test does not reject."""
     linear = (2 + down - up) * difference - down - up
-    root = np.sqrt(np.maximum(linear**2 + 8 * down * difference * (1 - difference), 0))  # rounding may leave -1e-17
+    root = np.sqrt(
+        np.maximum(linear**2 + 8 * down * difference * (1 - difference), 0)
+    )  # rounding may leave -1e-17
     variance = (root - linear) / 2 + difference * (1 - difference)
     return np.square(up - down - difference) <= margin * variance
 
@@ -228,7 +245,9 @@ def chance_agreement(first: ArrayLike, second: ArrayLike) -> tuple[float, float]
     return chance_agreement_of(*_shares(one, other), len(one))
 
 
-def chance_agreement_of(first: np.ndarray, second: np.ndarray, examples: int) -> tuple[float, float]:
+def chance_agreement_of(
+    first: np.ndarray, second: np.ndarray, examples: int
+) -> tuple[float, float]:
     """Compute `chance_agreement` from the shares of the classes of both raters.
 
     With shares p and q of the classes, the expected agreement is `e = sum_c p_c q_c` and the variance
@@ -252,13 +271,20 @@ def chance_agreement_of(first: np.ndarray, second: np.ndarray, examples: int) ->
 def _raters(first: ArrayLike, second: ArrayLike) -> list[np.ndarray]:
     raters = counts(first=first, second=second)
     shape = raters[0].shape
-    require(len(shape) == 1 and shape[0] > 0, "first", shape, "the shape (examples,) with one example or more")
+    require(
+        len(shape) == 1 and shape[0] > 0,
+        "first",
+        shape,
+        "the shape (examples,) with one example or more",
+    )
     return raters
 
 
 def _shares(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     classes = int(max(one.max(), other.max())) + 1
-    return np.bincount(one, minlength=classes) / len(one), np.bincount(other, minlength=classes) / len(other)
+    return np.bincount(one, minlength=classes) / len(one), np.bincount(
+        other, minlength=classes
+    ) / len(other)
 
 
 def amounts(**named: ArrayLike) -> list[np.ndarray]:
@@ -287,5 +313,7 @@ def _of_one_shape(named: Mapping[str, ArrayLike], kinds: str, expected: str) -> 
         if array.size and (array.dtype.kind not in kinds or not array.min() >= 0):
             raise InputError(name, f"{array.dtype} from {array.min()}", expected)
         if array.shape != arrays[0].shape:
-            raise InputError(name, f"shape {array.shape}", f"that of {next(iter(named))}, {arrays[0].shape}")
+            raise InputError(
+                name, f"shape {array.shape}", f"that of {next(iter(named))}, {arrays[0].shape}"
+            )
     return arrays

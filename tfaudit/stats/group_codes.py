@@ -11,7 +11,9 @@ MISSING = "(missing)"
 """Name of the group of examples whose value is missing."""
 
 
-def group_codes(column: ArrayLike | pd.Series, count: int, argument: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def group_codes(
+    column: ArrayLike | pd.Series, count: int, argument: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the group of each example, `(count,)` integers, and the groups' names, with `MISSING` last if it occurs.
 
     Groups are in the order of numbers, of categories, or of names. Integers that became floats because values are

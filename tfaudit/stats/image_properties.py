@@ -16,7 +16,9 @@ from tfaudit.stats.ratios import ratio
 
 Images = np.ndarray | Iterable[ArrayLike]
 
-_BATCH = 2**22  # values at once: keeps the float64 copies of a large data set to some tens of megabytes
+_BATCH = (
+    2**22
+)  # values at once: keeps the float64 copies of a large data set to some tens of megabytes
 
 
 def tilt(images: Images, *, threshold: float = 0.5) -> np.ndarray:
@@ -89,10 +91,18 @@ def distance_to_class_mean(images: np.ndarray, labels: ArrayLike, means: np.ndar
     means = np.asarray(means, np.float64)
     shape = _one_shape(images)
     if means.shape[1:] != shape:
-        raise InputError("means", f"shape {means.shape}", f"(classes, {', '.join(map(str, shape))}) as the images")
+        raise InputError(
+            "means",
+            f"shape {means.shape}",
+            f"(classes, {', '.join(map(str, shape))}) as the images",
+        )
     classes = _labels(labels, len(images), len(means))
-    differences = (levels - means[classes[start : start + len(levels)]] for start, levels in _batches(images))
-    return np.concatenate([np.sqrt(np.square(difference).sum((1, 2, 3))) for difference in differences])
+    differences = (
+        levels - means[classes[start : start + len(levels)]] for start, levels in _batches(images)
+    )
+    return np.concatenate(
+        [np.sqrt(np.square(difference).sum((1, 2, 3))) for difference in differences]
+    )
 
 
 def pixel_entropy(images: Images) -> np.ndarray:
@@ -145,7 +155,9 @@ def _batches(images: Images) -> Iterator[tuple[int, np.ndarray]]:
     else:
         for position, array in enumerate(map(np.asarray, images)):
             if array.ndim not in (2, 3):
-                raise InputError("images", f"image {position} has shape {array.shape}", "(H, W, C) or (H, W)")
+                raise InputError(
+                    "images", f"image {position} has shape {array.shape}", "(H, W, C) or (H, W)"
+                )
             yield position, _levels(array[None], position)
 
 
@@ -175,5 +187,7 @@ def _labels(labels: ArrayLike, count: int, num_classes: int) -> np.ndarray:
         form = f"{classes.dtype} of shape {classes.shape}"
         raise InputError("labels", form, f"one integer for each of the {count} images")
     if count and not 0 <= classes.min() <= classes.max() < num_classes:
-        raise InputError("labels", f"from {classes.min()} to {classes.max()}", f"classes in [0, {num_classes})")
+        raise InputError(
+            "labels", f"from {classes.min()} to {classes.max()}", f"classes in [0, {num_classes})"
+        )
     return classes

@@ -54,8 +54,14 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> MeanInterva
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
     mean = array.mean(0)
     if len(array) == 1:
-        return MeanInterval(mean, np.nan * mean, np.nan * mean)  # scalars for scalar values, as the mean is
-    margin = special.stdtrit(len(array) - 1, (1 + confidence) / 2) * array.std(0, ddof=1) / np.sqrt(len(array))
+        return MeanInterval(
+            mean, np.nan * mean, np.nan * mean
+        )  # scalars for scalar values, as the mean is
+    margin = (
+        special.stdtrit(len(array) - 1, (1 + confidence) / 2)
+        * array.std(0, ddof=1)
+        / np.sqrt(len(array))
+    )
     return MeanInterval(mean, mean - margin, mean + margin)
 
 

@@ -51,7 +51,9 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
     first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
-        raise InputError("y", f"shape {second.shape}", f"that of x, {first.shape}, and one dimension")
+        raise InputError(
+            "y", f"shape {second.shape}", f"that of x, {first.shape}, and one dimension"
+        )
     if np.isinf(first).any() or np.isinf(second).any():
         raise InputError("x, y", "infinite values", "finite ones, and NaN for unknown ones")
     known = ~(np.isnan(first) | np.isnan(second))
@@ -59,7 +61,9 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
     nan, n = float("nan"), len(first)
     if n < 2 or first.min() == first.max():
         return Line(nan, nan, nan, nan, nan, nan, n)
-    if second.min() == second.max():  # for a level line SciPy computes a correlation of rounding errors
+    if (
+        second.min() == second.max()
+    ):  # for a level line SciPy computes a correlation of rounding errors
         return Line(0.0, *((0.0, 0.0) if n > 2 else (nan, nan)), float(second[0]), nan, nan, n)
     fit = stats.linregress(first, second)
     gradient, intercept, r = float(fit.slope), float(fit.intercept), float(fit.rvalue)
@@ -69,7 +73,9 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
     return Line(gradient, gradient - margin, gradient + margin, intercept, r, float(fit.pvalue), n)
 
 
-def curvature(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float, float, float]:
+def curvature(
+    x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95
+) -> tuple[float, float, float, float]:
     """Fit `y = a + b x + c x^2` and return c, both ends of its interval, and the p-value of c = 0 (Student's t).
 
     NaN for fewer than four points or three values of x; the interval and p are NaN where the points fit exactly.
@@ -135,7 +141,9 @@ def uncentred_r2(x: ArrayLike, y: ArrayLike) -> np.ndarray:
         np.float64(0.8889)
     """
     x, y = _known(x, y)
-    return np.minimum(ratio((x * y).sum(-1) ** 2, (x * x).sum(-1) * (y * y).sum(-1)), 1.0)  # rounding aside
+    return np.minimum(
+        ratio((x * y).sum(-1) ** 2, (x * x).sum(-1) * (y * y).sum(-1)), 1.0
+    )  # rounding aside
 
 
 def _known(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -37,7 +37,11 @@ class _Votes:
         tied = Ties.none() if tied is None else tied
         member, example = np.divmod(tied.rows, first.shape[1])
         order = np.lexsort((member, example))
-        self._member, self._example, self._class = member[order], example[order], tied.classes[order]
+        self._member, self._example, self._class = (
+            member[order],
+            example[order],
+            tied.classes[order],
+        )
         self._parts = (VOTE // tied.sizes)[order]
 
     def __len__(self) -> int:
@@ -66,10 +70,16 @@ class _Votes:
     def of(self, choice: np.ndarray, examples: np.ndarray) -> np.ndarray:
         """Return the `(n, E)` parts of the members' votes for one class of each of some examples, ascending."""
         votes = np.where(self.first[:, examples] == choice, float(VOTE), 0.0)
-        block = slice(*np.searchsorted(self._example, [examples[0], examples[-1] + 1])) if len(self._example) else ()
+        block = (
+            slice(*np.searchsorted(self._example, [examples[0], examples[-1] + 1]))
+            if len(self._example)
+            else ()
+        )
         if block:
             inside = np.isin(self._example[block], examples)
-            member, classes, parts = (array[block][inside] for array in (self._member, self._class, self._parts))
+            member, classes, parts = (
+                array[block][inside] for array in (self._member, self._class, self._parts)
+            )
             position = np.searchsorted(examples, self._example[block][inside])
             votes[member, position] = 0.0
             chosen = classes == choice[position]
@@ -93,13 +103,19 @@ def modal_classes(first: np.ndarray, tied: Ties | None = None) -> BestClasses:
         modes[examples] = candidates[:, 0]
         if candidates.shape[1] > 1:
             new = Ties(np.repeat(examples, candidates.shape[1]), candidates.ravel())
-            ties = Ties(np.concatenate([ties.rows, new.rows]), np.concatenate([ties.classes, new.classes]))
+            ties = Ties(
+                np.concatenate([ties.rows, new.rows]), np.concatenate([ties.classes, new.classes])
+            )
     order = np.argsort(ties.rows, kind="stable")
     return BestClasses(modes, Ties(ties.rows[order], ties.classes[order]))
 
 
 def modal_labels(
-    ranked: np.ndarray, probabilities: np.ndarray | None = None, *, ties: str = "lowest", tied: Ties | None = None
+    ranked: np.ndarray,
+    probabilities: np.ndarray | None = None,
+    *,
+    ties: str = "lowest",
+    tied: Ties | None = None,
 ) -> np.ndarray:
     """Return the class that most members predict, `(N,)`, of the type of `ranked`.
 
@@ -119,7 +135,9 @@ def modal_labels(
     everyone = np.ones((1, len(ranked)), bool)
     for examples, candidates in _contested(votes, len(ranked)):
         modes[examples] = candidates[:, 0]
-        for block, choices, leads in _leaders(everyone, votes, ranked, probabilities, examples, candidates, ties):
+        for block, choices, leads in _leaders(
+            everyone, votes, ranked, probabilities, examples, candidates, ties
+        ):
             modes[block] = choices[np.arange(len(block)), leads[:, 0, 0].argmax(0)]
     return modes
 
@@ -150,7 +168,9 @@ def count_changed_modes(
     votes, smallest = _Votes(ranked[:, :, 0], tied), int(min(first[0].sum(), (~first[0]).sum()))
     changed = np.zeros(len(first), np.int64)
     for examples, candidates in _contested(votes, smallest):
-        for _, _, leads in _leaders(first, votes, ranked, probabilities, examples, candidates, ties):
+        for _, _, leads in _leaders(
+            first, votes, ranked, probabilities, examples, candidates, ties
+        ):
             changed += (~(leads[:, 0] & leads[:, 1]).any(0)).sum(1)
     return changed
 
@@ -170,12 +190,16 @@ def _leaders(
     """
     groups, rivals = np.stack([first, ~first]).astype(float), candidates.shape[1]
     step = max(1, COUNTS_AT_ONCE // (2 * len(first) * rivals))
-    for part in (slice(start, start + step) for start in range(0, len(examples) * (rivals > 1), step)):
+    for part in (
+        slice(start, start + step) for start in range(0, len(examples) * (rivals > 1), step)
+    ):
         block, choices = examples[part], candidates[part]
         counts = np.stack([groups @ votes.of(choice, block) for choice in choices.T])
         leads = counts == counts.max(0)
         if ties == "confidence" and probabilities is not None:
-            leads = _most_confident(groups, leads, ranked[:, block], choices, probabilities[:, block])
+            leads = _most_confident(
+                groups, leads, ranked[:, block], choices, probabilities[:, block]
+            )
         if ties != UNDECIDED:
             order = slice(None, None, -1 if ties == "highest" else 1)
             leads[order] &= np.cumsum(leads[order], axis=0) == 1  # the first in this order
@@ -204,10 +228,14 @@ def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.nd
     order = np.lexsort((count, example))
     example, count, pairs = example[order], count[order], pairs[order]
     bounds = np.searchsorted(example, np.arange(len(split) + 1))
-    fewer = np.cumsum(count) - np.r_[0, np.cumsum(count)][bounds[example]]  # votes up to here, within the example
+    fewer = (
+        np.cumsum(count) - np.r_[0, np.cumsum(count)][bounds[example]]
+    )  # votes up to here, within the example
     fills = fewer + count * (bounds[example + 1] - 1 - np.arange(len(count)))
     total = np.bincount(example, count, len(split))
-    rounded_off = len(votes) * VOTE - total[example]  # parts of votes that more than 16 classes share
+    rounded_off = (
+        len(votes) * VOTE - total[example]
+    )  # parts of votes that more than 16 classes share
     pairs = np.sort(pairs[fills >= smallest * VOTE - rounded_off])
     example, choice = np.divmod(pairs, span)
     rivals = np.bincount(example, minlength=len(split))
@@ -216,12 +244,18 @@ def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.nd
 
 
 def _most_confident(
-    groups: np.ndarray, leads: np.ndarray, ranked: np.ndarray, candidates: np.ndarray, likely: np.ndarray
+    groups: np.ndarray,
+    leads: np.ndarray,
+    ranked: np.ndarray,
+    candidates: np.ndarray,
+    likely: np.ndarray,
 ) -> np.ndarray:
     """Return which of the leading candidates have the highest mean probability in each group."""
     mass = []
     for choice in candidates.T:
-        own = np.where(ranked == choice[:, None], likely, 0).sum(-1, dtype=np.float64)  # a class has one rank at most
+        own = np.where(ranked == choice[:, None], likely, 0).sum(
+            -1, dtype=np.float64
+        )  # a class has one rank at most
         mass.append(groups @ (np.round(own / GRAIN) * GRAIN))
     tied = np.where(leads, mass, -1.0)
     return tied >= tied.max(0) - TOLERANCE * groups.sum(2)[..., None]

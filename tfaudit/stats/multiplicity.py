@@ -40,7 +40,9 @@ def adjust(p: ArrayLike, method: str) -> np.ndarray:
     require(adjusted.ndim == 1, "p", adjusted.shape, "the shape (tests,)")
     made = ~np.isnan(adjusted)
     if ((adjusted[made] < 0) | (adjusted[made] > 1)).any():
-        raise InputError("p", f"{adjusted[made].min():g} to {adjusted[made].max():g}", "values in [0, 1]")
+        raise InputError(
+            "p", f"{adjusted[made].min():g} to {adjusted[made].max():g}", "values in [0, 1]"
+        )
     if made.any():
         adjusted[made] = _METHODS[method](adjusted[made])
     return adjusted

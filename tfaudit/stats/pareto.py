@@ -22,7 +22,9 @@ def pareto_set(values: ArrayLike) -> np.ndarray:
     """
     array = np.asarray(values, np.float64)
     if array.ndim != 2 or not array.shape[1]:
-        raise InputError("values", f"shape {array.shape}", "(points, objectives) with at least one objective")
+        raise InputError(
+            "values", f"shape {array.shape}", "(points, objectives) with at least one objective"
+        )
     if not np.isfinite(array).all():
         raise InputError("values", "NaN or infinity", "finite objectives; leave other points out")
     # In lexicographic order only an earlier point can dominate: the first of those left is never dominated, and only

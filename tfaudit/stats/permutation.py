@@ -61,10 +61,14 @@ class Assignments:
         observed, mean = int(counts[0]), float(drawn.mean())
         p = float((counts >= observed).mean())  # row 0 is the 1 of (1 + b) / (1 + n)
         smallest_p = (1 + mirrored * self.exact) / len(counts)
-        return CountNull(observed, mean, float(low), float(high), p, len(drawn), self.exact, smallest_p, drawn)
+        return CountNull(
+            observed, mean, float(low), float(high), p, len(drawn), self.exact, smallest_p, drawn
+        )
 
 
-def assign(first: int, second: int, *, permutations: int = 1000, seed: int = 0, paired: bool = False) -> Assignments:
+def assign(
+    first: int, second: int, *, permutations: int = 1000, seed: int = 0, paired: bool = False
+) -> Assignments:
     """Return all assignments of members to two groups of these sizes, or random ones where there are too many.
 
     Args:
@@ -84,7 +88,12 @@ def assign(first: int, second: int, *, permutations: int = 1000, seed: int = 0, 
     require(first >= 1, "first", first, "1 member or more")
     require(second >= 1, "second", second, "1 member or more")
     require(permutations >= 1, "permutations", permutations, "1 or more")
-    require(not paired or first == second, "second", second, f"{first} members, as many as the first group, for pairs")
+    require(
+        not paired or first == second,
+        "second",
+        second,
+        f"{first} members, as many as the first group, for pairs",
+    )
     members = first + second
     rng = np.random.default_rng(seed)
     exact = (2**first if paired else math.comb(members, first)) <= permutations
@@ -92,7 +101,9 @@ def assign(first: int, second: int, *, permutations: int = 1000, seed: int = 0, 
         if exact:
             swapped = np.array(list(itertools.product((False, True), repeat=first)))
         else:
-            swapped = np.concatenate([np.zeros((1, first), bool), rng.random((permutations, first)) < 0.5])
+            swapped = np.concatenate(
+                [np.zeros((1, first), bool), rng.random((permutations, first)) < 0.5]
+            )
         rows = np.concatenate([~swapped, swapped], axis=1)
     elif exact:
         chosen = np.array(list(itertools.combinations(range(members), first)))
@@ -115,10 +126,14 @@ def count_significant(
     """
     step = max(1, TESTS_AT_ONCE // values.shape[1])
     blocks = (first[start : start + step] for start in range(0, len(first), step))
-    return np.concatenate([(permuted_welch(block, values, shift) <= alpha).sum(1) for block in blocks])
+    return np.concatenate(
+        [(permuted_welch(block, values, shift) <= alpha).sum(1) for block in blocks]
+    )
 
 
-def permuted_welch(first: np.ndarray, values: np.ndarray, shift: np.ndarray | None = None) -> np.ndarray:
+def permuted_welch(
+    first: np.ndarray, values: np.ndarray, shift: np.ndarray | None = None
+) -> np.ndarray:
     """Compute two-sided p-values of Welch's tests between the members in the first group and the others, `(P, C)`.
 
     The moments of all groups are matrix products of the assignments with the values and their squares.
@@ -148,4 +163,6 @@ def permuted_welch(first: np.ndarray, values: np.ndarray, shift: np.ndarray | No
         errors.append(np.where(constant, 0.0, variance / size))
         means.append(mean - (members @ shift / size)[:, None])
         free.append(size - 1)
-    return welch_from_moments(np.round(means[0] - means[1], 12), errors[0], free[0], errors[1], free[1])[2]
+    return welch_from_moments(
+        np.round(means[0] - means[1], 12), errors[0], free[0], errors[1], free[1]
+    )[2]

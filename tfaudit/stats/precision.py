@@ -74,7 +74,9 @@ class Spread:
     def half_width(self, images: int, members: int, confidence: float = 0.95) -> float:
         """Return half the width of the interval of a change; of one member on each side, over images only."""
         cross = self.residual / (images * members)
-        of_images = max(self.image / images + cross, self.unit**2 * least_variance(images * members))
+        of_images = max(
+            self.image / images + cross, self.unit**2 * least_variance(images * members)
+        )
         of_members = self.member / members + cross if members > 1 else 0.0
         shared = cross if members > 1 else 0.0
         variance = max(of_images + of_members - shared, of_images, of_members)
@@ -82,9 +84,13 @@ class Spread:
         critical = critical_value((1 + confidence) / 2, of_images, of_members, *freedom)
         return float(critical) * math.sqrt(variance)
 
-    def images_needed(self, half_width: float, members: int, confidence: float = 0.95, start: int = 2) -> int | None:
+    def images_needed(
+        self, half_width: float, members: int, confidence: float = 0.95, start: int = 2
+    ) -> int | None:
         """Return the smallest number of images, from `start`, with less than a half-width; None for none."""
-        return _smallest(start, MOST_IMAGES, lambda n: self.half_width(n, members, confidence) < half_width)
+        return _smallest(
+            start, MOST_IMAGES, lambda n: self.half_width(n, members, confidence) < half_width
+        )
 
     def decides(self, gap: float, design: Design, confidence: float) -> Design | None:
         """Return the smallest design whose interval is narrower than `gap` on each side; None where there is none.
@@ -101,9 +107,13 @@ class Spread:
             return None
         images, members = design.images, design.members
         enough = self.images_needed(gap, members, confidence, images)
-        if members == 1 or (enough and enough <= PRACTICAL * images):  # of single models members tell nothing
+        if members == 1 or (
+            enough and enough <= PRACTICAL * images
+        ):  # of single models members tell nothing
             return Design(enough, members) if enough else None
-        more = _smallest(members, MOST_MEMBERS, lambda k: self.half_width(images, k, confidence) < gap)
+        more = _smallest(
+            members, MOST_MEMBERS, lambda k: self.half_width(images, k, confidence) < gap
+        )
         if more and (not enough or more / members < enough / images):
             return Design(images, more)
         if enough:
@@ -112,7 +122,9 @@ class Spread:
         def scaled(k: int) -> Design:
             return Design(math.ceil(images * k / members), k)
 
-        more = _smallest(members, MOST_MEMBERS, lambda k: self.half_width(scaled(k).images, k, confidence) < gap)
+        more = _smallest(
+            members, MOST_MEMBERS, lambda k: self.half_width(scaled(k).images, k, confidence) < gap
+        )
         return scaled(more) if more else None
 
 

@@ -79,12 +79,16 @@ def compare_proportions(
     test = np.full(len(count), "", object)
     for i in np.flatnonzero((total > 0) & (other_total > 0)):
         samples = [int(counted[i]) for counted in (count, total, other_count, other_total)]
-        low[i], high[i] = confint_proportions_2indep(*samples, method="newcomb", alpha=1 - confidence)
+        low[i], high[i] = confint_proportions_2indep(
+            *samples, method="newcomb", alpha=1 - confidence
+        )
         test[i], p[i] = _test(*samples, always_exact=always_exact)
     return Proportions(first, second, ratio(first, second), low, high, p, test)
 
 
-def _test(count: int, total: int, other_count: int, other_total: int, *, always_exact: bool) -> tuple[str, float]:
+def _test(
+    count: int, total: int, other_count: int, other_total: int, *, always_exact: bool
+) -> tuple[str, float]:
     held = (count + other_count) / (total + other_total)
     if always_exact or min(total, other_total) * min(held, 1 - held) < SMALL:
         table = [[count, total - count], [other_count, other_total - other_count]]

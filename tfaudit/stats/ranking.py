@@ -46,7 +46,9 @@ class RankedClasses(_ClassesAndProbabilities):
     def take(self, rows: np.ndarray) -> RankedClasses:
         """Return the given examples, in the given order."""
         probabilities = None if self.probabilities is None else self.probabilities[rows]
-        return RankedClasses(self.classes[rows], probabilities, self.ties.take(rows, len(self.classes)))
+        return RankedClasses(
+            self.classes[rows], probabilities, self.ties.take(rows, len(self.classes))
+        )
 
 
 def stated_kind(scores_are: str) -> bool | None:
@@ -60,7 +62,9 @@ def stated_kind(scores_are: str) -> bool | None:
     return SCORE_KINDS[scores_are]
 
 
-def scores_of_both(scores: np.ndarray, probabilities: bool | None = None) -> tuple[np.ndarray, bool]:
+def scores_of_both(
+    scores: np.ndarray, probabilities: bool | None = None
+) -> tuple[np.ndarray, bool]:
     """Return the scores `(..., 2)` of two classes from those of class 1, and whether they are probabilities.
 
     Args:
@@ -74,11 +78,17 @@ def scores_of_both(scores: np.ndarray, probabilities: bool | None = None) -> tup
     """
     if probabilities is None:
         probabilities = bool((scores >= 0).all() and (scores <= 1).all())
-    return np.stack([1 - scores if probabilities else np.zeros_like(scores), scores], axis=-1), probabilities
+    return np.stack(
+        [1 - scores if probabilities else np.zeros_like(scores), scores], axis=-1
+    ), probabilities
 
 
 def rank_scores(
-    blocks: Iterable[np.ndarray], *, k: int = 5, probabilities: bool | None = None, classes: np.ndarray | None = None
+    blocks: Iterable[np.ndarray],
+    *,
+    k: int = 5,
+    probabilities: bool | None = None,
+    classes: np.ndarray | None = None,
 ) -> RankedClasses:
     """Rank the classes of each example, the lower of equals first; logits are put through softmax.
 
@@ -115,18 +125,26 @@ def rank_scores(
         rows += len(scores)
         in_range = in_range and scores.min() >= 0 and scores.max() <= 1 + TOLERANCE
         if probabilities and not in_range:
-            raise InputError("scores", f"{scores.min():.4g} to {scores.max():.4g}", "probabilities in [0, 1]")
+            raise InputError(
+                "scores", f"{scores.min():.4g} to {scores.max():.4g}", "probabilities in [0, 1]"
+            )
         if probabilities is None and in_range:
             totals = scores.sum(1)
             least, most = min(least, float(totals.min())), max(most, float(totals.max()))
         if classes is not None:
             if classes[-1] >= scores.shape[1]:
-                raise InputError("classes", str(classes[-1]), f"classes from 0 to {scores.shape[1] - 1}")
+                raise InputError(
+                    "classes", str(classes[-1]), f"classes from 0 to {scores.shape[1] - 1}"
+                )
             scores = scores[:, classes]
             sums.append(scores.clip(0, 1).sum(1, keepdims=True))
         if probabilities is not True:
-            with np.errstate(over="ignore", under="ignore"):  # a difference beyond the largest float becomes exp(-inf)
-                exponentials.append(np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True))
+            with np.errstate(
+                over="ignore", under="ignore"
+            ):  # a difference beyond the largest float becomes exp(-inf)
+                exponentials.append(
+                    np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True)
+                )
         tied = Ties.of_scores(scores)
         ties.append(tied if classes is None else Ties(tied.rows, classes[tied.classes]))
         positions, values = _best(scores, min(k, scores.shape[1]))
@@ -136,7 +154,9 @@ def rank_scores(
         raise InputError("scores", "no examples", "at least one")
     if probabilities is None and in_range and max(1 - least, most - 1) > TOLERANCE:
         got = f"scores in [0, 1] with row sums of {least:.4g} to {most:.4g}"
-        raise InputError("scores", got, "sums of 1, or scores_are (--scores-are) set to probabilities or logits")
+        raise InputError(
+            "scores", got, "sums of 1, or scores_are (--scores-are) set to probabilities or logits"
+        )
     top = np.concatenate(best)
     if not (in_range if probabilities is None else probabilities):
         with np.errstate(over="ignore", under="ignore"):
@@ -158,7 +178,9 @@ def _best(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         return positions, np.take_along_axis(scores, positions.astype(np.intp), 1)
     values = np.empty((len(scores), k), scores.dtype)
     row = np.arange(len(scores))
-    for rank in range(k):  # a few passes are faster than a sort, and stable where a partition is not
+    for rank in range(
+        k
+    ):  # a few passes are faster than a sort, and stable where a partition is not
         positions[:, rank] = scores.argmax(1)
         values[:, rank] = scores[row, positions[:, rank]]
         scores[row, positions[:, rank]] = -np.inf

@@ -12,7 +12,9 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> np.ndarray:
         array([0.5, nan])
     """
     above, below = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
-    return np.divide(above, below, out=np.full(np.broadcast(above, below).shape, np.nan), where=below != 0)[()]
+    return np.divide(
+        above, below, out=np.full(np.broadcast(above, below).shape, np.nan), where=below != 0
+    )[()]
 
 
 def relative_change(before: ArrayLike, after: ArrayLike) -> np.ndarray:

@@ -92,7 +92,10 @@ def welch(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> T
     mean2, error2, free2 = _moments(second, "second")
     if mean1.shape != mean2.shape:
         raise InputError("second", f"{mean2.shape[0]} columns", f"{mean1.shape[0]} as in first")
-    df, least = _welch_df(error1, free1, error2, free2), smallest_p(free1 + 1, free2 + 1, paired=False)
+    df, least = (
+        _welch_df(error1, free1, error2, free2),
+        smallest_p(free1 + 1, free2 + 1, paired=False),
+    )
     return _tests(mean1 - mean2, np.sqrt(error1 + error2), df, least, confidence)
 
 
@@ -109,7 +112,9 @@ def paired_test(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
         array([0.02])
     """
     first, second = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    require(first.shape == second.shape, "second", second.shape, f"the shape of first, {first.shape}")
+    require(
+        first.shape == second.shape, "second", second.shape, f"the shape of first, {first.shape}"
+    )
     # Shares are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
     mean, error, free = _moments(np.round(first - second, 12), "first")
     least = smallest_p(free + 1, free + 1, paired=True)
@@ -117,7 +122,12 @@ def paired_test(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
 
 
 def compare_means(
-    first: ArrayLike, second: ArrayLike, *, paired: bool, alternative: str = "two-sided", equal_var: bool = False
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    paired: bool,
+    alternative: str = "two-sided",
+    equal_var: bool = False,
 ) -> MeanTest:
     """Test whether two means are equal with one of SciPy's t-tests.
 
@@ -142,18 +152,28 @@ def compare_means(
     if not len(first) or not len(second):
         return MeanTest(np.nan, np.nan, np.nan, np.nan)
     # A difference below 1e-12 is rounding and must not look like variance.
-    samples = [np.round(first - second, 12)] if paired else [np.round(first, 12), np.round(second, 12)]
+    samples = (
+        [np.round(first - second, 12)] if paired else [np.round(first, 12), np.round(second, 12)]
+    )
     difference = samples[0].mean() - (0.0 if paired else samples[1].mean())
-    if min(len(sample) for sample in samples) < 2 or any(np.isnan(sample).any() for sample in samples):
+    if min(len(sample) for sample in samples) < 2 or any(
+        np.isnan(sample).any() for sample in samples
+    ):
         return MeanTest(difference, np.nan, np.nan, np.nan)
     if all(np.ptp(sample) == 0 for sample in samples):
         t = float(_noiseless_t(difference))
-        tails = {"two-sided": 2 * stats.norm.sf(abs(t)), "less": stats.norm.cdf(t), "greater": stats.norm.sf(t)}
+        tails = {
+            "two-sided": 2 * stats.norm.sf(abs(t)),
+            "less": stats.norm.cdf(t),
+            "greater": stats.norm.sf(t),
+        }
         least = smallest_p(len(first), len(second), paired=paired, alternative=alternative)
         return MeanTest(difference, t, np.nan, max(float(tails[alternative]), least))
     with warnings.catch_warnings():
         # SciPy warns that a constant sample has little variance; rounding above has made sure that it has none.
-        warnings.filterwarnings("ignore", "Precision loss occurred in moment calculation", RuntimeWarning)
+        warnings.filterwarnings(
+            "ignore", "Precision loss occurred in moment calculation", RuntimeWarning
+        )
         if paired:
             test = stats.ttest_1samp(samples[0], 0.0, alternative=alternative)
         else:
@@ -178,7 +198,10 @@ def welch_from_moments(
         >>> t.round(3), df.round(3), p.round(4)
         (array([-1.549]), array([2.941]), array([0.2209]))
     """
-    df, least = _welch_df(error1, free1, error2, free2), smallest_p(free1 + 1, free2 + 1, paired=False)
+    df, least = (
+        _welch_df(error1, free1, error2, free2),
+        smallest_p(free1 + 1, free2 + 1, paired=False),
+    )
     return _t_and_p(difference, np.sqrt(error1 + error2), df, least)
 
 
@@ -216,12 +239,21 @@ def _t_and_p(
     return t, np.where(constant, np.nan, df), np.where(constant & (difference != 0), least, p)
 
 
-def _tests(difference: np.ndarray, error: np.ndarray, df: np.ndarray, least: float, confidence: float) -> TTests:
+def _tests(
+    difference: np.ndarray, error: np.ndarray, df: np.ndarray, least: float, confidence: float
+) -> TTests:
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
     t, df, p = _t_and_p(difference, error, df, least)
     constant = error == 0
-    margin = np.where(constant, 0.0, special.stdtrit(np.where(constant, 1.0, df), (1 + confidence) / 2) * error)
+    margin = np.where(
+        constant, 0.0, special.stdtrit(np.where(constant, 1.0, df), (1 + confidence) / 2) * error
+    )
     low, high = difference - margin, difference + margin
-    if least > 1 - confidence:  # the interval and the p-value of constant samples must not contradict each other
-        low, high = np.where(constant, np.minimum(low, 0.0), low), np.where(constant, np.maximum(high, 0.0), high)
+    if (
+        least > 1 - confidence
+    ):  # the interval and the p-value of constant samples must not contradict each other
+        low, high = (
+            np.where(constant, np.minimum(low, 0.0), low),
+            np.where(constant, np.maximum(high, 0.0), high),
+        )
     return TTests(difference, t, df, p, low, high)

@@ -131,10 +131,18 @@ class BestClasses:
         tied = np.union1d(self.ties.rows, other.ties.rows)
         if not len(tied):
             return same
-        span = 1 + int(max(self.first.max(), other.first.max(), *self.ties.classes, *other.ties.classes))
-        (own_keys, own_votes), (other_keys, other_votes) = (side._votes_in(tied, span) for side in (self, other))
-        keys, own, others = np.intersect1d(own_keys, other_keys, assume_unique=True, return_indices=True)
-        same[tied] = np.bincount(keys // span, np.minimum(own_votes[own], other_votes[others]), len(tied))
+        span = 1 + int(
+            max(self.first.max(), other.first.max(), *self.ties.classes, *other.ties.classes)
+        )
+        (own_keys, own_votes), (other_keys, other_votes) = (
+            side._votes_in(tied, span) for side in (self, other)
+        )
+        keys, own, others = np.intersect1d(
+            own_keys, other_keys, assume_unique=True, return_indices=True
+        )
+        same[tied] = np.bincount(
+            keys // span, np.minimum(own_votes[own], other_votes[others]), len(tied)
+        )
         return same
 
     def names(self, class_names: Sequence[str]) -> np.ndarray:
@@ -146,7 +154,9 @@ class BestClasses:
         """
         texts = np.array(class_names, object)[self.first]
         starts = np.flatnonzero(np.diff(self.ties.rows, prepend=-1))
-        for row, classes in zip(self.ties.rows[starts], np.split(self.ties.classes, starts[1:]), strict=False):
+        for row, classes in zip(
+            self.ties.rows[starts], np.split(self.ties.classes, starts[1:]), strict=False
+        ):
             texts[row] = " or ".join(sorted(class_names[i] for i in classes))
         return texts
 

@@ -78,7 +78,9 @@ class Change:
         return np.where((self.error == 0) & (self.value == 0), 1.0, 2 * np.exp(most))
 
     def _critical(self, probability: np.ndarray | float) -> np.ndarray:
-        return critical_value(probability, self.of_images, self.of_members, self.df_images, self.df_members)
+        return critical_value(
+            probability, self.of_images, self.of_members, self.df_images, self.df_members
+        )
 
 
 def critical_value(
@@ -149,11 +151,18 @@ def group_changes(
         (array([-0.18, -0.21]), [[-0.21, -0.26], [-0.14, -0.16]])
     """
     before, after, groups = (np.asarray(array) for array in (before, after, groups))
-    if before.ndim != 2 or after.ndim != 2 or before.shape[1:] != after.shape[1:] or groups.shape != before.shape[1:]:
+    if (
+        before.ndim != 2
+        or after.ndim != 2
+        or before.shape[1:] != after.shape[1:]
+        or groups.shape != before.shape[1:]
+    ):
         shapes = f"shapes {before.shape}, {after.shape} and {groups.shape}"
         raise InputError("before, after, groups", shapes, "(K0, N), (K1, N) and (N,)")
     if paired and len(before) != len(after):
-        raise InputError("before, after", f"{len(before)} and {len(after)} members", "as many in pairs")
+        raise InputError(
+            "before, after", f"{len(before)} and {len(after)} members", "as many in pairs"
+        )
     require(len(groups) > 0, "groups", "no images", "one or more")
     sizes = np.bincount(groups, minlength=count).astype(float)
     images = after.mean(0) - before.mean(0)
@@ -197,7 +206,9 @@ def accuracy_interval(
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
-def total_change(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int, *, paired: bool) -> Change:
+def total_change(
+    before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int, *, paired: bool
+) -> Change:
     """Compute the change of the sum over groups of their means, such as the means of sets of other images: `(1,)`.
 
     The members are the same in all groups, the images others. The arguments are those of `group_changes`; every group
@@ -213,15 +224,24 @@ def total_change(before: np.ndarray, after: np.ndarray, groups: np.ndarray, coun
     if count == 1:
         return parts
     samples = [_numbers(after) - _numbers(before)] if paired else [after, before]
-    totals = [sum(sample[:, groups == group].mean(1) for group in range(count)) for sample in samples]
+    totals = [
+        sum(sample[:, groups == group].mean(1) for group in range(count)) for sample in samples
+    ]
     # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
-    members = [(np.round(total, 12).var(ddof=1) / len(total), len(total) - 1) for total in totals if len(total) > 1]
+    members = [
+        (np.round(total, 12).var(ddof=1) / len(total), len(total) - 1)
+        for total in totals
+        if len(total) > 1
+    ]
     of_images, of_members, overlap = (
-        np.array([sum(part)]) for part in (parts.of_images, [variance for variance, _ in members], parts.overlap)
+        np.array([sum(part)])
+        for part in (parts.of_images, [variance for variance, _ in members], parts.overlap)
     )
     variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
     by_images = _degrees(of_images, np.array([np.sum(parts.of_images**2 / parts.df_images)]))
-    by_members = _degrees(of_members, np.array([sum(part**2 / freedom for part, freedom in members)], float))
+    by_members = _degrees(
+        of_members, np.array([sum(part**2 / freedom for part, freedom in members)], float)
+    )
     error = np.where((changes.examples > 1).all(), np.sqrt(variance), np.nan)
     value = np.array([parts.value.sum()])
     return Change(value, error, of_images, of_members, overlap, by_images, by_members)
@@ -279,7 +299,9 @@ def negative_flips(
     return rates
 
 
-def excess_negative_flips(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> Change:
+def excess_negative_flips(
+    before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int
+) -> Change:
     """Compute by how much negative flips exceed those between two members of the baseline, `(G,)`.
 
     For independent populations: members that are trained alike disagree, too. The arguments are those of
@@ -292,7 +314,9 @@ def excess_negative_flips(before: np.ndarray, after: np.ndarray, groups: np.ndar
     """
     right, wrong, scale = before.mean(0), 1 - after.mean(0), len(before) / (len(before) - 1)
     images = right * wrong - flips_between_members(before)
-    alone = before * (1.0 - before) / (len(before) - 1)  # what a member in a tie would lose to itself
+    alone = (
+        before * (1.0 - before) / (len(before) - 1)
+    )  # what a member in a tie would lose to itself
     sides = [before * (wrong - scale * (1 - 2 * right)) + alone, right * (1.0 - after)]
     return _products(images, sides, groups, count).absolute
 
@@ -313,7 +337,9 @@ def flips_between_members(right: np.ndarray) -> np.ndarray:
     return (members * share * (1 - share) - (right * (1.0 - right)).mean(0)) / (members - 1)
 
 
-def _products(images: np.ndarray, sides: Sequence[np.ndarray], groups: np.ndarray, count: int) -> GroupChanges:
+def _products(
+    images: np.ndarray, sides: Sequence[np.ndarray], groups: np.ndarray, count: int
+) -> GroupChanges:
     """Return the means of `(N,)` values of images whose linear parts over the members are `(K, N)` each."""
     sizes = np.bincount(groups, minlength=count).astype(float)
     samples = [_Sample(side, groups, sizes) for side in sides]
@@ -336,7 +362,9 @@ def least_variance(predictions: np.ndarray | float) -> np.ndarray | float:
     return 2 / (predictions + 2) ** 2
 
 
-def _least_variance(images: np.ndarray, groups: np.ndarray, sizes: np.ndarray, members: int) -> np.ndarray:
+def _least_variance(
+    images: np.ndarray, groups: np.ndarray, sizes: np.ndarray, members: int
+) -> np.ndarray:
     """Return the least variance of the mean of each group, `(G,)`: one image is lost and another won, but how far?
 
     As far as one prediction of one member, and as far as images that do change: their squared changes, each weighted by
@@ -345,7 +373,9 @@ def _least_variance(images: np.ndarray, groups: np.ndarray, sizes: np.ndarray, m
     collapses does not widen the intervals of the others.
     """
     squares = np.square(images)
-    total, fourth = (np.bincount(groups, power, len(sizes)) for power in (squares, np.square(squares)))
+    total, fourth = (
+        np.bincount(groups, power, len(sizes)) for power in (squares, np.square(squares))
+    )
     changed = total > 0
     typical = np.median(fourth[changed] / total[changed]) if changed.any() else 0.0
     return np.maximum(least_variance(members * sizes), typical * least_variance(sizes))
@@ -389,7 +419,9 @@ class _Sample:
         return np.round(means, 12).var(0, ddof=1) / self.members
 
 
-def _image_variance(images: np.ndarray, groups: np.ndarray, sizes: np.ndarray, change: np.ndarray) -> np.ndarray:
+def _image_variance(
+    images: np.ndarray, groups: np.ndarray, sizes: np.ndarray, change: np.ndarray
+) -> np.ndarray:
     """Return the variance over the images of each group; a group of one image gets that over all images."""
     squares = np.bincount(groups, np.square(images - np.nan_to_num(change)[groups]), len(sizes))
     everywhere = images.var(ddof=1) if len(images) > 1 else 0.0
@@ -397,11 +429,19 @@ def _image_variance(images: np.ndarray, groups: np.ndarray, sizes: np.ndarray, c
 
 
 def _change(
-    value: np.ndarray, sizes: np.ndarray, spread: np.ndarray, samples: Sequence[_Sample], *, relative: bool
+    value: np.ndarray,
+    sizes: np.ndarray,
+    spread: np.ndarray,
+    samples: Sequence[_Sample],
+    *,
+    relative: bool,
 ) -> Change:
     residual = np.sum([sample.residual for sample in samples], axis=0)
     freedom = np.maximum(sizes - 1, 1)
-    of_images, unevenness = _weighted(spread, sizes, relative), _weighted(spread, sizes, relative, freedom)
+    of_images, unevenness = (
+        _weighted(spread, sizes, relative),
+        _weighted(spread, sizes, relative, freedom),
+    )
     overlap = _weighted(residual, sizes, relative)
     of_members, of_members_squared = np.zeros(len(sizes)), np.zeros(len(sizes))
     for sample in samples:
@@ -410,7 +450,10 @@ def _change(
             of_members = of_members + variance
             of_members_squared = of_members_squared + variance**2 / (sample.members - 1)
     variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
-    df_images, df_members = _degrees(of_images, unevenness), _degrees(of_members, of_members_squared)
+    df_images, df_members = (
+        _degrees(of_images, unevenness),
+        _degrees(of_members, of_members_squared),
+    )
     error = np.where(sizes > 1, np.sqrt(variance), np.nan)
     return Change(value, error, of_images, of_members, overlap, df_images, df_members)
 
@@ -423,7 +466,9 @@ def _degrees(variance: np.ndarray, squared: np.ndarray) -> np.ndarray:
     return np.divide(variance**2, squared, out=np.ones(len(variance)), where=squared > 0)
 
 
-def _weighted(variance: np.ndarray, sizes: np.ndarray, relative: bool, freedom: np.ndarray | None = None) -> np.ndarray:
+def _weighted(
+    variance: np.ndarray, sizes: np.ndarray, relative: bool, freedom: np.ndarray | None = None
+) -> np.ndarray:
     """Return the variance `(G,)` of a weighted sum of independent images, whose variance depends on their group.
 
     The weight of an image is 1 / size in its own group, less 1 / N for all images where the change is relative. With

@@ -15,7 +15,9 @@ COLOURS = 32
 TABLES = ("classes", "costs")
 
 
-def save_copy_without_models(store: Store, directory: str | Path, *, population: int | None = None) -> Store:
+def save_copy_without_models(
+    store: Store, directory: str | Path, *, population: int | None = None
+) -> Store:
     """Write a copy of a study without its models, whose images have at most 32 colours, and return its store.
 
     Variants of which members are missing, and corruptions under which some have not been tested, are left out. All
@@ -30,16 +32,30 @@ def save_copy_without_models(store: Store, directory: str | Path, *, population:
         InputError: the directory is not empty, or the baseline has too few members.
     """
     place = Path(directory)
-    require(not place.exists() or not any(place.iterdir()), "directory", str(place), "an empty or missing folder")
+    require(
+        not place.exists() or not any(place.iterdir()),
+        "directory",
+        str(place),
+        "an empty or missing folder",
+    )
     study, dense = store.study, store.members("dense")
     population = len(dense) if population is None else population
-    require(1 <= population <= len(dense), "population", population, f"1 to {len(dense)}, the members of the baseline")
+    require(
+        1 <= population <= len(dense),
+        "population",
+        population,
+        f"1 to {len(dense)}, the members of the baseline",
+    )
     numbers = dense[:population]
     whole = [v for v in study.variants if set(numbers) <= set(store.members(v.key))]
-    wanted = {(v.key, n) for v in (study.all_variants[0], *whole) for n in numbers} & set(store.evaluated_members())
+    wanted = {(v.key, n) for v in (study.all_variants[0], *whole) for n in numbers} & set(
+        store.evaluated_members()
+    )
 
     def is_tested(corruption: str) -> bool:
-        splits = [condition.split for condition in study.conditions if condition.corruption == corruption]
+        splits = [
+            condition.split for condition in study.conditions if condition.corruption == corruption
+        ]
         return all(store.evaluations.exists(*pair, split) for split in splits for pair in wanted)
 
     kept = {v.key for v in whole}
@@ -57,12 +73,19 @@ def save_copy_without_models(store: Store, directory: str | Path, *, population:
     _copy_examples(store, copy)
     for variant in smaller.all_variants:
         for number in numbers:
-            record, path = store.record(variant.key, number), store.prediction_path(variant.key, number)
+            record, path = (
+                store.record(variant.key, number),
+                store.prediction_path(variant.key, number),
+            )
             facts = {name: value for name, value in record.items() if name not in RECORD_KEYS}
-            copy.save_member(variant.key, number, {path: store.read_checked(variant.key, number, path)}, facts)
+            copy.save_member(
+                variant.key, number, {path: store.read_checked(variant.key, number, path)}, facts
+            )
     for condition in smaller.conditions:
         for pair in copy.evaluated_members():
-            copy.evaluations.save(*pair, condition.split, store.evaluations.read(*pair, condition.split))
+            copy.evaluations.save(
+                *pair, condition.split, store.evaluations.read(*pair, condition.split)
+            )
     return copy
 
 
@@ -72,7 +95,13 @@ def _copy_examples(store: Store, copy: Store) -> None:
     images = [small_image(image) for image in examples["image"]]
     names, remarks = examples.attrs["class_names"], store.remarks("test")
     copy.save_examples(
-        "test", examples["label"].to_numpy(), examples["example"].tolist(), names, images, groups, remarks
+        "test",
+        examples["label"].to_numpy(),
+        examples["example"].tolist(),
+        names,
+        images,
+        groups,
+        remarks,
     )
     for name in TABLES:
         if (table := store.table(name)) is not None:
@@ -86,7 +115,9 @@ def small_image(content: bytes) -> bytes:
     with Image.open(io.BytesIO(content)) as image:
         if image.mode != "RGB":
             return content
-        few = image.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=2, dither=Image.Dither.NONE)
+        few = image.quantize(
+            COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=2, dither=Image.Dither.NONE
+        )
     buffer = io.BytesIO()
     few.save(buffer, "PNG", optimize=True)
     return min(buffer.getvalue(), content, key=len)

@@ -28,7 +28,9 @@ class Evaluations:
     `origin` returns what identifies the model of a variant and member (`Store.origin`).
     """
 
-    def __init__(self, directory: Path, study: Study, origin: Callable[[str, int], dict[str, Any]]) -> None:
+    def __init__(
+        self, directory: Path, study: Study, origin: Callable[[str, int], dict[str, Any]]
+    ) -> None:
         self._directory, self._study, self._origin = directory, study, origin
 
     def save(self, variant: str, member: int, split: str, ranked: RankedClasses) -> None:
@@ -40,7 +42,9 @@ class Evaluations:
         """Return whether there is a file, valid or not."""
         return self._path(variant, member, split).is_file()
 
-    def is_complete(self, variant: str, member: int, split: str, examples: int | None = None) -> bool:
+    def is_complete(
+        self, variant: str, member: int, split: str, examples: int | None = None
+    ) -> bool:
         """Return whether the evaluation counts: undamaged, of the current model, and of `examples` examples if set."""
         try:
             ranked = self.read(variant, member, split)
@@ -54,9 +58,13 @@ class Evaluations:
         try:
             ranked, origin = parquet.read_sealed_predictions(path.read_bytes())
         except parquet.DAMAGED:
-            raise file_error("predictions", f"a {'damaged' if path.exists() else 'missing'} file, {path}") from None
+            raise file_error(
+                "predictions", f"a {'damaged' if path.exists() else 'missing'} file, {path}"
+            ) from None
         if origin != self._origin(variant, member):
-            raise file_error("predictions", f"predictions of another model than this member, {path}")
+            raise file_error(
+                "predictions", f"predictions of another model than this member, {path}"
+            )
         return ranked
 
     def delete(self, split: str) -> None:
@@ -73,7 +81,10 @@ class Evaluations:
 
     def failures(self) -> dict[str, str]:
         """Return the tracebacks of the study's conditions that failed, by split."""
-        paths = {condition.split: self._failure_path(condition.split) for condition in self._study.conditions}
+        paths = {
+            condition.split: self._failure_path(condition.split)
+            for condition in self._study.conditions
+        }
         return {split: path.read_text() for split, path in paths.items() if path.is_file()}
 
     def _path(self, variant: str, member: int, split: str) -> Path:

@@ -70,26 +70,44 @@ def import_predictions(
     """
     require(len(compressed) > 0, "compressed", dict(compressed), "at least one variant")
     compressed = dict(zip(clean_names(compressed, "compressed"), compressed.values(), strict=True))
-    paired, groups = set(map(clean_name, paired)), None if groups is None else clean_table(groups, "groups")
+    paired, groups = (
+        set(map(clean_name, paired)),
+        None if groups is None else clean_table(groups, "groups"),
+    )
     facts = None if facts is None else facts.rename(index=clean_name)
     if unknown := set(paired) - set(compressed):
-        raise InputError("paired", repr(min(unknown)), f"names of variants: {', '.join(compressed)}")
-    variants = {ImportedPredictions(key, key in paired): population for key, population in compressed.items()}
+        raise InputError(
+            "paired", repr(min(unknown)), f"names of variants: {', '.join(compressed)}"
+        )
+    variants = {
+        ImportedPredictions(key, key in paired): population
+        for key, population in compressed.items()
+    }
     for population in compressed.values():
         require_same_examples(baseline, population)
     images = [b""] * baseline.num_examples if images is None else images
     if len(images) != baseline.num_examples:
-        raise InputError("images", f"{len(images)} images", f"{baseline.num_examples}, one per example")
+        raise InputError(
+            "images", f"{len(images)} images", f"{baseline.num_examples}, one per example"
+        )
     populations = (baseline, *compressed.values())
     members = dict.fromkeys(member for population in populations for member in population.members)
     numbers = {member: number for number, member in enumerate(members)}
     k, size = max(population.ranked.shape[2] for population in populations), len(numbers)
     study = Study(
-        name=name, dataset=dataset, model=model, training=None, variants=tuple(variants), population=size, top_k=k
+        name=name,
+        dataset=dataset,
+        model=model,
+        training=None,
+        variants=tuple(variants),
+        population=size,
+        top_k=k,
     )
     ids = [str(example) for example in baseline.example_ids]
     # before anything is written
-    examples = example_bytes(baseline.labels, ids, baseline.class_names, images, groups, remarks=remarks)
+    examples = example_bytes(
+        baseline.labels, ids, baseline.class_names, images, groups, remarks=remarks
+    )
     try:
         with lock(directory):
             keys = [variant.key for variant in study.all_variants]
@@ -97,11 +115,19 @@ def import_predictions(
                 key: tuple(numbers[member] for member in population.members)
                 for key, population in zip(keys, populations, strict=True)
             }
-            store = Store.create(directory, study, {"tfaudit": importlib.metadata.version("tfaudit")}, imported)
-            for folder in ("members", "predictions", "examples"):  # nothing of the replaced study may remain
+            store = Store.create(
+                directory, study, {"tfaudit": importlib.metadata.version("tfaudit")}, imported
+            )
+            for folder in (
+                "members",
+                "predictions",
+                "examples",
+            ):  # nothing of the replaced study may remain
                 shutil.rmtree(store.directory / folder, ignore_errors=True)
             store.write("examples/test.parquet", examples)
-            _write(store, study.all_variants[0].key, baseline, numbers, _facts_of(facts, "baseline"))
+            _write(
+                store, study.all_variants[0].key, baseline, numbers, _facts_of(facts, "baseline")
+            )
             for variant, population in variants.items():
                 _write(store, variant.key, population, numbers, _facts_of(facts, variant.name))
     except OSError as problem:
@@ -111,7 +137,11 @@ def import_predictions(
 
 
 def _write(
-    store: Store, key: str, population: Predictions, numbers: Mapping[object, int], facts: Mapping[str, Any]
+    store: Store,
+    key: str,
+    population: Predictions,
+    numbers: Mapping[object, int],
+    facts: Mapping[str, Any],
 ) -> None:
     for position, member in enumerate(population.members):
         path = store.prediction_path(key, numbers[member])

@@ -27,7 +27,9 @@ def file_error(argument: str, got: str) -> InputError:
         costs: got a damaged file, costs.parquet, expected a file that tfaudit wrote; `tfaudit run` with the same recipe
         and directory makes it again
     """
-    expected = "a file that tfaudit wrote; `tfaudit run` with the same recipe and directory makes it again"
+    expected = (
+        "a file that tfaudit wrote; `tfaudit run` with the same recipe and directory makes it again"
+    )
     return InputError(argument, got, expected)
 
 
@@ -81,7 +83,9 @@ def lock(directory: str | Path, command: str = "tfaudit run") -> Iterator[None]:
         file_lock.acquire(timeout=0)
     except filelock.Timeout:
         got = f"{directory}, in use by another `{command}`"
-        raise InputError("directory", got, "a directory that is not in use; wait until that run ends") from None
+        raise InputError(
+            "directory", got, "a directory that is not in use; wait until that run ends"
+        ) from None
     except NotImplementedError:
         raise _no_locks(directory) from None
     except OSError as problem:
@@ -89,7 +93,11 @@ def lock(directory: str | Path, command: str = "tfaudit run") -> Iterator[None]:
             raise _no_locks(directory) from None
         raise
     try:
-        with _noted(Path(directory) / NOTE, command) if is_shared(directory) else contextlib.nullcontext():
+        with (
+            _noted(Path(directory) / NOTE, command)
+            if is_shared(directory)
+            else contextlib.nullcontext()
+        ):
             yield
     finally:
         file_lock.release()
@@ -106,10 +114,14 @@ def _noted(note: Path, command: str) -> Iterator[None]:
     if machine == platform.node() or _age(note) > STALE:  # on this machine the lock has told
         note.unlink(missing_ok=True)
     try:
-        descriptor = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)  # one machine alone succeeds
+        descriptor = os.open(
+            note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644
+        )  # one machine alone succeeds
     except FileExistsError:
         got = f"{note.parent}, in use by another `{command}` on {machine}"
-        expected = f"a directory that is not in use; {STALE:g} s after that run has ended it is free"
+        expected = (
+            f"a directory that is not in use; {STALE:g} s after that run has ended it is free"
+        )
         raise InputError("directory", got, expected) from None
     with os.fdopen(descriptor, "w") as file:
         file.write(mine)
@@ -139,7 +151,9 @@ def _age(note: Path) -> float:
 
 def _no_locks(directory: str | Path) -> InputError:
     got = f"{directory}, on a file system without locks"
-    return InputError("directory", got, "a directory on a file system with locks, such as a local disk")
+    return InputError(
+        "directory", got, "a directory on a file system with locks, such as a local disk"
+    )
 
 
 def path_outside(folder: Path, directory: Path) -> Path | None:

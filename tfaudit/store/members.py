@@ -16,15 +16,24 @@ _NUMBERS = ("bytes", "gzipped_bytes", "sparsity", "accuracy", "seconds")
 """Facts of a record that are numbers where they are known."""
 
 
-def complete_record(variant: str, member: int, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> bytes:
+def complete_record(
+    variant: str, member: int, files: Mapping[str, bytes], facts: Mapping[str, Any]
+) -> bytes:
     """Return the record of a complete member, with the size and the SHA-256 of each of its files."""
-    sums = {path: {"bytes": len(c), "sha256": hashlib.sha256(c).hexdigest()} for path, c in files.items()}
-    return sealed_json({"status": "complete", "variant": variant, "member": member, **facts, "files": sums})
+    sums = {
+        path: {"bytes": len(c), "sha256": hashlib.sha256(c).hexdigest()}
+        for path, c in files.items()
+    }
+    return sealed_json(
+        {"status": "complete", "variant": variant, "member": member, **facts, "files": sums}
+    )
 
 
 def failed_record(variant: str, member: int, traceback: str) -> bytes:
     """Return the record of a member that failed."""
-    return sealed_json({"status": "failed", "variant": variant, "member": member, "traceback": traceback})
+    return sealed_json(
+        {"status": "failed", "variant": variant, "member": member, "traceback": traceback}
+    )
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -47,7 +56,10 @@ def _is_number(value: object) -> bool:
 
 def model_origin(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what identifies a member's model: the SHA-256 of its file and its seed, None where unknown."""
-    sums = {path.rpartition("/")[2]: facts.get("sha256") for path, facts in record.get("files", {}).items()}
+    sums = {
+        path.rpartition("/")[2]: facts.get("sha256")
+        for path, facts in record.get("files", {}).items()
+    }
     return {"model": sums.get("model.keras", sums.get("model.tflite")), "seed": record.get("seed")}
 
 
@@ -71,7 +83,9 @@ def read_sealed_json(text: bytes) -> dict[str, Any]:
     """
     try:
         content = json.loads(text)
-        json.dumps(content, ensure_ascii=False).encode()  # half a character, which JSON can spell, is no text
+        json.dumps(
+            content, ensure_ascii=False
+        ).encode()  # half a character, which JSON can spell, is no text
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(content, dict):

@@ -20,12 +20,23 @@ from tfaudit.runtime.names import clean_names, clean_table
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.stats.ties import Ties
 
-DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)  # exceptions that reading a damaged file raises
+DAMAGED = (
+    pa.ArrowException,
+    OSError,
+    KeyError,
+    TypeError,
+    ValueError,
+)  # exceptions that reading a damaged file raises
 
 _EXAMPLE = ("example", "label", "image")
-_ROW_GROUP = 2 << 20  # approximate bytes of images per row group, which is read as a whole to show one image
+_ROW_GROUP = (
+    2 << 20
+)  # approximate bytes of images per row group, which is read as a whole to show one image
 
-_ALLOWED = [getattr(pa.types, f"is_{kind}") for kind in ("string", "large_string", "boolean", "integer", "floating")]
+_ALLOWED = [
+    getattr(pa.types, f"is_{kind}")
+    for kind in ("string", "large_string", "boolean", "integer", "floating")
+]
 
 
 def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = None) -> bytes:
@@ -44,16 +55,23 @@ def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = N
     if ranked.probabilities is not None:
         arrays["probability"] = ranked.probabilities.astype(np.float32)
     k = ranked.classes.shape[1]
-    lists = {name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k) for name, array in arrays.items()}
+    lists = {
+        name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k)
+        for name, array in arrays.items()
+    }
     if ranked.ties:
         ends = np.searchsorted(ranked.ties.rows, np.arange(len(ranked.classes) + 1))
-        lists["tied"] = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(ranked.ties.classes, pa.int32()))
+        lists["tied"] = pa.ListArray.from_arrays(
+            pa.array(ends, pa.int32()), pa.array(ranked.ties.classes, pa.int32())
+        )
     notes = None
     if origin is not None:
         text = json.dumps(dict(origin))
         notes = {"origin": text, "sha256": _digest(ranked, text)}
     # Few classes fit a dictionary; probabilities hardly repeat, so that one would be larger and slower to read.
-    return _bytes(pa.table(lists).replace_schema_metadata(notes), dictionaries=["ranked.list.element"])
+    return _bytes(
+        pa.table(lists).replace_schema_metadata(notes), dictionaries=["ranked.list.element"]
+    )
 
 
 def read_predictions(content: bytes) -> RankedClasses:
@@ -91,26 +109,44 @@ def example_bytes(
         InputError: a column of `groups` has a reserved name, another length, or values that are neither text nor
             numbers.
     """
-    columns = {"example": pa.array(ids, pa.string()), "label": pa.array(labels), "image": pa.array(images, pa.binary())}
+    columns = {
+        "example": pa.array(ids, pa.string()),
+        "label": pa.array(labels),
+        "image": pa.array(images, pa.binary()),
+    }
     group_columns = {} if groups is None else _columns(groups, "groups")
     for name, values in group_columns.items():
         if name in _EXAMPLE:
-            raise InputError("groups", f"a column {name!r}", f"other names than {', '.join(_EXAMPLE)}")
+            raise InputError(
+                "groups", f"a column {name!r}", f"other names than {', '.join(_EXAMPLE)}"
+            )
         if len(values) != len(labels):
             raise InputError("groups", f"{len(values)} rows", f"{len(labels)}, one per example")
     table = pa.table({**columns, **group_columns})
-    notes = {"class_names": json.dumps(list(class_names)), "groups": json.dumps(list(group_columns)), "split": split}
+    notes = {
+        "class_names": json.dumps(list(class_names)),
+        "groups": json.dumps(list(group_columns)),
+        "split": split,
+    }
     if remarks:
         notes["remarks"] = json.dumps(list(remarks))
     seals = {
-        "sha256": _seal(table, _EXAMPLE[:2], notes["class_names"], split, *(notes["remarks"] for _ in remarks[:1])),
+        "sha256": _seal(
+            table,
+            _EXAMPLE[:2],
+            notes["class_names"],
+            split,
+            *(notes["remarks"] for _ in remarks[:1]),
+        ),
         "images_sha256": _image_seal(images),
         "groups_sha256": _seal(table, [*group_columns]),
     }
     parts = sum(map(len, images)) // _ROW_GROUP + 1
     # Images do not repeat: a dictionary would store some of them twice.
     repeating = [name for name in table.column_names if name != "image"]
-    return _bytes(table.replace_schema_metadata({**notes, **seals}), repeating, rows=-(-len(labels) // parts))
+    return _bytes(
+        table.replace_schema_metadata({**notes, **seals}), repeating, rows=-(-len(labels) // parts)
+    )
 
 
 def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame:
@@ -122,7 +158,9 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     notes = _notes(stored.schema_arrow)
     group_names = json.loads(notes.get("groups", "[]")) if groups else []
     columns = [*_EXAMPLE[: 2 + images], *group_names]
-    table = stored.read(columns).select(columns)  # `read` ignores a missing column, `select` does not
+    table = stored.read(columns).select(
+        columns
+    )  # `read` ignores a missing column, `select` does not
     table.validate(full=True)
     further = [notes[name] for name in ("split", "remarks") if name in notes]
     if _seal(table, _EXAMPLE[:2], notes["class_names"], *further) != notes["sha256"]:
@@ -130,12 +168,18 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     if group_names and _seal(table, group_names) != notes["groups_sha256"]:
         raise OSError("groups do not match their checksum")
     frame = table.to_pandas()
-    if images and "images_sha256" in notes and _image_seal(frame["image"]) != notes["images_sha256"]:
+    if (
+        images
+        and "images_sha256" in notes
+        and _image_seal(frame["image"]) != notes["images_sha256"]
+    ):
         raise OSError("images do not match their checksum")
     frame = clean_table(frame, "examples")
     names = {"class_names": clean_names(json.loads(notes["class_names"]), "class_names")}
     names["groups"] = clean_names(group_names, "groups")
-    frame.attrs = {name: list(values) for name, values in names.items()} | {"split": notes.get("split")}
+    frame.attrs = {name: list(values) for name, values in names.items()} | {
+        "split": notes.get("split")
+    }
     return frame
 
 
@@ -171,8 +215,13 @@ def read_images(file: BinaryIO, positions: Sequence[int]) -> list[bytes]:
     if ((wanted < 0) | (wanted >= sum(sizes))).any():
         raise IndexError(f"0 to {sum(sizes) - 1}")
     groups = np.searchsorted(ends, wanted, side="right")
-    columns = {group: stored.read_row_group(group, ["image"])["image"] for group in np.unique(groups)}
-    images = [columns[group][int(i - ends[group])].as_py() for group, i in zip(groups, wanted, strict=True)]
+    columns = {
+        group: stored.read_row_group(group, ["image"])["image"] for group in np.unique(groups)
+    }
+    images = [
+        columns[group][int(i - ends[group])].as_py()
+        for group, i in zip(groups, wanted, strict=True)
+    ]
     if not all(isinstance(image, bytes) for image in images):
         raise OSError("images that are no bytes")
     return images
@@ -189,7 +238,10 @@ def read_table(content: bytes) -> pd.DataFrame:
     """Decode `table_bytes`; damage raises one of `DAMAGED`."""
     table = _open(io.BytesIO(content)).read()
     names = table.column_names
-    seals = [_seal(table, names, *names), _seal(table, names)]  # earlier versions left the names of the columns out
+    seals = [
+        _seal(table, names, *names),
+        _seal(table, names),
+    ]  # earlier versions left the names of the columns out
     if _notes(table.schema)["sha256"] not in seals:
         raise OSError("the table does not match its checksum")
     return table.replace_schema_metadata().to_pandas()
@@ -206,7 +258,9 @@ def _values(column: pd.Series, argument: str) -> pa.Array:
     """Return a column as text, numbers or booleans; missing values stay missing."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
-    error = InputError(argument, f"{column.dtype} values in column {column.name!r}", "text or numbers")
+    error = InputError(
+        argument, f"{column.dtype} values in column {column.name!r}", "text or numbers"
+    )
     try:
         values = pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError):  # of several types
@@ -233,9 +287,18 @@ def _notes(schema: pa.Schema) -> dict[str, str]:
     return {key.decode(): text.decode() for key, text in (schema.metadata or {}).items()}
 
 
-def _bytes(table: pa.Table, dictionaries: list[str] | bool = True, rows: int | None = None) -> bytes:
+def _bytes(
+    table: pa.Table, dictionaries: list[str] | bool = True, rows: int | None = None
+) -> bytes:
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, rows, compression="zstd", write_page_checksum=True, use_dictionary=dictionaries)
+    pq.write_table(
+        table,
+        buffer,
+        rows,
+        compression="zstd",
+        write_page_checksum=True,
+        use_dictionary=dictionaries,
+    )
     return buffer.getvalue()
 
 
@@ -259,7 +322,9 @@ def _ties(table: pa.Table) -> Ties:
         return Ties.none()
     lists = table["tied"].combine_chunks()
     sizes = lists.value_lengths().to_numpy()
-    return Ties(np.repeat(np.arange(len(sizes)), sizes), lists.flatten().to_numpy().astype(np.int64))
+    return Ties(
+        np.repeat(np.arange(len(sizes)), sizes), lists.flatten().to_numpy().astype(np.int64)
+    )
 
 
 def _digest(ranked: RankedClasses, origin: str) -> str:

@@ -50,7 +50,11 @@ from tfaudit.study.study import Study
 
 FORMAT = 1  # format of the directory; it increases when older versions of tfaudit cannot read newer files
 
-_TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet", "candidates": "candidates.parquet"}
+_TABLES = {
+    "classes": "examples/classes.parquet",
+    "costs": "costs.parquet",
+    "candidates": "candidates.parquet",
+}
 
 
 def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
@@ -65,12 +69,19 @@ def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
     try:
         content = read_sealed_json(path.read_bytes())
         fields, form = content["study"], content["format"]
-        members = {str(key): tuple(map(int, numbers)) for key, numbers in content.get("members", {}).items()}
+        members = {
+            str(key): tuple(map(int, numbers))
+            for key, numbers in content.get("members", {}).items()
+        }
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         expected = "a file that tfaudit wrote; the same `tfaudit run` with another --out starts from scratch"
         raise InputError("directory", f"a damaged file, {path}", expected) from None
     if form != FORMAT:
-        raise InputError("directory", f"{directory} with the format {form!r}", f"{FORMAT}, which this version reads")
+        raise InputError(
+            "directory",
+            f"{directory} with the format {form!r}",
+            f"{FORMAT}, which this version reads",
+        )
     return Store(Path(directory), Study.from_json(fields), members or None, read_only=read_only)
 
 
@@ -127,7 +138,9 @@ class Store:
         self.read_only = read_only
         self.study = study
         self.imported = imported
-        self.evaluations = Evaluations(directory, study, self.origin)  # predictions under the study's conditions
+        self.evaluations = Evaluations(
+            directory, study, self.origin
+        )  # predictions under the study's conditions
 
     @classmethod
     def create(
@@ -156,7 +169,9 @@ class Store:
                 raise InputError("directory", got, "the same study or another directory")
             _check_sources(existing.study, study, directory, accept_changed_code)
             grows = study.population >= existing.study.population
-            expected = f"{existing.study.population} or more, which {directory} already holds per variant"
+            expected = (
+                f"{existing.study.population} or more, which {directory} already holds per variant"
+            )
             require(grows, "population", study.population, expected)
         store = cls(directory, study, imported)
         remove_unfinished(directory)
@@ -208,7 +223,9 @@ class Store:
         """The study's conditions with at least one complete evaluation, in the study's order."""
         pairs = [(v.key, member) for v in self.study.all_variants for member in self.members(v.key)]
         is_complete = self.evaluations.is_complete
-        return tuple(c for c in self.study.conditions if any(is_complete(*pair, c.split) for pair in pairs))
+        return tuple(
+            c for c in self.study.conditions if any(is_complete(*pair, c.split) for pair in pairs)
+        )
 
     @staticmethod
     def member_path(variant: str, member: int, file: str) -> str:
@@ -217,16 +234,25 @@ class Store:
 
     def members(self, variant: str) -> tuple[int, ...]:
         """Return the numbers of the members whose record is complete; see `is_complete`."""
-        folders = (path.parent.name for path in (self.directory / "members" / variant).glob("*/member.json"))
+        folders = (
+            path.parent.name
+            for path in (self.directory / "members" / variant).glob("*/member.json")
+        )
         numbers = sorted(int(name) for name in folders if name.isdecimal())
         return tuple(
-            n for n in numbers if n < self.study.population and self.record(variant, n).get("status") == "complete"
+            n
+            for n in numbers
+            if n < self.study.population and self.record(variant, n).get("status") == "complete"
         )
 
     def record(self, variant: str, member: int) -> dict[str, Any]:
         """Return the content of `member.json`; an empty dictionary if it is missing, damaged or another member's."""
         record = read_record(self.directory / self.member_path(variant, member, "member.json"))
-        return record if (record.get("variant", variant), record.get("member", member)) == (variant, member) else {}
+        return (
+            record
+            if (record.get("variant", variant), record.get("member", member)) == (variant, member)
+            else {}
+        )
 
     def origin(self, variant: str, member: int) -> dict[str, Any]:
         """Return what identifies a member's model: the SHA-256 of its file and its seed, None where unknown."""
@@ -254,7 +280,9 @@ class Store:
                 return f"{path} does not match its checksum"
         return ""
 
-    def save_member(self, variant: str, member: int, files: Mapping[str, bytes], record: Mapping[str, Any]) -> None:
+    def save_member(
+        self, variant: str, member: int, files: Mapping[str, bytes], record: Mapping[str, Any]
+    ) -> None:
         """Write files by path relative to the study's directory, then `member.json` with further facts.
 
         The member counts once its `member.json` is written. Its predictions are of the test examples that are stored.
@@ -273,12 +301,20 @@ class Store:
         A study that was run should hold every member of its population, and under a condition every member that the
         study evaluates, where any has been evaluated; a study of imported predictions those that were imported.
         """
-        condition = next((condition for condition in self.study.conditions if condition.split == split), None)
+        condition = next(
+            (condition for condition in self.study.conditions if condition.split == split), None
+        )
         if condition is not None:
-            if not any((self.directory / "predictions" / f"split={split}").glob("variant=*/*.parquet")):
+            if not any(
+                (self.directory / "predictions" / f"split={split}").glob("variant=*/*.parquet")
+            ):
                 return ()
             pairs = self.evaluated_members()
-            gaps = [Missing(*pair, split, "missing") for pair in pairs if not self.evaluations.exists(*pair, split)]
+            gaps = [
+                Missing(*pair, split, "missing")
+                for pair in pairs
+                if not self.evaluations.exists(*pair, split)
+            ]
             return tuple(gaps)
         gaps = []
         for variant in self.study.all_variants:
@@ -287,15 +323,25 @@ class Store:
                 if member not in complete:
                     record = self.directory / self.member_path(variant.key, member, "member.json")
                     status = self.record(variant.key, member).get("status")
-                    reason = "failed" if status == "failed" else "damaged" if record.exists() else "missing"
+                    reason = (
+                        "failed"
+                        if status == "failed"
+                        else "damaged"
+                        if record.exists()
+                        else "missing"
+                    )
                     gaps.append(Missing(variant.key, member, split, reason))
         return (*gaps, *self._unlisted())
 
     def _unlisted(self) -> list[Missing]:
         """Return the complete members that are none of the study's: its `study.json` is older than they are."""
         places = sorted((self.directory / "members").glob("*/*/member.json"))
-        pairs = [(path.parts[-3], int(path.parts[-2])) for path in places if path.parts[-2].isdecimal()]
-        listed = {variant.key: self.expected_members(variant.key) for variant in self.study.all_variants}
+        pairs = [
+            (path.parts[-3], int(path.parts[-2])) for path in places if path.parts[-2].isdecimal()
+        ]
+        listed = {
+            variant.key: self.expected_members(variant.key) for variant in self.study.all_variants
+        }
         unknown = [pair for pair in pairs if pair[1] not in listed.get(pair[0], ())]
         complete = [pair for pair in unknown if self.record(*pair).get("status") == "complete"]
         return [Missing(*pair, "test", "not in study.json") for pair in complete]
@@ -307,27 +353,46 @@ class Store:
             keys = [key for key in keys if key in (keys[0], *self.study.corrupted_variants)]
         pairs = [(key, member) for key in keys for member in self.members(key)]
         return [
-            (key, member) for key, member in pairs if member < (self.study.corrupted_members or self.study.population)
+            (key, member)
+            for key, member in pairs
+            if member < (self.study.corrupted_members or self.study.population)
         ]
 
     def expected_members(self, variant: str) -> Sequence[int]:
         """Return the numbers of the members that a variant should have: of the population, or those imported."""
         if self.imported is not None:
             return self.imported.get(variant, ())
-        if self.study.training is None:  # imported by a version that did not write down which members there were
+        if (
+            self.study.training is None
+        ):  # imported by a version that did not write down which members there were
             folders = (path.name for path in (self.directory / "members" / variant).glob("*"))
-            return sorted(int(name) for name in folders if name.isdecimal() and int(name) < self.study.population)
+            return sorted(
+                int(name)
+                for name in folders
+                if name.isdecimal() and int(name) < self.study.population
+            )
         return range(self.study.population)
 
     def save_failure(self, variant: str, member: int, traceback: str) -> None:
         """Record that a member failed; a later run tries it again."""
-        self.write(self.member_path(variant, member, "member.json"), failed_record(variant, member, traceback))
+        self.write(
+            self.member_path(variant, member, "member.json"),
+            failed_record(variant, member, traceback),
+        )
 
     def failures(self) -> dict[tuple[str, int], str]:
         """Return the tracebacks of the members that failed, by variant and number."""
-        pairs = [(v.key, member) for v in self.study.all_variants for member in range(self.study.population)]
+        pairs = [
+            (v.key, member)
+            for v in self.study.all_variants
+            for member in range(self.study.population)
+        ]
         records = {pair: self.record(*pair) for pair in pairs}
-        return {pair: record["traceback"] for pair, record in records.items() if record.get("status") == "failed"}
+        return {
+            pair: record["traceback"]
+            for pair, record in records.items()
+            if record.get("status") == "failed"
+        }
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file by its path relative to the study's directory, whole or not at all; may raise `OSError`."""
@@ -345,11 +410,18 @@ class Store:
     def read_checked(self, variant: str, member: int, path: str) -> bytes:
         """Return the content of a member's file; raise `InputError` if it is missing or does not match its checksum."""
         content = self.read(path)
-        if hashlib.sha256(content).hexdigest() != self.record(variant, member)["files"].get(path, {}).get("sha256"):
-            raise file_error(path.split("/")[0], f"a file that does not match its checksum, {self.directory / path}")
+        if hashlib.sha256(content).hexdigest() != self.record(variant, member)["files"].get(
+            path, {}
+        ).get("sha256"):
+            raise file_error(
+                path.split("/")[0],
+                f"a file that does not match its checksum, {self.directory / path}",
+            )
         return content
 
-    def predictions(self, variant: str, split: str = "test", *, members: Sequence[int] | None = None) -> Predictions:
+    def predictions(
+        self, variant: str, split: str = "test", *, members: Sequence[int] | None = None
+    ) -> Predictions:
         """Return the predictions of a variant's complete members; under a condition, of those evaluated there.
 
         Args:
@@ -364,7 +436,9 @@ class Store:
         complete = self.members(variant)
         if not complete:
             got = f"{variant!r} without a complete member in {self.directory}"
-            raise InputError("variant", got, "a variant with a complete member; run the study first")
+            raise InputError(
+                "variant", got, "a variant with a complete member; run the study first"
+            )
         members = complete if members is None else tuple(members)
         allowed = f"some of {', '.join(map(str, complete))}"
         require(bool(members) and set(members) <= set(complete), "members", members, allowed)
@@ -388,7 +462,11 @@ class Store:
             if (count := len(ranked[-1].classes)) != len(examples):
                 got = f"predictions of {count} examples instead of {len(examples)}, {self.directory / path}"
                 raise file_error("predictions", got)
-        labels, ids, names = examples["label"].to_numpy(), examples["example"].to_numpy(), examples.attrs["class_names"]
+        labels, ids, names = (
+            examples["label"].to_numpy(),
+            examples["example"].to_numpy(),
+            examples.attrs["class_names"],
+        )
         parents = members if made_from_dense else None
         return Predictions.from_ranked(
             labels, ranked, class_names=names, example_ids=ids, members=members, parents=parents
@@ -413,10 +491,14 @@ class Store:
         Raises:
             InputError: `groups` has another length, a reserved column name, or values of another type.
         """
-        content = parquet.example_bytes(labels, ids, class_names, images, groups, split=split, remarks=remarks)
+        content = parquet.example_bytes(
+            labels, ids, class_names, images, groups, split=split, remarks=remarks
+        )
         self.write(f"examples/{split}.parquet", content)
 
-    def examples(self, split: str = "test", *, images: bool = True, groups: bool = True) -> pd.DataFrame:
+    def examples(
+        self, split: str = "test", *, images: bool = True, groups: bool = True
+    ) -> pd.DataFrame:
         """Return one row per example: `example` (its id), `label`, `image` (PNG bytes, or a text's) and its groups.
 
         `.attrs["class_names"]` holds the class names, `.attrs["groups"]` the names of the columns of groups. A computed
@@ -458,7 +540,9 @@ class Store:
             try:
                 return parquet.read_images(file, positions)
             except IndexError as problem:
-                error = InputError("positions", repr(list(positions)), f"{problem} of the examples in {file.name}")
+                error = InputError(
+                    "positions", repr(list(positions)), f"{problem} of the examples in {file.name}"
+                )
         raise error
 
     def example_path(self, split: str) -> str:
@@ -507,17 +591,25 @@ class Store:
             state = "a damaged"
         error = file_error(name, f"{state} file, {self.directory / path}")
         if name == "costs":
-            error = InputError(name, error.got, f"a file that tfaudit wrote; `tfaudit cost {self.directory}` does")
+            error = InputError(
+                name, error.got, f"a file that tfaudit wrote; `tfaudit cost {self.directory}` does"
+            )
         raise error
 
 
-def _check_sources(existing: Study, study: Study, directory: Path, accept_changed_code: bool) -> None:
+def _check_sources(
+    existing: Study, study: Study, directory: Path, accept_changed_code: bool
+) -> None:
     """Refuse a study whose model file or functions are others than those that the members of a directory come from."""
     source = existing.changed_source(study)
     if source is None or (accept_changed_code and not source.endswith(".keras")):
         return
     got = f"{source}, which has changed since the members in {directory} were made"
-    code = "" if source.endswith(".keras") else ", or --accept-changed-code to go on with members of both"
+    code = (
+        ""
+        if source.endswith(".keras")
+        else ", or --accept-changed-code to go on with members of both"
+    )
     raise InputError(study.argument_of(source), got, f"the file as it was, another directory{code}")
 
 

@@ -21,7 +21,9 @@ class Condition(NamedTuple):
         ('fog-3', 'cifar10_corrupted.fog-3', 'imagenet_a')
     """
 
-    corruption: str  # a name of `tfaudit.corrupt`, or a benchmark set's TFDS name without its severity
+    corruption: (
+        str  # a name of `tfaudit.corrupt`, or a benchmark set's TFDS name without its severity
+    )
     severity: int  # 1 to 5; 0 for a set without severities
 
     @property
@@ -48,7 +50,9 @@ class Condition(NamedTuple):
             'cifar10_corrupted/fog_3'
         """
         if self.is_computed:
-            raise InputError("condition", f"{self.title!r}, computed from the test set", "a benchmark set")
+            raise InputError(
+                "condition", f"{self.title!r}, computed from the test set", "a benchmark set"
+            )
         return self.corruption + f"_{self.severity}" * bool(self.severity)
 
 
@@ -68,7 +72,12 @@ def benchmark_condition(name: str) -> Condition:
     require(bool(_NAME.fullmatch(name)) and name not in CORRUPTIONS, "benchmarks", name, allowed)
     if _base(name) in _GRADED:
         graded = re.fullmatch(r"(.+/.+)_([1-5])", name)
-        require(graded is not None, "benchmarks", name, f"{_base(name)}/CORRUPTION_SEVERITY or {_base(name)}/*")
+        require(
+            graded is not None,
+            "benchmarks",
+            name,
+            f"{_base(name)}/CORRUPTION_SEVERITY or {_base(name)}/*",
+        )
         return Condition(graded[1], int(graded[2]))  # type: ignore[index]
     return Condition(name, 0)
 
@@ -91,11 +100,22 @@ def all_conditions(
     for name in corruptions:
         require(name in CORRUPTIONS, "corruptions", name, ", ".join(CORRUPTIONS))
     for severity in severities:
-        require(type(severity) is int and severity in SEVERITIES, "severities", severity, "1, 2, 3, 4 and 5")
+        require(
+            type(severity) is int and severity in SEVERITIES,
+            "severities",
+            severity,
+            "1, 2, 3, 4 and 5",
+        )
     for wildcard in (name for name in benchmarks if name.endswith("/*")):
-        require(bool(_NAME.fullmatch(wildcard.removesuffix("/*"))), "benchmarks", wildcard, "NAME/*")
+        require(
+            bool(_NAME.fullmatch(wildcard.removesuffix("/*"))), "benchmarks", wildcard, "NAME/*"
+        )
     named = (benchmark_condition(name) for name in benchmarks if not name.endswith("/*"))
-    for argument, values in (("corruptions", corruptions), ("severities", severities), ("benchmarks", benchmarks)):
+    for argument, values in (
+        ("corruptions", corruptions),
+        ("severities", severities),
+        ("benchmarks", benchmarks),
+    ):
         require(len(set(values)) == len(values), argument, list(values), "distinct values")
     return (*(Condition(name, severity) for name in corruptions for severity in severities), *named)
 

@@ -25,5 +25,7 @@ def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:
     for number in range(1, count + 1):
         after = variants[-1].key if variants else "dense"
         sparsity = round(1 - (1 - amount) ** number, 6)
-        variants.append(Pruned(**{"treatment": "rewind", **settings, "sparsity": sparsity, "after": after}))
+        variants.append(
+            Pruned(**{"treatment": "rewind", **settings, "sparsity": sparsity, "after": after})
+        )
     return tuple(variants)

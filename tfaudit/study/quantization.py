@@ -14,7 +14,9 @@ class QuantizationKind:
     optimized: bool = True  # whether the converter quantizes at all, `tf.lite.Optimize.DEFAULT`
     types: tuple[str, ...] = ()  # `target_spec.supported_types`, names of `tf`
     operators: tuple[str, ...] = ()  # `target_spec.supported_ops`, names of `tf.lite.OpsSet`
-    calibrated: bool = False  # whether activations are quantized with ranges from representative images
+    calibrated: bool = (
+        False  # whether activations are quantized with ranges from representative images
+    )
     slow: bool = False  # whether LiteRT has reference kernels only for it on CPUs
 
 
@@ -22,10 +24,15 @@ KINDS = {
     "float32": QuantizationKind("float32", optimized=False),
     "float16": QuantizationKind("float16", types=("float16",)),
     "dynamic_range": QuantizationKind("dynamic range int8"),
-    "int8": QuantizationKind("fixed-point int8", operators=("TFLITE_BUILTINS_INT8",), calibrated=True),
+    "int8": QuantizationKind(
+        "fixed-point int8", operators=("TFLITE_BUILTINS_INT8",), calibrated=True
+    ),
     "int16x8": QuantizationKind(
         "fixed-point int16 x int8",
-        operators=("EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8", "TFLITE_BUILTINS"),
+        operators=(
+            "EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8",
+            "TFLITE_BUILTINS",
+        ),
         calibrated=True,
         slow=True,
     ),

@@ -18,12 +18,16 @@ class _Remedy:
 
     name: ClassVar[str]
     word: ClassVar[str]  # what tables call a model that was trained with it
-    holds_out: ClassVar[bool] = False  # whether it measures on the validation part of the retraining
+    holds_out: ClassVar[bool] = (
+        False  # whether it measures on the validation part of the retraining
+    )
 
     @property
     def key(self) -> str:
         """Name and settings off their defaults, such as `distillation.temperature=2`: safe characters only."""
-        return self.name + "".join(f".{name}={_text(value)}" for name, value in self._changed().items())
+        return self.name + "".join(
+            f".{name}={_text(value)}" for name, value in self._changed().items()
+        )
 
     @property
     def title(self) -> str:
@@ -32,7 +36,11 @@ class _Remedy:
 
     def title_with(self, settings: Collection[str]) -> str:
         """Return the word and those of some settings that are off their defaults."""
-        changed = [f"{name} {_text(value, ' and ')}" for name, value in self._changed().items() if name in settings]
+        changed = [
+            f"{name} {_text(value, ' and ')}"
+            for name, value in self._changed().items()
+            if name in settings
+        ]
         return self.word + (f" ({', '.join(changed)})" if changed else "")
 
     def to_json(self) -> dict[str, Any]:
@@ -44,7 +52,10 @@ class _Remedy:
         return dataclasses.asdict(self)
 
     def _changed(self) -> dict[str, object]:
-        values = {field.name: (getattr(self, field.name), field.default) for field in dataclasses.fields(self)}
+        values = {
+            field.name: (getattr(self, field.name), field.default)
+            for field in dataclasses.fields(self)
+        }
         return {name: value for name, (value, default) in values.items() if value != default}
 
 
@@ -65,7 +76,12 @@ class DistillationRemedy(_Remedy):
     def __post_init__(self) -> None:
         if self.focus is not None:
             object.__setattr__(self, "focus", tuple(self.focus))
-            require(len(self.focus) == 2 and min(self.focus) >= 0, "focus", self.focus, "(alpha, beta), 0 or more")
+            require(
+                len(self.focus) == 2 and min(self.focus) >= 0,
+                "focus",
+                self.focus,
+                "(alpha, beta), 0 or more",
+            )
         require(self.temperature > 0, "temperature", self.temperature, "above 0")
         require(self.weight > 0, "weight", self.weight, "above 0")
 
@@ -96,7 +112,12 @@ class ExcessGapRemedy(_Remedy):
         if self.groups is not None and not isinstance(self.groups, str):
             object.__setattr__(self, "groups", tuple(self.groups))
         words = all(isinstance(name, str) and name for name in self.names)
-        require(words and self.groups != (), "groups", self.groups, "None, the name of a column, or several names")
+        require(
+            words and self.groups != (),
+            "groups",
+            self.groups,
+            "None, the name of a column, or several names",
+        )
         require(self.epsilon >= 0, "epsilon", self.epsilon, "a share, 0 or more")
         require(self.rate > 0, "rate", self.rate, "above 0")
         require(self.every >= 1, "every", self.every, "1 or more")
@@ -109,7 +130,11 @@ class ExcessGapRemedy(_Remedy):
 
     def to_json(self) -> dict[str, Any]:
         """Return name and settings as JSON values, without groups of none, unknown to earlier versions."""
-        return {name: value for name, value in super().to_json().items() if name != "groups" or self.groups}
+        return {
+            name: value
+            for name, value in super().to_json().items()
+            if name != "groups" or self.groups
+        }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -135,7 +160,9 @@ REMEDIES: dict[str, type[DistillationRemedy | ExcessGapRemedy]] = {
 }
 """Remedies by name."""
 
-QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {"quantization_aware": QuantizationAwareRemedy}
+QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {
+    "quantization_aware": QuantizationAwareRemedy
+}
 """Remedies of int8 by name."""
 
 
@@ -189,14 +216,22 @@ def _one(value: Any, kinds: Mapping[str, type[Any]]) -> Any:
     name = settings.pop("name", None)
     if not isinstance(name, str) or name not in kinds:
         got = repr(value if name is None or isinstance(value, str) else name)
-        raise InputError("remedy", got, f"{' or '.join(map(repr, kinds))}, or tfaudit.study remedies with settings")
+        raise InputError(
+            "remedy",
+            got,
+            f"{' or '.join(map(repr, kinds))}, or tfaudit.study remedies with settings",
+        )
     known = [field.name for field in dataclasses.fields(kinds[name])]
     if unknown := [setting for setting in settings if setting not in known]:
-        raise InputError("remedy", f"{name!r} with {listed(unknown)}", f"settings {listed(known, 9)}")
+        raise InputError(
+            "remedy", f"{name!r} with {listed(unknown)}", f"settings {listed(known, 9)}"
+        )
     return kinds[name](**settings)
 
 
 def _text(value: object, between: str = "_") -> str:
     if isinstance(value, tuple):
         return between.join(map(_text, value))
-    return re.sub(r"[^A-Za-z0-9._=+-]+", "-", f"{value:g}" if isinstance(value, float) else str(value))
+    return re.sub(
+        r"[^A-Za-z0-9._=+-]+", "-", f"{value:g}" if isinstance(value, float) else str(value)
+    )

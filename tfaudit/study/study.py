@@ -18,11 +18,26 @@ from tfaudit.runtime.user_functions import as_reference, is_reference, source_di
 from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.remedies import distinguishing_settings
 from tfaudit.study.training import Training
-from tfaudit.study.variants import OF_REMEDY, TITLE_SETTINGS, VARIANTS, Dense, ImportedBaseline, Pruned, Variant
+from tfaudit.study.variants import (
+    OF_REMEDY,
+    TITLE_SETTINGS,
+    VARIANTS,
+    Dense,
+    ImportedBaseline,
+    Pruned,
+    Variant,
+)
 
 SMOKE_EDGE = 64  # edge in pixels to which `smoke` crops the images of studies that crop them
 
-_CHANGEABLE = ("population", "corruptions", "severities", "benchmarks", "corrupted_members", "corrupted_variants")
+_CHANGEABLE = (
+    "population",
+    "corruptions",
+    "severities",
+    "benchmarks",
+    "corrupted_members",
+    "corrupted_variants",
+)
 """Settings that may change without invalidating existing members."""
 
 INITIALISATIONS = ("fresh", "file", "same")
@@ -104,18 +119,37 @@ class Study:
         self._check_sources()
         if isinstance(self.variants, Variant):
             got = f"{type(self.variants).__name__}, a single variant"
-            raise InputError("variants", got, "a tuple of variants, such as variants=[tfaudit.Pruned(0.9)]")
+            raise InputError(
+                "variants", got, "a tuple of variants, such as variants=[tfaudit.Pruned(0.9)]"
+            )
         for name in ("variants", "corruptions", "severities", "benchmarks"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "model_options", dict(self.model_options))
         object.__setattr__(self, "smoke_options", dict(self.smoke_options))
         for variant in self.variants:
-            require(isinstance(variant, Variant), "variants", variant, "variants, such as tfaudit.Pruned(0.9)")
+            require(
+                isinstance(variant, Variant),
+                "variants",
+                variant,
+                "variants, such as tfaudit.Pruned(0.9)",
+            )
         keys = [variant.key for variant in self.all_variants]
-        distinct = {key.casefold() for key in keys}  # paths must also differ on file systems that ignore case
+        distinct = {
+            key.casefold() for key in keys
+        }  # paths must also differ on file systems that ignore case
         for i, variant in enumerate(self.variants, start=1):
-            require(variant.parent in (None, *keys[:i]), "variants", variant.parent, f"a parent before {variant.key!r}")
-        require(len(distinct) == len(keys), "variants", keys, "variants that differ; dense is always included")
+            require(
+                variant.parent in (None, *keys[:i]),
+                "variants",
+                variant.parent,
+                f"a parent before {variant.key!r}",
+            )
+        require(
+            len(distinct) == len(keys),
+            "variants",
+            keys,
+            "variants that differ; dense is always included",
+        )
         object.__setattr__(self, "name", clean_names([self.name], "study")[0])
         for name in ("population", "top_k", "limit", "corrupted_members"):
             value = getattr(self, name)
@@ -123,7 +157,9 @@ class Study:
         all_conditions(self.corruptions, self.severities, self.benchmarks)
         seed_fits = not self.corruptions or 0 <= self.seed < 2**63
         require(seed_fits, "seed", self.seed, "0 to 2**63 - 1 where images are corrupted")
-        require(bool(self.severities), "severities", self.severities, "one or more of 1, 2, 3, 4 and 5")
+        require(
+            bool(self.severities), "severities", self.severities, "one or more of 1, 2, 3, 4 and 5"
+        )
         if self.corrupted_variants is not None:
             object.__setattr__(self, "corrupted_variants", tuple(self.corrupted_variants))
         for key in self.corrupted_variants or ():
@@ -133,8 +169,15 @@ class Study:
         """Replace functions by their references, and set what depends on the kind of model."""
         model = "a name, the path of a .keras file (model.save('net.keras')), or a function that builds the model"
         data = "a name, or a function load(split) of a file"
-        training = "a tfaudit.Training, or a function fit(model, train, *, seed, callbacks) of a file"
-        for name, expected in (("model", model), ("dataset", data), ("training", training), ("retraining", training)):
+        training = (
+            "a tfaudit.Training, or a function fit(model, train, *, seed, callbacks) of a file"
+        )
+        for name, expected in (
+            ("model", model),
+            ("dataset", data),
+            ("training", training),
+            ("retraining", training),
+        ):
             value = getattr(self, name)
             if value is not None and not isinstance(value, Training):
                 object.__setattr__(self, name, as_reference(name, value, expected))
@@ -145,8 +188,15 @@ class Study:
         require(known, "initialise", self.initialise, ", ".join(map(repr, INITIALISATIONS)))
         if self.training is not None and self.model.endswith(".keras"):
             untrained = isinstance(self.training, Training) and self.training.epochs == 0
-            object.__setattr__(self, "initialise", self.initialise or ("file" if untrained else "fresh"))
-            require(self.initialise != "same", "initialise", self.initialise, "'fresh' or 'file' for a .keras file")
+            object.__setattr__(
+                self, "initialise", self.initialise or ("file" if untrained else "fresh")
+            )
+            require(
+                self.initialise != "same",
+                "initialise",
+                self.initialise,
+                "'fresh' or 'file' for a .keras file",
+            )
         else:
             allowed = (None, "same") if is_reference(self.model) else (None,)
             expected = "None unless the model is a .keras file, or 'same' for a function"
@@ -166,12 +216,17 @@ class Study:
         A function of a package stands for its module: that of "tfaudit.recipes.cifar10_pretrained:build" is
         "cifar10_pretrained".
         """
-        short = (_short_name(name) if name in self.sources else name for name in (self.model, self.dataset))
+        short = (
+            _short_name(name) if name in self.sources else name
+            for name in (self.model, self.dataset)
+        )
         return " on ".join(dict.fromkeys(short))
 
     def with_fingerprints(self) -> Study:
         """Return the study with the fingerprints of its sources as they are now; raise `InputError` if one is gone."""
-        digests = {source: source_digest(self.argument_of(source), source) for source in self.sources}
+        digests = {
+            source: source_digest(self.argument_of(source), source) for source in self.sources
+        }
         return dataclasses.replace(self, fingerprints=digests)
 
     def changed_source(self, other: Study) -> str | None:
@@ -201,13 +256,21 @@ class Study:
     def planned_training(self) -> Training | str:
         """The training of the members; a study of imported predictions has none and raises `InputError`."""
         if self.training is None:
-            raise InputError("study", f"{self.name!r}, which holds imported predictions", "a study with a training")
+            raise InputError(
+                "study",
+                f"{self.name!r}, which holds imported predictions",
+                "a study with a training",
+            )
         return self.training
 
     @cached_property
     def varied_settings(self) -> tuple[str, ...]:
         """Settings of pruning in which the variants differ, and which their titles therefore name."""
-        varied = [name for name in TITLE_SETTINGS if len({getattr(variant, name) for variant in self._pruned}) > 1]
+        varied = [
+            name
+            for name in TITLE_SETTINGS
+            if len({getattr(variant, name) for variant in self._pruned}) > 1
+        ]
         of_remedies = distinguishing_settings({variant.remedies for variant in self._pruned})
         return (*varied, *(OF_REMEDY + name for name in of_remedies))
 
@@ -216,7 +279,9 @@ class Study:
         """Readable names of the variants by key, without the settings that all share."""
         settings = self.varied_settings
         return {
-            variant.key: variant.title_with(*settings) if isinstance(variant, Pruned) else variant.title
+            variant.key: variant.title_with(*settings)
+            if isinstance(variant, Pruned)
+            else variant.title
             for variant in self.all_variants
         }
 
@@ -260,9 +325,17 @@ class Study:
         """Describe the first setting that must not differ and does; None if both studies can share their members."""
         mine, others = (json.loads(json.dumps(study.to_json())) for study in (self, other))
         for name in {**mine, **others}:
-            moved = _is_moved(mine.get(name), self.fingerprints, others.get(name), other.fingerprints)
-            if name not in (*_CHANGEABLE, "fingerprints") and mine.get(name) != others.get(name) and not moved:
-                expected, got = (textwrap.shorten(json.dumps(study.get(name)), 60) for study in (others, mine))
+            moved = _is_moved(
+                mine.get(name), self.fingerprints, others.get(name), other.fingerprints
+            )
+            if (
+                name not in (*_CHANGEABLE, "fingerprints")
+                and mine.get(name) != others.get(name)
+                and not moved
+            ):
+                expected, got = (
+                    textwrap.shorten(json.dumps(study.get(name)), 60) for study in (others, mine)
+                )
                 return f"its {name} is {got}, not {expected}"
         return None
 
@@ -284,15 +357,24 @@ class Study:
         }
         if self.corrupted_variants is not None:
             keys = ["dense", *(variant.key for variant in variants)]
-            small["corrupted_variants"] = tuple(key for key in self.corrupted_variants if key in keys)
+            small["corrupted_variants"] = tuple(
+                key for key in self.corrupted_variants if key in keys
+            )
         if self.crop and not self.model.endswith(".keras"):
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
         for name, plan, steps in (("training", training, 8), ("retraining", self.retraining, 4)):
             if isinstance(plan, Training) and plan.epochs != 0:
                 # There are too few examples to hold out some of every class, unless a remedy measures on them.
-                needed = name == "retraining" and any(r.holds_out for v in self._pruned for r in v.remedies)
+                needed = name == "retraining" and any(
+                    r.holds_out for v in self._pruned for r in v.remedies
+                )
                 share = min(0.25 * needed, 10 * plan.validation)
-                quick: dict[str, Any] = {"epochs": None, "steps": steps, "validation": share, "keep": "last"}
+                quick: dict[str, Any] = {
+                    "epochs": None,
+                    "steps": steps,
+                    "validation": share,
+                    "keep": "last",
+                }
                 quick |= {"batch_size": min(32, plan.batch_size), "steps_per_execution": 1}
                 small[name] = dataclasses.replace(plan, **quick)
         return dataclasses.replace(self, **small)
@@ -304,7 +386,11 @@ class Study:
             kind: object = variant.key
             if isinstance(variant, Pruned):
                 kind = variant.pruning_method(*TITLE_SETTINGS), variant.remedies
-            if kind not in chosen and variant.parent in (None, "dense", *(other.key for other in chosen.values())):
+            if kind not in chosen and variant.parent in (
+                None,
+                "dense",
+                *(other.key for other in chosen.values()),
+            ):
                 chosen[kind] = variant
         return tuple(chosen.values())
 
@@ -314,7 +400,10 @@ class Study:
         for name in ("training", "retraining"):
             if isinstance(fields[name], Training):
                 fields[name] = fields[name].to_json()
-        for name in ("initialise", "fingerprints"):  # unknown to earlier versions, which read what is not there
+        for name in (
+            "initialise",
+            "fingerprints",
+        ):  # unknown to earlier versions, which read what is not there
             if not fields[name]:
                 del fields[name]
         fields["variants"] = [variant.to_json() for variant in self.variants]
@@ -328,20 +417,35 @@ class Study:
             copies = [dict(settings) for settings in fields["variants"]]
             variants = tuple(VARIANTS[settings.pop("family")](**settings) for settings in copies)
             given = {name: fields.get(name) for name in ("training", "retraining")}
-            plans = {name: Training(**plan) if isinstance(plan, Mapping) else plan for name, plan in given.items()}
-            if given["training"] and "initialise" not in fields and str(fields["model"]).endswith(".keras"):
+            plans = {
+                name: Training(**plan) if isinstance(plan, Mapping) else plan
+                for name, plan in given.items()
+            }
+            if (
+                given["training"]
+                and "initialise" not in fields
+                and str(fields["model"]).endswith(".keras")
+            ):
                 plans["initialise"] = "file"  # as earlier versions did
             return cls(**{**fields, **plans, "variants": variants})
         except InputError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             expected = "a description that this version of tfaudit reads"
-            raise InputError("study", f"a description with a wrong or missing field ({problem})", expected) from None
+            raise InputError(
+                "study", f"a description with a wrong or missing field ({problem})", expected
+            ) from None
 
 
-def _is_moved(mine: object, digests: Mapping[str, str], others: object, other_digests: Mapping[str, str]) -> bool:
+def _is_moved(
+    mine: object, digests: Mapping[str, str], others: object, other_digests: Mapping[str, str]
+) -> bool:
     """Return whether two sources are the same file, or function of it, in two places."""
-    if not isinstance(mine, str) or not isinstance(others, str) or digests.get(mine, "") != other_digests.get(others):
+    if (
+        not isinstance(mine, str)
+        or not isinstance(others, str)
+        or digests.get(mine, "") != other_digests.get(others)
+    ):
         return False
     return Path(mine).name == Path(others).name
 

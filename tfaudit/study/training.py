@@ -67,37 +67,69 @@ class Training:
 
     def __post_init__(self) -> None:
         if isinstance(self.learning_rate, list | tuple):
-            object.__setattr__(self, "learning_rate", tuple((float(e), float(r)) for e, r in self.learning_rate))
+            object.__setattr__(
+                self, "learning_rate", tuple((float(e), float(r)) for e, r in self.learning_rate)
+            )
             starts = [epoch for epoch, _ in self.learning_rate]
             rising = starts == sorted(set(starts)) and starts[0] == 0
             require(rising, "learning_rate", starts, "epochs that rise from 0")
         lengths = (self.epochs, self.steps)
         require(lengths.count(None) == 1, "epochs, steps", lengths, "exactly one")
-        require(self.epochs is None or self.epochs >= 0, "epochs", self.epochs, "1 or more, or 0: no training")
+        require(
+            self.epochs is None or self.epochs >= 0,
+            "epochs",
+            self.epochs,
+            "1 or more, or 0: no training",
+        )
         require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 or more")
         require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
         object.__setattr__(self, "optimizer", _configuration(self.optimizer))
         if isinstance(self.optimizer, dict) and (set_here := self.changed(*RATES)):
             got = f"a configured optimizer and {', '.join(set_here)}"
-            raise InputError("optimizer", got, "the name of an optimizer, or these settings in its configuration")
-        require(self.precision in PRECISIONS, "precision", self.precision, ", ".join(map(repr, PRECISIONS)))
-        require(self.jit_compile in (None, True, False), "jit_compile", self.jit_compile, "None, True or False")
+            raise InputError(
+                "optimizer", got, "the name of an optimizer, or these settings in its configuration"
+            )
+        require(
+            self.precision in PRECISIONS,
+            "precision",
+            self.precision,
+            ", ".join(map(repr, PRECISIONS)),
+        )
+        require(
+            self.jit_compile in (None, True, False),
+            "jit_compile",
+            self.jit_compile,
+            "None, True or False",
+        )
         together = self.steps_per_execution
-        require(together is None or together >= 1, "steps_per_execution", together, "1 or more, or None")
-        require(self.strategy in (None, "mirrored"), "strategy", self.strategy, "None or 'mirrored'")
+        require(
+            together is None or together >= 1, "steps_per_execution", together, "1 or more, or None"
+        )
+        require(
+            self.strategy in (None, "mirrored"), "strategy", self.strategy, "None or 'mirrored'"
+        )
         fits = self.strategy is None or together in (None, 1)  # Keras 3.15 fails
         require(fits, "steps_per_execution", together, "1 with strategy='mirrored'")
         require(self.decay in ("constant", "cosine"), "decay", self.decay, "'constant' or 'cosine'")
         require(self.keep in ("last", "best"), "keep", self.keep, "'last' or 'best'")
         require(0 <= self.validation < 1, "validation", self.validation, "a share in [0, 1)")
-        require(self.keep == "last" or self.validation > 0, "keep", self.keep, "'best' only with validation > 0")
+        require(
+            self.keep == "last" or self.validation > 0,
+            "keep",
+            self.keep,
+            "'best' only with validation > 0",
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values, without those at their defaults that earlier versions do not know."""
         later = [
-            name for name in ("precision", "jit_compile", "steps_per_execution", "strategy") if not self.changed(name)
+            name
+            for name in ("precision", "jit_compile", "steps_per_execution", "strategy")
+            if not self.changed(name)
         ]
-        return {name: value for name, value in dataclasses.asdict(self).items() if name not in later}
+        return {
+            name: value for name, value in dataclasses.asdict(self).items() if name not in later
+        }
 
     def changed(self, *settings: str) -> list[str]:
         """Return those of the settings that are not at their defaults."""
@@ -120,10 +152,17 @@ def _configuration(optimizer: Any) -> str | dict[str, Any]:
     if isinstance(optimizer, str):
         return optimizer
     if isinstance(optimizer, Mapping):
-        require("class_name" in optimizer, "optimizer", dict(optimizer), "keras.optimizers.serialize(optimizer)")
+        require(
+            "class_name" in optimizer,
+            "optimizer",
+            dict(optimizer),
+            "keras.optimizers.serialize(optimizer)",
+        )
         return dict(optimizer)
     if not hasattr(optimizer, "get_config") or isinstance(optimizer, type):
-        raise InputError("optimizer", repr(optimizer), "a name, such as 'adamw', or a Keras optimizer")
+        raise InputError(
+            "optimizer", repr(optimizer), "a name, such as 'adamw', or a Keras optimizer"
+        )
     import keras
 
     return keras.optimizers.serialize(optimizer)

@@ -66,9 +66,14 @@ class Remedied(Variant):
     def to_json(self) -> dict[str, Any]:
         """Return family and settings as JSON values, without defaults of settings unknown to earlier versions."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        unknown = {field.name for field in dataclasses.fields(self) if fields[field.name] == field.default} & LATER
+        unknown = {
+            field.name for field in dataclasses.fields(self) if fields[field.name] == field.default
+        } & LATER
         fields["remedy"] = [remedy.to_json() for remedy in self.remedies]
-        return {"family": self.family, **{name: fields[name] for name in fields if name not in unknown}}
+        return {
+            "family": self.family,
+            **{name: fields[name] for name in fields if name not in unknown},
+        }
 
 
 def _text(value: object) -> str:
@@ -158,19 +163,53 @@ class Pruned(Remedied):
         object.__setattr__(self, "spare", tuple(self.spare))
         one = (self.sparsity is None) != (self.ratio is None)
         require(one, "sparsity, ratio", (self.sparsity, self.ratio), "exactly one of the two")
-        require(self.sparsity is None or 0 < self.sparsity < 1, "sparsity", self.sparsity, "a share in (0, 1)")
+        require(
+            self.sparsity is None or 0 < self.sparsity < 1,
+            "sparsity",
+            self.sparsity,
+            "a share in (0, 1)",
+        )
         require(self.ratio is None or self.ratio > 1, "ratio", self.ratio, "above 1")
-        require(self.count_biases in (True, False), "count_biases", self.count_biases, "True or False")
-        require(self.count_biases or self.ratio is not None, "count_biases", False, "True unless a ratio is given")
-        require(0 <= self.begin < self.end <= 1, "begin, end", (self.begin, self.end), "0 <= begin < end <= 1")
-        require(self.frequency is None or self.frequency >= 1, "frequency", self.frequency, "1 or more")
+        require(
+            self.count_biases in (True, False), "count_biases", self.count_biases, "True or False"
+        )
+        require(
+            self.count_biases or self.ratio is not None,
+            "count_biases",
+            False,
+            "True unless a ratio is given",
+        )
+        require(
+            0 <= self.begin < self.end <= 1,
+            "begin, end",
+            (self.begin, self.end),
+            "0 <= begin < end <= 1",
+        )
+        require(
+            self.frequency is None or self.frequency >= 1, "frequency", self.frequency, "1 or more"
+        )
         require(self.scope in ("layer", "global"), "scope", self.scope, "'layer' or 'global'")
         require(self.treatment in TREATMENTS, "treatment", self.treatment, ", ".join(TREATMENTS))
-        require(self.after == "dense" or self.treatment != "gradual", "after", self.after, "'dense' where gradual")
+        require(
+            self.after == "dense" or self.treatment != "gradual",
+            "after",
+            self.after,
+            "'dense' where gradual",
+        )
         require(self.rewind_to >= 0, "rewind_to", self.rewind_to, "a step, 0 or more")
-        require(not self.rewind_to or self.treatment == "rewind", "rewind_to", self.rewind_to, "0 unless 'rewind'")
+        require(
+            not self.rewind_to or self.treatment == "rewind",
+            "rewind_to",
+            self.rewind_to,
+            "0 unless 'rewind'",
+        )
         require(not (self.layers and self.spare), "spare", self.spare, "() where layers are given")
-        require(self.granularity in ("weight", "channel"), "granularity", self.granularity, "'weight' or 'channel'")
+        require(
+            self.granularity in ("weight", "channel"),
+            "granularity",
+            self.granularity,
+            "'weight' or 'channel'",
+        )
         require(self.axis in (-2, -1), "axis", self.axis, "-2 or -1")
         require(self.gradient in ("loss", "data"), "gradient", self.gradient, "'loss' or 'data'")
         require(self.decay is None or self.decay >= 0, "decay", self.decay, "0 or more")
@@ -178,7 +217,12 @@ class Pruned(Remedied):
         require(known, "batch_norm", self.batch_norm, "'moving' or 'recalibrated'")
         object.__setattr__(self, "remedy", remedies_of(self.remedy))
         trained = self.treatment in ("finetune", "rewind")
-        require(trained or not self.remedy, "remedy", _text(self.remedy), "none unless 'finetune' or 'rewind'")
+        require(
+            trained or not self.remedy,
+            "remedy",
+            _text(self.remedy),
+            "none unless 'finetune' or 'rewind'",
+        )
 
     @property
     def parent(self) -> str | None:
@@ -196,7 +240,9 @@ class Pruned(Remedied):
         level = f"{self.sparsity:g}" if self.ratio is None else f"r{self.ratio:g}"
         changed = self._changed([field.name for field in dataclasses.fields(self)])
         named = [name for name in changed if name not in ("method", "sparsity", "ratio", "after")]
-        return f"{self.method}-{level}" + "".join(f"-{name}={_text(changed[name])}" for name in named)
+        return f"{self.method}-{level}" + "".join(
+            f"-{name}={_text(changed[name])}" for name in named
+        )
 
     @property
     def title(self) -> str:
@@ -205,7 +251,9 @@ class Pruned(Remedied):
 
     def title_with(self, *settings: str) -> str:
         """Return the method, the level and those of the named settings that differ from their defaults."""
-        level = f"{100 * self.sparsity:.3g} %" if self.sparsity is not None else f"ratio {self.ratio:g}"
+        level = (
+            f"{100 * self.sparsity:.3g} %" if self.sparsity is not None else f"ratio {self.ratio:g}"
+        )
         return " ".join((self.method, level, *self._words(settings))) + self._remedied(settings)
 
     def pruning_method(self, *settings: str) -> str:
@@ -230,7 +278,9 @@ class Pruned(Remedied):
     def _changed(self, settings: list[str]) -> dict[str, object]:
         """Return those of the settings that differ from their defaults."""
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        return {name: getattr(self, name) for name in settings if getattr(self, name) != defaults[name]}
+        return {
+            name: getattr(self, name) for name in settings if getattr(self, name) != defaults[name]
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,12 +303,22 @@ class Quantized(Remedied):
     def __post_init__(self) -> None:
         require(self.kind in KINDS, "kind", self.kind, ", ".join(KINDS))
         object.__setattr__(self, "remedy", remedies_of(self.remedy, QUANTIZATION_REMEDIES))
-        require(self.kind == "int8" or not self.remedy, "remedy", _text(self.remedy), "none unless 'int8'")
+        require(
+            self.kind == "int8" or not self.remedy,
+            "remedy",
+            _text(self.remedy),
+            "none unless 'int8'",
+        )
         if self.keep_float != LAST:
             named = not isinstance(self.keep_float, str)
             require(named, "keep_float", self.keep_float, f"{LAST!r} or a tuple of names of layers")
             object.__setattr__(self, "keep_float", tuple(self.keep_float))
-        require(self.kind == "int8" or not self.keep_float, "keep_float", self.keep_float, "() unless 'int8'")
+        require(
+            self.kind == "int8" or not self.keep_float,
+            "keep_float",
+            self.keep_float,
+            "() unless 'int8'",
+        )
 
     @property
     def parent(self) -> str:
@@ -269,13 +329,21 @@ class Quantized(Remedied):
     def key(self) -> str:
         """The kind, and settings off their defaults, such as `int8-keep_float=last`."""
         settings = {"remedy": self.remedy, "keep_float": self.keep_float}
-        return self.kind + "".join(f"-{name}={_text(value)}" for name, value in settings.items() if value)
+        return self.kind + "".join(
+            f"-{name}={_text(value)}" for name, value in settings.items() if value
+        )
 
     @property
     def title(self) -> str:
         """The kind as [F] table 2 names it, what stays in float, and the remedy."""
-        kept = ["last layer float"] if self.keep_float == LAST else [f"{name} float" for name in self.keep_float]
-        return ", ".join((KINDS[self.kind].title, *kept, *(remedy.title for remedy in self.remedies)))
+        kept = (
+            ["last layer float"]
+            if self.keep_float == LAST
+            else [f"{name} float" for name in self.keep_float]
+        )
+        return ", ".join(
+            (KINDS[self.kind].title, *kept, *(remedy.title for remedy in self.remedies))
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -324,5 +392,7 @@ class ImportedPredictions(Variant):
         return self.name
 
 
-VARIANTS: dict[str, type[Variant]] = {kind.family: kind for kind in (Dense, Pruned, Quantized, ImportedPredictions)}
+VARIANTS: dict[str, type[Variant]] = {
+    kind.family: kind for kind in (Dense, Pruned, Quantized, ImportedPredictions)
+}
 """Variant classes by family, the name that a study's JSON gives them."""

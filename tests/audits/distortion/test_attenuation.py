@@ -53,7 +53,8 @@ def test_finite_images_do_not_attenuate_it(rng, grown):
         before, after, labels = simulated(rng, grown=grown)
         corrected.append(corrected_slopes(before, after, labels, 40)[0].mean())
         populations = (
-            Predictions.from_top1(labels, np.where(side, labels, (labels + 1) % 40)) for side in (before, after)
+            Predictions.from_top1(labels, np.where(side, labels, (labels + 1) % 40))
+            for side in (before, after)
         )
         found = distortion(*populations)
         raw.append(found.alpha.mean())
@@ -67,7 +68,8 @@ def test_no_change_claims_little_where_the_raw_slope_always_does(rng):
     for _ in range(60):
         before, after, labels = simulated(rng, members=5)
         populations = [
-            Predictions.from_top1(labels, np.where(side, labels, (labels + 1) % 40)) for side in (before, after)
+            Predictions.from_top1(labels, np.where(side, labels, (labels + 1) % 40))
+            for side in (before, after)
         ]
         found = distortion(*populations)
         assert not found.paired
@@ -91,5 +93,9 @@ def test_members_made_from_dense_ones_are_compared_with_one():
 def test_undefined_slopes():
     labels = np.repeat([0, 1, 2], [10, 10, 1])
     everything = np.ones((1, 21), bool)
-    assert np.isnan(corrected_slopes(everything, everything, labels, 4)[0]).all()  # all balances are 0
-    assert np.isnan(distortion(*[Predictions.from_top1(labels, labels)] * 2, metric="f1").corrected).all()
+    assert np.isnan(
+        corrected_slopes(everything, everything, labels, 4)[0]
+    ).all()  # all balances are 0
+    assert np.isnan(
+        distortion(*[Predictions.from_top1(labels, labels)] * 2, metric="f1").corrected
+    ).all()

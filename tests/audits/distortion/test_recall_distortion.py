@@ -18,7 +18,9 @@ DENSE, PRUNED = population(1), population(2, hurt=[3])
 def by_hand(predictions):
     """`(K, C)` normalised recall balances, with masks."""
     right = predictions.top1 == predictions.labels
-    recall = np.stack([right[:, predictions.labels == c].mean(1) for c in range(predictions.num_classes)], 1)
+    recall = np.stack(
+        [right[:, predictions.labels == c].mean(1) for c in range(predictions.num_classes)], 1
+    )
     return recall / right.mean(1, keepdims=True) - 1
 
 
@@ -56,7 +58,9 @@ def test_slopes_equal_statsmodels():
 
 
 def test_the_callback_shares_the_definition():
-    epoch = [intensification(DENSE.labels, a, b) for a, b in zip(PRUNED.top1, DENSE.top1, strict=True)]
+    epoch = [
+        intensification(DENSE.labels, a, b) for a, b in zip(PRUNED.top1, DENSE.top1, strict=True)
+    ]
     np.testing.assert_array_equal(distortion(DENSE, PRUNED).alpha, epoch)
 
 
@@ -67,7 +71,9 @@ def test_members_are_paired_by_name():
     np.testing.assert_array_equal(found.alpha, distortion(DENSE, PRUNED).alpha[[0, 3]])
     assert found.notes == ("Members of only one population are left out: 1, 2, 4, 5, 9.",)
     parents = "the names of their dense parents, which are 0, 1"
-    with pytest.raises(InputError, match=f"pruned: got members a, b, c, d, e and 1 more, expected {parents}"):
+    with pytest.raises(
+        InputError, match=f"pruned: got members a, b, c, d, e and 1 more, expected {parents}"
+    ):
         distortion(DENSE, Predictions(PRUNED.labels, PRUNED.ranked, members="abcdef"))
 
 
@@ -96,7 +102,10 @@ def test_no_compression_no_distortion(metric):
 
 def test_strangers_show_a_slope_below_one():
     """Members trained apart share the classes' difficulty and no noise: their slope is `slope_between_dense`."""
-    others = [distortion(population(1, members=1), population(seed, members=1)).alpha[0] for seed in range(20, 60)]
+    others = [
+        distortion(population(1, members=1), population(seed, members=1)).alpha[0]
+        for seed in range(20, 60)
+    ]
     expected = distortion(population(1, members=40), population(1, members=40)).slope_between_dense
     assert expected < 0.9
     assert np.mean(others) == pytest.approx(expected, abs=0.15)
@@ -104,15 +113,24 @@ def test_strangers_show_a_slope_below_one():
 
 def test_slope_between_dense_by_hand():
     balances = by_hand(DENSE)
-    pairs = [balances[i] @ balances[j] / (balances[i] @ balances[i]) for i in range(6) for j in range(6) if i != j]
+    pairs = [
+        balances[i] @ balances[j] / (balances[i] @ balances[i])
+        for i in range(6)
+        for j in range(6)
+        if i != j
+    ]
     assert distortion(DENSE, PRUNED).slope_between_dense == pytest.approx(np.mean(pairs))
 
 
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_variance_of_recall(ddof):
     found = distortion(DENSE, PRUNED)
-    np.testing.assert_allclose(found.members_frame(ddof=ddof)["variance_before"], DENSE.recall().var(1, ddof=ddof))
-    np.testing.assert_allclose(found.members_frame(ddof=ddof)["variance_after"], PRUNED.recall().var(1, ddof=ddof))
+    np.testing.assert_allclose(
+        found.members_frame(ddof=ddof)["variance_before"], DENSE.recall().var(1, ddof=ddof)
+    )
+    np.testing.assert_allclose(
+        found.members_frame(ddof=ddof)["variance_after"], PRUNED.recall().var(1, ddof=ddof)
+    )
 
 
 def test_frames():
@@ -121,8 +139,12 @@ def test_frames():
     assert len(frame) == 30
     row = frame.query("member == 2 and `class` == '3'").iloc[0]
     assert row["normalised_after"] == pytest.approx(by_hand(PRUNED)[2, 3])
-    assert row["balance_after_pp"] == pytest.approx(100 * (PRUNED.recall()[2, 3] - PRUNED.accuracy()[2]))
-    assert row["intensification"] == pytest.approx(row["normalised_after"] / row["normalised_before"])
+    assert row["balance_after_pp"] == pytest.approx(
+        100 * (PRUNED.recall()[2, 3] - PRUNED.accuracy()[2])
+    )
+    assert row["intensification"] == pytest.approx(
+        row["normalised_after"] / row["normalised_before"]
+    )
     members = found.members_frame()
     np.testing.assert_array_equal(members["alpha"], found.alpha)
     summary = found.summary()
@@ -142,8 +164,13 @@ def test_a_class_without_examples_does_not_count():
 
 
 def test_an_unbalanced_test_set_is_noted():
-    before, after = (Predictions.from_top1([0, 0, 0, 1], row) for row in ([0, 0, 1, 1], [0, 0, 0, 0]))
-    assert "Classes have 1 to 3 test examples, so balances need not sum to 0" in distortion(before, after).notes[0]
+    before, after = (
+        Predictions.from_top1([0, 0, 0, 1], row) for row in ([0, 0, 1, 1], [0, 0, 0, 0])
+    )
+    assert (
+        "Classes have 1 to 3 test examples, so balances need not sum to 0"
+        in distortion(before, after).notes[0]
+    )
 
 
 def test_undefined_slopes_are_nan_and_noted():
@@ -165,7 +192,9 @@ def test_a_single_member_has_a_slope_and_no_interval():
 
 
 def test_one_class_alone():
-    found = distortion(*(Predictions.from_top1([0, 0], row, class_names="ab") for row in ([0, 0], [0, 1])))
+    found = distortion(
+        *(Predictions.from_top1([0, 0], row, class_names="ab") for row in ([0, 0], [0, 1]))
+    )
     assert np.isnan(found.alpha).all()
     assert (found.members_frame()["variance_before"] == 0).all()
     assert np.isnan(found.members_frame(ddof=1)["variance_before"]).all()
@@ -200,7 +229,9 @@ def test_classes_are_means_over_members_and_keep_apart_where_their_names_are_ali
     classes = found.classes_frame()
     assert classes["class"].to_list() == ["crane", "dog", "crane"]
     np.testing.assert_allclose(classes["rate_after"], found.rates_after[:, [0, 1, 3]].mean(0))
-    ratio = found.normalised_after[:, [0, 1, 3]].mean(0) / found.normalised_before[:, [0, 1, 3]].mean(0)
+    ratio = found.normalised_after[:, [0, 1, 3]].mean(0) / found.normalised_before[
+        :, [0, 1, 3]
+    ].mean(0)
     np.testing.assert_allclose(classes["intensification"], ratio)
     assert classes["examples"].to_list() == found.examples[[0, 1, 3]].tolist()
     assert set(classes) == set(found.frame()) - {"member"}
@@ -211,9 +242,14 @@ def test_slopes_and_mean_ratios_spread_over_the_models():
     spread = distortion(DENSE, PRUNED).spread_frame().set_index("measure")
     before, after = by_hand(DENSE), by_hand(PRUNED)
     slopes = [sm.OLS(a, b).fit().params[0] for b, a in zip(before, after, strict=True)]
-    for name, values in (("slope", slopes), ("mean of the ratios", np.mean(after / before, axis=1))):
+    for name, values in (
+        ("slope", slopes),
+        ("mean of the ratios", np.mean(after / before, axis=1)),
+    ):
         expected = [6, np.mean(values), np.std(values, ddof=1), np.min(values), np.max(values)]
         np.testing.assert_allclose(spread.loc[name].astype(float), expected)
-    unknown = distortion(answers((5, 5)), answers((7, 5))).spread_frame()  # no balance before, so no ratio
+    unknown = distortion(
+        answers((5, 5)), answers((7, 5))
+    ).spread_frame()  # no balance before, so no ratio
     assert unknown["members"].tolist() == [0, 0]
     assert unknown["mean"].isna().all()

@@ -12,7 +12,9 @@ from tfaudit.predictions import Predictions
 DENSE = population(1)
 LAST = population(3, hurt=[3])
 STUDY = {
-    (0.9, "magnitude"): distortion(DENSE, Predictions(LAST.labels, LAST.ranked[:4], members=range(4))),
+    (0.9, "magnitude"): distortion(
+        DENSE, Predictions(LAST.labels, LAST.ranked[:4], members=range(4))
+    ),
     (0.5, "magnitude"): distortion(DENSE, population(2)),
     (0.5, "random"): distortion(DENSE, population(4, hurt=[1, 2])),
 }
@@ -32,7 +34,10 @@ def test_variances():
     assert table.loc["magnitude", "before"] == pytest.approx(DENSE.recall().var(1).mean())
     assert table.loc["magnitude", 0.9] == pytest.approx(LAST.recall()[:4].var(1).mean())
     assert table.isna().sum().sum() == 1  # random pruning has one level
-    assert variance_table(SLOPES[SLOPES["method"] == "random"].drop(columns="method")).shape == (1, 2)
+    assert variance_table(SLOPES[SLOPES["method"] == "random"].drop(columns="method")).shape == (
+        1,
+        2,
+    )
 
 
 def test_levels_begin_with_the_dense_models():

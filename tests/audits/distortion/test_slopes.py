@@ -7,7 +7,13 @@ from scipy import stats
 
 from tests.builders.populations import population
 from tfaudit.audits.distortion.recall_distortion import distortion
-from tfaudit.audits.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals, slope_means
+from tfaudit.audits.distortion.slopes import (
+    balance_frame,
+    pooled_frame,
+    slope_frame,
+    slope_intervals,
+    slope_means,
+)
 from tfaudit.errors import InputError
 
 DENSE = population(1)
@@ -33,7 +39,10 @@ def test_one_factor_needs_no_tuples():
 
 
 def test_points_and_lines_of_the_figures():
-    points, lines = balance_frame(STUDY, by=("method", "level")), pooled_frame(STUDY, by=("method", "level"))
+    points, lines = (
+        balance_frame(STUDY, by=("method", "level")),
+        pooled_frame(STUDY, by=("method", "level")),
+    )
     assert len(points) == 3 * 6 * 5
     assert list(lines["pooled_slope"]) == [each.pooled_slope for each in STUDY.values()]
 
@@ -65,7 +74,10 @@ def test_means_equal_pandas():
 def test_order_of_rows_plays_no_part():
     shuffled = SLOPES.sample(frac=1, random_state=0)
     for frame in (slope_means, slope_intervals):
-        plain, other = (frame(each).sort_values(["method", "level"], ignore_index=True) for each in (SLOPES, shuffled))
+        plain, other = (
+            frame(each).sort_values(["method", "level"], ignore_index=True)
+            for each in (SLOPES, shuffled)
+        )
         pd.testing.assert_frame_equal(plain, other)
 
 
@@ -85,8 +97,16 @@ def test_a_single_member():
     ("study", "by", "message"),
     [
         ({}, "level", "distortions: got metrics none"),
-        ({1: STUDY["random", 2], 2: distortion(DENSE, DENSE, metric="f1")}, "level", "metrics f1, recall"),
-        (STUDY, "level", r"got key \('magnitude', 4\), expected keys of as many parts as by names: level"),
+        (
+            {1: STUDY["random", 2], 2: distortion(DENSE, DENSE, metric="f1")},
+            "level",
+            "metrics f1, recall",
+        ),
+        (
+            STUDY,
+            "level",
+            r"got key \('magnitude', 4\), expected keys of as many parts as by names: level",
+        ),
     ],
 )
 def test_bad_studies(study, by, message):

@@ -11,21 +11,44 @@ from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
-FACTS = pd.DataFrame({"sparsity": [0.0, 0.9], "technique": ["dense", "l1"]}, index=["dense", "pruned"])
+FACTS = pd.DataFrame(
+    {"sparsity": [0.0, 0.9], "technique": ["dense", "l1"]}, index=["dense", "pruned"]
+)
 BOTH = {"dense": BEFORE, "pruned": AFTER}
-CLASSES = pd.DataFrame({"class": [*"43210"], "train_examples": [50, 10, 20, 10, 10], "entropy_bits": [4, 3, 2, 1, 0.5]})
+CLASSES = pd.DataFrame(
+    {"class": [*"43210"], "train_examples": [50, 10, 20, 10, 10], "entropy_bits": [4, 3, 2, 1, 0.5]}
+)
 
 
 def test_one_row_per_variant_member_and_class():
     table = class_table(BOTH, FACTS, CLASSES)
     assert list(table.columns[:8]) == [
-        *("variant", "member", "class", "dataset", "model", "weight_treatment", "technique", "sparsity")
+        *(
+            "variant",
+            "member",
+            "class",
+            "dataset",
+            "model",
+            "weight_treatment",
+            "technique",
+            "sparsity",
+        )
     ]
     assert list(table.columns[8:]) == [
-        *("accuracy", "correct", "examples", "accuracy0", "accuracy0_quartile", "imbalance", "class_entropy")
+        *(
+            "accuracy",
+            "correct",
+            "examples",
+            "accuracy0",
+            "accuracy0_quartile",
+            "imbalance",
+            "class_entropy",
+        )
     ]
     assert len(table) == len(table.drop_duplicates(["variant", "member", "class"])) == 6 * 5
-    assert set(table["variant"]) == {"pruned"}  # [P] explains pruned models; the baseline is a covariate
+    assert set(table["variant"]) == {
+        "pruned"
+    }  # [P] explains pruned models; the baseline is a covariate
     assert set(table["technique"]) == {"l1"}
     assert set(table["sparsity"]) == {0.9}
     assert table["dataset"].isna().all()
@@ -42,7 +65,11 @@ def test_accuracies_equal_scikit_learn():
 
 def test_quartiles_equal_pandas():
     table = class_table(
-        {"dense": population(1, classes=40, examples=2000), "x": population(2, classes=40, examples=2000)}, FACTS
+        {
+            "dense": population(1, classes=40, examples=2000),
+            "x": population(2, classes=40, examples=2000),
+        },
+        FACTS,
     )
     for _, rows in table.groupby("member"):
         edges = rows["accuracy0"].quantile([0, 0.25, 0.5, 0.75, 1])
@@ -53,18 +80,25 @@ def test_quartiles_equal_pandas():
 
 def test_equal_recalls_share_the_lowest_quartile():
     perfect = Predictions.from_top1([0, 1, 2], [[0, 1, 2]])
-    assert class_table({"dense": perfect, "pruned": perfect}, FACTS)["accuracy0_quartile"].tolist() == [1.0] * 3
+    assert (
+        class_table({"dense": perfect, "pruned": perfect}, FACTS)["accuracy0_quartile"].tolist()
+        == [1.0] * 3
+    )
 
 
 def test_members_without_a_namesake_take_the_mean_of_the_baseline():
     after = Predictions(AFTER.labels, AFTER.ranked[:2], members=(4, "other"))
     table = class_table({"dense": BEFORE, "pruned": after}, FACTS)
-    np.testing.assert_allclose(table["accuracy0"], np.r_[BEFORE.recall()[4], BEFORE.recall().mean(0)])
+    np.testing.assert_allclose(
+        table["accuracy0"], np.r_[BEFORE.recall()[4], BEFORE.recall().mean(0)]
+    )
 
 
 def test_covariates_are_joined_by_the_name_of_the_class():
     table = class_table(BOTH, FACTS, CLASSES).drop_duplicates("class").set_index("class")
-    np.testing.assert_allclose(table["imbalance"][[*"01234"]], [-0.1, -0.1, 0.0, -0.1, 0.3], atol=1e-15)
+    np.testing.assert_allclose(
+        table["imbalance"][[*"01234"]], [-0.1, -0.1, 0.0, -0.1, 0.3], atol=1e-15
+    )
     assert table["class_entropy"].to_dict() == {"0": 0.5, "1": 1.0, "2": 2.0, "3": 3.0, "4": 4.0}
 
 
@@ -81,7 +115,9 @@ def test_half_known_classes():
 
 
 def test_classes_without_test_examples_have_no_accuracy():
-    table = class_table({"dense": population(1, empty=[2]), "pruned": population(2, empty=[2])}, FACTS)
+    table = class_table(
+        {"dense": population(1, empty=[2]), "pruned": population(2, empty=[2])}, FACTS
+    )
     rows = table[table["class"] == "2"]
     assert rows[["accuracy", "accuracy0", "accuracy0_quartile"]].isna().all(axis=None)
     assert (rows[["correct", "examples"]] == 0).all(axis=None)
@@ -91,7 +127,12 @@ def test_classes_without_test_examples_have_no_accuracy():
 @pytest.mark.parametrize(
     ("populations", "facts", "classes", "message"),
     [
-        ({"pruned": AFTER}, FACTS, None, "baseline: got 'dense', expected one of the populations \\(pruned\\)"),
+        (
+            {"pruned": AFTER},
+            FACTS,
+            None,
+            "baseline: got 'dense', expected one of the populations \\(pruned\\)",
+        ),
         ({"dense": BEFORE}, FACTS, None, "populations: got only the baseline 'dense'"),
         (BOTH, pd.concat([FACTS, FACTS]), None, "descriptions: got two rows of 'dense'"),
         (
@@ -106,9 +147,24 @@ def test_classes_without_test_examples_have_no_accuracy():
             CLASSES.drop(columns="class"),
             "columns train_examples, entropy_bits, expected a column `class`",
         ),
-        (BOTH, FACTS, CLASSES.iloc[1:], "classes: got 4 rows, expected one row for each of the 5 predicted classes"),
-        (BOTH, FACTS, CLASSES.assign(**{"class": [*"00123"]}), "classes: got 5 rows, expected one row for each"),
-        (BOTH, FACTS, CLASSES.assign(train_examples=0), "classes: got invalid train_examples, expected counts"),
+        (
+            BOTH,
+            FACTS,
+            CLASSES.iloc[1:],
+            "classes: got 4 rows, expected one row for each of the 5 predicted classes",
+        ),
+        (
+            BOTH,
+            FACTS,
+            CLASSES.assign(**{"class": [*"00123"]}),
+            "classes: got 5 rows, expected one row for each",
+        ),
+        (
+            BOTH,
+            FACTS,
+            CLASSES.assign(train_examples=0),
+            "classes: got invalid train_examples, expected counts",
+        ),
         (
             BOTH,
             FACTS,

@@ -32,15 +32,22 @@ def sorted_by_hand(rows):
 
 def coded(rows, levels):
     """Categories in the order of `levels`, for a direct call of statsmodels."""
-    return rows.assign(**{name: pd.Categorical(rows[name], names) for name, names in levels.items()})
+    return rows.assign(
+        **{name: pd.Categorical(rows[name], names) for name, names in levels.items()}
+    )
 
 
 @pytest.mark.parametrize("response", ["accuracy", "correct + wrong"])
 def test_equals_statsmodels(response):
-    rows = coded(sorted_by_hand(TABLE), SMALL).assign(wrong=lambda rows: rows["examples"] - rows["correct"])
+    rows = coded(sorted_by_hand(TABLE), SMALL).assign(
+        wrong=lambda rows: rows["examples"] - rows["correct"]
+    )
     hac = {"cov_type": "HAC", "cov_kwds": {"maxlags": 3, "use_correction": True}, "use_t": True}
     if response == "accuracy":
-        expected, found = smf.ols(f"{response} ~ {FORMULA}", rows).fit(**hac), factors(TABLE, reference=PAPER_REFERENCE)
+        expected, found = (
+            smf.ols(f"{response} ~ {FORMULA}", rows).fit(**hac),
+            factors(TABLE, reference=PAPER_REFERENCE),
+        )
         assert found.summary()["r_squared"] == pytest.approx(expected.rsquared)
         assert found.summary()["r_squared_adjusted"] == pytest.approx(expected.rsquared_adj)
         assert found.summary()["condition_number"] == pytest.approx(expected.condition_number)
@@ -48,8 +55,12 @@ def test_equals_statsmodels(response):
     else:
         model = smf.glm(f"{response} ~ {FORMULA}", rows, family=sm.families.Binomial())
         expected, found = model.fit(**hac), factors_glm(TABLE, reference=PAPER_REFERENCE)
-        assert found.summary()["dispersion"] == pytest.approx(expected.pearson_chi2 / expected.df_resid)
-        assert found.summary()["r_squared"] == pytest.approx(1 - expected.deviance / expected.null_deviance)
+        assert found.summary()["dispersion"] == pytest.approx(
+            expected.pearson_chi2 / expected.df_resid
+        )
+        assert found.summary()["r_squared"] == pytest.approx(
+            1 - expected.deviance / expected.null_deviance
+        )
     frame = found.frame().set_index("term").loc[expected.params.index]
     np.testing.assert_allclose(frame["estimate"], expected.params, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(frame["se"], expected.bse, rtol=1e-6)
@@ -59,7 +70,9 @@ def test_equals_statsmodels(response):
 
 
 def test_clusters_by_class_equal_statsmodels_and_are_nan_without_classes():
-    rows = coded(sorted_by_hand(TABLE), SMALL).assign(wrong=lambda rows: rows["examples"] - rows["correct"])
+    rows = coded(sorted_by_hand(TABLE), SMALL).assign(
+        wrong=lambda rows: rows["examples"] - rows["correct"]
+    )
     groups = pd.factorize(rows["dataset"].astype(str) + "/" + rows["class"])[0]
     fit = {"cov_type": "cluster", "cov_kwds": {"groups": groups}, "use_t": True}
     models = (
@@ -67,13 +80,17 @@ def test_clusters_by_class_equal_statsmodels_and_are_nan_without_classes():
         smf.glm(f"correct + wrong ~ {FORMULA}", rows, family=sm.families.Binomial()),
     )
     for model, found in zip(
-        models, (found(TABLE, reference=PAPER_REFERENCE) for found in (factors, factors_glm)), strict=True
+        models,
+        (found(TABLE, reference=PAPER_REFERENCE) for found in (factors, factors_glm)),
+        strict=True,
     ):
         expected = model.fit(**fit)
         frame = found.frame().set_index("term").loc[expected.params.index]
         np.testing.assert_allclose(frame["cluster_se"], expected.bse, rtol=1e-5)
         np.testing.assert_allclose(frame["cluster_p"], expected.pvalues, rtol=1e-4, atol=1e-12)
-        np.testing.assert_allclose(frame[["cluster_low", "cluster_high"]], expected.conf_int(), rtol=1e-4, atol=1e-7)
+        np.testing.assert_allclose(
+            frame[["cluster_low", "cluster_high"]], expected.conf_int(), rtol=1e-4, atol=1e-7
+        )
         one_tailed = stats.t.sf(expected.tvalues["imbalance"], len(np.unique(groups)) - 1)
         assert frame.loc["imbalance", "cluster_p_one_tailed"] == pytest.approx(one_tailed, rel=1e-4)
     assert factors(TABLE.drop(columns="class")).frame().filter(like="cluster").isna().all(axis=None)
@@ -87,13 +104,21 @@ def test_classes_of_their_own_difficulty_deceive_neighbouring_rows_only(studies)
     p = []
     for _ in range(studies):
         table = pd.MultiIndex.from_product(
-            [range(2), [str(c) for c in range(30)], [0.3, 0.5, 0.7, 0.9]], names=["member", "class", "sparsity"]
+            [range(2), [str(c) for c in range(30)], [0.3, 0.5, 0.7, 0.9]],
+            names=["member", "class", "sparsity"],
         )
         table = table.to_frame(index=False)
         classes = table["class"].astype(int)
         table["imbalance"] = rng.normal(0, 0.03, 30)[classes]
-        table["accuracy"] = 0.8 - 0.1 * table["sparsity"] + rng.normal(0, 0.05, 30)[classes] + rng.normal(0, 0.01, 240)
-        row = factors(table, without=["np.exp(sparsity)"]).frame().set_index("term").loc["imbalance"]
+        table["accuracy"] = (
+            0.8
+            - 0.1 * table["sparsity"]
+            + rng.normal(0, 0.05, 30)[classes]
+            + rng.normal(0, 0.01, 240)
+        )
+        row = (
+            factors(table, without=["np.exp(sparsity)"]).frame().set_index("term").loc["imbalance"]
+        )
         p.append((row["p"], row["cluster_p"]))
     hac, clustered = (np.array(p) <= 0.05).mean(0)
     assert hac > 0.2
@@ -117,7 +142,12 @@ def test_equals_least_squares_and_a_sandwich_by_hand(lags):
     matrix = np.column_stack(
         [np.ones(60), rows["sparsity"], rows["accuracy0"], rows["imbalance"], rows["class_entropy"]]
     )
-    without = ["np.exp(sparsity)", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile", "accuracy0_quartile"]
+    without = [
+        "np.exp(sparsity)",
+        "np.exp(sparsity):accuracy0",
+        "accuracy0:accuracy0_quartile",
+        "accuracy0_quartile",
+    ]
     frame = factors(rows, without=without, maxlags=lags).frame().set_index("term")
     names = ["Intercept", "sparsity", "accuracy0", "imbalance", "class_entropy"]
     solution = np.linalg.lstsq(matrix, rows["accuracy"], rcond=None)[0]
@@ -132,7 +162,9 @@ def test_equals_least_squares_and_a_sandwich_by_hand(lags):
     scores = matrix * (rows["correct"].to_numpy() - trials * share)[:, None]
     np.testing.assert_allclose(scores.sum(0), 0, atol=1e-4)  # the likelihood is at its top
     information = matrix.T @ (matrix * (trials * share * (1 - share))[:, None])
-    np.testing.assert_allclose(frame["se"], newey_west(scores, np.linalg.inv(information), lags), rtol=1e-6)
+    np.testing.assert_allclose(
+        frame["se"], newey_west(scores, np.linalg.inv(information), lags), rtol=1e-6
+    )
 
 
 def test_the_terms_are_those_of_the_paper():
@@ -141,13 +173,36 @@ def test_the_terms_are_those_of_the_paper():
     assert len(found) == 50
     techniques = [f"technique[T.{name}]" for name in PAPER_LEVELS["technique"][1:]]
     datasets = [f"dataset[T.{name}]" for name in PAPER_LEVELS["dataset"][1:]]
-    expected = ["Intercept", *datasets, *techniques, "model[T.LeNet]", "model[T.resnet18]", "model[T.vgg11]"]
-    expected += ["weight_treatment[T.rewind]", "sparsity", "np.exp(sparsity)", "accuracy0", "accuracy0_quartile"]
-    expected += ["imbalance", "class_entropy", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile"]
-    expected += ["accuracy0:weight_treatment[T.rewind]", *(f"accuracy0:{name}" for name in techniques)]
+    expected = [
+        "Intercept",
+        *datasets,
+        *techniques,
+        "model[T.LeNet]",
+        "model[T.resnet18]",
+        "model[T.vgg11]",
+    ]
+    expected += [
+        "weight_treatment[T.rewind]",
+        "sparsity",
+        "np.exp(sparsity)",
+        "accuracy0",
+        "accuracy0_quartile",
+    ]
+    expected += [
+        "imbalance",
+        "class_entropy",
+        "np.exp(sparsity):accuracy0",
+        "accuracy0:accuracy0_quartile",
+    ]
+    expected += [
+        "accuracy0:weight_treatment[T.rewind]",
+        *(f"accuracy0:{name}" for name in techniques),
+    ]
     expected += [f"weight_treatment[T.rewind]:{name}" for name in techniques]
     expected += [f"np.exp(sparsity):{name}" for name in (*datasets, *techniques)]
-    assert {frozenset(term.split(":")) for term in found["term"]} == {frozenset(term.split(":")) for term in expected}
+    assert {frozenset(term.split(":")) for term in found["term"]} == {
+        frozenset(term.split(":")) for term in expected
+    }
 
 
 def test_the_signs_are_those_of_the_paper():
@@ -166,7 +221,12 @@ def test_known_effects_lie_in_their_intervals():
     for seed in range(60):
         rows = simulated(200, {}, seed)
         frame = factors(
-            rows, without=["np.exp(sparsity)", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile"]
+            rows,
+            without=[
+                "np.exp(sparsity)",
+                "np.exp(sparsity):accuracy0",
+                "accuracy0:accuracy0_quartile",
+            ],
         )
         frame = frame.frame().set_index("term")
         for term, effect in truth.items():
@@ -210,7 +270,9 @@ def test_names_of_classes_play_no_part():
     renamed = TABLE.assign(**{"class": "species " + TABLE["class"]})
     pd.testing.assert_frame_equal(factors(renamed).frame(), factors(TABLE).frame())
     swapped = TABLE.assign(**{"class": TABLE["class"].map(lambda name: str(9 - int(name)))})
-    np.testing.assert_allclose(factors(swapped).frame()["estimate"], factors(TABLE).frame()["estimate"], rtol=1e-6)
+    np.testing.assert_allclose(
+        factors(swapped).frame()["estimate"], factors(TABLE).frame()["estimate"], rtol=1e-6
+    )
 
 
 def test_hostile_levels_are_data():
@@ -231,16 +293,22 @@ def test_columns_named_as_code_are_ignored():
 
 
 def test_most_common_level_is_the_reference_and_ties_go_by_name():
-    counts = TABLE.assign(technique=np.where(np.arange(400) < 150, "a", np.where(np.arange(400) < 350, "b", "c")))
+    counts = TABLE.assign(
+        technique=np.where(np.arange(400) < 150, "a", np.where(np.arange(400) < 350, "b", "c"))
+    )
     terms = set(factors(counts, **SPARSE).frame()["term"])
     assert {"technique[T.a]", "technique[T.c]"} <= terms
     tied = TABLE.assign(technique=np.resize(["z", "y"], 400))
     assert "technique[T.z]" in set(factors(tied, **SPARSE).frame()["term"])
-    assert "technique[T.y]" in set(factors(tied, reference={"technique": "z"}, **SPARSE).frame()["term"])
+    assert "technique[T.y]" in set(
+        factors(tied, reference={"technique": "z"}, **SPARSE).frame()["term"]
+    )
 
 
 def test_what_does_not_vary_drops_out():
-    found = factors(TABLE.assign(technique="l1", imbalance=0.1 - np.resize([0.1, 0.1 + 1e-17], 400), model=None))
+    found = factors(
+        TABLE.assign(technique="l1", imbalance=0.1 - np.resize([0.1, 0.1 + 1e-17], 400), model=None)
+    )
     assert not any("technique" in term or "model" in term for term in found.frame()["term"])
     assert "imbalance" not in set(found.frame()["term"])
     assert found.notes == (
@@ -273,9 +341,9 @@ def test_diagnostics_see_what_they_should():
     assert good["breusch_pagan_p"] > 0.01
     assert good["kurtosis"] == pytest.approx(3, abs=0.6)
     assert good["fitted_outside"] == 0
-    spread = TABLE["accuracy"] + np.where(TABLE["sparsity"] > 0.7, 10, 1) * 0.05 * np.random.default_rng(1).normal(
-        size=400
-    )
+    spread = TABLE["accuracy"] + np.where(
+        TABLE["sparsity"] > 0.7, 10, 1
+    ) * 0.05 * np.random.default_rng(1).normal(size=400)
     assert factors(TABLE.assign(accuracy=spread)).summary()["breusch_pagan_p"] < 1e-6
     assert factors(TABLE.assign(accuracy=TABLE["accuracy"] + 0.5)).summary()["fitted_outside"] > 0.2
     assert factors_glm(TABLE).summary()["fitted_outside"] == 0
@@ -299,14 +367,22 @@ def test_diagnostics_are_those_of_statsmodels(fit):
     assert told["aic"] == pytest.approx(result.aic)
     assert told["log_likelihood"] == pytest.approx(result.llf)
     noise = np.asarray(result.resid_pearson)
-    assert (told["omnibus"], told["omnibus_p"]) == pytest.approx(tuple(omni_normtest(noise)), rel=1e-6)
-    assert (told["jarque_bera"], told["jarque_bera_p"]) == pytest.approx(jarque_bera(noise)[:2], rel=1e-6)
+    assert (told["omnibus"], told["omnibus_p"]) == pytest.approx(
+        tuple(omni_normtest(noise)), rel=1e-6
+    )
+    assert (told["jarque_bera"], told["jarque_bera_p"]) == pytest.approx(
+        jarque_bera(noise)[:2], rel=1e-6
+    )
 
 
 def test_counts_that_vary_too_much_show_as_dispersion():
     rows = sorted_by_hand(TABLE)
-    drawn = np.random.default_rng(1).binomial(rows["examples"], factors_glm(rows).residuals["fitted"])
-    assert factors_glm(rows.assign(correct=drawn)).summary()["dispersion"] == pytest.approx(1, abs=0.25)
+    drawn = np.random.default_rng(1).binomial(
+        rows["examples"], factors_glm(rows).residuals["fitted"]
+    )
+    assert factors_glm(rows.assign(correct=drawn)).summary()["dispersion"] == pytest.approx(
+        1, abs=0.25
+    )
     noisy = TABLE["accuracy"] + np.random.default_rng(1).normal(0, 0.15, 400)
     many = (1000 * noisy.clip(0.01, 0.99)).round()
     assert factors_glm(TABLE.assign(correct=many, examples=1000)).summary()["dispersion"] > 20
@@ -314,10 +390,15 @@ def test_counts_that_vary_too_much_show_as_dispersion():
 
 def test_from_predictions():
     populations = {"dense": population(0, members=4)} | {
-        f"l1-{level}": population(level, members=4, noise=1 + level / 5, hurt=[3]) for level in range(1, 6)
+        f"l1-{level}": population(level, members=4, noise=1 + level / 5, hurt=[3])
+        for level in range(1, 6)
     }
-    facts = pd.DataFrame({"sparsity": np.arange(1, 6) / 6, "technique": "l1"}, index=[*populations][1:])
-    classes = pd.DataFrame({"class": [*"01234"], "train_examples": [5, 1, 3, 3, 8], "entropy_bits": [4, 2, 3, 5, 1]})
+    facts = pd.DataFrame(
+        {"sparsity": np.arange(1, 6) / 6, "technique": "l1"}, index=[*populations][1:]
+    )
+    classes = pd.DataFrame(
+        {"class": [*"01234"], "train_examples": [5, 1, 3, 3, 8], "entropy_bits": [4, 2, 3, 5, 1]}
+    )
     table = class_table(populations, facts, classes)
     for found in (factors(table), factors_glm(table)):
         assert found.summary()["rows"] == 5 * 4 * 5
@@ -327,12 +408,24 @@ def test_from_predictions():
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (TABLE.drop(columns="accuracy"), {}, "table: got columns dataset, model, .*expected a column 'accuracy'"),
-        (TABLE.assign(sparsity="high"), {}, "table: got text in the column 'sparsity', expected numbers"),
+        (
+            TABLE.drop(columns="accuracy"),
+            {},
+            "table: got columns dataset, model, .*expected a column 'accuracy'",
+        ),
+        (
+            TABLE.assign(sparsity="high"),
+            {},
+            "table: got text in the column 'sparsity', expected numbers",
+        ),
         (TABLE.assign(accuracy=0.5), {}, "table: got the same accuracy in every row"),
         (TABLE.assign(accuracy=0.5 * TABLE["sparsity"]), {}, "fit accuracy exactly"),
         (TABLE.head(18), {}, "table: got 18 complete rows for 18 coefficients"),
-        (TABLE.iloc[:0], {}, "got no covariate that varies in 0 rows, expected one that may explain accuracy"),
+        (
+            TABLE.iloc[:0],
+            {},
+            "got no covariate that varies in 0 rows, expected one that may explain accuracy",
+        ),
         (TABLE[["accuracy", "class"]], {}, "expected one that may explain accuracy"),
         (
             TABLE.assign(class_entropy=2 * TABLE["imbalance"] + 1),
@@ -340,7 +433,9 @@ def test_from_predictions():
             "1 of .* that depend on others, first class_entropy",
         ),
         (
-            TABLE.assign(sparsity=TABLE["sparsity"].where(TABLE["technique"] == "l1_structured", 0.0)),
+            TABLE.assign(
+                sparsity=TABLE["sparsity"].where(TABLE["technique"] == "l1_structured", 0.0)
+            ),
             {},
             r"that depend on others, first .*technique.*`without`",
         ),
@@ -354,7 +449,11 @@ def test_from_predictions():
             {"reference": {"colour": "red"}},
             "reference: got 'colour', expected a factor of the table \\(dataset, model",
         ),
-        (TABLE, {"without": ["colour"]}, "without: got 'colour', expected a list of dataset, model"),
+        (
+            TABLE,
+            {"without": ["colour"]},
+            "without: got 'colour', expected a list of dataset, model",
+        ),
         (TABLE, {"without": "model"}, "without: got 'model', expected a list of"),
         (TABLE, {"maxlags": -1}, "maxlags: got -1"),
         (TABLE, {"confidence": 95}, "confidence: got 95"),
@@ -368,7 +467,10 @@ def test_bad_input(table, options, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"correct": TABLE["examples"] + 1}, r"table: got \d+ correct of \d+ examples, expected possible counts"),
+        (
+            {"correct": TABLE["examples"] + 1},
+            r"table: got \d+ correct of \d+ examples, expected possible counts",
+        ),
         ({"correct": TABLE["correct"] + 0.5}, "expected possible counts"),
         ({"correct": -1}, "table: got -1 correct"),
         ({"correct": TABLE["examples"]}, "a covariate that separates rows without errors"),
@@ -376,7 +478,10 @@ def test_bad_input(table, options, message):
             {"correct": TABLE["examples"].where(TABLE["model"] == "LeNet", TABLE["correct"])},
             "a covariate that separates rows without errors",
         ),
-        ({"correct": TABLE["examples"] * (TABLE["sparsity"] < 0.5)}, "a covariate that separates rows"),
+        (
+            {"correct": TABLE["examples"] * (TABLE["sparsity"] < 0.5)},
+            "a covariate that separates rows",
+        ),
     ],
 )
 def test_counts_that_cannot_be_fitted(changes, message):

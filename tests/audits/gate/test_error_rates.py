@@ -35,7 +35,11 @@ def study(rng, members, images, *, paired, loss, classes=1):
 
     skills = [rng.uniform(0.95, 1, (members, 1)) if members > 1 else 0.975 for _ in range(2)]
     before = right(skills[0])
-    after = np.where(rng.random(before.shape) < 0.9, before, right(skills[0])) if paired else right(skills[1])
+    after = (
+        np.where(rng.random(before.shape) < 0.9, before, right(skills[0]))
+        if paired
+        else right(skills[1])
+    )
     after = after & (rng.random(before.shape) >= loss / (0.8 * 0.975))
     sides = (np.where(side, labels, classes) for side in (before, after))
     return [Predictions.from_top1(labels, side, class_names=range(classes + 1)) for side in sides]
@@ -46,7 +50,9 @@ def rates(members, images, limits, *, paired, loss, studies, classes=1):
     rng = np.random.default_rng(11)
     outcomes = []
     for _ in range(studies):
-        measured = measure(*study(rng, members, images, paired=paired, loss=loss, classes=classes), paired=paired)
+        measured = measure(
+            *study(rng, members, images, paired=paired, loss=loss, classes=classes), paired=paired
+        )
         outcomes.append(judge(measured, limits).outcome)
     return np.mean(np.array(outcomes) == "pass"), np.mean(np.array(outcomes) == "fail")
 
@@ -61,10 +67,17 @@ def without_bootstrap(monkeypatch):
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize(
     ("members", "images", "studies"),
-    and_nightly([(1, 400, 60), (2, 400, 60)], [(*size, STUDIES) for size in ((1, 400), (2, 400), (5, 400), (5, 60))]),
+    and_nightly(
+        [(1, 400, 60), (2, 400, 60)],
+        [(*size, STUDIES) for size in ((1, 400), (2, 400), (5, 400), (5, 60))],
+    ),
 )
-def test_at_a_loss_of_exactly_the_limit_neither_error_exceeds_its_level(members, images, studies, paired):
-    passed, failed = rates(members, images, Limits(overall_drop_pp=4), paired=paired, loss=0.04, studies=studies)
+def test_at_a_loss_of_exactly_the_limit_neither_error_exceeds_its_level(
+    members, images, studies, paired
+):
+    passed, failed = rates(
+        members, images, Limits(overall_drop_pp=4), paired=paired, loss=0.04, studies=studies
+    )
     assert passed <= most(0.025, studies)
     assert failed <= most(0.025, studies)
 
@@ -76,16 +89,22 @@ def test_at_a_loss_of_exactly_the_limit_neither_error_exceeds_its_level(members,
 )
 def test_a_loss_just_below_the_limit_seldom_fails(members, paired, studies):
     """A true .9 against a limit of 1 failed 35 % of the studies where any certain loss with a value above it did."""
-    _, failed = rates(members, 2000, Limits(overall_drop_pp=1), paired=paired, loss=0.009, studies=studies)
+    _, failed = rates(
+        members, 2000, Limits(overall_drop_pp=1), paired=paired, loss=0.009, studies=studies
+    )
     assert failed <= most(0.025, studies)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("members", "studies"), and_nightly([(5, 60)], [(1, STUDIES), (5, STUDIES)]))
+@pytest.mark.parametrize(
+    ("members", "studies"), and_nightly([(5, 60)], [(1, STUDIES), (5, STUDIES)])
+)
 def test_the_limit_of_the_worst_class_holds_for_all_classes_at_once(members, studies):
     """Ten classes at the limit: any failure is an error, and so is a pass of all of them."""
     limits = Limits(worst_class_drop_pp=4)
-    passed, failed = rates(members, 200, limits, paired=True, loss=0.04, studies=studies, classes=10)
+    passed, failed = rates(
+        members, 200, limits, paired=True, loss=0.04, studies=studies, classes=10
+    )
     assert passed == 0
     assert failed <= most(0.05, studies)
 
@@ -95,6 +114,9 @@ def test_more_images_and_members_decide():
     """Power: where the truth is far from the limit, both verdicts are found, and more often with more data."""
     limits = Limits(overall_drop_pp=4)
     for loss, decided in ((0.0, 0), (0.10, 1)):
-        found = [rates(*size, limits, paired=True, loss=loss, studies=60)[decided] for size in ((2, 100), (5, 1000))]
+        found = [
+            rates(*size, limits, paired=True, loss=loss, studies=60)[decided]
+            for size in ((2, 100), (5, 1000))
+        ]
         assert found[0] < found[1]
         assert found[1] > 0.9

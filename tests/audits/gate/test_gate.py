@@ -48,7 +48,9 @@ def pair(*classes, names=None):
         before += list(np.where(right_before, c, other))
         after += list(np.where(right_after, c, other))
     names = names or [*(f"class {c}" for c in range(other)), "none of them"]
-    return tuple(Predictions.from_top1(labels, answers, class_names=names) for answers in (before, after))
+    return tuple(
+        Predictions.from_top1(labels, answers, class_names=names) for answers in (before, after)
+    )
 
 
 def only(verdict, name):
@@ -85,7 +87,9 @@ def test_the_rule_for_drops(counts, limit, outcome):
     assert (outcome == "pass") == (check.high < limit)
 
 
-@pytest.mark.parametrize(("counts", "limit"), [((100, 1, 1), 2), ((100, 12, 2), 5), ((400, 0, 0), 0.5)])
+@pytest.mark.parametrize(
+    ("counts", "limit"), [((100, 1, 1), 2), ((100, 12, 2), 5), ((400, 0, 0), 0.5)]
+)
 def test_the_images_that_would_decide_do(counts, limit):
     check = only(gate(*pair(counts), Limits(overall_drop_pp=limit)), "overall_drop_pp")
     assert check.outcome == "cannot judge"
@@ -94,7 +98,9 @@ def test_the_images_that_would_decide_do(counts, limit):
     assert check.images <= printed < 1.1 * check.images  # rounded up to two digits
     for factor, decided in ((0.9, False), (1.02, True)):
         scaled = [round(factor * check.images / counts[0] * count) for count in counts]
-        outcome = only(gate(*pair(tuple(scaled)), Limits(overall_drop_pp=limit)), "overall_drop_pp").outcome
+        outcome = only(
+            gate(*pair(tuple(scaled)), Limits(overall_drop_pp=limit)), "overall_drop_pp"
+        ).outcome
         assert (outcome in ("pass", "fail")) == decided
 
 
@@ -140,7 +146,11 @@ def test_flips_of_a_pair_are_judged_by_the_exact_interval():
     before, after = pair((200, 12, 6))
     for name, count in (("flips", 18), ("negative_flips", 12)):
         low, high = stats.binomtest(count, 200).proportion_ci()
-        for limit, outcome in ((low - 1e-6, "fail"), (low + 1e-6, "cannot judge"), (high + 1e-6, "pass")):
+        for limit, outcome in (
+            (low - 1e-6, "fail"),
+            (low + 1e-6, "cannot judge"),
+            (high + 1e-6, "pass"),
+        ):
             (check,) = gate(before, after, Limits.from_mapping({name: limit})).checks
             assert (check.value, check.outcome) == (count / 200, outcome)
             assert (check.low, check.high) == pytest.approx((low, high))
@@ -154,9 +164,14 @@ def test_sizes():
     before, after = pair((200, 0, 0))
     verdict = gate(before, after, Limits(size_bytes=1000, size_ratio=0.25), sizes=(4000, 1001))
     assert [c.outcome for c in verdict.checks] == ["fail", "fail"]
-    assert gate(before, after, Limits(size_bytes=1001, size_ratio=0.26), sizes=(4000, 1001)).exit_code == 0
+    assert (
+        gate(before, after, Limits(size_bytes=1001, size_ratio=0.26), sizes=(4000, 1001)).exit_code
+        == 0
+    )
     for sizes in (None, (0, 5)):
-        with pytest.raises(InputError, match=r"sizes: got .*, expected the bytes of both .*size_ratio is limited"):
+        with pytest.raises(
+            InputError, match=r"sizes: got .*, expected the bytes of both .*size_ratio is limited"
+        ):
             gate(before, after, Limits(size_ratio=0.5), sizes=sizes)
 
 
@@ -167,7 +182,9 @@ def test_harmed_share():
     check = only(gate(before, after, Limits(harmed_share=0.05)), "harmed_share")
     assert (check.outcome, check.value) == ("fail", pytest.approx(1 / 11))
     assert "1 of 11 classes lost recall, limit 5 %: class 0." in check.sentence
-    assert only(gate(before, after, Limits(harmed_share=0.2)), "harmed_share").outcome == "pass"  # one has no images
+    assert (
+        only(gate(before, after, Limits(harmed_share=0.2)), "harmed_share").outcome == "pass"
+    )  # one has no images
     few = only(gate(*pair(*[(8, 0, 0)] * 9), Limits(harmed_share=0.2)), "harmed_share")
     assert few.outcome == "cannot judge"
     assert "In 10 more a loss of 10 points cannot be excluded." in few.sentence
@@ -186,10 +203,15 @@ def test_intensification_of_a_pair():
     for _ in range(300):  # the same bootstrap, example by example
         rows = np.concatenate([rng.choice(np.flatnonzero(labels == c), 500) for c in range(4)])
         slopes.append(intensification(labels[rows], after.top1[0][rows], before.top1[0][rows]))
-    np.testing.assert_allclose([check.low, check.high], np.quantile(slopes, [0.025, 0.975]), rtol=0.08)
+    np.testing.assert_allclose(
+        [check.low, check.high], np.quantile(slopes, [0.025, 0.975]), rtol=0.08
+    )
     assert gate(before, after, Limits(intensification=1.5)).checks == (check,)  # seeded
     assert gate(before, before, Limits(intensification=1.5)).outcome == "pass"
-    few = Predictions.from_top1([0, 1] * 5, [0, 1] * 5), Predictions.from_top1([0, 1] * 5, [0, 0] * 5)
+    few = (
+        Predictions.from_top1([0, 1] * 5, [0, 1] * 5),
+        Predictions.from_top1([0, 1] * 5, [0, 0] * 5),
+    )
     check = only(gate(*few, Limits(intensification=1.5)), "intensification")
     assert (check.outcome, check.sentence) == ("cannot judge", "Intensification is undefined.")
 
@@ -209,7 +231,9 @@ def test_populations_are_judged_by_the_intervals_of_class_impact(paired):
     assert verdict.classes["outcome"][3] == "fail"
     assert only(verdict, "harmed_share").value == (frame["verdict"] == "lost recall").mean() == 0.2
     assert only(verdict, "size_ratio").outcome == "fail"
-    assert only(verdict, "flips").value == pytest.approx(exemplars(before, after).probability.mean())
+    assert only(verdict, "flips").value == pytest.approx(
+        exemplars(before, after).probability.mean()
+    )
     members = zip(before.correct(), after.correct(), strict=True)
     every = [(a, b) for a in before.correct() for b in after.correct()]
     lost = only(verdict, "negative_flips")
@@ -218,7 +242,9 @@ def test_populations_are_judged_by_the_intervals_of_class_impact(paired):
     assert ("Two baseline models differ so on" in lost.sentence) is not paired
     assert "of the majority predictions change" in only(verdict, "flips").sentence
     assert verdict.members == (6, 6)
-    everything = group_changes(before.correct(), after.correct(), 0 * before.labels, 1, paired=paired)
+    everything = group_changes(
+        before.correct(), after.correct(), 0 * before.labels, 1, paired=paired
+    )
     low, high = everything.absolute.interval()
     check = only(verdict, "overall_drop_pp")
     assert (check.low, check.high) == pytest.approx((-100 * high[0], -100 * low[0]))
@@ -239,10 +265,14 @@ def test_members_made_from_one_another_are_compared_as_pairs():
     assert "1,000 images and 4 and 4 members do not decide" in check.sentence
     check = only(gate(*populations, limits, paired=True), "overall_drop_pp")
     assert (check.outcome, check.value) == ("fail", 3.0)
-    children = Predictions(labels, populations[1].ranked, parents=range(4))  # as a study's store says it
+    children = Predictions(
+        labels, populations[1].ranked, parents=range(4)
+    )  # as a study's store says it
     assert only(gate(populations[0], children, limits), "overall_drop_pp") == check
     strangers = Predictions(labels, populations[1].ranked, members="abcd")
-    with pytest.raises(InputError, match="paired: got members made from a, b, c, d, expected some of"):
+    with pytest.raises(
+        InputError, match="paired: got members made from a, b, c, d, expected some of"
+    ):
         gate(populations[0], strangers, limits, paired=True)
     check = only(gate(populations[0], strangers, Limits(intensification=2)), "intensification")
     assert check.outcome == "cannot judge"
@@ -251,10 +281,15 @@ def test_members_made_from_one_another_are_compared_as_pairs():
 @pytest.mark.parametrize("paired", [False, True])
 def test_the_design_that_would_decide_does(paired):
     """Twice what few images and members ask for is enough, whatever those estimated."""
-    few = only(gate(*shifted(40, 3, paired), Limits(overall_drop_pp=6), paired=paired), "overall_drop_pp")
+    few = only(
+        gate(*shifted(40, 3, paired), Limits(overall_drop_pp=6), paired=paired), "overall_drop_pp"
+    )
     assert few.outcome == "cannot judge"
     enough = shifted(2 * few.images, 2 * few.members, paired)
-    assert only(gate(*enough, Limits(overall_drop_pp=6), paired=paired), "overall_drop_pp").outcome == "pass"
+    assert (
+        only(gate(*enough, Limits(overall_drop_pp=6), paired=paired), "overall_drop_pp").outcome
+        == "pass"
+    )
 
 
 def shifted(images, members, paired):
@@ -309,7 +344,9 @@ def test_where_nothing_changed_the_gate_seldom_fails():
     rng = np.random.default_rng(0)
     labels = np.arange(1500) % 10
     limits = Limits(overall_drop_pp=0, worst_class_drop_pp=0, harmed_share=0)
-    outcomes = [gate(trained(rng, labels, 0.8), trained(rng, labels, 0.8), limits) for _ in range(60)]
+    outcomes = [
+        gate(trained(rng, labels, 0.8), trained(rng, labels, 0.8), limits) for _ in range(60)
+    ]
     for name in ("overall_drop_pp", "worst_class_drop_pp", "harmed_share"):
         assert np.mean([only(verdict, name).outcome == "fail" for verdict in outcomes]) <= 0.05
 
@@ -319,11 +356,15 @@ def test_a_large_drop_nearly_always_fails_and_five_examples_never_do():
     labels = np.arange(2000) % 10
     limits = Limits(overall_drop_pp=2, worst_class_drop_pp=5)
     hurt = np.where(labels == 3, 0.6, 0.9)
-    verdicts = [gate(trained(rng, labels, 0.9), trained(rng, labels, hurt), limits) for _ in range(8)]
+    verdicts = [
+        gate(trained(rng, labels, 0.9), trained(rng, labels, hurt), limits) for _ in range(8)
+    ]
     assert np.mean([v.classes["outcome"][3] == "fail" for v in verdicts]) > 0.9
     few = np.arange(50) % 10
     for accuracy in (0.9, 0.5, 0.0):
-        check = only(gate(trained(rng, few, 0.9), trained(rng, few, accuracy), limits), "worst_class_drop_pp")
+        check = only(
+            gate(trained(rng, few, 0.9), trained(rng, few, accuracy), limits), "worst_class_drop_pp"
+        )
         assert check.outcome == "cannot judge"
 
 
@@ -331,14 +372,20 @@ def test_a_large_drop_nearly_always_fails_and_five_examples_never_do():
     ("limits", "words"),
     [
         ({}, "limits: got none, expected one or more of overall_drop_pp"),
-        ({"overall_drop_pp": -1}, r"overall_drop_pp: got -1, expected percentage points in \[0, 100\]"),
+        (
+            {"overall_drop_pp": -1},
+            r"overall_drop_pp: got -1, expected percentage points in \[0, 100\]",
+        ),
         ({"flips": 2}, r"flips: got 2, expected a share in \[0, 1\]"),
         ({"flips": "2"}, "flips: got '2', expected a share"),
         ({"flips": True}, "flips: got True, expected a share"),
         ({"flips": float("nan")}, "flips: got nan, expected a share"),
         ({"intensification": 0.9}, "intensification: got 0.9, expected a slope of 1 or more"),
         ({"size_bytes": 0}, "size_bytes: got 0, expected a number of bytes"),
-        ({"flips": 1, "min_baseline_accuracy": 1.5}, r"min_baseline_accuracy: got 1.5, expected a share in \[0, 1\]"),
+        (
+            {"flips": 1, "min_baseline_accuracy": 1.5},
+            r"min_baseline_accuracy: got 1.5, expected a share in \[0, 1\]",
+        ),
         ({"accuracy": 1}, "limits: got 'accuracy', expected names among overall_drop_pp"),
     ],
 )
@@ -354,7 +401,11 @@ def test_every_limit_has_a_check_and_the_flag_of_its_name():
         assert quantity.text(float("nan")) == "unknown"
         assert quantity.text(0.5) != quantity.text(0.25)
         assert quantity.minimum < quantity.maximum
-    options = {option for parameter in get_command(app).commands["gate"].params for option in parameter.opts}
+    options = {
+        option
+        for parameter in get_command(app).commands["gate"].params
+        for option in parameter.opts
+    }
     assert {f"--max-{name.removesuffix('_pp').replace('_', '-')}" for name in QUANTITIES} < options
 
 
@@ -365,11 +416,17 @@ def test_nothing_is_judged_against_a_baseline_at_chance(members):
     limits = Limits(overall_drop_pp=20)
 
     def verdict(answers, limits=limits):
-        predictions = Predictions.from_top1(labels, np.tile(answers, (members, 1)), class_names="abcd")
+        predictions = Predictions.from_top1(
+            labels, np.tile(answers, (members, 1)), class_names="abcd"
+        )
         return gate(predictions, predictions, limits)
 
     assert verdict(labels).outcome == "pass"
-    broken = {"one class": np.zeros_like(labels), "order": (labels + 1) % 4, "noise": rng.permutation(labels)}
+    broken = {
+        "one class": np.zeros_like(labels),
+        "order": (labels + 1) % 4,
+        "noise": rng.permutation(labels),
+    }
     for answers in broken.values():
         judged = verdict(answers)
         assert (judged.outcome, judged.exit_code, len(judged.checks)) == ("cannot judge", 2, 1)
@@ -377,7 +434,10 @@ def test_nothing_is_judged_against_a_baseline_at_chance(members):
     # 45 % is above the chance of these shares, though no better than the largest class alone
     weak = np.where(np.arange(400) % 5 == 0, labels, rng.permutation(labels))
     assert verdict(weak).outcome == "pass"
-    assert verdict(weak, Limits(overall_drop_pp=20, min_baseline_accuracy=0.6)).outcome == "cannot judge"
+    assert (
+        verdict(weak, Limits(overall_drop_pp=20, min_baseline_accuracy=0.6)).outcome
+        == "cannot judge"
+    )
 
 
 def test_a_test_set_of_one_class_has_no_chance_to_beat():
@@ -400,7 +460,9 @@ def trained_by_chance(rng, labels):
 
 def test_bad_input():
     before = population(1)
-    with pytest.raises(InputError, match="compressed: got 1 members against a baseline of 6, expected one model"):
+    with pytest.raises(
+        InputError, match="compressed: got 1 members against a baseline of 6, expected one model"
+    ):
         gate(before, population(1, members=1), EVERY)
     with pytest.raises(InputError, match=r"compressed: .*100 examples"):
         gate(before, population(1, examples=100), EVERY)

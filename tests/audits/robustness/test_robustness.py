@@ -20,7 +20,9 @@ from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 PUBLISHED = Path(__file__).parents[2] / "stats" / "published"
-CONDITIONS = [(corruption, severity) for corruption in ("fog", "snow", "frost") for severity in (1, 3, 5)]
+CONDITIONS = [
+    (corruption, severity) for corruption in ("fog", "snow", "frost") for severity in (1, 3, 5)
+]
 
 
 def under(condition, seed, members=5, hurt=(), examples=200):
@@ -45,7 +47,10 @@ FOUND = robustness(BEFORE, AFTER, clean=CLEAN)
 def picked(predictions, members):
     names = [predictions.members[i] for i in members]
     return Predictions(
-        predictions.labels, predictions.ranked[members], class_names=predictions.class_names, members=names
+        predictions.labels,
+        predictions.ranked[members],
+        class_names=predictions.class_names,
+        members=names,
     )
 
 
@@ -55,12 +60,16 @@ def single(conditions, member=0):
 
 def by_member(conditions, corruption, k=1):
     """`(members,)` accuracies, means over the severities."""
-    return np.mean([each.accuracy(k) for (name, _), each in conditions.items() if name == corruption], axis=0)
+    return np.mean(
+        [each.accuracy(k) for (name, _), each in conditions.items() if name == corruption], axis=0
+    )
 
 
 def shares(conditions, corruption, k=1):
     """`(members, N)` shares of the severities at which a member is right."""
-    return np.mean([each.correct(k) for (name, _), each in conditions.items() if name == corruption], axis=0)
+    return np.mean(
+        [each.correct(k) for (name, _), each in conditions.items() if name == corruption], axis=0
+    )
 
 
 CHANGE = ["change_pp", "change_low_pp", "change_high_pp"]
@@ -84,16 +93,29 @@ def test_corruptions_are_changes_over_images_and_members_of_means_over_severitie
         np.testing.assert_allclose(row["relative_low"], interval[1] / before.mean())
         assert row["corruption_error"] == pytest.approx((1 - after.mean()) / (1 - before.mean()))
         errors = [(1 - before.mean() - end) / (1 - before.mean()) for end in interval[:0:-1]]
-        np.testing.assert_allclose(row[["corruption_error_low", "corruption_error_high"]].astype(float), errors)
-        excess = two_way(*(side - clean.correct(k) for side, clean in zip(right, CLEAN, strict=True)), paired=False)
+        np.testing.assert_allclose(
+            row[["corruption_error_low", "corruption_error_high"]].astype(float), errors
+        )
+        excess = two_way(
+            *(side - clean.correct(k) for side, clean in zip(right, CLEAN, strict=True)),
+            paired=False,
+        )
         ours = row[["excess_pp", "excess_low_pp", "excess_high_pp"]].astype(float)
         np.testing.assert_allclose(ours, 100 * np.array(excess[:3]), rtol=1e-6)
         assert row["excess_p"] == pytest.approx(excess[3])
-        shifts = [side - clean.accuracy(k) for side, clean in zip((before, after), CLEAN, strict=True)]
-        assert row["relative_corruption_error"] == pytest.approx(shifts[1].mean() / shifts[0].mean())
+        shifts = [
+            side - clean.accuracy(k) for side, clean in zip((before, after), CLEAN, strict=True)
+        ]
+        assert row["relative_corruption_error"] == pytest.approx(
+            shifts[1].mean() / shifts[0].mean()
+        )
     for name, method in (("p_holm", "holm"), ("p_bh", "fdr_bh")):
-        np.testing.assert_allclose(frame[f"change_{name}"], multipletests(frame["change_p"], method=method)[1])
-        np.testing.assert_allclose(frame[f"excess_{name}"], multipletests(frame["excess_p"], method=method)[1])
+        np.testing.assert_allclose(
+            frame[f"change_{name}"], multipletests(frame["change_p"], method=method)[1]
+        )
+        np.testing.assert_allclose(
+            frame[f"excess_{name}"], multipletests(frame["excess_p"], method=method)[1]
+        )
     lost = (frame["change_p_holm"] <= 0.05) & (frame["change_pp"] < 0)
     assert list(frame["verdict"] == "lost accuracy") == list(lost)
 
@@ -106,7 +128,10 @@ def test_the_mean_over_corruptions_and_the_mce():
     np.testing.assert_allclose(whole[CHANGE].astype(float), 100 * np.array(interval), rtol=1e-6)
     assert whole["change_p"] == pytest.approx(p)
     scale = {name: 1 - by_member(BEFORE, name).mean() for name in names}
-    errors = [np.mean([(1 - shares(side, name)) / scale[name] for name in names], axis=0) for side in (BEFORE, AFTER)]
+    errors = [
+        np.mean([(1 - shares(side, name)) / scale[name] for name in names], axis=0)
+        for side in (BEFORE, AFTER)
+    ]
     assert errors[0].mean() == pytest.approx(1)
     _, low, high, _ = two_way(*errors, paired=False)
     summary = FOUND.summary()
@@ -114,10 +139,16 @@ def test_the_mean_over_corruptions_and_the_mce():
     np.testing.assert_allclose([summary["mce_low"], summary["mce_high"]], [1 + low, 1 + high])
     rows = FOUND.frame().query("k == 1")
     assert summary["relative_mce"] == pytest.approx(rows["relative_corruption_error"].mean())
-    assert summary["clean_change_pp"] == pytest.approx(100 * (CLEAN[1].accuracy() - CLEAN[0].accuracy()).mean())
+    assert summary["clean_change_pp"] == pytest.approx(
+        100 * (CLEAN[1].accuracy() - CLEAN[0].accuracy()).mean()
+    )
     assert summary["most_sensitive"] == rows.set_index("corruption")["relative_change"].idxmin()
     assert summary["class_tests"] == 21
-    assert summary["class_tests_lost_recall"] == (FOUND.class_frame()["verdict"] == "lost recall").sum() > 0
+    assert (
+        summary["class_tests_lost_recall"]
+        == (FOUND.class_frame()["verdict"] == "lost recall").sum()
+        > 0
+    )
 
 
 def test_severities_are_the_conditions_one_by_one():
@@ -126,10 +157,14 @@ def test_severities_are_the_conditions_one_by_one():
     for row, condition in zip(frame.to_dict("records"), CONDITIONS, strict=True):
         right = BEFORE[condition].correct(), AFTER[condition].correct()
         *interval, p = two_way(*right, paired=False)
-        np.testing.assert_allclose([row[name] for name in CHANGE], 100 * np.array(interval), rtol=1e-6)
+        np.testing.assert_allclose(
+            [row[name] for name in CHANGE], 100 * np.array(interval), rtol=1e-6
+        )
         assert row["change_p"] == pytest.approx(p)
         accuracies = [side.mean(1) for side in right]
-        assert row["published_p"] == pytest.approx(stats.ttest_ind(*accuracies, equal_var=False).pvalue)
+        assert row["published_p"] == pytest.approx(
+            stats.ttest_ind(*accuracies, equal_var=False).pvalue
+        )
         span = two_way(np.zeros_like(right[1]), right[1], paired=True)
         np.testing.assert_allclose([row["after_low"], row["after_high"]], span[1:3], rtol=1e-6)
         assert row["examples"] == 200
@@ -153,16 +188,27 @@ def test_changes_of_a_class_are_over_images_and_members_of_means_over_severities
     assert len(changes) == 21
     row = changes.query("corruption == 'frost'").iloc[3]
     of_class = CLEAN[0].labels == 3
-    *interval, p = two_way(*(shares(side, "frost")[:, of_class] for side in (BEFORE, AFTER)), paired=False)
+    *interval, p = two_way(
+        *(shares(side, "frost")[:, of_class] for side in (BEFORE, AFTER)), paired=False
+    )
     np.testing.assert_allclose(row[CHANGE].astype(float), 100 * np.array(interval), rtol=1e-6)
     assert row["change_p"] == pytest.approx(p)
-    np.testing.assert_allclose(changes["change_p_holm"], multipletests(changes["change_p"], method="holm")[1])
-    np.testing.assert_allclose(changes["relative_p_holm"], multipletests(changes["relative_p"], method="holm")[1])
+    np.testing.assert_allclose(
+        changes["change_p_holm"], multipletests(changes["change_p"], method="holm")[1]
+    )
+    np.testing.assert_allclose(
+        changes["relative_p_holm"], multipletests(changes["relative_p"], method="holm")[1]
+    )
     centred = [
-        np.mean([side["frost", s].recall()[:, 3] - side["frost", s].accuracy() for s in (1, 3, 5)], axis=0)
+        np.mean(
+            [side["frost", s].recall()[:, 3] - side["frost", s].accuracy() for s in (1, 3, 5)],
+            axis=0,
+        )
         for side in (BEFORE, AFTER)
     ]
-    assert row["published_p"] == pytest.approx(stats.ttest_ind(centred[1], centred[0], equal_var=False).pvalue)
+    assert row["published_p"] == pytest.approx(
+        stats.ttest_ind(centred[1], centred[0], equal_var=False).pvalue
+    )
     hurt = changes.query("`class` == '3'")
     assert (hurt["verdict"] == "lost recall").all()
     assert (hurt["relative_verdict"] == "worse than average").all()
@@ -172,14 +218,19 @@ def test_changes_of_a_class_are_over_images_and_members_of_means_over_severities
 def test_two_classes_are_one_test_a_corruption():
     """Their relative changes are one figure with two signs, which Holm counted twice."""
     sides = [
-        {(name, 1): population(10 * seed + i, classes=2, hurt=[1] * seed) for i, name in enumerate("ab")}
+        {
+            (name, 1): population(10 * seed + i, classes=2, hurt=[1] * seed)
+            for i, name in enumerate("ab")
+        }
         for seed in (0, 1)
     ]
     cells = robustness(*sides).class_frame()
     by_corruption = cells.groupby("corruption")["relative_p"].max()
     expected = multipletests(by_corruption, method="holm")[1]
     np.testing.assert_allclose(cells["relative_p_holm"], np.repeat(expected, 2))
-    np.testing.assert_allclose(cells["change_p_holm"], multipletests(cells["change_p"], method="holm")[1])
+    np.testing.assert_allclose(
+        cells["change_p_holm"], multipletests(cells["change_p"], method="holm")[1]
+    )
 
 
 @pytest.mark.slow
@@ -191,23 +242,35 @@ def test_severities_of_an_image_are_one_image():
         difficulty = rng.normal(1, 2, images)
 
         def trained(harm):
-            strength = difficulty - harm + rng.normal(0, 0.2, 4)[:, None] + rng.normal(0, 0.3, (4, images))
-            return {("fog", s): strength - 0.2 * s + rng.logistic(size=strength.shape) > 0 for s in (1, 2, 3, 4, 5)}
+            strength = (
+                difficulty - harm + rng.normal(0, 0.2, 4)[:, None] + rng.normal(0, 0.3, (4, images))
+            )
+            return {
+                ("fog", s): strength - 0.2 * s + rng.logistic(size=strength.shape) > 0
+                for s in (1, 2, 3, 4, 5)
+            }
 
         return trained(0), trained(rng.normal(0.4, 2.5, images))
 
     def mean(side):
         return np.mean(list(side.values()))
 
-    truth = np.mean([mean(after) - mean(before) for before, after in (draw(4000) for _ in range(50))])
+    truth = np.mean(
+        [mean(after) - mean(before) for before, after in (draw(4000) for _ in range(50))]
+    )
     covered, apart = [], []
     for _ in range(150):
         sides = draw(60)
         labels = np.zeros(60, int)
-        before, after = ({c: Predictions.from_top1(labels, 1 - right) for c, right in side.items()} for side in sides)
+        before, after = (
+            {c: Predictions.from_top1(labels, 1 - right) for c, right in side.items()}
+            for side in sides
+        )
         row = robustness(before, after).frame().iloc[0]
         covered.append(row["change_low_pp"] <= 100 * truth <= row["change_high_pp"])
-        _, low, high, _ = two_way(*(np.concatenate(list(side.values()), axis=1) for side in sides), paired=False)
+        _, low, high, _ = two_way(
+            *(np.concatenate(list(side.values()), axis=1) for side in sides), paired=False
+        )
         apart.append(low <= truth <= high)
     assert 0.91 <= np.mean(covered) <= 0.985
     assert np.mean(apart) < 0.9
@@ -225,7 +288,11 @@ def test_flips_are_the_exemplars_of_a_condition():
             [len(both), len(flips) - len(both)],
             [len(clean) - len(both), 200 - len(clean) - len(flips) + len(both)],
         ]
-        expected = stats.fisher_exact(table)[1] if row["test"] != "z" else stats.chi2_contingency(table, False)[1]
+        expected = (
+            stats.fisher_exact(table)[1]
+            if row["test"] != "z"
+            else stats.chi2_contingency(table, False)[1]
+        )
         assert row["p"] == pytest.approx(expected)
 
 
@@ -236,7 +303,8 @@ def test_lost_first_counts_what_the_compressed_population_alone_loses():
 
     right = [counted(each, True) for each in CLEAN]
     expected = sum(
-        right[0] & right[1] & counted(BEFORE["fog", s], True) & ~counted(AFTER["fog", s], False) for s in (1, 3, 5)
+        right[0] & right[1] & counted(BEFORE["fog", s], True) & ~counted(AFTER["fog", s], False)
+        for s in (1, 3, 5)
     )
     np.testing.assert_array_equal(FOUND.lost_first["fog"], expected)
 
@@ -244,7 +312,9 @@ def test_lost_first_counts_what_the_compressed_population_alone_loses():
 @pytest.mark.parametrize("metric", ["top1", "top5"])
 def test_table_3_of_the_paper_comes_out_of_answers_as_accurate_as_printed(metric):
     """Answers on 10,000 images whose accuracies are the printed ones: their relative changes are the printed ones."""
-    table = pd.read_csv(PUBLISHED / "forget_table_3.csv", comment="#").query("sparsity in (0.0, 0.9)")
+    table = pd.read_csv(PUBLISHED / "forget_table_3.csv", comment="#").query(
+        "sparsity in (0.0, 0.9)"
+    )
     labels = np.zeros(10_000, int)
 
     def answers(row):
@@ -255,7 +325,10 @@ def test_table_3_of_the_paper_comes_out_of_answers_as_accurate_as_printed(metric
         return Predictions(labels, ranked[None], class_names="abcdef")
 
     sides = [
-        {(row["corruption"], 1): answers(row) for row in table[table["sparsity"] == level].to_dict("records")}
+        {
+            (row["corruption"], 1): answers(row)
+            for row in table[table["sparsity"] == level].to_dict("records")
+        }
         for level in (0.0, 0.9)
     ]
     ours = robustness_table({"90 %": robustness(*sides)})["90 %", f"top-{metric[3:]}"]
@@ -275,27 +348,46 @@ def test_a_set_without_severities_is_a_row_but_in_no_mean():
     found = robustness({**BEFORE, extra: other[0]}, {**AFTER, extra: other[1]}, clean=CLEAN)
     row = found.frame().query("corruption == 'imagenet_a' and k == 1").iloc[0]
     assert row["severities"] == 0
-    assert row["change_pp"] == pytest.approx(100 * (other[1].accuracy().mean() - other[0].accuracy().mean()))
-    sides = [each.correct()[:5].astype(float) for each in (*other, *CLEAN)]  # clean images have five members
+    assert row["change_pp"] == pytest.approx(
+        100 * (other[1].accuracy().mean() - other[0].accuracy().mean())
+    )
+    sides = [
+        each.correct()[:5].astype(float) for each in (*other, *CLEAN)
+    ]  # clean images have five members
     apart, clean = (two_way(*pair, paired=False) for pair in (sides[:2], sides[2:]))
     assert row["excess_pp"] == pytest.approx(100 * (apart[0] - clean[0]))
     # Other images, the same members: the variances of the images add up, and each member's difference varies.
     of_images = sum(
-        (after.mean(0) - before.mean(0)).var(ddof=1) / after.shape[1] for before, after in (sides[:2], sides[2:])
+        (after.mean(0) - before.mean(0)).var(ddof=1) / after.shape[1]
+        for before, after in (sides[:2], sides[2:])
     )
     totals = [sides[0].mean(1) - sides[2].mean(1), sides[1].mean(1) - sides[3].mean(1)]
     of_members = sum(total.var(ddof=1) / 5 for total in totals)
     half = (row["excess_high_pp"] - row["excess_low_pp"]) / 200
-    assert 2 * np.sqrt(max(of_images, of_members)) * 0.98 < half < 2.6 * np.sqrt(of_images + of_members)
+    assert (
+        2 * np.sqrt(max(of_images, of_members)) * 0.98
+        < half
+        < 2.6 * np.sqrt(of_images + of_members)
+    )
     pd.testing.assert_frame_equal(found.overall, FOUND.overall)
     assert list(found.flip_frame()["corruption"].unique()) == ["fog", "snow", "frost"]
     assert "Sets that show other images" in " ".join(found.notes)
-    turned = [Predictions(e.labels[::-1], e.ranked[:, ::-1], class_names=e.class_names) for e in CLEAN]  # the same ids
+    turned = [
+        Predictions(e.labels[::-1], e.ranked[:, ::-1], class_names=e.class_names) for e in CLEAN
+    ]  # the same ids
     apart = robustness({**BEFORE, extra: turned[0]}, {**AFTER, extra: turned[1]}, clean=CLEAN)
     assert "imagenet_a" not in set(apart.flip_frame()["corruption"])
     alone = robustness({extra: other[0]}, {extra: other[1]})
     figures = alone.overall.drop(
-        columns=["corruption", "k", "severities", "members_before", "members_after", "test", "verdict"]
+        columns=[
+            "corruption",
+            "k",
+            "severities",
+            "members_before",
+            "members_after",
+            "test",
+            "verdict",
+        ]
     )
     assert figures.isna().all(axis=None)
     assert "none of the sets has severities" in " ".join(alone.notes)
@@ -306,7 +398,9 @@ def test_members_that_are_missing_under_a_condition_leave_its_means():
     found = robustness(fewer, AFTER, clean=CLEAN)
     rows = found.frame().query("k == 1").set_index("corruption")
     assert list(rows["members_before"]) == [3, 5, 5]
-    assert rows["accuracy_before"]["fog"] == pytest.approx(by_member(BEFORE, "fog")[[0, 2, 3]].mean())
+    assert rows["accuracy_before"]["fog"] == pytest.approx(
+        by_member(BEFORE, "fog")[[0, 2, 3]].mean()
+    )
     assert found.overall["members_before"].iloc[0] == 3
     assert "Conditions have different members" in found.notes[0]
     shifts = by_member(BEFORE, "fog")[[0, 2, 3]] - CLEAN[0].accuracy()[[0, 2, 3]]
@@ -316,23 +410,36 @@ def test_members_that_are_missing_under_a_condition_leave_its_means():
 
 def test_members_that_are_made_from_one_another_are_tested_in_pairs():
     renamed = {
-        c: Predictions(each.labels, each.ranked, class_names=each.class_names, members=[2, 0, 1, 4, 9])
+        c: Predictions(
+            each.labels, each.ranked, class_names=each.class_names, members=[2, 0, 1, 4, 9]
+        )
         for c, each in AFTER.items()
     }
     clean = (
         CLEAN[0],
-        Predictions(CLEAN[1].labels, CLEAN[1].ranked, class_names=CLEAN[1].class_names, members=[2, 0, 1, 4, 9]),
+        Predictions(
+            CLEAN[1].labels,
+            CLEAN[1].ranked,
+            class_names=CLEAN[1].class_names,
+            members=[2, 0, 1, 4, 9],
+        ),
     )
     found = robustness(BEFORE, renamed, clean=clean, paired=True)
     before, after = by_member(BEFORE, "snow")[[2, 0, 1, 4]], by_member(AFTER, "snow")[:4]
     right = shares(BEFORE, "snow")[[2, 0, 1, 4]], shares(AFTER, "snow")[:4]
     *interval, p = two_way(*right, paired=True)
     row = found.frame().query("corruption == 'snow' and k == 1").iloc[0]
-    assert (row["test"], row["members_before"], row["members_after"]) == ("images and members", 4, 4)
+    assert (row["test"], row["members_before"], row["members_after"]) == (
+        "images and members",
+        4,
+        4,
+    )
     assert row["change_p"] == pytest.approx(p)
     np.testing.assert_allclose(row[CHANGE].astype(float), 100 * np.array(interval), rtol=1e-6)
     assert row["accuracy_before"] == pytest.approx(before.mean())
-    assert row["published_p"] == pytest.approx(stats.ttest_ind(after, before, equal_var=False).pvalue)
+    assert row["published_p"] == pytest.approx(
+        stats.ttest_ind(after, before, equal_var=False).pvalue
+    )
     of_class = CLEAN[0].labels == 3
     change = found.class_frame().query("corruption == 'snow'").iloc[3]
     *interval, p = two_way(*(side[:, of_class] for side in right), paired=True)
@@ -340,13 +447,21 @@ def test_members_that_are_made_from_one_another_are_tested_in_pairs():
     np.testing.assert_allclose(change[CHANGE].astype(float), 100 * np.array(interval), rtol=1e-6)
     assert "Members without a partner" in found.notes[0]
     parents = {
-        c: Predictions(each.labels, each.ranked, class_names=each.class_names, members="vwxyz", parents=[2, 0, 1, 4, 9])
+        c: Predictions(
+            each.labels,
+            each.ranked,
+            class_names=each.class_names,
+            members="vwxyz",
+            parents=[2, 0, 1, 4, 9],
+        )
         for c, each in AFTER.items()
     }
     derived = robustness(BEFORE, parents, clean=(CLEAN[0], clean[1]))
     pd.testing.assert_frame_equal(derived.severity_frame(), found.severity_frame())
     strangers = {c: picked(each, [0, 1]) for c, each in BEFORE.items()}
-    apart = robustness(strangers, {c: picked(each, [3, 4]) for c, each in AFTER.items()}, paired=True)
+    apart = robustness(
+        strangers, {c: picked(each, [3, 4]) for c, each in AFTER.items()}, paired=True
+    )
     assert apart.frame()["change_p"].isna().all()
 
 
@@ -355,7 +470,9 @@ def test_no_member_under_all_conditions_is_no_mean():
     found = robustness(parted, {condition: AFTER[condition] for condition in parted})
     row = found.frame().iloc[0]
     assert row["members_before"] == 0
-    assert np.isnan([row["accuracy_before"], row["change_pp"], row["change_p"], row["relative_change"]]).all()
+    assert np.isnan(
+        [row["accuracy_before"], row["change_pp"], row["change_p"], row["relative_change"]]
+    ).all()
     assert found.class_frame()["change_p"].isna().all()
     assert np.isnan(found.summary()["mce"])
 
@@ -366,7 +483,9 @@ def test_one_model_against_one_at_one_severity_is_the_pair_comparison():
     found = robustness(before, after)
     pair = compare(before["fog", 3], after["fog", 3])
     row, expected = found.frame().iloc[0], pair.summary()
-    same = {"lost": "negative_flips", "won": "positive_flips"} | {name: name for name in ("change_p", *CHANGE)}
+    same = {"lost": "negative_flips", "won": "positive_flips"} | {
+        name: name for name in ("change_p", *CHANGE)
+    }
     for ours, theirs in same.items():
         assert row[ours] == pytest.approx(expected[theirs]), ours
     assert row["test"] == "McNemar"
@@ -383,7 +502,10 @@ def test_one_model_against_one_over_severities_pairs_the_images():
     before, after = single(BEFORE, 2), single(AFTER, 2)
     found = robustness(before, after, clean=CLEAN)
     row = found.frame().query("corruption == 'snow' and k == 1").iloc[0]
-    share = [np.mean([side["snow", s].correct()[0] for s in (1, 3, 5)], axis=0) for side in (before, after)]
+    share = [
+        np.mean([side["snow", s].correct()[0] for s in (1, 3, 5)], axis=0)
+        for side in (before, after)
+    ]
     assert row["test"] == "images"
     assert row["change_p"] == pytest.approx(stats.ttest_rel(share[1], share[0]).pvalue)
     assert (row["lost"], row["won"]) == ((share[1] < share[0]).sum(), (share[1] > share[0]).sum())
@@ -394,7 +516,9 @@ def test_one_model_against_one_over_severities_pairs_the_images():
     expected = stats.ttest_rel(share[1][of_class], share[0][of_class])
     assert changes["change_p"].iloc[3] == pytest.approx(expected.pvalue)
     interval = expected.confidence_interval()
-    np.testing.assert_allclose(changes.iloc[3][CHANGE[1:]].astype(float), 100 * np.array(interval), rtol=1e-6)
+    np.testing.assert_allclose(
+        changes.iloc[3][CHANGE[1:]].astype(float), 100 * np.array(interval), rtol=1e-6
+    )
     assert changes["published_p"].isna().all()
     assert "of all 5 members" in " ".join(found.notes)
 
@@ -423,7 +547,9 @@ def test_one_image_and_constant_populations():
 
 
 def test_a_class_without_examples_is_not_tested():
-    sides = [{c: population(i + j, empty=[2]) for j, c in enumerate(CONDITIONS[:3])} for i in (0, 50)]
+    sides = [
+        {c: population(i + j, empty=[2]) for j, c in enumerate(CONDITIONS[:3])} for i in (0, 50)
+    ]
     changes = robustness(*sides).class_frame().set_index("class")
     unknown = ["change_p", "relative_pp", "published_p", "recall_before"]
     assert np.isnan(changes.loc["2", unknown].astype(float)).all()
@@ -458,7 +584,9 @@ def test_neither_the_order_of_examples_nor_of_conditions_matters(seed):
         (found.class_frame(), FOUND.class_frame(), ["corruption", "class"]),
         (found.flip_frame(), FOUND.flip_frame(), ["corruption", "severity"]),
     ):
-        pd.testing.assert_frame_equal(*(each.set_index(keys).sort_index() for each in (ours, theirs)), atol=1e-9)
+        pd.testing.assert_frame_equal(
+            *(each.set_index(keys).sort_index() for each in (ours, theirs)), atol=1e-9
+        )
 
 
 def test_every_condition_is_asked_for_once():
@@ -482,7 +610,10 @@ def test_chance_alone_finds_what_it_should():
         right = rng.random((8, 4000)) < 0.5 + labels / 300
         return Predictions.from_top1(labels, np.where(right, labels, (labels + 1) % 100))
 
-    sides = [{(name, severity): trained() for name in "abcdefghij" for severity in (1, 2)} for _ in range(2)]
+    sides = [
+        {(name, severity): trained() for name in "abcdefghij" for severity in (1, 2)}
+        for _ in range(2)
+    ]
     changes = robustness(*sides).class_frame()
     assert (changes["published_p"] <= 0.05).mean() == pytest.approx(0.05, abs=0.02)
     for name in ("change", "relative"):
@@ -497,7 +628,12 @@ def test_chance_alone_finds_what_it_should():
         (BEFORE, AFTER, {"alpha": 1}, "alpha: got 1, expected a level"),
         ({"fog": BEFORE["fog", 1]}, AFTER, {}, "baseline: got key 'fog', expected pairs"),
         (BEFORE, {("fog", 6): AFTER["fog", 1]}, {}, r"compressed: got key \('fog', 6\)"),
-        (BEFORE, {("fog", 1): AFTER["fog", 1]}, {}, "compressed: got no fog 3, fog 5, snow 1, .* and 3 more"),
+        (
+            BEFORE,
+            {("fog", 1): AFTER["fog", 1]},
+            {},
+            "compressed: got no fog 3, fog 5, snow 1, .* and 3 more",
+        ),
         ({("fog", 1): BEFORE["fog", 1]}, AFTER, {}, "baseline: got no fog 3"),
         (
             {("fog", 1): BEFORE["fog", 1], ("fog", 0): BEFORE["fog", 1]},
@@ -517,7 +653,12 @@ def test_chance_alone_finds_what_it_should():
             {},
             r"baseline \(fog, severity 2\): got other class names",
         ),
-        (BEFORE, AFTER, {"clean": (population(1), population(2))}, r"\(fog, severity 1\): got other class names"),
+        (
+            BEFORE,
+            AFTER,
+            {"clean": (population(1), population(2))},
+            r"\(fog, severity 1\): got other class names",
+        ),
         (
             BEFORE,
             AFTER,
@@ -535,7 +676,10 @@ def test_a_table_needs_levels_of_the_same_corruptions():
     with pytest.raises(InputError, match=r"levels: got \{\}, expected one title"):
         robustness_table({})
     part = robustness({("fog", 1): BEFORE["fog", 1]}, {("fog", 1): AFTER["fog", 1]})
-    with pytest.raises(InputError, match="levels: got b with the corruptions fog, expected fog, snow, frost for all"):
+    with pytest.raises(
+        InputError,
+        match="levels: got b with the corruptions fog, expected fog, snow, frost for all",
+    ):
         robustness_table({"a": FOUND, "b": part})
     table = robustness_table({"a": FOUND, "b": FOUND})
     assert list(table.index) == ["fog", "snow", "frost", "all corruptions"]

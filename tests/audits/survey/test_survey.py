@@ -30,7 +30,9 @@ FOX = Question("fox", "Is there a fox?", "fox", 1)
 
 def paper_answers():
     """One rater and 401 + 401 images, with the counts of the paper."""
-    table = pd.DataFrame({"rater": "ann", "example": np.arange(802), "is_pie": np.arange(802) < 401})
+    table = pd.DataFrame(
+        {"rater": "ann", "example": np.arange(802), "is_pie": np.arange(802) < 401}
+    )
     for question in ASKED:
         column = np.full(802, np.nan)
         pies, judged, others, others_judged = PAPER[question.attribute][:4]
@@ -43,7 +45,11 @@ def paper_answers():
 
 def asked(votes, pies=(0, 1)):
     """Answers about foxes: one list per image, an answer of each rater."""
-    rows = [(f"r{j}", i, i in pies, answer) for i, each in enumerate(votes) for j, answer in enumerate(each)]
+    rows = [
+        (f"r{j}", i, i in pies, answer)
+        for i, each in enumerate(votes)
+        for j, answer in enumerate(each)
+    ]
     return pd.DataFrame(rows, columns=["rater", "example", "is_pie", "fox"])
 
 
@@ -54,7 +60,11 @@ def test_the_shares_of_the_paper():
         assert f"{100 * row['share_pie']:.2f}" == pie
         assert f"{100 * row['share_non_pie']:.2f}" == other
         assert row["ratio"] == pytest.approx(float(pie) / float(other), rel=1e-2)
-    assert found.summary()["over"] == ["fine grained", "incorrect or inadequate label", "multiple objects"]
+    assert found.summary()["over"] == [
+        "fine grained",
+        "incorrect or inadequate label",
+        "multiple objects",
+    ]
     assert found.frame().set_index("attribute").loc["corrupted image", "ratio"] < 1
 
 
@@ -72,9 +82,21 @@ def test_fisher_and_holm():
 def test_questions_turn_the_right_way():
     """A label that is right, one object and a typical image are no attributes of note; the other yeses are."""
     rows = pd.DataFrame({"rater": ["ann", "ann"], "example": [0, 1], "is_pie": [1, 0]})
-    frame = survey(rows.assign(**{question.key: 1 for question in QUESTIONS})).frame().set_index("question")
-    assert frame.index[frame["share_pie"] == 1].tolist() == ["corrupted", "fine_grained", "abstract"]
-    assert frame.index[frame["share_pie"] == 0].tolist() == ["accurate_label", "single_object", "typical"]
+    frame = (
+        survey(rows.assign(**{question.key: 1 for question in QUESTIONS}))
+        .frame()
+        .set_index("question")
+    )
+    assert frame.index[frame["share_pie"] == 1].tolist() == [
+        "corrupted",
+        "fine_grained",
+        "abstract",
+    ]
+    assert frame.index[frame["share_pie"] == 0].tolist() == [
+        "accurate_label",
+        "single_object",
+        "typical",
+    ]
     assert len(CATEGORIES) == len(QUESTIONS) == 6
 
 
@@ -88,13 +110,20 @@ def test_most_raters_decide():
 def test_divided_raters_do_not_decide():
     row = survey(asked([[1, 0], [1, 1], [0, 0], [0, 1]]), questions=[FOX]).frame().iloc[0]
     assert row["undecided"] == 2
-    assert (row["pies"], row["pies_judged"], row["non_pies"], row["non_pies_judged"]) == (1, 1, 0, 1)
+    assert (row["pies"], row["pies_judged"], row["non_pies"], row["non_pies_judged"]) == (
+        1,
+        1,
+        0,
+        1,
+    )
     assert np.isnan(row["ratio"])
 
 
 def kappa_by_hand(votes):
     """Pairs of raters that agree, against pairs drawn from all answers."""
-    pairs = [a == b for each in votes for i, a in enumerate(each) for j, b in enumerate(each) if i != j]
+    pairs = [
+        a == b for each in votes for i, a in enumerate(each) for j, b in enumerate(each) if i != j
+    ]
     share = np.mean(votes)
     expected = share**2 + (1 - share) ** 2
     return (np.mean(pairs) - expected) / (1 - expected)
@@ -118,7 +147,9 @@ def test_kappa_without_pairs_or_without_doubt():
     found = survey(asked([[1], [0], [1]]), questions=[FOX])
     assert math.isnan(found.frame()["kappa"].item())
     assert "no image has two raters" in found.notes[0]
-    assert math.isnan(survey(asked([[1, 1], [1, 1], [1, 1]]), questions=[FOX]).frame()["kappa"].item())
+    assert math.isnan(
+        survey(asked([[1, 1], [1, 1], [1, 1]]), questions=[FOX]).frame()["kappa"].item()
+    )
     assert survey(asked([[1, 1], [0, 0], [1, 1]]), questions=[FOX]).frame()["kappa"].item() == 1
 
 
@@ -150,9 +181,15 @@ def test_order_of_answers_plays_no_part():
         ),
         (lambda t: t.assign(fox=2), "answers: got 2 in column fox, expected 0 and 1"),
         (lambda t: t.assign(fox="yes"), "answers: got 'yes' in column fox"),
-        (lambda t: t.assign(rater="ann", example=0, is_pie=1), "answers: got two rows of rater ann about example 0"),
+        (
+            lambda t: t.assign(rater="ann", example=0, is_pie=1),
+            "answers: got two rows of rater ann about example 0",
+        ),
         (lambda t: t.assign(example=0), "answers: got example 0 both as PIE and non-PIE"),
-        (lambda t: t.assign(rater=[None, "b", "c"]), "answers: got column rater without a value in 1 of 3 rows"),
+        (
+            lambda t: t.assign(rater=[None, "b", "c"]),
+            "answers: got column rater without a value in 1 of 3 rows",
+        ),
         (lambda t: t.head(0), "answers: got no rows"),
     ],
 )
@@ -179,7 +216,9 @@ def test_the_sample_is_balanced_blind_and_shuffled():
     assert sample.key["is_pie"].sum() == 10
     assert sample.sheet["example"].is_unique
     assert list(sample.sheet["example"]) == list(sample.key["example"])
-    np.testing.assert_array_equal(sample.key["is_pie"], np.isin(sample.sheet["example"], FOUND.index))
+    np.testing.assert_array_equal(
+        sample.key["is_pie"], np.isin(sample.sheet["example"], FOUND.index)
+    )
     assert 0 < sample.key["is_pie"].head(10).sum() < 10
     names = np.array(BEFORE.class_names)
     rows = sample.sheet["example"]
@@ -189,7 +228,9 @@ def test_the_sample_is_balanced_blind_and_shuffled():
 
 
 def test_the_seed_gives_the_sample():
-    pd.testing.assert_frame_equal(survey_sample(FOUND, 20, seed=3).sheet, survey_sample(FOUND, 20, seed=3).sheet)
+    pd.testing.assert_frame_equal(
+        survey_sample(FOUND, 20, seed=3).sheet, survey_sample(FOUND, 20, seed=3).sheet
+    )
     assert not survey_sample(FOUND, 20, seed=3).sheet.equals(survey_sample(FOUND, 20, seed=4).sheet)
 
 
@@ -201,17 +242,27 @@ def test_every_exemplar_may_be_drawn():
 def test_answers_meet_the_key():
     sample = survey_sample(FOUND, 20, seed=3)
     answers = sample.sheet.assign(rater="ann", fox=1)
-    assert survey(answers.merge(sample.key, on="example"), questions=[FOX]).frame()["pies_judged"].item() == 10
+    assert (
+        survey(answers.merge(sample.key, on="example"), questions=[FOX])
+        .frame()["pies_judged"]
+        .item()
+        == 10
+    )
 
 
 @pytest.mark.parametrize("n", [0, 7, 1000])
 def test_bad_size_of_sample(n):
-    with pytest.raises(InputError, match=rf"n: got {n}, expected an even number from 2 to {2 * len(FOUND.index)} "):
+    with pytest.raises(
+        InputError, match=rf"n: got {n}, expected an even number from 2 to {2 * len(FOUND.index)} "
+    ):
         survey_sample(FOUND, n, seed=0)
 
 
 def test_no_sample_without_exemplars():
-    with pytest.raises(InputError, match="exemplars: got 0 PIEs and 200 other examples, expected one or more of both"):
+    with pytest.raises(
+        InputError,
+        match="exemplars: got 0 PIEs and 200 other examples, expected one or more of both",
+    ):
         survey_sample(exemplars(BEFORE, BEFORE), 2, seed=0)
 
 
@@ -222,7 +273,10 @@ def test_labels_that_co_occur_are_tested_where_raters_say_so():
     rows = rows.assign(**{question.key: rng.integers(0, 2, 40) for question in QUESTIONS})
     together = np.where(rows["is_pie"], rng.random(40) < 0.6, rng.random(40) < 0.1)
     names = np.where(together, "abstract; frequently co-occurring labels", None)
-    counts = [[sum(together[:20]), 20 - sum(together[:20])], [sum(together[20:]), 20 - sum(together[20:])]]
+    counts = [
+        [sum(together[:20]), 20 - sum(together[:20])],
+        [sum(together[20:]), 20 - sum(together[20:])],
+    ]
     for answers in (rows.assign(co_occurring=together.astype(int)), rows.assign(categories=names)):
         frame = survey(answers).frame()
         assert len(frame) == 7

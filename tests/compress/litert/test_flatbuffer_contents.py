@@ -34,8 +34,13 @@ def model():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_to_the_keras_model_in_every_kind(model, kind):
-    contents, expected = read_flatbuffer(quantize(model, kind, representative=IMAGES)), keras_operations(model)
-    assert [each.macs for each in contents.operations.counted] == [each.macs for each in expected.counted]
+    contents, expected = (
+        read_flatbuffer(quantize(model, kind, representative=IMAGES)),
+        keras_operations(model),
+    )
+    assert [each.macs for each in contents.operations.counted] == [
+        each.macs for each in expected.counted
+    ]
     assert contents.parameters == model.count_params()
     assert contents.prunable == sum(w.size for w in model.get_weights() if w.ndim > 1)
     assert contents.zeros < 0.02 * contents.prunable  # integers round a few to zero
@@ -49,15 +54,27 @@ def test_equal_to_the_keras_model_in_every_kind(model, kind):
 )
 def test_zeros_are_counted_however_they_are_stored(kind, sparse):
     keras.utils.set_random_seed(0)
-    model = keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(8, 3), layers.Flatten(), layers.Dense(4)])
+    model = keras.Sequential(
+        [keras.Input((8, 8, 3)), layers.Conv2D(8, 3), layers.Flatten(), layers.Dense(4)]
+    )
     prune(model, 0.9)
     contents = read_flatbuffer(quantize(model, kind, representative=IMAGES, sparse=sparse))
-    expected, pruned = keras_operations(model), sum(int((w == 0).sum()) for w in model.get_weights() if w.ndim > 1)
+    expected, pruned = (
+        keras_operations(model),
+        sum(int((w == 0).sum()) for w in model.get_weights() if w.ndim > 1),
+    )
     if kind == "int8":  # rounding makes a few more
         assert pruned <= contents.zeros <= 1.01 * pruned
-        assert 0.9 * expected.effective_flops < contents.operations.effective_flops <= expected.effective_flops
+        assert (
+            0.9 * expected.effective_flops
+            < contents.operations.effective_flops
+            <= expected.effective_flops
+        )
     else:
-        assert (contents.zeros, contents.operations.effective_flops) == (pruned, expected.effective_flops)
+        assert (contents.zeros, contents.operations.effective_flops) == (
+            pruned,
+            expected.effective_flops,
+        )
     assert contents.operations.flops == expected.flops
     assert len(contents.sparse) == 2 * sparse
 
@@ -74,11 +91,16 @@ def test_products_are_of_one_image_whatever_the_batch_and_the_sides():
 
 @pytest.mark.slow
 def test_solids_and_attention_too():
-    solid = keras.Sequential([keras.Input((4, 4, 4, 2)), layers.Conv3D(3, 2), layers.Conv3DTranspose(2, 2)])
+    solid = keras.Sequential(
+        [keras.Input((4, 4, 4, 2)), layers.Conv3D(3, 2), layers.Conv3DTranspose(2, 2)]
+    )
     inputs = keras.Input((5, 8))
     attention = keras.Model(inputs, layers.MultiHeadAttention(2, 3)(inputs, inputs))
     for model in (solid, attention):
-        assert read_flatbuffer(quantize(model, "float32")).operations.flops == keras_operations(model).flops
+        assert (
+            read_flatbuffer(quantize(model, "float32")).operations.flops
+            == keras_operations(model).flops
+        )
 
 
 def test_bytes_that_are_no_flatbuffer():

@@ -18,7 +18,9 @@ from tfaudit.compress.litert.quantize import KINDS, quantize
 from tfaudit.errors import InputError
 
 # Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)
 
 IMAGES = np.random.default_rng(1).random((23, 6, 6, 2), np.float32)
 
@@ -130,7 +132,9 @@ def test_one_unit_is_two_classes(end):
 
 
 def test_ties_go_to_the_lower_class():
-    model = keras.Sequential([keras.Input((2, 2, 1)), layers.Flatten(), layers.Dense(6, kernel_initializer="zeros")])
+    model = keras.Sequential(
+        [keras.Input((2, 2, 1)), layers.Flatten(), layers.Dense(6, kernel_initializer="zeros")]
+    )
     for form in (model, quantize(model, "float32")):
         classes, probabilities = predict(form, np.ones((3, 2, 2, 1)), k=4)
         np.testing.assert_array_equal(classes, [[0, 1, 2, 3]] * 3)
@@ -159,7 +163,9 @@ def test_every_form_of_images_and_model_gives_the_same(model, tmp_path):
 def test_uint8_images_are_their_values(model):
     pixels = (IMAGES * 255).astype(np.uint8)
     for form in (model, quantize(model, "float32")):
-        for got, want in zip(predict(form, pixels), predict(form, pixels.astype(np.float32)), strict=True):
+        for got, want in zip(
+            predict(form, pixels), predict(form, pixels.astype(np.float32)), strict=True
+        ):
             np.testing.assert_array_equal(got, want)
 
 
@@ -205,7 +211,9 @@ def test_traced_once_for_new_weights_batches_and_training():
     model.set_weights([-w for w in model.get_weights()])
     after, _ = predict(model, IMAGES, batch_size=9)
     assert traces == []
-    np.testing.assert_array_equal(after, np.argsort(-model.predict(IMAGES, verbose=0), axis=1)[:, :5])
+    np.testing.assert_array_equal(
+        after, np.argsort(-model.predict(IMAGES, verbose=0), axis=1)[:, :5]
+    )
     assert (before != after).any()
 
 
@@ -215,7 +223,9 @@ def test_a_changed_architecture_is_seen():
     model.pop()
     model.layers[-1].activation = keras.activations.relu
     classes, _ = predict(model, IMAGES, scores_are="logits")
-    np.testing.assert_array_equal(classes, np.argsort(-model(IMAGES).numpy(), axis=1, kind="stable")[:, :5])
+    np.testing.assert_array_equal(
+        classes, np.argsort(-model(IMAGES).numpy(), axis=1, kind="stable")[:, :5]
+    )
 
 
 def test_the_traced_function_does_not_keep_the_model_alive():
@@ -239,7 +249,9 @@ def test_mixed_precision_and_subclassed_models():
 
     model = Subclassed()
     model(IMAGES[:1])
-    np.testing.assert_array_equal(predict(model, IMAGES, k=1)[0][:, 0], model.predict(IMAGES, verbose=0).argmax(axis=1))
+    np.testing.assert_array_equal(
+        predict(model, IMAGES, k=1)[0][:, 0], model.predict(IMAGES, verbose=0).argmax(axis=1)
+    )
 
 
 @pytest.mark.slow
@@ -252,7 +264,9 @@ def test_flatbuffers_need_no_tensorflow(model, tmp_path):
         "from tfaudit.compress.litert.inference import predict\n"
         "print(predict('model.tflite', np.load('images.npy'))[0].tolist())"
     )
-    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert run.stderr == ""
     assert run.stdout == f"{predict(tmp_path / 'model.tflite', IMAGES)[0].tolist()}\n"
 
@@ -302,7 +316,11 @@ def test_a_tf_keras_model_is_pointed_elsewhere(monkeypatch):
 
 
 def test_damaged_files_get_one_line(model, int8, tmp_path):
-    for name, content in (("a.keras", b"no zip"), ("b.tflite", int8[: len(int8) // 2]), ("c.tflite", b"")):
+    for name, content in (
+        ("a.keras", b"no zip"),
+        ("b.tflite", int8[: len(int8) // 2]),
+        ("c.tflite", b""),
+    ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError) as caught:
             predict(tmp_path / name, IMAGES)
@@ -312,7 +330,11 @@ def test_damaged_files_get_one_line(model, int8, tmp_path):
 @pytest.mark.parametrize(
     ("images", "settings", "message"),
     [
-        (IMAGES[:, :5], {}, r"images: got shape \(23, 5, 6, 2\), expected \(N, 6, 6, 2\), as the model"),
+        (
+            IMAGES[:, :5],
+            {},
+            r"images: got shape \(23, 5, 6, 2\), expected \(N, 6, 6, 2\), as the model",
+        ),
         (IMAGES[0], {}, r"images: got shape \(6, 6, 2\), expected"),
         (IMAGES[:0], {}, "images: got no images"),
         (iter(()), {}, "images: got no images"),
@@ -331,7 +353,9 @@ def test_bad_images_and_settings(int8, images, settings, message):
 
 @pytest.mark.slow
 def test_floats_do_not_become_integers():
-    model = keras.Sequential([keras.Input((6, 6, 2), dtype="uint8"), layers.Rescaling(1 / 255), net()])
+    model = keras.Sequential(
+        [keras.Input((6, 6, 2), dtype="uint8"), layers.Rescaling(1 / 255), net()]
+    )
     for form in (model, quantize(model, "float32")):
         with pytest.raises(InputError, match="images: got type float32, expected uint8"):
             predict(form, IMAGES)
@@ -348,12 +372,16 @@ def test_only_the_classes_that_are_allowed_are_answered(model, kind):
     for row in range(len(IMAGES)):  # the ranking of all, the others struck out
         kept = np.isin(scores[row], [1, 4, 6])
         np.testing.assert_array_equal(answered[row], scores[row][kept])
-        np.testing.assert_allclose(probabilities[row], shares[row][kept] / shares[row][kept].sum(), rtol=1e-4)
+        np.testing.assert_allclose(
+            probabilities[row], shares[row][kept] / shares[row][kept].sum(), rtol=1e-4
+        )
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_all_classes_allowed_is_as_none(model):
-    for ours, theirs in zip(predict(model, IMAGES, classes=range(7)), predict(model, IMAGES), strict=True):
+    for ours, theirs in zip(
+        predict(model, IMAGES, classes=range(7)), predict(model, IMAGES), strict=True
+    ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 

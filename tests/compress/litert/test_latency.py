@@ -17,7 +17,9 @@ def dense(units, batch=None):
 
 @pytest.fixture(scope="module")
 def contents():
-    return {name: quantize(dense(units), "float32") for name, units in (("small", 4), ("large", 2048))}
+    return {
+        name: quantize(dense(units), "float32") for name, units in (("small", 4), ("large", 2048))
+    }
 
 
 class DriftingClock:
@@ -47,7 +49,9 @@ def clock(monkeypatch):
 @pytest.mark.slow
 def test_ratios_are_of_one_round_so_drift_does_not_reach_them(clock, contents):
     table = latencies(contents, batches=[1], repeats=400)
-    assert table["q75_ms"][0] > 1.2 * table["q25_ms"][0]  # the machine became slower by a half and more
+    assert (
+        table["q75_ms"][0] > 1.2 * table["q25_ms"][0]
+    )  # the machine became slower by a half and more
     assert table["ratio"][1] == pytest.approx(3, abs=0.005)
     assert table["ratio_q75"][1] - table["ratio_q25"][1] < 0.01
 
@@ -59,7 +63,9 @@ def test_models_take_turns_in_an_order_that_the_seed_decides(clock, contents, mo
         monkeypatch.setattr(module, "_ready", lambda *_, costs=costs: next(costs))
         latencies(contents, batches=[1], repeats=30, seed=seed)
         timed = clock.order[4:]  # after two calls of each that warm up; then every turn has two
-        assert all(timed[i : i + 4] in ([1, 1, 3, 3], [3, 3, 1, 1]) for i in range(0, len(timed), 4))
+        assert all(
+            timed[i : i + 4] in ([1, 1, 3, 3], [3, 3, 1, 1]) for i in range(0, len(timed), 4)
+        )
         assert [1, 1, 3, 3] in (firsts := [timed[i : i + 4] for i in range(0, len(timed), 4)])
         assert [3, 3, 1, 1] in firsts
         orders.setdefault(seed, []).append(timed)
@@ -68,7 +74,9 @@ def test_models_take_turns_in_an_order_that_the_seed_decides(clock, contents, mo
 
 def test_real_networks(contents):
     table = latencies(contents, repeats=25)  # a median of few fails on a busy machine
-    assert table[["batch", "model"]].to_numpy().tolist() == [[b, m] for b in (1, 32) for m in contents]
+    assert table[["batch", "model"]].to_numpy().tolist() == [
+        [b, m] for b in (1, 32) for m in contents
+    ]
     assert (table["q25_ms"] <= table["latency_ms"]).all()
     assert (table["latency_ms"] <= table["q75_ms"]).all()
     assert table["least_ms"].between(0, table["q25_ms"], inclusive="right").all()

@@ -16,7 +16,9 @@ from tfaudit.errors import InputError
 from tfaudit.runtime.captured_output import captured_output
 
 # Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)
 
 IMAGES = np.random.default_rng(0).random((30, 8, 8, 1), np.float32)
 
@@ -35,7 +37,9 @@ def net(policy="float32"):
         ],
         name="net",
     )
-    model.get_layer("norm").set_weights([np.linspace(*ends, 8) for ends in ((1, 2), (-1, 1), (-0.5, 0.5), (0.5, 3))])
+    model.get_layer("norm").set_weights(
+        [np.linspace(*ends, 8) for ends in ((1, 2), (-1, 1), (-0.5, 0.5), (0.5, 3))]
+    )
     return model
 
 
@@ -47,7 +51,11 @@ def model():
 def kernel_types(content):
     """The types of the constant tensors that hold the kernels, biases aside."""
     interpreter = Interpreter(model_content=content)
-    return {np.dtype(t["dtype"]).name for t in interpreter.get_tensor_details() if np.prod(t["shape"]) >= 640}
+    return {
+        np.dtype(t["dtype"]).name
+        for t in interpreter.get_tensor_details()
+        if np.prod(t["shape"]) >= 640
+    }
 
 
 @pytest.mark.slow
@@ -90,7 +98,9 @@ def test_same_model_same_bytes_and_the_model_stays(model, kind, tmp_path):
     first = quantize(model, kind, representative=IMAGES)
     assert first == quantize(model, kind, representative=IMAGES)
     model.save(tmp_path / "model.keras")
-    assert first == quantize(keras.saving.load_model(tmp_path / "model.keras"), kind, representative=IMAGES)
+    assert first == quantize(
+        keras.saving.load_model(tmp_path / "model.keras"), kind, representative=IMAGES
+    )
     for before, after in zip(weights, model.get_weights(), strict=True):
         np.testing.assert_array_equal(before, after)
 
@@ -102,7 +112,9 @@ def test_mixed_precision_converts_from_its_float32_weights(policy):
     policies = [layer.dtype_policy for layer in model.layers]
     content = quantize(model, "float32")
     assert content == quantize(net(), "float32")
-    assert all(layer.dtype_policy is policy for layer, policy in zip(model.layers, policies, strict=True))
+    assert all(
+        layer.dtype_policy is policy for layer, policy in zip(model.layers, policies, strict=True)
+    )
 
 
 @pytest.mark.slow
@@ -131,7 +143,9 @@ def test_functional_nested_and_subclassed_models():
 def test_uint8_and_integer_inputs():
     pixels = (IMAGES * 255).astype(np.uint8)
     for dtype in ("float32", "uint8"):
-        model = keras.Sequential([keras.Input((8, 8, 1), dtype=dtype), layers.Rescaling(1 / 255), net()])
+        model = keras.Sequential(
+            [keras.Input((8, 8, 1), dtype=dtype), layers.Rescaling(1 / 255), net()]
+        )
         content = quantize(model, "int8", representative=pixels)
         assert (predict(content, pixels)[0][:, 0] == predict(model, pixels)[0][:, 0]).mean() > 0.9
 
@@ -145,13 +159,16 @@ def test_a_wrong_conversion_is_loud(model, monkeypatch):
     monkeypatch.setattr(tf.lite.TFLiteConverter, "from_saved_model", lambda _: convert(wrong))
     for kind in ("float32", "int8"):
         with pytest.raises(
-            ConversionError, match=rf"kind '{kind}': the float32 flatbuffer of 'net' differs .* by up to"
+            ConversionError,
+            match=rf"kind '{kind}': the float32 flatbuffer of 'net' differs .* by up to",
         ):
             quantize(model, kind, representative=IMAGES)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", [1, 2, 7], ids=["first conversion", "second conversion", "calibration"])
+@pytest.mark.parametrize(
+    "call", [1, 2, 7], ids=["first conversion", "second conversion", "calibration"]
+)
 def test_a_check_ends_conversion_and_calibration(model, call):
     calls = []
 
@@ -218,10 +235,25 @@ def nan_model():
 @pytest.mark.parametrize(
     ("model", "kind", "images", "message"),
     [
-        (net, "int4", IMAGES, "kind: got 'int4', expected float32, float16, dynamic_range, int8, int16x8"),
-        (net, "int8", None, "representative: got None, expected training images .* for kind 'int8'"),
+        (
+            net,
+            "int4",
+            IMAGES,
+            "kind: got 'int4', expected float32, float16, dynamic_range, int8, int16x8",
+        ),
+        (
+            net,
+            "int8",
+            None,
+            "representative: got None, expected training images .* for kind 'int8'",
+        ),
         (net, "int8", IMAGES[:0], "representative: got no images"),
-        (net, "int8", IMAGES[:, :4], r"representative: got shape \(30, 4, 8, 1\), expected \(N, 8, 8, 1\)"),
+        (
+            net,
+            "int8",
+            IMAGES[:, :4],
+            r"representative: got shape \(30, 4, 8, 1\), expected \(N, 8, 8, 1\)",
+        ),
         (net, "int8", iter(IMAGES), "representative: got .*iterator, expected an array"),
         (net, "int8", IMAGES * np.nan, "representative: got NaN or infinity"),
         (nan_model, "float16", None, "model: got 'net' with scores of NaN"),
@@ -239,7 +271,10 @@ def test_bad_input_gets_one_line(model, kind, images, message):
 def test_the_tolerance_has_room_for_rounding_only(model):
     flatbuffer = module.Flatbuffer(quantize(model, "float32"))
     expected = model(IMAGES, training=False).numpy()
-    assert np.abs(flatbuffer(IMAGES) - expected).max() < module.TOLERANCE / 100 * np.abs(expected).max()
+    assert (
+        np.abs(flatbuffer(IMAGES) - expected).max()
+        < module.TOLERANCE / 100 * np.abs(expected).max()
+    )
 
 
 def test_the_documentation_lists_every_kind():

@@ -32,7 +32,9 @@ def net(sparsity, block=1):
 def test_equal_answers_in_fewer_bytes(kind, block):
     model = net(0.9, block)
     dense, sparse = (quantize(model, kind, sparse=sparse) for sparse in (False, True))
-    np.testing.assert_allclose(Flatbuffer(sparse)(IMAGES), Flatbuffer(dense)(IMAGES), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        Flatbuffer(sparse)(IMAGES), Flatbuffer(dense)(IMAGES), rtol=1e-5, atol=1e-6
+    )
     assert len(sparse) < 0.5 * len(dense)
 
 
@@ -52,7 +54,9 @@ def test_few_zeros_change_nothing():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dynamic_range", "int8"])
 def test_integer_kernels_are_refused(kind):
-    with pytest.raises(ConversionError, match=f"kind '{kind}', sparse: LiteRT does not run .*leave sparse out"):
+    with pytest.raises(
+        ConversionError, match=f"kind '{kind}', sparse: LiteRT does not run .*leave sparse out"
+    ):
         quantize(net(0.9), kind, representative=IMAGES, sparse=True)
 
 
@@ -60,8 +64,13 @@ def test_integer_kernels_are_refused(kind):
 def test_sparse_answers_that_differ_are_refused(monkeypatch):
     model, other = net(0.9), quantize(net(0.5), "float32")
     convert = module._convert
-    monkeypatch.setattr(module, "_convert", lambda *given, sparse=False: other if sparse else convert(*given))
-    with pytest.raises(ConversionError, match=r"kind 'float32', sparse: .* differs from the dense flatbuffer by up to"):
+    monkeypatch.setattr(
+        module, "_convert", lambda *given, sparse=False: other if sparse else convert(*given)
+    )
+    with pytest.raises(
+        ConversionError,
+        match=r"kind 'float32', sparse: .* differs from the dense flatbuffer by up to",
+    ):
         quantize(model, "float32", sparse=True)
 
 

@@ -35,7 +35,11 @@ def model():
 
 
 def float_operators(content):
-    return [kind for kind, dtype, _ in operators(content) if dtype == np.float32 and kind != "DEQUANTIZE"]
+    return [
+        kind
+        for kind, dtype, _ in operators(content)
+        if dtype == np.float32 and kind != "DEQUANTIZE"
+    ]
 
 
 @pytest.mark.slow
@@ -52,7 +56,9 @@ def float_operators(content):
 def test_named_layers_stay_float_and_others_do_not(model, names, kinds):
     content = quantize(model, "int8", representative=IMAGES, keep_float=names)
     assert float_operators(content) == kinds
-    np.testing.assert_allclose(Flatbuffer(content)(IMAGES), model.predict(IMAGES, verbose=0), atol=0.02)
+    np.testing.assert_allclose(
+        Flatbuffer(content)(IMAGES), model.predict(IMAGES, verbose=0), atol=0.02
+    )
     assert "call" not in vars(model.get_layer("conv2d"))
 
 
@@ -66,7 +72,9 @@ def debugged(model, tmp_path_factory):
         converter = tf.lite.TFLiteConverter.from_saved_model(str(folder))
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
         converter.representative_dataset = lambda: iter([[image[None]] for image in IMAGES])
-        return tf.lite.experimental.QuantizationDebugger(converter=converter, debug_dataset=lambda: iter([]))
+        return tf.lite.experimental.QuantizationDebugger(
+            converter=converter, debug_dataset=lambda: iter([])
+        )
 
 
 @pytest.mark.slow
@@ -76,7 +84,9 @@ def test_the_public_debugger_gives_the_same_file(debugged):
     assert len(spared) == 1
     options = tf.lite.experimental.QuantizationDebugOptions(denylisted_nodes=spared)
     with captured_output():
-        debugged._debug_options = options  # its public setter makes the slow file of the debugger as well
+        debugged._debug_options = (
+            options  # its public setter makes the slow file of the debugger as well
+        )
         expected = debugged.get_nondebug_quantized_model()
         found = own.quantized(spared)
     assert found == expected
@@ -95,7 +105,9 @@ def test_percentiles_are_those_of_numpy_within_a_bin(model, debugged):
     assert all(before[i][0] <= after[i][0] < after[i][1] <= before[i][1] for i in before)
     content = quantize(model, "int8", representative=IMAGES, percentile=99)
     assert content != quantize(model, "int8", representative=IMAGES)
-    np.testing.assert_allclose(Flatbuffer(content)(IMAGES), model.predict(IMAGES, verbose=0), atol=0.05)
+    np.testing.assert_allclose(
+        Flatbuffer(content)(IMAGES), model.predict(IMAGES, verbose=0), atol=0.05
+    )
 
 
 @pytest.mark.slow
@@ -112,7 +124,9 @@ def test_the_number_of_calibration_examples(model):
 def test_int16x8_is_closer_to_the_model_than_int8(model):
     expected = model.predict(IMAGES, verbose=0)
     content = quantize(model, "int16x8", representative=IMAGES)
-    assert {dtype.name for kind, dtype, _ in operators(content) if kind in ("CONV_2D", "SOFTMAX")} == {"int16"}
+    assert {
+        dtype.name for kind, dtype, _ in operators(content) if kind in ("CONV_2D", "SOFTMAX")
+    } == {"int16"}
     eight = Flatbuffer(quantize(model, "int8", representative=IMAGES))(IMAGES)
     assert np.abs(Flatbuffer(content)(IMAGES) - expected).max() < np.abs(eight - expected).max()
 
@@ -120,10 +134,19 @@ def test_int16x8_is_closer_to_the_model_than_int8(model):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"keep_float": "none"}, "keep_float: got none, expected names of layers, such as images, conv2d"),
+        (
+            {"keep_float": "none"},
+            "keep_float: got none, expected names of layers, such as images, conv2d",
+        ),
         ({"keep_float": ["images"]}, "keep_float: got 'images', which has no operator"),
-        ({"keep_float": ["dense"], "kind": "float16"}, "keep_float: got kind 'float16', expected kind 'int8'"),
-        ({"percentile": 99, "kind": "int16x8"}, "percentile: got kind 'int16x8', expected kind 'int8'"),
+        (
+            {"keep_float": ["dense"], "kind": "float16"},
+            "keep_float: got kind 'float16', expected kind 'int8'",
+        ),
+        (
+            {"percentile": 99, "kind": "int16x8"},
+            "percentile: got kind 'int16x8', expected kind 'int8'",
+        ),
         ({"percentile": 40}, "percentile: got 40, expected above 50"),
         ({"calibration_examples": 0}, "calibration_examples: got 0, expected 1 or more"),
     ],

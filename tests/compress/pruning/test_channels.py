@@ -7,19 +7,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from tfaudit.compress.pruning.channels import channel_axes, channel_count, expand_channel_mask, norm, slices
+from tfaudit.compress.pruning.channels import (
+    channel_axes,
+    channel_count,
+    expand_channel_mask,
+    norm,
+    slices,
+)
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.masks import keep_count
 from tfaudit.compress.pruning.one_shot import prune
 
 AXES = st.sampled_from([(-2,), (-1,), (-2, -1)])
-KERNELS = arrays(np.float32, array_shapes(min_dims=2, max_dims=4, max_side=4), elements=st.floats(-4, 4, width=32))
+KERNELS = arrays(
+    np.float32,
+    array_shapes(min_dims=2, max_dims=4, max_side=4),
+    elements=st.floats(-4, 4, width=32),
+)
 
 
 def channel(kernel, axes, number):
     """The weights of one channel, by plain indexing."""
     index = [slice(None)] * kernel.ndim
-    for axis, place in zip(axes, np.unravel_index(number, [kernel.shape[axis] for axis in axes]), strict=True):
+    for axis, place in zip(
+        axes, np.unravel_index(number, [kernel.shape[axis] for axis in axes]), strict=True
+    ):
         index[axis] = place
     return kernel[tuple(index)]
 
@@ -67,12 +79,19 @@ def test_channels_are_counted_as_the_layers_count_them():
     kernels = find_kernels(model)
 
     def counts(axis):
-        return {n: channel_count(kernels[n].shape, axes) for n, axes in channel_axes(model, kernels, axis).items()}
+        return {
+            n: channel_count(kernels[n].shape, axes)
+            for n, axes in channel_axes(model, kernels, axis).items()
+        }
 
     assert counts(-2) == {
         **{"depthwise/kernel": 4, "separable/depthwise_kernel": 8, "separable/pointwise_kernel": 8},
         **{"transpose/kernel": 6, "conv1d/kernel": 5, "transpose1d/kernel": 7},
-        **{"conv3d/kernel": 1, "transpose3d/kernel": 2, "logits/kernel": kernels["logits/kernel"].shape[0]},
+        **{
+            "conv3d/kernel": 1,
+            "transpose3d/kernel": 2,
+            "logits/kernel": kernels["logits/kernel"].shape[0],
+        },
     }
     assert counts(-1) == {
         **{"depthwise/kernel": 8, "separable/depthwise_kernel": 8, "separable/pointwise_kernel": 6},
@@ -92,13 +111,20 @@ def test_a_pruned_output_channel_is_silent_in_every_layer():
             if weight.name == "bias":
                 weight.assign(np.zeros(weight.shape))
     for layer, before in zip(watched, taps(image), strict=True):
-        [kernel], [name] = [[w for w in layer.weights if w.name != "bias"], [f"{layer.name}/kernel"]]
+        [kernel], [name] = [
+            [w for w in layer.weights if w.name != "bias"],
+            [f"{layer.name}/kernel"],
+        ]
         values = kernel.numpy()
-        [mask] = prune(model, 0.5, method="l2", granularity="channel", axis=-1, layers=[layer.name]).values()
+        [mask] = prune(
+            model, 0.5, method="l2", granularity="channel", axis=-1, layers=[layer.name]
+        ).values()
         after = taps(image)[watched.index(layer)]
         kernel.assign(values)
         [axes] = channel_axes(model, {name: kernel}, -1).values()
-        kept = np.array([channel(mask, axes, i).any() for i in range(channel_count(mask.shape, axes))])
+        kept = np.array(
+            [channel(mask, axes, i).any() for i in range(channel_count(mask.shape, axes))]
+        )
         assert kept.sum() == keep_count(len(kept), 0.5)
         np.testing.assert_allclose(after.numpy(), before.numpy() * kept, atol=1e-6)
 
@@ -110,7 +136,9 @@ def test_channels_with_the_same_weights_in_another_order_tie_and_the_first_stays
     for method in ("l1", "l2", "linf"):
         model.layers[0].kernel.assign(columns)
         [mask] = prune(model, 0.5, method=method, granularity="channel", axis=-1).values()
-        np.testing.assert_array_equal(mask, np.broadcast_to([True, True, True, False, False, False], (1000, 6)))
+        np.testing.assert_array_equal(
+            mask, np.broadcast_to([True, True, True, False, False, False], (1000, 6))
+        )
 
 
 def test_permuted_channels_are_pruned_all_the_same(rng):
@@ -135,8 +163,12 @@ def test_all_kernels_together_may_lose_one_as_a_whole():
 
 def test_channels_that_are_zero_already_go_first():
     model = every_layer()
-    first = prune(model, 0.4, method="random", granularity="channel", seed=1, layers=["conv1d", "transpose"])
-    second = prune(model, 0.6, method="random", granularity="channel", seed=2, layers=["conv1d", "transpose"])
+    first = prune(
+        model, 0.4, method="random", granularity="channel", seed=1, layers=["conv1d", "transpose"]
+    )
+    second = prune(
+        model, 0.6, method="random", granularity="channel", seed=2, layers=["conv1d", "transpose"]
+    )
     assert all(not (second[name] & ~first[name]).any() for name in first)
 
 

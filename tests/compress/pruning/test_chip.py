@@ -24,19 +24,25 @@ def by_svd(maps):
 
 
 @settings(max_examples=40)
-@given(st.integers(1, 3), st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.integers(0, 999))
+@given(
+    st.integers(1, 3), st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.integers(0, 999)
+)
 def test_independence_equals_the_loop_of_decompositions(images, channels, pixels, rank, seed):
     rng = np.random.default_rng(seed)
     maps = rng.normal(size=(images, channels, rank)) @ rng.normal(size=(images, rank, pixels))
     maps *= 10.0 ** rng.integers(-3, 4, size=(images, channels, 1))  # rows of very different sizes
     maps[:, rng.random(channels) < 0.2] = 0
     largest = np.linalg.norm(maps, 2, axis=(1, 2)).max()
-    np.testing.assert_allclose(independence(maps), by_svd(maps), rtol=1e-5, atol=1e-7 * max(largest, 1e-9))
+    np.testing.assert_allclose(
+        independence(maps), by_svd(maps), rtol=1e-5, atol=1e-7 * max(largest, 1e-9)
+    )
 
 
 def test_known_values():
     orthogonal = np.diag([3.0, 2.0, 0.5])[None]
-    np.testing.assert_allclose(independence(orthogonal), [3, 2, 0.5], rtol=1e-6)  # nothing can stand in
+    np.testing.assert_allclose(
+        independence(orthogonal), [3, 2, 0.5], rtol=1e-6
+    )  # nothing can stand in
     twins = np.array([[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])
     np.testing.assert_allclose(independence(twins), [2**0.5 - 1, 2**0.5 - 1, 1], rtol=1e-6)
     np.testing.assert_array_equal(independence(np.zeros((2, 3, 4))), [0, 0, 0])
@@ -65,7 +71,9 @@ def residual_net():
     model = keras.Model(inputs, tail(keras.layers.GlobalMaxPooling2D()(y)))
     rng = np.random.default_rng(1)
     for norm in ("norm1", "norm2"):
-        model.get_layer(norm).set_weights([rng.normal(size=4), rng.normal(size=4), rng.normal(size=4), rng.random(4)])
+        model.get_layer(norm).set_weights(
+            [rng.normal(size=4), rng.normal(size=4), rng.normal(size=4), rng.random(4)]
+        )
     return model
 
 
@@ -90,12 +98,22 @@ def test_maps_are_those_after_the_activation_or_before_the_layer(layer, axis, ta
     kernel = "pointwise_kernel" if layer == "separable" else "kernel"
     name = f"{layer}/{kernel}"
     [found] = feature_maps(model, {name: find_kernels(model)[name]}, IMAGES, axis=axis).values()
-    np.testing.assert_allclose(found, np.moveaxis(wanted, -1, 1).reshape(5, wanted.shape[-1], -1), atol=1e-6)
+    np.testing.assert_allclose(
+        found, np.moveaxis(wanted, -1, 1).reshape(5, wanted.shape[-1], -1), atol=1e-6
+    )
 
 
 def test_watching_leaves_the_layers_as_they_were():
     model = residual_net()
-    prune(model, 0.5, method="chip", granularity="channel", axis=-1, layers=["conv1"], gradient_data=(IMAGES, IMAGES))
+    prune(
+        model,
+        0.5,
+        method="chip",
+        granularity="channel",
+        axis=-1,
+        layers=["conv1"],
+        gradient_data=(IMAGES, IMAGES),
+    )
     assert not any("call" in vars(layer) for layer in model._flatten_layers())
 
 
@@ -113,26 +131,41 @@ def test_a_subclassed_model_is_watched_too_and_a_layer_that_is_called_twice_has_
     model(IMAGES)
     [maps] = feature_maps(model, find_kernels(model), IMAGES, axis=-1).values()
     assert maps.shape == (5, 3, 72)
-    np.testing.assert_allclose(maps[:, :, 36:], np.moveaxis(model(IMAGES), -1, 1).reshape(5, 3, 36), atol=1e-6)
+    np.testing.assert_allclose(
+        maps[:, :, 36:], np.moveaxis(model(IMAGES), -1, 1).reshape(5, 3, 36), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("axis", [-2, -1])
 def test_the_least_independent_channels_go(axis):
     model = residual_net()
     images = np.concatenate([IMAGES] * 30)  # more than one batch
-    maps = feature_maps(model, {"k": model.get_layer("conv1").kernel}, IMAGES, axis=axis)["k"].numpy()
+    maps = feature_maps(model, {"k": model.get_layer("conv1").kernel}, IMAGES, axis=axis)[
+        "k"
+    ].numpy()
     masks = prune(
-        model, 0.5, method="chip", granularity="channel", axis=axis, layers=["conv1"], gradient_data=(images, images)
+        model,
+        0.5,
+        method="chip",
+        granularity="channel",
+        axis=axis,
+        layers=["conv1"],
+        gradient_data=(images, images),
     )
     kept = np.moveaxis(masks["conv1/kernel"], axis, 0).reshape(4, -1)
     np.testing.assert_array_equal(kept.all(axis=1), kept.any(axis=1))
-    np.testing.assert_array_equal(np.flatnonzero(kept.any(axis=1)), np.sort(np.argsort(by_svd(maps))[2:]))
+    np.testing.assert_array_equal(
+        np.flatnonzero(kept.any(axis=1)), np.sort(np.argsort(by_svd(maps))[2:])
+    )
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"gradient_data": None}, "gradient_data: got None, expected data to average the scores of method 'chip' over"),
+        (
+            {"gradient_data": None},
+            "gradient_data: got None, expected data to average the scores of method 'chip' over",
+        ),
         ({"gradient_data": (IMAGES[:0], IMAGES[:0])}, "gradient_data: got no examples"),
         (
             {"axis": -2, "layers": "separable"},
@@ -142,13 +175,28 @@ def test_the_least_independent_channels_go(axis):
     ],
 )
 def test_refusals(settings, message):
-    given = {"method": "chip", "granularity": "channel", "axis": -1, "gradient_data": (IMAGES, IMAGES), **settings}
+    given = {
+        "method": "chip",
+        "granularity": "channel",
+        "axis": -1,
+        "gradient_data": (IMAGES, IMAGES),
+        **settings,
+    }
     with pytest.raises(InputError, match=message):
         prune(residual_net(), 0.5, **given)
 
 
 def test_maps_of_a_grouped_convolution_are_more_than_its_kernel_has_channels():
-    model = keras.Sequential([keras.Input((6, 6, 4)), keras.layers.Conv2D(4, 3, groups=2, name="grouped")])
+    model = keras.Sequential(
+        [keras.Input((6, 6, 4)), keras.layers.Conv2D(4, 3, groups=2, name="grouped")]
+    )
     images = np.ones((2, 6, 6, 4), np.float32)
     with pytest.raises(InputError, match=r"'chip' for '.*grouped/kernel', 2 channels with 4 maps"):
-        prune(model, 0.5, method="chip", granularity="channel", axis=-2, gradient_data=(images, images))
+        prune(
+            model,
+            0.5,
+            method="chip",
+            granularity="channel",
+            axis=-2,
+            gradient_data=(images, images),
+        )

@@ -14,7 +14,9 @@ Y = RNG.choice(3, 150, p=[0.8, 0.15, 0.05])
 
 def net():
     keras.utils.set_random_seed(2)
-    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(4, use_bias=False), keras.layers.Dense(3)])
+    model = keras.Sequential(
+        [keras.Input((5,)), keras.layers.Dense(4, use_bias=False), keras.layers.Dense(3)]
+    )
     model.layers[0].kernel.regularizer = keras.regularizers.L2(0.1)  # which no class owns
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     return model
@@ -40,9 +42,13 @@ def test_the_masks_keep_the_largest_share_of_any_class():
     got = batch_class_gradients(model, kernels, [kernel.value for kernel in kernels.values()], X, Y)
     for tensor, array in zip(got, wanted, strict=True):
         np.testing.assert_allclose(tensor.numpy(), array, atol=1e-6)
-    importance = [np.abs(value * gradients) for value, gradients in zip(values, wanted, strict=True)]
+    importance = [
+        np.abs(value * gradients) for value, gradients in zip(values, wanted, strict=True)
+    ]
     totals = sum(each.sum(axis=(1, 2)) for each in importance)
-    shares = np.concatenate([(each / totals[:, None, None]).max(axis=0).ravel() for each in importance])
+    shares = np.concatenate(
+        [(each / totals[:, None, None]).max(axis=0).ravel() for each in importance]
+    )
     masks = tfaudit.prune(model, 0.5, method="class_gradient", scope="global", gradient_data=(X, Y))
     kept = np.concatenate([mask.ravel() for mask in masks.values()])
     assert kept.sum() == 16
@@ -53,6 +59,9 @@ def test_copies_of_the_examples_of_a_class_change_nothing():
     """Its shares do not depend on how many they are, unlike the gradient of the loss of all examples."""
     rare = Y == 2
     more = np.concatenate([X, *[X[rare]] * 9]), np.concatenate([Y, *[Y[rare]] * 9])
-    masks = [tfaudit.prune(net(), 0.5, method="class_gradient", gradient_data=data) for data in ((X, Y), more)]
+    masks = [
+        tfaudit.prune(net(), 0.5, method="class_gradient", gradient_data=data)
+        for data in ((X, Y), more)
+    ]
     for one, other in zip(*(each.values() for each in masks), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -24,13 +24,17 @@ IMAGES = RNG.normal(size=(40, 6, 6, 3)).astype(np.float32)
 LABELS = RNG.integers(0, 4, len(IMAGES))
 WEIGHTS = [{"method": method} for method in GRANULARITIES["weight"]]
 CHANNELS = [
-    {"method": method, "granularity": "channel", "axis": axis} for method in GRANULARITIES["channel"] for axis in AXES
+    {"method": method, "granularity": "channel", "axis": axis}
+    for method in GRANULARITIES["channel"]
+    for axis in AXES
 ]
 EVERY = [
     *({**each, "scope": scope} for each in WEIGHTS + CHANNELS[::2] for scope in SCOPES),
     *({**each, "scope": "layer"} for each in CHANNELS[1::2]),
 ]
-every = pytest.mark.parametrize("settings", EVERY, ids=lambda each: "-".join(map(str, each.values())))
+every = pytest.mark.parametrize(
+    "settings", EVERY, ids=lambda each: "-".join(map(str, each.values()))
+)
 
 
 def net(dtype=None):
@@ -69,9 +73,13 @@ def test_exactly_the_requested_number_goes_and_nothing_else_changes(settings):
     masks = pruned(settings, model=model)
     units = unit_masks(model, masks, settings)
     if settings["scope"] == "layer":
-        assert {n: m.sum() for n, m in units.items()} == {n: keep_count(m.size, 0.7) for n, m in units.items()}
+        assert {n: m.sum() for n, m in units.items()} == {
+            n: keep_count(m.size, 0.7) for n, m in units.items()
+        }
     else:
-        assert sum(m.sum() for m in units.values()) == keep_count(sum(m.size for m in units.values()), 0.7)
+        assert sum(m.sum() for m in units.values()) == keep_count(
+            sum(m.size for m in units.values()), 0.7
+        )
     for weight in model.weights:
         kept = masks.get(weight.path, np.ones(weight.shape, bool))
         assert kept.dtype == bool
@@ -82,13 +90,17 @@ def test_exactly_the_requested_number_goes_and_nothing_else_changes(settings):
 def test_masks_are_monotone_and_the_same_again_after_json(settings):
     again = json.loads(json.dumps(settings))
     assert PruningMethod(**again) == PruningMethod(**settings)
-    less, more, same = (pruned(each, share) for each, share in ((settings, 0.3), (settings, 0.6), (again, 0.6)))
+    less, more, same = (
+        pruned(each, share) for each, share in ((settings, 0.3), (settings, 0.6), (again, 0.6))
+    )
     for name in less:
         assert not (more[name] & ~less[name]).any()
         np.testing.assert_array_equal(more[name], same[name])
 
 
-@pytest.mark.parametrize("settings", [e for e in WEIGHTS + CHANNELS if e["method"] != "random"], ids=str)
+@pytest.mark.parametrize(
+    "settings", [e for e in WEIGHTS + CHANNELS if e["method"] != "random"], ids=str
+)
 def test_of_equal_scores_the_first_stay(settings):
     """Equal channels have equal scores, so the exact number of them is kept; the first where scores are norms."""
     model = net()
@@ -118,24 +130,36 @@ def test_a_compiled_update_finds_the_masks_of_one_shot_pruning(settings):
     model, wanted = net(), pruned(settings)
     method = PruningMethod(**settings, decay=0.1)
     data = gathered((IMAGES, LABELS)) if method.needs_data else None
-    masked = MaskedKernels(model, find_kernels(model), schedules.constant(0.7, begin=1, end=1), method, data)
+    masked = MaskedKernels(
+        model, find_kernels(model), schedules.constant(0.7, begin=1, end=1), method, data
+    )
     masked.update(1)
     for name, mask in masked.masks().items():
         np.testing.assert_array_equal(mask, wanted[name])
 
 
 WRONG = [
-    *({"method": method, "granularity": "weight"} for method in GRANULARITIES["channel"] if method != "random"),
-    *({"method": method, "granularity": "channel"} for method in GRANULARITIES["weight"] if method != "random"),
+    *(
+        {"method": method, "granularity": "weight"}
+        for method in GRANULARITIES["channel"]
+        if method != "random"
+    ),
+    *(
+        {"method": method, "granularity": "channel"}
+        for method in GRANULARITIES["weight"]
+        if method != "random"
+    ),
 ]
 
 
 @pytest.mark.parametrize("settings", WRONG, ids=lambda each: "-".join(each.values()))
 def test_a_method_of_another_granularity_is_refused(settings):
-    message = (
-        rf"^method: got '{settings['method']}', expected '.* or '.*' with granularity='{settings['granularity']}'$"
-    )
-    for use in (lambda: pruned(settings), lambda: Pruning(0.5, gradient_data=(IMAGES, LABELS), **settings)):
+    method, granularity = settings["method"], settings["granularity"]
+    message = rf"^method: got '{method}', expected '.* or '.*' with granularity='{granularity}'$"
+    for use in (
+        lambda: pruned(settings),
+        lambda: Pruning(0.5, gradient_data=(IMAGES, LABELS), **settings),
+    ):
         with pytest.raises(InputError, match=message) as caught:
             use()
         assert "\n" not in str(caught.value)

@@ -32,8 +32,12 @@ def by_hand(model, name, decay):
         kernel.assign(entries)
         logits = model(X).numpy().astype(np.float64)
         shifted = logits - logits.max(1, keepdims=True)
-        data = -(shifted - np.log(np.exp(shifted).sum(1, keepdims=True)))[np.arange(len(Y)), Y].mean()
-        return data + decay / 2 * sum((k.numpy().astype(np.float64) ** 2).sum() for k in find_kernels(model).values())
+        data = -(shifted - np.log(np.exp(shifted).sum(1, keepdims=True)))[
+            np.arange(len(Y)), Y
+        ].mean()
+        return data + decay / 2 * sum(
+            (k.numpy().astype(np.float64) ** 2).sum() for k in find_kernels(model).values()
+        )
 
     found = {}
     for place in [(0, 0), (2, 3), (5, 1)]:
@@ -78,9 +82,13 @@ def test_undecayed_pruning_scores_the_loss_without_its_decay():
     of_loss, of_data = (loss_gradients(model, kernels, (X, Y), of=of) for of in ("loss", "data"))
     for name, kernel in kernels.items():
         w = kernel.numpy()
-        np.testing.assert_allclose(undecayed(w, of_loss[name], EPS), gradient(w, of_data[name]), atol=1e-6)
+        np.testing.assert_allclose(
+            undecayed(w, of_loss[name], EPS), gradient(w, of_data[name]), atol=1e-6
+        )
         np.testing.assert_allclose(undecayed(w, of_data[name], 0.0), gradient(w, of_data[name]))
-        np.testing.assert_allclose(undecayed(w, np.zeros_like(w), EPS), EPS * w**2, rtol=1e-6)  # at a minimum: MP
+        np.testing.assert_allclose(
+            undecayed(w, np.zeros_like(w), EPS), EPS * w**2, rtol=1e-6
+        )  # at a minimum: MP
 
 
 @pytest.mark.parametrize("scope", ["layer", "global"])
@@ -89,7 +97,9 @@ def test_prune_keeps_the_highest_scores(scope):
     values = {name: kernel.numpy() for name, kernel in find_kernels(model).items()}
     gradients = loss_gradients(model, find_kernels(model), (X, Y))
     masks = prune(model, 0.5, method="undecayed", scope=scope, gradient_data=(X, Y), decay=EPS)
-    scores = {name: np.abs(EPS * values[name] ** 2 - values[name] * gradients[name]) for name in values}
+    scores = {
+        name: np.abs(EPS * values[name] ** 2 - values[name] * gradients[name]) for name in values
+    }
     groups = [list(scores)] if scope == "global" else [[name] for name in scores]
     for group in groups:
         kept = np.concatenate([scores[name][masks[name]] for name in group])
@@ -113,10 +123,19 @@ def test_what_is_zero_already_goes_first():
             {"gradient_data": (X, Y[:3])},
             r"gradient_data: got arrays of \d+ and 3 examples, expected inputs and targets of one length",
         ),
-        ({"gradient_data": [X]}, r"got a batch of type ndarray, expected batches of \(inputs, targets\)"),
+        (
+            {"gradient_data": [X]},
+            r"got a batch of type ndarray, expected batches of \(inputs, targets\)",
+        ),
         ({"gradient_data": []}, "gradient_data: got no examples"),
-        ({"gradient_data": (X, Y), "gradient": "half"}, "gradient: got 'half', expected 'loss' or 'data'"),
-        ({"gradient_data": (X * np.nan, Y)}, "gradient_data: got a gradient of .* with NaN or infinity"),
+        (
+            {"gradient_data": (X, Y), "gradient": "half"},
+            "gradient: got 'half', expected 'loss' or 'data'",
+        ),
+        (
+            {"gradient_data": (X * np.nan, Y)},
+            "gradient_data: got a gradient of .* with NaN or infinity",
+        ),
     ],
 )
 def test_refusals(settings, message):
@@ -126,5 +145,7 @@ def test_refusals(settings, message):
 
 def test_a_model_without_a_loss_is_refused():
     model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(2)])
-    with pytest.raises(InputError, match="model: got a model without a loss, expected a compiled model"):
+    with pytest.raises(
+        InputError, match="model: got a model without a loss, expected a compiled model"
+    ):
         prune(model, 0.5, method="gradient", gradient_data=(X, Y))

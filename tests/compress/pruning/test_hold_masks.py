@@ -19,7 +19,9 @@ def plain_masked_sgd(model, masks, rate=0.1):
 
     for start in range(0, len(X), 8):
         with tf.GradientTape() as tape:
-            loss = model.compute_loss(x=X, y=Y[start : start + 8], y_pred=model(X[start : start + 8], training=True))
+            loss = model.compute_loss(
+                x=X, y=Y[start : start + 8], y_pred=model(X[start : start + 8], training=True)
+            )
         variables = model.trainable_variables
         optimizer.apply(tape.gradient(loss, [v.value for v in variables]), variables)
         for name, mask in masks.items():
@@ -92,5 +94,7 @@ def test_masks_that_do_not_fit(masks, message):
 
 
 def test_no_masks():
-    with pytest.raises(InputError, match=r"masks: got \{\}, expected the masks that tfaudit.prune returns"):
+    with pytest.raises(
+        InputError, match=r"masks: got \{\}, expected the masks that tfaudit.prune returns"
+    ):
         HoldMasks({})

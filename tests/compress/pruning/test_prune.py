@@ -56,21 +56,31 @@ def test_what_is_prunable():
         "conv1d/kernel",
         "tail/logits/kernel",
     ]
-    assert sum(name.startswith("both") for name in names) == 4  # two directions, each kernel and recurrent_kernel
+    assert (
+        sum(name.startswith("both") for name in names) == 4
+    )  # two directions, each kernel and recurrent_kernel
     assert find_kernels(keras.Sequential([keras.Input((3,)), keras.layers.Embedding(5, 2)])) == {}
 
 
 def test_layers_are_chosen_by_name_by_object_and_by_nested_model():
     model = every_kind()
     chosen = prune(model, 0.5, layers=["tail", model.get_layer("conv"), "separable"])
-    expected = ["conv/kernel", "separable/depthwise_kernel", "separable/pointwise_kernel", "tail/logits/kernel"]
+    expected = [
+        "conv/kernel",
+        "separable/depthwise_kernel",
+        "separable/pointwise_kernel",
+        "tail/logits/kernel",
+    ]
     assert list(chosen) == expected
     assert list(prune(model, 0.5, layers="logits")) == ["tail/logits/kernel"]
     with pytest.raises(
-        InputError, match=r"layers: got 'other', expected layers of .* with a kernel: 'backward_lstm', 'both', 'conv'"
+        InputError,
+        match=r"layers: got 'other', expected layers of .* with a kernel: 'backward_lstm', 'both', 'conv'",
     ):
         prune(model, 0.5, layers=[keras.layers.Dense(3, name="other")])
-    with pytest.raises(InputError, match=r"layers: got 'norm', expected layers of .* with a kernel"):
+    with pytest.raises(
+        InputError, match=r"layers: got 'norm', expected layers of .* with a kernel"
+    ):
         prune(model, 0.5, layers=["norm"])
 
 
@@ -97,7 +107,9 @@ def test_the_dtype_is_kept(dtype):
 
 def test_random_is_seeded():
     def masks(seed):
-        return np.concatenate([mask.ravel() for mask in prune(every_kind(), 0.5, method="random", seed=seed).values()])
+        return np.concatenate(
+            [mask.ravel() for mask in prune(every_kind(), 0.5, method="random", seed=seed).values()]
+        )
 
     np.testing.assert_array_equal(masks(1), masks(1))
     assert (masks(1) != masks(2)).any()
@@ -115,7 +127,8 @@ def test_what_cannot_be_pruned():
     with pytest.raises(InputError, match="has no variables yet"):
         prune(keras.Sequential([keras.layers.Dense(3)]), 0.5)
     with pytest.raises(
-        InputError, match="which has nothing to prune, expected a float variable called 'kernel', 'depthwise_kernel'"
+        InputError,
+        match="which has nothing to prune, expected a float variable called 'kernel', 'depthwise_kernel'",
     ):
         prune(keras.Sequential([keras.Input((3,)), keras.layers.ReLU()]), 0.5)
 
@@ -125,6 +138,7 @@ def test_a_keras_2_model_is_sent_to_tfmot():
         __module__ = "tf_keras.src.engine.sequential"
 
     with pytest.raises(
-        InputError, match=r"tf_keras \(Keras 2\) model.* prune others with TF-MOT's own prune_low_magnitude"
+        InputError,
+        match=r"tf_keras \(Keras 2\) model.* prune others with TF-MOT's own prune_low_magnitude",
     ):
         prune(Model(), 0.5)

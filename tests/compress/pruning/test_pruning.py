@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.builders.small_nets import POLYNOMIAL, assert_same_weights, compiled, fit, small_model, zeros, zeros_at
+from tests.builders.small_nets import (
+    POLYNOMIAL,
+    assert_same_weights,
+    compiled,
+    fit,
+    small_model,
+    zeros,
+    zeros_at,
+)
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.errors import InputError
@@ -28,7 +36,12 @@ def test_masks_weights_and_logs_agree(reference):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "compiling",
-    [{"steps_per_execution": 4}, {"steps_per_execution": 7}, {"jit_compile": True}, {"run_eagerly": True}],
+    [
+        {"steps_per_execution": 4},
+        {"steps_per_execution": 7},
+        {"jit_compile": True},
+        {"run_eagerly": True},
+    ],
     ids=str,
 )
 def test_every_way_to_compile_gives_the_same(reference, compiling):
@@ -45,7 +58,9 @@ def test_a_custom_train_step_gives_the_same(reference):
             x, y = data
             with tf.GradientTape() as tape:
                 loss = self.compute_loss(y=y, y_pred=self(x, training=True))
-            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            self.optimizer.apply(
+                tape.gradient(loss, self.trainable_variables), self.trainable_variables
+            )
             return {"loss": loss}
 
     model = small_model(Custom)
@@ -69,7 +84,9 @@ def test_every_method_and_scope_reaches_a_float(method, scope):
 
 @pytest.mark.slow
 def test_random_masks_grow_and_follow_the_seed():
-    early, late, other = (Pruning(s, method="random", seed=seed) for s, seed in ((0.3, 0), (0.6, 0), (0.6, 1)))
+    early, late, other = (
+        Pruning(s, method="random", seed=seed) for s, seed in ((0.3, 0), (0.6, 0), (0.6, 1))
+    )
     for pruning in (early, late, other):
         fit(small_model(), pruning)
     for name, mask in late.masks().items():
@@ -128,7 +145,10 @@ def test_frozen_kernels_are_pruned_with_the_others(reference):
     model.get_layer("hidden").trainable = False
     compiled(model)
     before = model.get_layer("hidden").kernel.numpy()
-    with pytest.warns(UserWarning, match="kernels of frozen layers are pruned too: hidden/kernel; trainable_only=True"):
+    with pytest.warns(
+        UserWarning,
+        match="kernels of frozen layers are pruned too: hidden/kernel; trainable_only=True",
+    ):
         fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
     after = model.get_layer("hidden").kernel.numpy()
     assert zeros(model) == zeros_at(0.8)
@@ -149,7 +169,10 @@ def test_a_kernel_without_gradient_does_not_stop_the_others():
 
     model = small_model(Half)
     # The first kernel has zeros of the last update between two epochs only.
-    with pytest.warns(UserWarning, match=r"sparsity: reached 0.78 of 0.80: no optimizer updates some of the kernels"):
+    with pytest.warns(
+        UserWarning,
+        match=r"sparsity: reached 0.78 of 0.80: no optimizer updates some of the kernels",
+    ):
         fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
     assert zeros(model)["logits/kernel"] == zeros_at(0.8)["logits/kernel"]
 
@@ -164,7 +187,12 @@ def test_an_optimizer_that_does_two_steps_a_batch_misses_no_update():
 
     model = small_model(Twice)
     steps = 4  # as Keras counts them, so that the update seems to fall on the first step of the second epoch
-    fit(model, Pruning(schedules.constant(0.5, begin=steps + 1, end=steps + 1)), epochs=2, steps_per_epoch=steps)
+    fit(
+        model,
+        Pruning(schedules.constant(0.5, begin=steps + 1, end=steps + 1)),
+        epochs=2,
+        steps_per_epoch=steps,
+    )
     assert zeros(model) == zeros_at(0.5)
 
 
@@ -175,7 +203,9 @@ def test_two_callbacks_prune_different_layers_differently():
     assert zeros(model) == {"hidden/kernel": 48, "logits/kernel": 48}
     fit(model)
     assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}
-    with pytest.raises(InputError, match="layers: got 'hidden/kernel', which another callback of this fit prunes"):
+    with pytest.raises(
+        InputError, match="layers: got 'hidden/kernel', which another callback of this fit prunes"
+    ):
         fit(model, Pruning(0.5), Pruning(0.5))
     fit(model)
     assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}

@@ -47,7 +47,9 @@ def reset(model, weights):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schedule", [0.8, schedules.polynomial(**POLYNOMIAL)], ids=["float", "object"])
+@pytest.mark.parametrize(
+    "schedule", [0.8, schedules.polynomial(**POLYNOMIAL)], ids=["float", "object"]
+)
 def test_members_share_one_trace(schedule):
     model, pruning = small_model(Counted), Pruning(schedule)
     start = model.get_weights()
@@ -103,7 +105,9 @@ def test_after_an_exception_pruning_goes_on_as_if_nothing_was(reference):
     model, pruning = small_model(), Pruning(schedules.polynomial(**POLYNOMIAL))
     with pytest.raises(RuntimeError):
         fit(model, pruning, Stop(RuntimeError))  # 13 steps are done
-    model.fit(X[8:], Y[8:], batch_size=8, shuffle=False, verbose=0, callbacks=[pruning])  # the other 11
+    model.fit(
+        X[8:], Y[8:], batch_size=8, shuffle=False, verbose=0, callbacks=[pruning]
+    )  # the other 11
     assert_same_weights(model, reference[0])
 
 
@@ -169,14 +173,18 @@ for name in ("1", "2", "end"):
     model = keras.models.load_model(f"{tmp_path}/{{name}}.keras")
 print(sum(int((weight.numpy() == 0).sum()) for weight in model.weights if weight.name == "kernel"))
 """
-    done = subprocess.run([*warm_python, "-c", script], check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [*warm_python, "-c", script], check=True, capture_output=True, text=True, timeout=120
+    )
     assert int(done.stdout) == sum(zeros_at(0.8).values())
 
 
 class Subclassed(keras.Model):
     def __init__(self):
         super().__init__(name="net")
-        self.inner = keras.Sequential([keras.layers.Dense(16, activation="tanh", name="first")], name="inner")
+        self.inner = keras.Sequential(
+            [keras.layers.Dense(16, activation="tanh", name="first")], name="inner"
+        )
         self.attention = keras.layers.MultiHeadAttention(2, 4, name="attention")
         self.cells = keras.layers.GRU(4, name="cells")
         self.last = keras.layers.Dense(4, name="last")
@@ -191,10 +199,15 @@ def test_a_subclassed_model_that_fit_builds():
     model, pruning = compiled(Subclassed()), Pruning(0.5)
     fit(model, pruning)
     names = {name.removeprefix("net/") for name in pruning.masks()}
-    attention = {f"attention/{part}/kernel" for part in ("query", "key", "value", "attention_output")}
+    attention = {
+        f"attention/{part}/kernel" for part in ("query", "key", "value", "attention_output")
+    }
     cells = {"cells/gru_cell/kernel", "cells/gru_cell/recurrent_kernel"}
     assert names == {"inner/first/kernel", "last/kernel"} | attention | cells
     assert all(mask.mean() == 0.5 for mask in pruning.masks().values())
     few = Pruning(0.5, layers=["inner", model.last])
     fit(model, few)
-    assert {name.removeprefix("net/") for name in few.masks()} == {"inner/first/kernel", "last/kernel"}
+    assert {name.removeprefix("net/") for name in few.masks()} == {
+        "inner/first/kernel",
+        "last/kernel",
+    }

@@ -65,13 +65,18 @@ def trained_by_hand(method, gradient):
 
 
 def pruning(method, gradient):
-    settings = {"granularity": "channel"} if method == "l2" else {"gradient_data": DATA, "gradient": gradient}
+    settings = (
+        {"granularity": "channel"}
+        if method == "l2"
+        else {"gradient_data": DATA, "gradient": gradient}
+    )
     return Pruning(schedules.polynomial(**POLYNOMIAL), method=method, decay=EPS, **settings)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "gradient"), [("gradient", "loss"), ("undecayed", "loss"), ("undecayed", "data"), ("l2", "loss")]
+    ("method", "gradient"),
+    [("gradient", "loss"), ("undecayed", "loss"), ("undecayed", "data"), ("l2", "loss")],
 )
 def test_training_equals_a_loop_that_is_written_out(method, gradient):
     wanted, kept = trained_by_hand(method, gradient)
@@ -109,15 +114,21 @@ def test_taking_gradients_moves_neither_statistics_nor_metrics():
     def net():
         keras.utils.set_random_seed(0)
         inputs = keras.Input((6,))
-        x = keras.layers.Dropout(0.5, seed=1)(keras.layers.BatchNormalization()(keras.layers.Dense(8)(inputs)))
+        x = keras.layers.Dropout(0.5, seed=1)(
+            keras.layers.BatchNormalization()(keras.layers.Dense(8)(inputs))
+        )
         model = keras.Model(inputs, keras.layers.Dense(4)(x))
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         model.compile("sgd", loss, metrics=["accuracy"], jit_compile=False)
         return model
 
     plain, other = net(), net()
-    tiny = schedules.constant(1e-6, begin=2, end=20, frequency=3)  # scores are taken, and nothing goes
-    callback = Pruning(tiny, method="gradient", gradient_data=tf.data.Dataset.from_tensor_slices(DATA).batch(7))
+    tiny = schedules.constant(
+        1e-6, begin=2, end=20, frequency=3
+    )  # scores are taken, and nothing goes
+    callback = Pruning(
+        tiny, method="gradient", gradient_data=tf.data.Dataset.from_tensor_slices(DATA).batch(7)
+    )
     first, second = fit(plain, epochs=1), fit(other, callback, epochs=1)
     assert all(mask.all() for mask in callback.masks().values())
     assert first.history["accuracy"] == second.history["accuracy"]

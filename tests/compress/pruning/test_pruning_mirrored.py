@@ -58,7 +58,9 @@ print(json.dumps(results))
 
 @pytest.fixture(scope="module")
 def results(warm_python):
-    done = subprocess.run([*warm_python, "-c", SCRIPT], check=True, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [*warm_python, "-c", SCRIPT], check=True, capture_output=True, text=True, timeout=300
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -20,13 +20,21 @@ def generator():
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_data_of_unknown_length():
     model = small_model()
-    with pytest.raises(InputError, match=r"expected steps_per_epoch in fit, .* or a TF-MOT schedule"):
+    with pytest.raises(
+        InputError, match=r"expected steps_per_epoch in fit, .* or a TF-MOT schedule"
+    ):
         model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(0.5)])
-    model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(schedules.constant(0.5, 3))])
+    model.fit(
+        generator(), shuffle=False, verbose=0, callbacks=[Pruning(schedules.constant(0.5, 3))]
+    )
     assert zeros(model) == zeros_at(0.5)
     model = small_model()
-    with pytest.raises(InputError, match=r"which pruned nothing in this fit, .* the optimizer has done 1\d steps"):
-        model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(schedules.constant(0.5, 99))])
+    with pytest.raises(
+        InputError, match=r"which pruned nothing in this fit, .* the optimizer has done 1\d steps"
+    ):
+        model.fit(
+            generator(), shuffle=False, verbose=0, callbacks=[Pruning(schedules.constant(0.5, 99))]
+        )
 
 
 def frozen():
@@ -36,7 +44,9 @@ def frozen():
 
 
 def no_kernel():
-    return compiled(keras.Sequential([keras.Input((6,)), keras.layers.BatchNormalization()], name="bare"))
+    return compiled(
+        keras.Sequential([keras.Input((6,)), keras.layers.BatchNormalization()], name="bare")
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,8 +58,16 @@ def no_kernel():
             "schedule: got ConstantSparsity(target_sparsity=0.5, begin_step=100, end_step=-1, frequency=100), which "
             "never prunes in this fit, expected a schedule that prunes in steps 1 to 24 of the optimizer",
         ),
-        (small_model, lambda: Pruning(schedules.polynomial(0, 0.5, 24, 48, 24)), "never prunes in this fit"),
-        (small_model, lambda: Pruning(0.5, layers=["hiden"]), "layers: got 'hiden', expected layers of"),
+        (
+            small_model,
+            lambda: Pruning(schedules.polynomial(0, 0.5, 24, 48, 24)),
+            "never prunes in this fit",
+        ),
+        (
+            small_model,
+            lambda: Pruning(0.5, layers=["hiden"]),
+            "layers: got 'hiden', expected layers of",
+        ),
         (small_model, lambda: Pruning(0.5, layers=["hiden"]), "with a kernel: 'hidden', 'logits'"),
         (small_model, lambda: Pruning(0.5, layers=[]), "layers: got an empty list"),
         (no_kernel, lambda: Pruning(0.5), "model: got 'bare', which has nothing to prune"),
@@ -71,8 +89,14 @@ def test_what_would_silently_prune_nothing_is_an_error(model, pruning, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"schedule": 1.0}, "schedule: got 1.0, expected a TF-MOT PruningSchedule or a number in [0, 1)"),
-        ({"schedule": "0.5"}, "schedule: got '0.5', expected a TF-MOT PruningSchedule or a number in [0, 1)"),
+        (
+            {"schedule": 1.0},
+            "schedule: got 1.0, expected a TF-MOT PruningSchedule or a number in [0, 1)",
+        ),
+        (
+            {"schedule": "0.5"},
+            "schedule: got '0.5', expected a TF-MOT PruningSchedule or a number in [0, 1)",
+        ),
         ({"schedule": float("nan")}, "got nan"),
         ({"schedule": True}, "got True"),
         (

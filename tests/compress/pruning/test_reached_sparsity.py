@@ -35,12 +35,17 @@ def test_lora_fills_the_zeros_of_a_kernel():
         warnings.simplefilter("always")
         history = fit(model, Pruning(0.75)).history
     messages = [str(warning.message) for warning in warned]
-    assert any("kernels of frozen layers are pruned too: hidden/kernel" in message for message in messages)
+    assert any(
+        "kernels of frozen layers are pruned too: hidden/kernel" in message for message in messages
+    )
     reached = zeros_of(model.get_layer("hidden").kernel, model.get_layer("logits").kernel)
     assert history["sparsity"][-1] == pytest.approx(0.75)
     assert history["sparsity_reached"][-1] == pytest.approx(reached)
     assert reached < 0.4
-    assert any(f"reached {reached:.2f} of 0.75: LoRA fills the zeros of hidden; save and load" in m for m in messages)
+    assert any(
+        f"reached {reached:.2f} of 0.75: LoRA fills the zeros of hidden; save and load" in m
+        for m in messages
+    )
     table = sparsity(model).set_index("kernel")["sparsity"]
     assert table["hidden/kernel"] == zeros_of(model.get_layer("hidden").kernel)
     with pytest.warns(UserWarning, match="LoRA fills the zeros of hidden"):
@@ -64,7 +69,8 @@ def test_kernels_that_keras_has_quantized_are_named():
     model = small_model()
     model.get_layer("hidden").quantize("int8")
     with pytest.warns(
-        UserWarning, match="layers that Keras has quantized are not pruned: hidden; prune, then quantize"
+        UserWarning,
+        match="layers that Keras has quantized are not pruned: hidden; prune, then quantize",
     ):
         assert list(prune(model, 0.5)) == ["logits/kernel"]
 
@@ -89,7 +95,10 @@ def test_a_second_optimizer_takes_steps_that_the_schedule_does_not_see():
     model.turn, model.second = tf.Variable(0), keras.optimizers.SGD(0.1)
     model.optimizer.build(model.trainable_variables)
     model.second.build(model.trainable_variables)
-    with pytest.warns(UserWarning, match=rf"of 0.90: the model's optimizer did 6 steps of {4 * STEPS}, another one"):
+    with pytest.warns(
+        UserWarning,
+        match=rf"of 0.90: the model's optimizer did 6 steps of {4 * STEPS}, another one",
+    ):
         fit(model, Pruning(0.9), epochs=4)
 
 
@@ -101,7 +110,8 @@ def test_a_fit_that_ends_early_is_short_of_its_sparsity():
 
     model = small_model()
     with pytest.warns(
-        UserWarning, match=rf"sparsity: reached 0.\d\d of 0.50: the fit ended after step 12 of {6 * STEPS}"
+        UserWarning,
+        match=rf"sparsity: reached 0.\d\d of 0.50: the fit ended after step 12 of {6 * STEPS}",
     ):
         fit(model, Pruning(0.5), Stop(), epochs=6)
     schedule = schedules.polynomial(0.0, 0.5, begin=1, end=61, frequency=5)
@@ -120,7 +130,9 @@ def test_a_best_epoch_before_the_last_mask_is_named(tmp_path, first):
             logs["score"] = -abs(epoch - 1)
 
     def best(callback, message):
-        callbacks = [Rising(), callback, Pruning(0.9)] if first else [Pruning(0.9), Rising(), callback]
+        callbacks = (
+            [Rising(), callback, Pruning(0.9)] if first else [Pruning(0.9), Rising(), callback]
+        )
         with pytest.warns(UserWarning, match=message) as warned:
             fit(small_model(), *callbacks, epochs=4)
         return [str(warning.message) for warning in warned if "sparsity" in str(warning.message)]
@@ -131,14 +143,20 @@ def test_a_best_epoch_before_the_last_mask_is_named(tmp_path, first):
     [message] = best(checkpoint, "sparsity: ModelCheckpoint saved an epoch of 0.8")
     saved = keras.models.load_model(tmp_path / "best.keras")
     said = float(message.split("epoch of ")[1][:5])
-    assert zeros_of(*(kernel.numpy() for kernel in find_kernels(saved).values())) == pytest.approx(said, abs=0.02)
-    restored = keras.callbacks.EarlyStopping("score", mode="max", patience=9, restore_best_weights=True)
+    assert zeros_of(*(kernel.numpy() for kernel in find_kernels(saved).values())) == pytest.approx(
+        said, abs=0.02
+    )
+    restored = keras.callbacks.EarlyStopping(
+        "score", mode="max", patience=9, restore_best_weights=True
+    )
     best(restored, "sparsity: EarlyStopping restores an epoch of 0.8")
 
 
 @pytest.mark.slow
 def test_epochs_after_the_last_mask_may_be_kept(tmp_path):
-    stopping = keras.callbacks.EarlyStopping("loss", patience=9, restore_best_weights=True, start_from_epoch=3)
+    stopping = keras.callbacks.EarlyStopping(
+        "loss", patience=9, restore_best_weights=True, start_from_epoch=3
+    )
     fit(small_model(), Pruning(0.5), stopping, epochs=6)  # warnings are errors
 
 
@@ -156,9 +174,13 @@ def test_tables_of_embeddings_and_depthwise_kernels_as_asked_and_as_tfmot_has_th
     names = list(select_kernels(model, None))
     assert not any("embeddings" in name for name in names)
     assert len(names) == 4
-    assert set(prune(model, 0.5, embeddings=True)) - set(find_kernels(model)) == {"table/embeddings"}
+    assert set(prune(model, 0.5, embeddings=True)) - set(find_kernels(model)) == {
+        "table/embeddings"
+    }
     assert (model.get_layer("table").embeddings.numpy() == 0).mean() == 0.5
-    assert sparsity(model, embeddings=True).set_index("kernel")["sparsity"]["table/embeddings"] == 0.5
+    assert (
+        sparsity(model, embeddings=True).set_index("kernel")["sparsity"]["table/embeddings"] == 0.5
+    )
     like_tfmot = {path.rpartition("/")[2] for path in prune(model, 0.6, tfmot=TFMOT())}
     assert like_tfmot == {"embeddings", "pointwise_kernel", "kernel"}
     assert len(prune(model, 0.6, tfmot=TFMOT())) == 3  # not the kernel of the depthwise layer
@@ -167,10 +189,15 @@ def test_tables_of_embeddings_and_depthwise_kernels_as_asked_and_as_tfmot_has_th
 
 def test_tfmot_prunes_the_kernels_that_are_chosen_for_it():
     """Asks TF-MOT's own registry, class by class."""
-    schedules.polynomial(**{"initial": 0.0, "final": 0.5, "begin": 1, "end": 2, "frequency": 1})  # loads TF-MOT
+    schedules.polynomial(
+        **{"initial": 0.0, "final": 0.5, "begin": 1, "end": 2, "frequency": 1}
+    )  # loads TF-MOT
     from tensorflow_model_optimization.python.core.sparsity.keras import prune_registry
 
-    theirs = {kind.__name__: names for kind, names in prune_registry.PruneRegistry._LAYERS_WEIGHTS_MAP.items()}
+    theirs = {
+        kind.__name__: names
+        for kind, names in prune_registry.PruneRegistry._LAYERS_WEIGHTS_MAP.items()
+    }
     assert theirs["Embedding"] == ["embeddings"]
     assert theirs["DepthwiseConv2D"] == []
     assert theirs["SeparableConv2D"] == ["pointwise_kernel"]
@@ -200,7 +227,10 @@ def test_masks_survive_saving_and_loading(tmp_path):
         fit(loaded, callback, epochs=1)
         for kernel, mask in zip(find_kernels(loaded).values(), masks.values(), strict=True):
             np.testing.assert_array_equal(kernel.numpy() != 0, mask)
-    twice = {"net/logits/kernel": masks["net/logits/kernel"], "x/logits/kernel": masks["net/logits/kernel"]}
+    twice = {
+        "net/logits/kernel": masks["net/logits/kernel"],
+        "x/logits/kernel": masks["net/logits/kernel"],
+    }
     compiled(model)
     with pytest.raises(InputError, match="'x/logits/kernel' and another mask"):
         fit(model, HoldMasks(twice))
@@ -210,12 +240,16 @@ def test_masks_survive_saving_and_loading(tmp_path):
 
 def test_models_and_classes_in_the_place_of_masks_and_callbacks():
     model = small_model()
-    with pytest.raises(InputError, match=r"masks: got Functional, expected .* HoldMasks.from_zeros\(model\)"):
+    with pytest.raises(
+        InputError, match=r"masks: got Functional, expected .* HoldMasks.from_zeros\(model\)"
+    ):
         HoldMasks(model)
     with pytest.raises(InputError, match=r"model: got 'functional.*', expected a pruned model"):
         HoldMasks.from_zeros(model)
     for callback in (Pruning, HoldMasks):
-        with pytest.raises(InputError, match=r"callbacks: got the class of a callback, expected an instance"):
+        with pytest.raises(
+            InputError, match=r"callbacks: got the class of a callback, expected an instance"
+        ):
             fit(model, callback)
 
 

@@ -30,7 +30,9 @@ def test_the_weights_of_a_step_come_back_under_the_masks(step):
         expected = np.where(masks[name], find_kernels(reference)[name].numpy(), 0)
         np.testing.assert_allclose(kernel.numpy(), expected, atol=1e-7)
     biases = [v.numpy() for v in model.variables if v.name == "bias"]
-    for bias, before in zip(biases, [v.numpy() for v in reference.variables if v.name == "bias"], strict=True):
+    for bias, before in zip(
+        biases, [v.numpy() for v in reference.variables if v.name == "bias"], strict=True
+    ):
         np.testing.assert_allclose(bias, before, atol=1e-7)
 
 

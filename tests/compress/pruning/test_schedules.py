@@ -47,10 +47,13 @@ def test_first_update():
 
 
 def test_a_schedule_that_would_miss_its_end_is_refused():
-    with pytest.raises(InputError, match=r"frequency: got 30, expected a divisor of end - begin = 100 - 0"):
+    with pytest.raises(
+        InputError, match=r"frequency: got 30, expected a divisor of end - begin = 100 - 0"
+    ):
         schedules.polynomial(0.0, 0.8, 0, 100, 30)
     with pytest.raises(
-        InputError, match=r"schedule: got \(1\.0, .*ConstantSparsity accepts .*must be in range \[0,1\)"
+        InputError,
+        match=r"schedule: got \(1\.0, .*ConstantSparsity accepts .*must be in range \[0,1\)",
     ):
         schedules.constant(1.0, 0)
 

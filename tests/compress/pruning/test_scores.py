@@ -16,7 +16,9 @@ def test_a_method_scores_every_weight_with_a_number_not_below_zero(method):
     supply["decay"] = np.float32(5e-4)
     supply["class_gradients"] = np.stack([gradients, gradients[::-1] / 9])
     supply["class_totals"] = abs(weights * supply["class_gradients"]).sum(axis=(1, 2))
-    scores = GRANULARITIES["weight"][method](**{name: supply[name] for name in score_inputs(method)})
+    scores = GRANULARITIES["weight"][method](
+        **{name: supply[name] for name in score_inputs(method)}
+    )
     assert scores.shape == weights.shape
     assert scores.dtype == np.float32
     assert (scores >= 0).all()

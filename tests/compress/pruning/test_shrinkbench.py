@@ -24,7 +24,9 @@ FRACTIONS = (0.9, 0.5, 0.25, 0.1, 0.02)
 def shrinkbench(scores, fraction, scope):
     """`fraction_mask` of each kernel, or `importance_masks` with the threshold of all."""
     if scope == "global":
-        threshold = np.quantile(np.concatenate([each.ravel() for each in scores.values()]), 1 - fraction)
+        threshold = np.quantile(
+            np.concatenate([each.ravel() for each in scores.values()]), 1 - fraction
+        )
         return {name: each >= threshold for name, each in scores.items()}
     return {name: each >= np.quantile(each, 1 - fraction) for name, each in scores.items()}
 
@@ -35,12 +37,18 @@ def shrinkbench(scores, fraction, scope):
 def test_equal_but_for_the_weight_at_the_threshold(method, scope, fraction):
     model = small_model()
     kernels = find_kernels(model)
-    slopes = loss_gradients(model, kernels, (X, Y)) if method == "gradient" else dict.fromkeys(kernels, 1.0)
+    slopes = (
+        loss_gradients(model, kernels, (X, Y))
+        if method == "gradient"
+        else dict.fromkeys(kernels, 1.0)
+    )
     scores = {name: np.abs(kernel.numpy() * slopes[name]) for name, kernel in kernels.items()}
     theirs = shrinkbench(scores, fraction, scope)
     ours = prune(model, 1 - fraction, method=method, scope=scope, gradient_data=(X, Y))
     for group in [list(kernels)] if scope == "global" else [[name] for name in kernels]:
-        values, one, other = (np.concatenate([of[n].ravel() for n in group]) for of in (scores, ours, theirs))
+        values, one, other = (
+            np.concatenate([of[n].ravel() for n in group]) for of in (scores, ours, theirs)
+        )
         assert len(set(values.tolist())) == len(values)
         assert one.sum() == keep_count(len(values), 1 - fraction)
         assert other.sum() == len(values) - math.ceil((len(values) - 1) * (1 - fraction) - 1e-9)

@@ -52,7 +52,10 @@ def test_all_ties_stay(theirs, shape, sparsity):
 @pytest.mark.parametrize("shape", [(8, 12), (13, 10), (30, 31)])
 def test_blocks(theirs, shape, block, pooling):
     """Also where they do not fit, and with ties of blocks."""
-    for weights in (with_ties(shape), np.random.default_rng(1).normal(size=shape).astype(np.float32)):
+    for weights in (
+        with_ties(shape),
+        np.random.default_rng(1).normal(size=shape).astype(np.float32),
+    ):
         for sparsity in (0.3, 0.83):
             found = TFMOT(block, pooling).mask(weights, sparsity)
             np.testing.assert_array_equal(found, theirs(weights, sparsity, block, pooling))
@@ -116,12 +119,22 @@ def test_settings_that_cannot_be_used(settings, message):
 
 def test_what_it_cannot_be_used_with():
     conv = keras.Sequential([keras.Input((6, 6, 2)), keras.layers.Conv2D(3, 3, name="conv")])
-    with pytest.raises(InputError, match=r"blocks for '.*conv/kernel' of shape \(3, 3.* kernels of 2 dimensions"):
+    with pytest.raises(
+        InputError, match=r"blocks for '.*conv/kernel' of shape \(3, 3.* kernels of 2 dimensions"
+    ):
         prune(conv, 0.5, tfmot=TFMOT((2, 2)))
-    with pytest.raises(InputError, match=r"sparsity: got 0\.7, expected 0\.5, which is 2 of 4 weights"):
+    with pytest.raises(
+        InputError, match=r"sparsity: got 0\.7, expected 0\.5, which is 2 of 4 weights"
+    ):
         prune(small_model(), 0.7, tfmot=TFMOT(sparsity_m_by_n=(2, 4)))
-    with pytest.raises(InputError, match=r"tfmot: got sparsity_m_by_n, a constant mask, expected tfaudit.prune"):
+    with pytest.raises(
+        InputError, match=r"tfmot: got sparsity_m_by_n, a constant mask, expected tfaudit.prune"
+    ):
         Pruning(0.5, tfmot=TFMOT(sparsity_m_by_n=(2, 4)))
-    for settings in ({"method": "random"}, {"scope": "global"}, {"method": "l1", "granularity": "channel"}):
+    for settings in (
+        {"method": "random"},
+        {"scope": "global"},
+        {"method": "l1", "granularity": "channel"},
+    ):
         with pytest.raises(InputError, match=r"tfmot: got .*, expected method='magnitude'"):
             prune(small_model(), 0.5, tfmot=TFMOT(), **settings)

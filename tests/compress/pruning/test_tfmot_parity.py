@@ -38,10 +38,16 @@ def convnet(api):
 def residual_net(api):
     def conv(filters, name):
         decay = api.regularizers.L2(5e-4)
-        return api.layers.Conv2D(filters, 3, padding="same", use_bias=False, kernel_regularizer=decay, name=name)
+        return api.layers.Conv2D(
+            filters, 3, padding="same", use_bias=False, kernel_regularizer=decay, name=name
+        )
 
-    def norm(name):  # Keras 2 fuses by default, and then corrects the variance of a batch by n / (n - 1).
-        return api.layers.BatchNormalization(name=name, **({} if api is keras else {"fused": False}))
+    def norm(
+        name,
+    ):  # Keras 2 fuses by default, and then corrects the variance of a batch by n / (n - 1).
+        return api.layers.BatchNormalization(
+            name=name, **({} if api is keras else {"fused": False})
+        )
 
     inputs = api.Input((8, 8, 3))
     x = norm("norm0")(conv(8, "conv0")(inputs))
@@ -64,7 +70,13 @@ def fit(model, optimizer, api, *callbacks, images=None):
     loss = api.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(optimizer, loss, jit_compile=False)
     x, y, test = IMAGES[:images], LABELS[:images], (IMAGES[-BATCH:], LABELS[-BATCH:])
-    settings = {"batch_size": BATCH, "epochs": EPOCHS, "shuffle": False, "verbose": 0, "validation_data": test}
+    settings = {
+        "batch_size": BATCH,
+        "epochs": EPOCHS,
+        "shuffle": False,
+        "verbose": 0,
+        "validation_data": test,
+    }
     history = model.fit(x, y, callbacks=[*callbacks], **settings).history
     return np.array([history["loss"], history["val_loss"]])
 
@@ -134,11 +146,20 @@ def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "begin", "frequency", "rate"),
-    [(4, 1, 4, 0.3), (4, 5, 4, 0.3), (4, 1, 2, 0.3), (5, 6, 5, 0.1), (3, 2, 1, 0.3), (1, 1, 1, 0.1)],
+    [
+        (4, 1, 4, 0.3),
+        (4, 5, 4, 0.3),
+        (4, 1, 2, 0.3),
+        (5, 6, 5, 0.1),
+        (3, 2, 1, 0.3),
+        (1, 1, 1, 0.1),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("share", [0.7, None], ids=["constant", "rising"])
-def test_masks_of_an_epochs_first_step_equal_those_of_tfmot(tf_keras, steps, begin, frequency, rate, share):
+def test_masks_of_an_epochs_first_step_equal_those_of_tfmot(
+    tf_keras, steps, begin, frequency, rate, share
+):
     """TF-MOT masks the weights at the end of an epoch, after validation, and ranks them then."""
     last = begin + frequency * ((steps * EPOCHS - begin) // frequency)
     rising = share is None and last > begin
@@ -173,6 +194,8 @@ def test_masks_of_an_epochs_first_step_equal_those_of_tfmot(tf_keras, steps, beg
 def test_a_tf_keras_model_is_sent_to_tfmot(tf_keras):
     model, _ = convnet(tf_keras)
     for refused in (lambda: prune(model, 0.5), lambda: sparsity(model)):
-        with pytest.raises(InputError, match=r"tf_keras .*prune_low_magnitude .*tfaudit\.Predictions") as caught:
+        with pytest.raises(
+            InputError, match=r"tf_keras .*prune_low_magnitude .*tfaudit\.Predictions"
+        ) as caught:
             refused()
         assert "\n" not in str(caught.value)

@@ -25,7 +25,9 @@ def model():
         "conv3d": (keras.Input((8, 8, 8, 5)), keras.layers.Conv3D(6, (2, 3, 2), name="conv3d")),
         "dense": (keras.Input((30,)), keras.layers.Dense(12, name="dense")),
     }
-    made = keras.Model([each for each, _ in inputs.values()], [layer(each) for each, layer in inputs.values()])
+    made = keras.Model(
+        [each for each, _ in inputs.values()], [layer(each) for each, layer in inputs.values()]
+    )
     for name in SHAPES:
         made.get_layer(name).kernel.assign(RECORDED[f"kernel/{name}"])
     return made
@@ -50,7 +52,9 @@ def test_single_weights(amount):
 @pytest.mark.parametrize("axis", [-2, -1])
 @pytest.mark.parametrize("method", STRUCTURED)
 def test_channels(method, axis, amount):
-    found = prune(model(), amount, method=method.removesuffix("_structured"), granularity="channel", axis=axis)
+    found = prune(
+        model(), amount, method=method.removesuffix("_structured"), granularity="channel", axis=axis
+    )
     assert_equal(found, recorded(f"{method}{axis}", amount))
 
 
@@ -62,7 +66,10 @@ def test_random_numbers(amount):
                  recorded("random_unstructured", amount))  # fmt: skip
     for axis in (-2, -1):
         kept = masks(recorded(f"draws{axis}", amount), amount)
-        spreads = {name: np.asarray(expand_channel_mask(mask, SHAPES[name], (axis,))) for name, mask in kept.items()}
+        spreads = {
+            name: np.asarray(expand_channel_mask(mask, SHAPES[name], (axis,)))
+            for name, mask in kept.items()
+        }
         assert_equal(spreads, recorded(f"random_structured{axis}", amount))
 
 
@@ -75,7 +82,9 @@ def test_seeded_random_pruning_takes_as_many_as_pytorch(amount):
     ):
         found = prune(model(), amount, method="random", **settings)
         wanted = recorded(what, amount)
-        assert {name: found[f"{name}/kernel"].sum() for name in wanted} == {n: m.sum() for n, m in wanted.items()}
+        assert {name: found[f"{name}/kernel"].sum() for name in wanted} == {
+            n: m.sum() for n, m in wanted.items()
+        }
 
 
 def test_where_half_a_weight_would_go_pytorch_rounds_what_goes_and_we_round_what_stays():

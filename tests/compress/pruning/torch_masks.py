@@ -28,7 +28,9 @@ def record() -> None:
 
     def module(kernel: np.ndarray) -> torch.nn.Module:
         made = torch.nn.Module()
-        made.weight = torch.nn.Parameter(torch.from_numpy(np.moveaxis(kernel, (-1, -2), (0, 1)).copy()))
+        made.weight = torch.nn.Parameter(
+            torch.from_numpy(np.moveaxis(kernel, (-1, -2), (0, 1)).copy())
+        )
         return made
 
     def mask(made: torch.nn.Module) -> np.ndarray:
@@ -39,13 +41,19 @@ def record() -> None:
     found = {f"kernel/{name}": kernel for name, kernel in kernels.items()}
     for amount in AMOUNTS:
         whole = {name: module(kernel) for name, kernel in kernels.items()}
-        prune.global_unstructured([(each, "weight") for each in whole.values()], prune.L1Unstructured, amount=amount)
+        prune.global_unstructured(
+            [(each, "weight") for each in whole.values()], prune.L1Unstructured, amount=amount
+        )
         for name, kernel in kernels.items():
             found[f"global_unstructured/{amount}/{name}"] = mask(whole[name])
-            found[f"l1_unstructured/{amount}/{name}"] = mask(prune.l1_unstructured(module(kernel), "weight", amount))
+            found[f"l1_unstructured/{amount}/{name}"] = mask(
+                prune.l1_unstructured(module(kernel), "weight", amount)
+            )
             made = module(kernel)
             torch.manual_seed(7)
-            found[f"random_unstructured/{amount}/{name}"] = mask(prune.random_unstructured(made, "weight", amount))
+            found[f"random_unstructured/{amount}/{name}"] = mask(
+                prune.random_unstructured(made, "weight", amount)
+            )
             torch.manual_seed(7)
             draws = torch.rand_like(made.weight).detach().numpy()
             found[f"draws/{amount}/{name}"] = np.moveaxis(draws, (0, 1), (-1, -2))

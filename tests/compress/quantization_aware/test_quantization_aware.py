@@ -16,12 +16,22 @@ from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.compress.quantization_aware.fake_quantization import FakeQuantization, exporting, fake_quantized_weights
-from tfaudit.compress.quantization_aware.layers import FakeQuantizedWeights, UnfoldedNormalization, contracted_axes
+from tfaudit.compress.quantization_aware.fake_quantization import (
+    FakeQuantization,
+    exporting,
+    fake_quantized_weights,
+)
+from tfaudit.compress.quantization_aware.layers import (
+    FakeQuantizedWeights,
+    UnfoldedNormalization,
+    contracted_axes,
+)
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
 from tfaudit.errors import InputError
 
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.random((200, 8, 8, 3), np.float32)
@@ -38,25 +48,39 @@ def net():
     y = layers.SeparableConv2D(8, 3, padding="same", depth_multiplier=2, name="separable")(x)
     x = layers.Add(name="sum")([x, layers.BatchNormalization(name="norm_of_separable")(y)])
     x = layers.ReLU(name="before_activated")(layers.BatchNormalization(name="before")(x))
-    y = layers.DepthwiseConv2D(3, padding="same", depth_multiplier=2, activation="relu6", name="depthwise")(x)
-    y = layers.AveragePooling2D(2, 1, padding="same", name="mean")(layers.MaxPooling2D(name="max")(y))
+    y = layers.DepthwiseConv2D(
+        3, padding="same", depth_multiplier=2, activation="relu6", name="depthwise"
+    )(x)
+    y = layers.AveragePooling2D(2, 1, padding="same", name="mean")(
+        layers.MaxPooling2D(name="max")(y)
+    )
     x = layers.Conv2D(4, 3, 2, padding="same", activation="silu", name="swish")(x)
     x = layers.Dropout(0.1, name="dropout")(layers.Concatenate(name="both")([x, y]))
     x = layers.Reshape((5, 4), name="rows")(layers.GlobalAveragePooling2D(name="pool")(x))
-    block = [layers.Conv1D(8, 3, padding="same", name="one"), layers.BatchNormalization(name="two"), layers.ReLU()]
+    block = [
+        layers.Conv1D(8, 3, padding="same", name="one"),
+        layers.BatchNormalization(name="two"),
+        layers.ReLU(),
+    ]
     x = keras.Sequential([keras.Input((5, 4)), *block], name="nested")(x)
     x = layers.EinsumDense("abc,cde->abde", (5, 2, 8), bias_axes="de", name="einsum")(x)
     x = layers.Dense(16, name="hidden")(layers.Flatten(name="flat")(x))
     x = layers.ReLU(name="hidden_relu")(layers.BatchNormalization(name="hidden_norm")(x))
-    model = keras.Model(inputs, layers.Dense(10, activation="softmax", name="scores")(x), name="net")
+    model = keras.Model(
+        inputs, layers.Dense(10, activation="softmax", name="scores")(x), name="net"
+    )
     for layer in model._flatten_layers():
         if isinstance(layer, layers.BatchNormalization):
-            layer.set_weights([RNG.uniform(0.5, 1.5, weight.shape) for weight in layer.get_weights()])
+            layer.set_weights(
+                [RNG.uniform(0.5, 1.5, weight.shape) for weight in layer.get_weights()]
+            )
     return model
 
 
 def compiled(model, **options):
-    model.compile(keras.optimizers.Adam(1e-3), "sparse_categorical_crossentropy", jit_compile=False, **options)
+    model.compile(
+        keras.optimizers.Adam(1e-3), "sparse_categorical_crossentropy", jit_compile=False, **options
+    )
     return model
 
 
@@ -66,7 +90,9 @@ def trained():
     model = net()
     prune(model, 0.6)
     aware = compiled(quantization_aware(model, momentum=0.9), steps_per_execution=2)
-    aware.fit(IMAGES, LABELS, batch_size=25, epochs=2, verbose=0, callbacks=[HoldMasks.from_zeros(aware)])
+    aware.fit(
+        IMAGES, LABELS, batch_size=25, epochs=2, verbose=0, callbacks=[HoldMasks.from_zeros(aware)]
+    )
     return model, aware, quantize(aware, "int8")
 
 
@@ -119,7 +145,14 @@ def test_everything_behind_the_rescaling_is_an_integer(trained):
     computing = [kind for kind, dtype in kinds if dtype == "f"]
     assert computing == ["MUL", "ADD", "DEQUANTIZE"]
     names = {kind for kind, _ in kinds}
-    assert names >= {"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "CONCATENATION", "MEAN", "SOFTMAX"}
+    assert names >= {
+        "CONV_2D",
+        "DEPTHWISE_CONV_2D",
+        "FULLY_CONNECTED",
+        "CONCATENATION",
+        "MEAN",
+        "SOFTMAX",
+    }
     assert names.isdisjoint({"RELU", "RELU6", "SUB", "BATCH_MATMUL"})  # all fused
 
 
@@ -128,20 +161,32 @@ def test_the_scales_are_those_of_the_model(trained):
     _, aware, content = trained
     interpreter = Interpreter(model_content=content)
     tensors = interpreter.get_tensor_details()
-    scales = {float(t["quantization"][0]) for t in tensors if t["dtype"] == np.int8 and t["quantization"][0]}
+    scales = {
+        float(t["quantization"][0])
+        for t in tensors
+        if t["dtype"] == np.int8 and t["quantization"][0]
+    }
     for layer in aware._flatten_layers():
         if isinstance(layer, FakeQuantization):
             scale = (float(layer.high.numpy()) - float(layer.low.numpy())) / 255
             assert min(abs(scale / found - 1) for found in scales) < 0.01, layer.name
     kernel = aware.get_layer("scores").layer.kernel.numpy()
-    found = [t["quantization_parameters"]["scales"] for t in tensors if tuple(t["shape"]) == kernel.T.shape]
+    found = [
+        t["quantization_parameters"]["scales"]
+        for t in tensors
+        if tuple(t["shape"]) == kernel.T.shape
+    ]
     np.testing.assert_allclose(found[0], np.abs(kernel).max(0) / 127, rtol=1e-5)
 
 
 @pytest.mark.slow
 def test_pruned_weights_stay_zero_in_training_and_in_int8(trained):
     model, aware, content = trained
-    masks = {w.path.rpartition("/")[0].rpartition("/")[2]: w.numpy() != 0 for w in model.weights if w.name == "kernel"}
+    masks = {
+        w.path.rpartition("/")[0].rpartition("/")[2]: w.numpy() != 0
+        for w in model.weights
+        if w.name == "kernel"
+    }
     kept = {
         layer.name: layer.layer.kernel.numpy() != 0
         for layer in aware._flatten_layers()
@@ -164,7 +209,9 @@ def test_a_saved_model_is_the_same(trained, tmp_path):
     _, aware, _ = trained
     aware.save(tmp_path / "aware.keras")
     loaded = load_keras(tmp_path / "aware.keras")
-    np.testing.assert_array_equal(loaded.predict(IMAGES, verbose=0), aware.predict(IMAGES, verbose=0))
+    np.testing.assert_array_equal(
+        loaded.predict(IMAGES, verbose=0), aware.predict(IMAGES, verbose=0)
+    )
 
 
 @pytest.mark.slow
@@ -172,7 +219,9 @@ def test_the_model_itself_does_not_change_and_the_copy_has_its_weights():
     model = net()
     weights = model.get_weights()
     aware = quantization_aware(model)
-    difference = np.abs(aware.predict(IMAGES[:8], verbose=0) - model.predict(IMAGES[:8], verbose=0)).max()
+    difference = np.abs(
+        aware.predict(IMAGES[:8], verbose=0) - model.predict(IMAGES[:8], verbose=0)
+    ).max()
     assert 0 < difference < 0.02  # only weights are rounded before the first step
     for before, after in zip(weights, model.get_weights(), strict=True):
         np.testing.assert_array_equal(before, after)
@@ -217,7 +266,9 @@ def test_what_the_converter_sees_of_an_einsum_is_the_einsum(equation, shape, axe
 
 def small(last="softmax", dtype=None):
     hidden = layers.Dense(8, activation="relu", name="hidden", dtype=dtype)
-    return keras.Sequential([keras.Input((4,)), hidden, layers.Dense(3, activation=last, name="scores")], name="small")
+    return keras.Sequential(
+        [keras.Input((4,)), hidden, layers.Dense(3, activation=last, name="scores")], name="small"
+    )
 
 
 @pytest.mark.slow
@@ -241,7 +292,11 @@ def test_a_layer_can_stay_float():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [layers.Dense, layers.EinsumDense], ids=["dense", "einsum"])
 def test_products_of_sequences_are_integers_with_what_follows_them(kind):
-    product = layers.Dense(6) if kind is layers.Dense else layers.EinsumDense("abc,cd->abd", (5, 6), bias_axes="d")
+    product = (
+        layers.Dense(6)
+        if kind is layers.Dense
+        else layers.EinsumDense("abc,cd->abd", (5, 6), bias_axes="d")
+    )
     inputs = keras.Input((5, 4))
     outputs = layers.ReLU()(layers.BatchNormalization()(product(inputs)))
     aware = keras.Model(inputs, outputs)
@@ -267,7 +322,9 @@ def dense_connection():
     """A model whose Concatenate takes a tensor that another layer takes too."""
     inputs = keras.Input((4,))
     first = layers.Dense(3, name="first")(inputs)
-    return keras.Model(inputs, layers.Concatenate(name="both")([first, layers.Dense(2, name="second")(first)]))
+    return keras.Model(
+        inputs, layers.Concatenate(name="both")([first, layers.Dense(2, name="second")(first)])
+    )
 
 
 def with_layer(layer, shape):
@@ -283,15 +340,44 @@ def with_layer(layer, shape):
             {},
             r"model: got .*'loop' \(LSTM\), expected .*keep_",
         ),
-        (lambda: with_layer(layers.Dense(3, "elu", name="odd"), (4,)), {}, r"model: got .*'odd' \(Dense\)"),
-        (dense_connection, {}, r"model: got .*'both' \(Concatenate\), expected others, or their names in keep_float"),
-        (lambda: small(dtype="mixed_float16"), {}, "layer 'hidden', which computes in float16, expected a model in fl"),
-        (lambda: quantization_aware(small()), {}, "model: got 'small', which is quantization-aware already"),
-        (small, {"keep_float": ["none"]}, "keep_float: got none, expected names of layers of the model"),
+        (
+            lambda: with_layer(layers.Dense(3, "elu", name="odd"), (4,)),
+            {},
+            r"model: got .*'odd' \(Dense\)",
+        ),
+        (
+            dense_connection,
+            {},
+            r"model: got .*'both' \(Concatenate\), expected others, or their names in keep_float",
+        ),
+        (
+            lambda: small(dtype="mixed_float16"),
+            {},
+            "layer 'hidden', which computes in float16, expected a model in fl",
+        ),
+        (
+            lambda: quantization_aware(small()),
+            {},
+            "model: got 'small', which is quantization-aware already",
+        ),
+        (
+            small,
+            {"keep_float": ["none"]},
+            "keep_float: got none, expected names of layers of the model",
+        ),
         (small, {"momentum": 1.0}, r"momentum: got 1.0, expected a share in \[0, 1\)"),
         (lambda: b"TFL3", {}, "model: got bytes"),
     ],
-    ids=["recurrent", "activation", "concatenation", "mixed", "twice", "unknown", "momentum", "file"],
+    ids=[
+        "recurrent",
+        "activation",
+        "concatenation",
+        "mixed",
+        "twice",
+        "unknown",
+        "momentum",
+        "file",
+    ],
 )
 def test_what_cannot_be_rounded_is_refused_in_one_line(make, options, message):
     with pytest.raises(InputError, match=message) as caught:
@@ -302,17 +388,22 @@ def test_what_cannot_be_rounded_is_refused_in_one_line(make, options, message):
 def test_subclassed_models_are_refused():
     model = Subclassed(name="own")
     model(np.zeros((1, 4), np.float32))
-    with pytest.raises(InputError, match="'own', a subclassed model, expected a functional or sequential model"):
+    with pytest.raises(
+        InputError, match="'own', a subclassed model, expected a functional or sequential model"
+    ):
         quantization_aware(model)
 
 
 def test_only_int8_and_only_after_training():
     aware = quantization_aware(small())
     with pytest.raises(
-        InputError, match=r"model: got 'small', whose ranges .* were never measured, expected .* fit it"
+        InputError,
+        match=r"model: got 'small', whose ranges .* were never measured, expected .* fit it",
     ):
         quantize(aware, "int8")
-    with pytest.raises(InputError, match="kind: got 'float16' for a quantization-aware model, expected 'int8'"):
+    with pytest.raises(
+        InputError, match="kind: got 'float16' for a quantization-aware model, expected 'int8'"
+    ):
         quantize(aware, "float16")
 
 
@@ -348,7 +439,9 @@ print(json.dumps([two.distribute_strategy.num_replicas_in_sync, float(max(np.abs
 
 @pytest.mark.slow
 def test_two_replicas_train_as_one(warm_python):
-    done = subprocess.run([*warm_python, "-c", MIRRORED], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*warm_python, "-c", MIRRORED], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     replicas, difference = json.loads(done.stdout.splitlines()[-1])
     assert replicas == 2

@@ -16,7 +16,9 @@ TEACHER = net(7)
 
 REMEDIES = {
     "distillation": lambda: Distillation(TEACHER, weight=2.0, focus=(0.5, 2.0)),
-    "excess_gap": lambda: ExcessGap(HELD_OUT[1], validation=HELD_OUT, every=1, rate=1.0, epsilon=0.0),
+    "excess_gap": lambda: ExcessGap(
+        HELD_OUT[1], validation=HELD_OUT, every=1, rate=1.0, epsilon=0.0
+    ),
 }
 """Every remedy; most contracts are tested of all of them in one fit."""
 
@@ -53,7 +55,9 @@ def test_it_changes_training_and_leaves_the_model_as_it_was(make):
     """A fit after it is a plain one: the same weights as of another model that begins with these."""
     model, history = trained([make()], validation_data=HELD_OUT)
     plain, _ = trained([])
-    assert any(not np.allclose(a, b) for a, b in zip(model.get_weights(), plain.get_weights(), strict=True))
+    assert any(
+        not np.allclose(a, b) for a, b in zip(model.get_weights(), plain.get_weights(), strict=True)
+    )
     assert set(history.history) >= {"loss", "val_loss"}
     assert not {"compute_loss", "train_step"} & set(vars(model))
     assert_next_fit_is_plain(model)
@@ -101,7 +105,10 @@ def test_several_steps_per_execution_and_eager_steps():
     one, _ = trained(all_remedies())
     eager, _ = trained(all_remedies(), model=compiled(net(), run_eagerly=True))
     assert_same_weights(one, eager, atol=1e-5)
-    ends = [trained([gap(every=2)], model=compiled(net(), steps_per_execution=steps))[0] for steps in (1, 2)]
+    ends = [
+        trained([gap(every=2)], model=compiled(net(), steps_per_execution=steps))[0]
+        for steps in (1, 2)
+    ]
     assert_same_weights(*ends, atol=1e-5)
     one, _ = trained([REMEDIES["distillation"]()])
     several, _ = trained([REMEDIES["distillation"]()], model=compiled(net(), steps_per_execution=4))
@@ -119,7 +126,9 @@ def test_mixed_precision(policy):
     optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
     if policy == "mixed_float16":
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=256.0)
-    model, history = trained(all_remedies(), model=compiled(net(policy=policy), optimizer=optimizer))
+    model, history = trained(
+        all_remedies(), model=compiled(net(policy=policy), optimizer=optimizer)
+    )
     assert np.isfinite(history.history["loss"]).all()
     assert_same_weights(model, plain, atol=0.2)
 
@@ -129,7 +138,9 @@ def test_a_checkpoint_within_the_fit_is_an_ordinary_model(tmp_path):
     model, _ = trained(all_remedies(), keras.callbacks.ModelCheckpoint(path, save_best_only=False))
     loaded = keras.models.load_model(path)
     assert_same_weights(loaded, model, atol=0)
-    assert [w.path.split("/")[-2:] for w in loaded.weights] == [w.path.split("/")[-2:] for w in model.weights]
+    assert [w.path.split("/")[-2:] for w in loaded.weights] == [
+        w.path.split("/")[-2:] for w in model.weights
+    ]
 
 
 class OwnStep(keras.Model):
@@ -140,7 +151,9 @@ class OwnStep(keras.Model):
         with tf.GradientTape() as tape:
             outputs = self(x, training=True)
             loss = self.compute_loss(x=x, y=y, y_pred=outputs, sample_weight=sample_weight)
-        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        self.optimizer.apply(
+            tape.gradient(loss, self.trainable_variables), self.trainable_variables
+        )
         return {"loss": loss}
 
 
@@ -155,8 +168,12 @@ class NeverAsks(keras.Model):
     def train_step(self, data):
         x, y = data
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, self(x), from_logits=True))
-        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            loss = tf.reduce_mean(
+                keras.losses.sparse_categorical_crossentropy(y, self(x), from_logits=True)
+            )
+        self.optimizer.apply(
+            tape.gradient(loss, self.trainable_variables), self.trainable_variables
+        )
         return {"loss": loss}
 
 
@@ -215,7 +232,9 @@ def test_an_interrupted_fit_leaves_no_remedy_in_the_next():
 
 
 def test_the_class_is_refused():
-    with pytest.raises(InputError, match="callbacks: got the class of a callback, expected an instance"):
+    with pytest.raises(
+        InputError, match="callbacks: got the class of a callback, expected an instance"
+    ):
         fit(compiled(net()), Distillation)
 
 
@@ -254,7 +273,9 @@ print(json.dumps({
 
 @pytest.mark.slow
 def test_two_replicas_train_as_one(warm_python):
-    done = subprocess.run([*warm_python, "-c", MIRRORED], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*warm_python, "-c", MIRRORED], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     result = json.loads(done.stdout.splitlines()[-1])
     assert result["replicas"] == 2
@@ -267,7 +288,9 @@ def test_a_training_loop_of_its_own_is_refused_at_its_end():
     model, remedy = compiled(net()), REMEDIES["distillation"]()
     remedy.set_model(model)
     remedy.on_train_begin()
-    with pytest.raises(InputError, match="callbacks: got Distillation in a training loop that does not use it"):
+    with pytest.raises(
+        InputError, match="callbacks: got Distillation in a training loop that does not use it"
+    ):
         remedy.on_train_end()
     assert not {"compute_loss", "train_step"} & set(vars(model))
 

@@ -19,7 +19,9 @@ def logits(model, x=X[:64]):
 
 def term(student, teacher, labels, temperature, weight, focus, weights=1.0):
     """The definition, from logits, by SciPy."""
-    divergence = rel_entr(softmax(teacher / temperature, 1), softmax(student / temperature, 1)).sum(1)
+    divergence = rel_entr(softmax(teacher / temperature, 1), softmax(student / temperature, 1)).sum(
+        1
+    )
     factors = focus[0] + focus[1] * (teacher.argmax(1) == labels)
     return weight * temperature**2 * np.mean(weights * factors * divergence)
 
@@ -34,13 +36,18 @@ def first_loss(model, remedy, **settings):
 
 
 @pytest.mark.parametrize(
-    ("temperature", "weight", "focus"), [(4.0, 1.0, None), (1.0, 0.5, (0.5, 2.0)), (20.0, 3.0, (0.0, 1.0))]
+    ("temperature", "weight", "focus"),
+    [(4.0, 1.0, None), (1.0, 0.5, (0.5, 2.0)), (20.0, 3.0, (0.0, 1.0))],
 )
 def test_the_loss_is_the_own_one_plus_the_definition(temperature, weight, focus):
     model = compiled(net())
     student, teacher = logits(model), logits(TEACHER)
-    wanted = cross_entropy(student, Y[:64]) + term(student, teacher, Y[:64], temperature, weight, focus or (1, 0))
-    got = first_loss(model, Distillation(TEACHER, temperature=temperature, weight=weight, focus=focus))
+    wanted = cross_entropy(student, Y[:64]) + term(
+        student, teacher, Y[:64], temperature, weight, focus or (1, 0)
+    )
+    got = first_loss(
+        model, Distillation(TEACHER, temperature=temperature, weight=weight, focus=focus)
+    )
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
 
@@ -54,21 +61,31 @@ def test_sample_and_class_weights_multiply_the_term_and_metrics_see_the_users_ow
     ):
         model = compiled(net(), weighted_metrics=["accuracy"])
         student, teacher = logits(model), logits(TEACHER)
-        history = fit(model, Distillation(TEACHER, focus=(1, 1)), epochs=1, batch_size=64, **settings).history
-        wanted = cross_entropy(student, Y[:64], own) + term(student, teacher, Y[:64], 4.0, 1.0, (1, 1), own)
+        history = fit(
+            model, Distillation(TEACHER, focus=(1, 1)), epochs=1, batch_size=64, **settings
+        ).history
+        wanted = cross_entropy(student, Y[:64], own) + term(
+            student, teacher, Y[:64], 4.0, 1.0, (1, 1), own
+        )
         np.testing.assert_allclose(history["loss"][0], wanted, rtol=1e-5)
         right = student.argmax(1) == Y[:64]
-        np.testing.assert_allclose(history["accuracy"][0], np.average(right, weights=own), rtol=1e-5)
+        np.testing.assert_allclose(
+            history["accuracy"][0], np.average(right, weights=own), rtol=1e-5
+        )
 
 
 @pytest.mark.slow
 def test_probabilities_and_one_hot_targets_give_the_same_loss():
     plain = first_loss(compiled(net()), Distillation(TEACHER, focus=(1, 2)))
     model, teacher = compiled(net(softmax=True), softmax=True), net(7, softmax=True)
-    np.testing.assert_allclose(first_loss(model, Distillation(teacher, focus=(1, 2))), plain, rtol=1e-4)
+    np.testing.assert_allclose(
+        first_loss(model, Distillation(teacher, focus=(1, 2))), plain, rtol=1e-4
+    )
     model = compiled(net(), loss=keras.losses.CategoricalCrossentropy(from_logits=True))
     one_hot = np.eye(CLASSES, dtype=np.float32)[Y[:64]]
-    np.testing.assert_allclose(first_loss(model, Distillation(TEACHER, focus=(1, 2)), y=one_hot), plain, rtol=1e-5)
+    np.testing.assert_allclose(
+        first_loss(model, Distillation(TEACHER, focus=(1, 2)), y=one_hot), plain, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("probabilities", [False, True])
@@ -76,12 +93,20 @@ def test_one_unit_is_a_model_of_two_classes(probabilities):
     def one(seed):
         keras.utils.set_random_seed(seed)
         return keras.Sequential(
-            [keras.Input((6,)), keras.layers.Dense(1, activation="sigmoid" if probabilities else None)]
+            [
+                keras.Input((6,)),
+                keras.layers.Dense(1, activation="sigmoid" if probabilities else None),
+            ]
         )
 
     model, labels = one(1), (Y[:64] > 1).astype(int)
-    model.compile("sgd", keras.losses.BinaryCrossentropy(from_logits=not probabilities), jit_compile=False)
-    pair = [np.log(p / (1 - p)) if probabilities else p for p in (logits(model)[:, 0], logits(one(2))[:, 0])]
+    model.compile(
+        "sgd", keras.losses.BinaryCrossentropy(from_logits=not probabilities), jit_compile=False
+    )
+    pair = [
+        np.log(p / (1 - p)) if probabilities else p
+        for p in (logits(model)[:, 0], logits(one(2))[:, 0])
+    ]
     student, teacher = (np.stack([np.zeros(64), values], axis=1) for values in pair)
     wanted = cross_entropy(student, labels) + term(student, teacher, labels, 4.0, 1.0, (0.5, 2))
     got = first_loss(model, Distillation(one(2), focus=(0.5, 2)), y=labels)
@@ -96,7 +121,9 @@ def test_gradients_are_those_of_the_definition():
     fit(model, Distillation(TEACHER, temperature=tau, weight=2.0), epochs=1, batch_size=64)
     own = softmax(student, 1) - np.eye(CLASSES)[Y[:64]]
     drawn = 2.0 * tau * (softmax(student / tau, 1) - softmax(teacher / tau, 1))
-    np.testing.assert_allclose(before - model.get_layer("logits").bias.numpy(), (own + drawn).mean(0), atol=1e-6)
+    np.testing.assert_allclose(
+        before - model.get_layer("logits").bias.numpy(), (own + drawn).mean(0), atol=1e-6
+    )
 
 
 @pytest.mark.slow
@@ -132,7 +159,9 @@ def test_another_teacher_is_used_without_a_new_trace():
     assert model.traces == once
     model.set_weights(start)
     student = logits(model)
-    wanted = cross_entropy(student, Y[:64]) + term(student, logits(net(9)), Y[:64], 4.0, 1.0, (1, 0))
+    wanted = cross_entropy(student, Y[:64]) + term(
+        student, logits(net(9)), Y[:64], 4.0, 1.0, (1, 0)
+    )
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
 
@@ -142,7 +171,9 @@ def augmenting(copies, seed=1):
     inputs = x = keras.Input((6, 1, 1))
     if copies:
         x = keras.layers.RandomBrightness(1.0, value_range=(-1.0, 1.0), seed=3)(x)
-    return keras.Model(inputs, keras.layers.Dense(CLASSES, name="logits")(keras.layers.Flatten()(x)))
+    return keras.Model(
+        inputs, keras.layers.Dense(CLASSES, name="logits")(keras.layers.Flatten()(x))
+    )
 
 
 @pytest.mark.slow
@@ -153,7 +184,9 @@ def test_the_teacher_sees_what_random_layers_of_the_model_made_of_the_batch(in_t
     images = X[:64].clip(-1, 1).reshape(64, 6, 1, 1)
     twin = compiled(augmenting(True))
     plain = fit(twin, x=images, epochs=1, batch_size=64).history["loss"][0]
-    np.testing.assert_allclose(first_loss(model, Distillation(teacher, weight=50.0), x=images), plain, rtol=1e-5)
+    np.testing.assert_allclose(
+        first_loss(model, Distillation(teacher, weight=50.0), x=images), plain, rtol=1e-5
+    )
     assert "call" not in vars(model.layers[1])
 
 
@@ -162,7 +195,9 @@ class WithoutInputs(keras.Model):
         x, y = data
         with tf.GradientTape() as tape:
             loss = self.compute_loss(y=y, y_pred=self(x, training=True))
-        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        self.optimizer.apply(
+            tape.gradient(loss, self.trainable_variables), self.trainable_variables
+        )
         return {"loss": loss}
 
 
@@ -171,10 +206,19 @@ class WithoutInputs(keras.Model):
     [
         (lambda: Distillation(b"TFL3"), "teacher: got a flatbuffer, expected a Keras 3 model"),
         (lambda: Distillation(3), "model: got int, expected a Keras 3 model"),
-        (lambda: Distillation(TEACHER, temperature=0), "temperature: got 0, expected a number above 0"),
+        (
+            lambda: Distillation(TEACHER, temperature=0),
+            "temperature: got 0, expected a number above 0",
+        ),
         (lambda: Distillation(TEACHER, weight=-1), "weight: got -1, expected a number above 0"),
-        (lambda: Distillation(TEACHER, focus=(1, -1)), r"focus: got \(1, -1\), expected \(alpha, beta\)"),
-        (lambda: Distillation(TEACHER, focus=(0, 0)), r"focus: got \(0, 0\), expected \(alpha, beta\)"),
+        (
+            lambda: Distillation(TEACHER, focus=(1, -1)),
+            r"focus: got \(1, -1\), expected \(alpha, beta\)",
+        ),
+        (
+            lambda: Distillation(TEACHER, focus=(0, 0)),
+            r"focus: got \(0, 0\), expected \(alpha, beta\)",
+        ),
     ],
 )
 def test_settings_that_are_refused(make, message):
@@ -202,8 +246,16 @@ def two_outputs():
     ("model", "teacher", "message"),
     [
         (lambda: compiled(net()), other_width, "teacher: got 3 classes, expected 4, as '.*' has"),
-        (lambda: compiled(net()), of_unknown_scores, "from_logits: got '.*', whose last layer does not show"),
-        (lambda: compiled(net()), two_outputs, "teacher: got '.*' with outputs a, b, expected one output"),
+        (
+            lambda: compiled(net()),
+            of_unknown_scores,
+            "from_logits: got '.*', whose last layer does not show",
+        ),
+        (
+            lambda: compiled(net()),
+            two_outputs,
+            "teacher: got '.*' with outputs a, b, expected one output",
+        ),
         (
             lambda: compiled(net(cls=WithoutInputs)),
             lambda: TEACHER,
@@ -215,7 +267,12 @@ def two_outputs():
 def test_models_that_are_refused_are_not_changed(model, teacher, message):
     if message is None:  # random layers of other kinds
         message = "teacher: got a teacher with RandomFlip for a model with RandomBrightness"
-        flipping = [keras.Input((6, 1, 1)), keras.layers.RandomFlip(), keras.layers.Flatten(), keras.layers.Dense(4)]
+        flipping = [
+            keras.Input((6, 1, 1)),
+            keras.layers.RandomFlip(),
+            keras.layers.Flatten(),
+            keras.layers.Dense(4),
+        ]
         model, teacher, images = model(), keras.Sequential(flipping), X[:64].reshape(64, 6, 1, 1)
     else:
         model, images = model(), X[:64]
@@ -230,7 +287,9 @@ def test_models_that_are_refused_are_not_changed(model, teacher, message):
 
 def test_losses_of_validation_do_not_contain_the_term():
     model = compiled(net())
-    history = fit(model, Distillation(TEACHER, weight=100.0), validation_data=HELD_OUT, epochs=1).history
+    history = fit(
+        model, Distillation(TEACHER, weight=100.0), validation_data=HELD_OUT, epochs=1
+    ).history
     np.testing.assert_allclose(
         history["val_loss"][0], cross_entropy(logits(model, HELD_OUT[0]), HELD_OUT[1]), rtol=1e-5
     )

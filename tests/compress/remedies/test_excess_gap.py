@@ -17,10 +17,18 @@ RNG = np.random.default_rng(5)
 def test_weights_are_those_of_the_lagrangian(trial):
     """Weighted mean losses equal `L + sum of lambda_g (L_g - L)` over the groups of the batch, for any losses."""
     rng = np.random.default_rng(trial)
-    groups, losses, multipliers = rng.integers(0, 5, 12), rng.random(12), rng.random(5).astype(np.float32)
+    groups, losses, multipliers = (
+        rng.integers(0, 5, 12),
+        rng.random(12),
+        rng.random(5).astype(np.float32),
+    )
     present = np.unique(groups)
-    wanted = losses.mean() + sum(multipliers[g] * (losses[groups == g].mean() - losses.mean()) for g in present)
-    weights = group_weights(tf.constant(groups[:, None] == np.arange(5)), tf.constant(multipliers)).numpy()
+    wanted = losses.mean() + sum(
+        multipliers[g] * (losses[groups == g].mean() - losses.mean()) for g in present
+    )
+    weights = group_weights(
+        tf.constant(groups[:, None] == np.arange(5)), tf.constant(multipliers)
+    ).numpy()
     np.testing.assert_allclose((weights * losses).mean(), wanted, rtol=1e-5)
     np.testing.assert_allclose(weights.mean(), 1, rtol=1e-5)
     for i, g in enumerate(groups):
@@ -29,7 +37,11 @@ def test_weights_are_those_of_the_lagrangian(trial):
 
 
 def test_gaps_by_loops():
-    baseline, right, codes = RNG.random(60) < 0.9, (RNG.random(60) < 0.7).astype(float), RNG.integers(0, 3, 60)
+    baseline, right, codes = (
+        RNG.random(60) < 0.9,
+        (RNG.random(60) < 0.7).astype(float),
+        RNG.integers(0, 3, 60),
+    )
     right[RNG.random(60) < 0.3] = np.nan
     seen = [i for i in range(60) if right[i] == right[i]]
     overall = np.mean([baseline[i] - right[i] for i in seen])
@@ -67,12 +79,16 @@ def by_hand(steps, every, examples, epsilon, rate, model, baseline):
         start = 16 * (step % 4)
         x, y = X[start : start + 16], Y[start : start + 16]
         present = np.unique(y)
-        own = np.array([1 - multipliers[present].sum() + 16 * multipliers[c] / (y == c).sum() for c in y])
+        own = np.array(
+            [1 - multipliers[present].sum() + 16 * multipliers[c] / (y == c).sum() for c in y]
+        )
         model.train_on_batch(x, y, sample_weight=own)
         if (step + 1) % every == 0:
             chosen = order[(following + np.arange(examples)) % len(order)]
             following += examples
-            right[chosen] = model.predict_on_batch(HELD_OUT[0][chosen]).argmax(1) == HELD_OUT[1][chosen]
+            right[chosen] = (
+                model.predict_on_batch(HELD_OUT[0][chosen]).argmax(1) == HELD_OUT[1][chosen]
+            )
             seen = ~np.isnan(right)
             loss = (baseline == HELD_OUT[1]).astype(float) - np.nan_to_num(right)
             for c in range(CLASSES):
@@ -107,7 +123,9 @@ def test_the_baseline_in_all_its_forms():
         frame = ExcessGap(baseline, validation=HELD_OUT).frame()
         wanted = frame if wanted is None else wanted
         pd.testing.assert_frame_equal(frame, wanted)
-    assert wanted["baseline"].tolist() == [(answers == HELD_OUT[1])[HELD_OUT[1] == c].mean() for c in range(CLASSES)]
+    assert wanted["baseline"].tolist() == [
+        (answers == HELD_OUT[1])[HELD_OUT[1] == c].mean() for c in range(CLASSES)
+    ]
     assert wanted["examples"].sum() == len(HELD_OUT[1])
 
 
@@ -121,18 +139,26 @@ def with_columns(part):
 
 def wide(names):
     """Return only the columns of these names besides the features."""
-    return lambda part: {name: values for name, values in with_columns(part).items() if name in ("features", *names)}
+    return lambda part: {
+        name: values for name, values in with_columns(part).items() if name in ("features", *names)
+    }
 
 
 @pytest.mark.parametrize(
     ("groups", "names"),
-    [("site", ["a", "b"]), (("day", "site"), ["0, a", "0, b", "1, a", "1, b", "2, a", "2, b"]), (("site", "class"), 8)],
+    [
+        ("site", ["a", "b"]),
+        (("day", "site"), ["0, a", "0, b", "1, a", "1, b", "2, a", "2, b"]),
+        (("site", "class"), 8),
+    ],
 )
 def test_groups_by_columns_that_the_model_does_not_take(groups, names):
     model = compiled(net())
     train, held = slice(0, 64), slice(64, 96)
     columns = wide([groups] if isinstance(groups, str) else groups)
-    remedy = ExcessGap(HELD_OUT[1], groups, validation=(columns(held), Y[held]), every=1, rate=1.0, epsilon=0.0)
+    remedy = ExcessGap(
+        HELD_OUT[1], groups, validation=(columns(held), Y[held]), every=1, rate=1.0, epsilon=0.0
+    )
     data = tf.data.Dataset.from_tensor_slices((columns(train), Y[train])).batch(16)
     fit(model, remedy, x=data, y=None, batch_size=None)
     frame = remedy.frame()
@@ -144,7 +170,9 @@ def test_groups_by_columns_that_the_model_does_not_take(groups, names):
 
 
 def test_a_batch_knows_the_groups_of_its_examples():
-    remedy = ExcessGap(HELD_OUT[1], ("site", "day"), validation=(with_columns(slice(64, 96)), HELD_OUT[1]))
+    remedy = ExcessGap(
+        HELD_OUT[1], ("site", "day"), validation=(with_columns(slice(64, 96)), HELD_OUT[1])
+    )
     from tfaudit.compress.remedies.remedied_loss import Batch
 
     columns = {"site": tf.constant(["b", "a", "c"]), "day": tf.constant([[0], [2], [0]])}
@@ -165,7 +193,10 @@ def test_a_batch_knows_the_groups_of_its_examples():
         ({"validation": 3}, r"validation: got int, expected \(inputs, labels\)"),
         ({"validation": (X, Y[:5])}, r"validation: got labels of shape \(5,\) for 96 inputs"),
         ({"validation": []}, "validation: got no batches, expected one batch or more"),
-        ({"baseline": Y[:5]}, r"baseline: got int64 of shape \(5,\), expected integer classes of shape \(32,\)"),
+        (
+            {"baseline": Y[:5]},
+            r"baseline: got int64 of shape \(5,\), expected integer classes of shape \(32,\)",
+        ),
     ],
 )
 def test_settings_that_are_refused(settings, message):
@@ -178,7 +209,10 @@ def test_a_fit_without_the_column_is_refused_before_it_begins():
     remedy = ExcessGap(HELD_OUT[1], "site", validation=(with_columns(slice(64, 96)), HELD_OUT[1]))
     model = compiled(net())
     before = model.get_weights()
-    with pytest.raises(InputError, match="groups: got inputs without names, expected a dictionary of inputs with site"):
+    with pytest.raises(
+        InputError,
+        match="groups: got inputs without names, expected a dictionary of inputs with site",
+    ):
         fit(model, remedy)
     for old, new in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(old, new)

@@ -3,7 +3,13 @@ import numpy as np
 import pytest
 from keras import layers
 
-from tests.builders.silenced_nets import assert_same_outputs, lively, shrunk_channels, silence, silence_share
+from tests.builders.silenced_nets import (
+    assert_same_outputs,
+    lively,
+    shrunk_channels,
+    silence,
+    silence_share,
+)
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.pruning.one_shot import prune
@@ -11,7 +17,12 @@ from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.errors import InputError
 from tfaudit.models.registry import build_model
 
-SMALL = {"digits_convnet": (8, 8, 1), "lenet_r": (28, 28, 1), "lenet_p": (28, 28, 1), "resnet20": (32, 32, 3)}
+SMALL = {
+    "digits_convnet": (8, 8, 1),
+    "lenet_r": (28, 28, 1),
+    "lenet_p": (28, 28, 1),
+    "resnet20": (32, 32, 3),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -40,17 +51,26 @@ def test_models_of_the_registry_answer_the_same(name):
     result = shrink(model)
     assert_same_outputs(model, result.model)
     summary = result.summary()
-    assert summary["ratio"] > (1.9 if name == "resnet20" else 3.5)  # resnet20's shortcuts keep the ends of the blocks
+    assert summary["ratio"] > (
+        1.9 if name == "resnet20" else 3.5
+    )  # resnet20's shortcuts keep the ends of the blocks
     assert [layer.name for layer in result.model.layers] == [layer.name for layer in model.layers]
 
 
 @pytest.mark.parametrize(
     ("axis", "left"),
-    [(-1, {"conv1": 3, "conv2": 8, "dense1": 60, "dense2": 42}), (-2, {"conv1": 3, "dense1": 60, "dense2": 42})],
+    [
+        (-1, {"conv1": 3, "conv2": 8, "dense1": 60, "dense2": 42}),
+        (-2, {"conv1": 3, "dense1": 60, "dense2": 42}),
+    ],
 )
 def test_what_prune_leaves_out_goes(axis, left):
     model = lively(build_model("lenet_r", (28, 28, 1), 10, std=1.0))
-    pruned = ["conv1", "conv2", "dense1", "dense2"] if axis == -1 else ["conv2", "dense1", "dense2", "logits"]
+    pruned = (
+        ["conv1", "conv2", "dense1", "dense2"]
+        if axis == -1
+        else ["conv2", "dense1", "dense2", "logits"]
+    )
     prune(model, 0.5, method="l1", granularity="channel", axis=axis, layers=pruned)
     after = shrunk_channels(model)
     assert {name: after[name] for name in left} == left
@@ -61,7 +81,11 @@ def test_what_prune_leaves_out_goes(axis, left):
 @pytest.mark.parametrize("axis", [-1, -2])
 def test_resnet50_along_either_axis(axis):
     model = lively(keras.applications.ResNet50(weights=None, input_shape=(64, 64, 3), classes=10))
-    inner = [layer.name for layer in model.layers if layer.name.endswith(("_1_conv", "_2_conv", "_3_conv"))]
+    inner = [
+        layer.name
+        for layer in model.layers
+        if layer.name.endswith(("_1_conv", "_2_conv", "_3_conv"))
+    ]
     ends = ("_1_conv", "_2_conv") if axis == -1 else ("_2_conv", "_3_conv")
     for name in inner:
         if name.endswith(ends):
@@ -72,14 +96,18 @@ def test_resnet50_along_either_axis(axis):
         filters = model.get_layer(name).filters
         if axis == -2:  # every channel that the next one reads stays, and none else
             assert after[name] == (filters // 2 if not name.endswith("_3_conv") else filters)
-        elif name.endswith("_1_conv"):  # what 3x3 kernels read through padding: one constant for all
+        elif name.endswith(
+            "_1_conv"
+        ):  # what 3x3 kernels read through padding: one constant for all
             assert after[name] in (filters // 2, filters // 2 + 1)
         elif name.endswith("_2_conv"):  # what 1x1 kernels read goes into a bias
             assert after[name] == filters // 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "DenseNet121"])
+@pytest.mark.parametrize(
+    "name", ["MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "DenseNet121"]
+)
 def test_other_architectures_answer_the_same(name):
     model = getattr(keras.applications, name)(weights=None, input_shape=(32, 32, 3), classes=10)
     result = shrink(silence_share(lively(model), 0.5))
@@ -116,7 +144,9 @@ def test_nothing_to_remove_changes_nothing():
 
 @pytest.mark.slow
 def test_shrinking_twice_removes_no_more():
-    once = shrink(silence_share(lively(build_model("resnet20", (16, 16, 3), 10, std=1.0)), 0.5)).model
+    once = shrink(
+        silence_share(lively(build_model("resnet20", (16, 16, 3), 10, std=1.0)), 0.5)
+    ).model
     twice = shrink(once)
     assert twice.summary()["ratio"] == 1
 
@@ -137,7 +167,12 @@ def test_the_model_given_stays_as_it_was():
     for got, want in zip(model.get_weights(), before, strict=True):
         np.testing.assert_array_equal(got, want)
     assert model.get_config() == config
-    assert model.get_layer("conv").output.shape == (None, 4, 4, 4)  # Keras refuses this where a layer has two calls
+    assert model.get_layer("conv").output.shape == (
+        None,
+        4,
+        4,
+        4,
+    )  # Keras refuses this where a layer has two calls
 
 
 def test_a_layer_that_is_all_zero_keeps_one_channel():
@@ -150,7 +185,14 @@ def test_a_layer_that_is_all_zero_keeps_one_channel():
 
 def test_a_sequential_model_stays_one():
     model = keras.Sequential(
-        [keras.Input((6, 6, 1)), layers.Conv2D(4, 3), layers.ReLU(), layers.Flatten(), layers.Dense(2)], name="stack"
+        [
+            keras.Input((6, 6, 1)),
+            layers.Conv2D(4, 3),
+            layers.ReLU(),
+            layers.Flatten(),
+            layers.Dense(2),
+        ],
+        name="stack",
     )
     silence(lively(model), model.layers[0].name, [0, 2])
     result = shrink(model)
@@ -172,7 +214,9 @@ def test_the_smaller_model_trains_saves_and_loads(tmp_path, rng):
     model = pruned_net()
     smaller = shrink(model).model
     model.save(tmp_path / "model.keras")
-    smaller.compile(keras.optimizers.SGD(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    smaller.compile(
+        keras.optimizers.SGD(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    )
     images, labels = rng.normal(size=(32, 6, 6, 1)).astype(np.float32), rng.integers(0, 3, 32)
     losses = smaller.fit(images, labels, epochs=3, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
@@ -196,7 +240,8 @@ def test_several_inputs_and_outputs_keep_their_structure():
     left, right = keras.Input((5,), name="left"), keras.Input((4,), name="right")
     x = layers.Dense(6, activation="tanh", name="hidden")(layers.Concatenate()([left, right]))
     model = keras.Model(
-        {"left": left, "right": right}, {"a": layers.Dense(2, name="a")(x), "b": layers.Dense(3, name="b")(x)}
+        {"left": left, "right": right},
+        {"a": layers.Dense(2, name="a")(x), "b": layers.Dense(3, name="b")(x)},
     )
     silence(lively(model), "hidden", [1, 2])
     smaller = shrink(model).model
@@ -252,12 +297,24 @@ def own_call():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: np.zeros(3), "model: got ndarray, expected a functional or Sequential Keras 3 model"),
-        (Subclassed, r"model: got '.*', a subclassed model \(Subclassed\), whose code cannot be analysed, expected"),
+        (
+            lambda: np.zeros(3),
+            "model: got ndarray, expected a functional or Sequential Keras 3 model",
+        ),
+        (
+            Subclassed,
+            r"model: got '.*', a subclassed model \(Subclassed\), whose code cannot be analysed, expected",
+        ),
         (own_call, r"model: got 'own', a subclassed model \(OwnCall\)"),
         (lambda: nameless(Subclassed()), r"a subclassed model \(Subclassed\)"),
-        (lambda: keras.Sequential([layers.Dense(2)], name="open"), "model: got 'open', which has no variables yet"),
-        (lambda: nameless(Uncopyable(object())), "model: got layer 'odd', which its config cannot copy"),
+        (
+            lambda: keras.Sequential([layers.Dense(2)], name="open"),
+            "model: got 'open', which has no variables yet",
+        ),
+        (
+            lambda: nameless(Uncopyable(object())),
+            "model: got layer 'odd', which its config cannot copy",
+        ),
     ],
 )
 def test_what_cannot_be_shrunk_is_refused_in_one_line(make, message):
@@ -274,7 +331,11 @@ def test_a_tf_keras_model_is_refused():
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of Keras, for layers that it does not quantize
 def test_float8_is_one_line():
-    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(16, name="a"), keras.layers.Dense(4)], name="net")
+    model = keras.Sequential(
+        [keras.Input((6,)), keras.layers.Dense(16, name="a"), keras.layers.Dense(4)], name="net"
+    )
     model.quantize("float8")
-    with pytest.raises(InputError, match=r"model: got 'net', whose layers a, .* Keras has quantized to float8"):
+    with pytest.raises(
+        InputError, match=r"model: got 'net', whose layers a, .* Keras has quantized to float8"
+    ):
         shrink(model)

@@ -30,13 +30,17 @@ def conv(filters=6, size=3, name="conv", **settings):
 
 
 def values_of(model, layer, variable, values):
-    next(weight for weight in model.get_layer(layer).weights if weight.name == variable).assign(values)
+    next(weight for weight in model.get_layer(layer).weights if weight.name == variable).assign(
+        values
+    )
 
 
 PASSING = {
     "nothing": [],
     "normalisation": [layers.BatchNormalization],
-    "normalisation without scale and centre": [lambda: layers.BatchNormalization(scale=False, center=False)],
+    "normalisation without scale and centre": [
+        lambda: layers.BatchNormalization(scale=False, center=False)
+    ],
     "relu": [layers.ReLU],
     "leaky relu": [lambda: layers.LeakyReLU(0.2)],
     "activation": [lambda: layers.Activation("gelu")],
@@ -50,13 +54,21 @@ PASSING = {
     "global max pooling": [lambda: layers.GlobalMaxPooling2D(keepdims=True)],
     "bilinear upsampling": [lambda: layers.UpSampling2D(2, interpolation="bilinear")],
     "cropping": [layers.Cropping2D],
-    "dropout": [lambda: layers.Dropout(0.5), lambda: layers.SpatialDropout2D(0.5), lambda: layers.GaussianNoise(1)],
+    "dropout": [
+        lambda: layers.Dropout(0.5),
+        lambda: layers.SpatialDropout2D(0.5),
+        lambda: layers.GaussianNoise(1),
+    ],
     "flatten": [layers.Flatten],
     "reshaped to sequences": [lambda: layers.Reshape((25, 6))],
     "reshaped with a side left open": [lambda: layers.Reshape((5, -1, 6))],
     "reshaped flat": [lambda: layers.Reshape((150,))],
     "reshaped flat by -1": [lambda: layers.Reshape((-1,))],
-    "pooled and reshaped": [layers.GlobalMaxPooling2D, lambda: layers.Reshape((1, 1, 6)), layers.Flatten],
+    "pooled and reshaped": [
+        layers.GlobalMaxPooling2D,
+        lambda: layers.Reshape((1, 1, 6)),
+        layers.Flatten,
+    ],
 }
 
 
@@ -91,19 +103,26 @@ def test_every_reader_without_padding_takes_the_constants(reader):
         [layers.Conv2D(3, 5, strides=2, padding="same", use_bias=False, name="reader")],
         [layers.ZeroPadding2D(), layers.Conv2D(3, 3, name="reader")],
         [layers.ZeroPadding2D(), layers.Conv2D(3, 3, padding="same", name="reader")],
-        [lambda x: ops.pad(x, [[0, 0], [1, 0], [0, 2], [0, 0]]), layers.Conv2D(3, 3, name="reader")],
+        [
+            lambda x: ops.pad(x, [[0, 0], [1, 0], [0, 2], [0, 0]]),
+            layers.Conv2D(3, 3, name="reader"),
+        ],
         [layers.Conv2DTranspose(3, 3, strides=2, name="reader")],
     ],
 )
 def test_one_constant_carries_all_through_zero_padding(parts):
     *between, reader = (
-        type(part).from_config(part.get_config()) if isinstance(part, layers.Layer) else part for part in parts
+        type(part).from_config(part.get_config()) if isinstance(part, layers.Layer) else part
+        for part in parts
     )
     model = net(conv(activation="sigmoid"), *between, reader=reader)
     silence(model, "conv", [1, 2, 5])
     assert shrunk_channels(model) == {"conv": 4, **OUT}
     row = shrink(model).frame().iloc[0]
-    assert (row["idle"], row["why"]) == (1, "it carries all constants through the zero padding of 'reader'")
+    assert (row["idle"], row["why"]) == (
+        1,
+        "it carries all constants through the zero padding of 'reader'",
+    )
 
 
 def test_a_constant_of_zero_needs_no_carrier():
@@ -124,19 +143,30 @@ def test_padding_twice_keeps_what_is_constant_no_more():
 @pytest.mark.parametrize("multiplier", [1, 3])
 @pytest.mark.parametrize("padding", ["valid", "same"])
 def test_depthwise_convolutions_follow_their_input(multiplier, padding):
-    depthwise = layers.DepthwiseConv2D(3, depth_multiplier=multiplier, padding=padding, name="depthwise")
+    depthwise = layers.DepthwiseConv2D(
+        3, depth_multiplier=multiplier, padding=padding, name="depthwise"
+    )
     model = net(conv(activation="relu"), depthwise, layers.BatchNormalization(name="norm"))
     silence(model, "conv", [1, 2])
     values_of(model, "conv", "bias", np.array([1, -1, -1, 1, 1, 1.0]))
-    assert shrunk_channels(model) == {"conv": 4, "depthwise": 4 * multiplier, "norm": 4 * multiplier, **OUT}
+    assert shrunk_channels(model) == {
+        "conv": 4,
+        "depthwise": 4 * multiplier,
+        "norm": 4 * multiplier,
+        **OUT,
+    }
 
 
 @pytest.mark.parametrize(("padding", "left"), [("valid", 4), ("same", 6)])
 def test_depthwise_convolutions_bend_other_constants_at_the_border(padding, left):
-    model = net(conv(activation="sigmoid"), layers.DepthwiseConv2D(3, padding=padding, name="depthwise"))
+    model = net(
+        conv(activation="sigmoid"), layers.DepthwiseConv2D(3, padding=padding, name="depthwise")
+    )
     silence(model, "conv", [1, 2])
     assert shrunk_channels(model) == {"conv": left, "depthwise": left, **OUT}
-    model = net(conv(activation="sigmoid"), layers.SeparableConv2D(5, 3, padding=padding, name="separable"))
+    model = net(
+        conv(activation="sigmoid"), layers.SeparableConv2D(5, 3, padding=padding, name="separable")
+    )
     silence(model, "conv", [1, 2])
     assert shrunk_channels(model) == {"conv": left, "separable": 5, **OUT}
 
@@ -148,14 +178,18 @@ def test_a_silent_depthwise_channel_silences_its_input():
 
 
 def test_a_silent_depthwise_channel_that_stays_is_idle():
-    model = net(conv(), layers.DepthwiseConv2D(3, name="depthwise"), layers.LayerNormalization(name="wall"))
+    model = net(
+        conv(), layers.DepthwiseConv2D(3, name="depthwise"), layers.LayerNormalization(name="wall")
+    )
     silence(model, "depthwise", [0, 4], axis=-2)
     row = shrink(model).frame().set_index("layer").loc["depthwise"]
     assert (row["channels_after"], row["idle"], row["why"]) == (6, 2, "'wall' keeps all channels")
 
 
 def test_separable_convolutions_lose_channels_at_both_ends():
-    model = net(conv(activation="relu"), layers.SeparableConv2D(5, 3, depth_multiplier=2, name="separable"))
+    model = net(
+        conv(activation="relu"), layers.SeparableConv2D(5, 3, depth_multiplier=2, name="separable")
+    )
     silence(model, "conv", [1, 2])
     pointwise = model.get_layer("separable").pointwise_kernel
     pointwise.assign(pointwise.numpy() * [1, 0, 1, 1, 0])
@@ -170,8 +204,20 @@ def test_one_dimension_and_three():
     silence(line, "conv", [0, 1, 2])
     silence(line, "next", [1])
     silence(line, "up", [2], axis=-2)
-    assert shrunk_channels(line) == {"conv": 4, "next": 3, "depthwise": 3, "separable": 4, "up": 2, **OUT}
-    cube = net(layers.Conv3D(4, 2, name="conv"), layers.MaxPooling3D(), layers.Flatten(), shape=(5, 5, 5, 1))
+    assert shrunk_channels(line) == {
+        "conv": 4,
+        "next": 3,
+        "depthwise": 3,
+        "separable": 4,
+        "up": 2,
+        **OUT,
+    }
+    cube = net(
+        layers.Conv3D(4, 2, name="conv"),
+        layers.MaxPooling3D(),
+        layers.Flatten(),
+        shape=(5, 5, 5, 1),
+    )
     silence(cube, "conv", [0, 1])
     assert shrunk_channels(cube) == {"conv": 2, **OUT}
 
@@ -185,7 +231,9 @@ def test_inputs_that_no_layer_reads_go():
 def test_inputs_that_another_layer_reads_stay():
     inputs = keras.Input((7, 7, 2))
     x = conv(name="shared")(inputs)
-    model = lively(keras.Model(inputs, layers.Add()([conv(3, name="one")(x), conv(3, name="other")(x)])))
+    model = lively(
+        keras.Model(inputs, layers.Add()([conv(3, name="one")(x), conv(3, name="other")(x)]))
+    )
     silence(model, "one", [0, 1], axis=-2)
     silence(model, "other", [1, 2], axis=-2)
     assert shrunk_channels(model)["shared"] == 5
@@ -195,7 +243,9 @@ def test_inputs_that_another_layer_reads_stay():
 
 def branches(join, left=(0, 1, 2), right=(2, 3)):
     inputs = keras.Input((7, 7, 2))
-    x = layers.ReLU(name="relu")(join([conv(6, name="left")(inputs), conv(6, name="right")(inputs)]))
+    x = layers.ReLU(name="relu")(
+        join([conv(6, name="left")(inputs), conv(6, name="right")(inputs)])
+    )
     model = lively(keras.Model(inputs, conv(3, name="reader")(x)))
     silence(model, "left", left)
     silence(model, "right", right)
@@ -207,12 +257,18 @@ def branches(join, left=(0, 1, 2), right=(2, 3)):
     [
         *(layers.Add(name="join"), layers.Subtract(name="join"), layers.Average(name="join")),
         *(layers.Maximum(name="join"), layers.Minimum(name="join"), lambda pair: pair[0] + pair[1]),
-        *(lambda pair: ops.maximum(*pair), layers.Multiply(name="join"), layers.Concatenate(axis=1, name="join")),
+        *(
+            lambda pair: ops.maximum(*pair),
+            layers.Multiply(name="join"),
+            layers.Concatenate(axis=1, name="join"),
+        ),
     ],
 )
 def test_joined_channels_go_only_together(join):
     model = branches(join)
-    together = 6 if getattr(join, "axis", None) == 1 else 5  # side by side, two constants are constant if equal
+    together = (
+        6 if getattr(join, "axis", None) == 1 else 5
+    )  # side by side, two constants are constant if equal
     assert shrunk_channels(model) == {"left": together, "right": together, **OUT}
     if isinstance(join, layers.Add):
         row = shrink(model).frame().iloc[0]
@@ -240,7 +296,9 @@ def test_concatenated_channels_go_one_by_one(join):
 def test_squeeze_and_excitation():
     inputs = keras.Input((7, 7, 2))
     x = conv(6, activation="relu", use_bias=False)(inputs)
-    gate = conv(2, 1, name="squeeze", activation="silu")(layers.GlobalAveragePooling2D(keepdims=True)(x))
+    gate = conv(2, 1, name="squeeze", activation="silu")(
+        layers.GlobalAveragePooling2D(keepdims=True)(x)
+    )
     gate = conv(6, 1, name="excite", activation="sigmoid")(gate)
     model = lively(keras.Model(inputs, conv(3, 1, name="reader")(layers.Multiply()([x, gate]))))
     silence(model, "conv", [0, 5])
@@ -257,10 +315,14 @@ def test_one_channel_that_gates_all_is_tied_to_none():
 
 
 def test_zeros_as_further_channels():
-    model = net(conv(4), lambda x: ops.pad(x, [[0, 0], [0, 0], [0, 0], [2, 3]]), conv(5, name="next"))
+    model = net(
+        conv(4), lambda x: ops.pad(x, [[0, 0], [0, 0], [0, 0], [2, 3]]), conv(5, name="next")
+    )
     silence(model, "conv", [1])
     assert shrunk_channels(model) == {"conv": 3, "next": 5, **OUT}
-    silence(model, "next", range(6), axis=-2)  # all that is left are channels of zeros, of which one stays
+    silence(
+        model, "next", range(6), axis=-2
+    )  # all that is left are channels of zeros, of which one stays
     assert shrunk_channels(model)["conv"] == 1
 
 
@@ -281,11 +343,20 @@ def test_an_activation_over_channels_keeps_them(activation):
 @pytest.mark.parametrize(
     ("wall", "why"),
     [
-        (layers.LayerNormalization(name="wall"), "unchanged: no rule for LayerNormalization with these arguments"),
+        (
+            layers.LayerNormalization(name="wall"),
+            "unchanged: no rule for LayerNormalization with these arguments",
+        ),
         (layers.Conv2D(4, 3, groups=2, name="wall"), "unchanged: it has groups=2"),
         (layers.PReLU(name="wall"), "unchanged: no rule for PReLU with these arguments"),
-        (layers.BatchNormalization(axis=1, name="wall"), "unchanged: no rule for BatchNormalization"),
-        (layers.TimeDistributed(layers.Dense(4), name="wall"), "unchanged: no rule for TimeDistributed"),
+        (
+            layers.BatchNormalization(axis=1, name="wall"),
+            "unchanged: no rule for BatchNormalization",
+        ),
+        (
+            layers.TimeDistributed(layers.Dense(4), name="wall"),
+            "unchanged: no rule for TimeDistributed",
+        ),
     ],
 )
 def test_other_layers_keep_all_their_channels_and_are_named(wall, why):
@@ -323,7 +394,9 @@ def test_models_inside_the_model_are_shrunk_by_themselves():
     inner = net(conv(6, name="first"), conv(4, name="second"), reader=layers.ReLU())
     silence(inner, "first", [0, 1])
     silence(inner, "second", [0, 1])
-    stack = keras.Sequential([keras.Input((3, 3, 4)), conv(5, 1, name="deep"), layers.Flatten()], name="stack")
+    stack = keras.Sequential(
+        [keras.Input((3, 3, 4)), conv(5, 1, name="deep"), layers.Flatten()], name="stack"
+    )
     inputs = keras.Input((7, 7, 2))
     model = keras.Model(inputs, layers.Dense(3, name="reader")(stack(inner(inputs))))
     after = shrunk_channels(lively(model))
@@ -332,9 +405,15 @@ def test_models_inside_the_model_are_shrunk_by_themselves():
 
 def test_images_of_any_size():
     model = net(
-        conv(padding="same"), layers.BatchNormalization(), layers.GlobalAveragePooling2D(), shape=(None, None, 2)
+        conv(padding="same"),
+        layers.BatchNormalization(),
+        layers.GlobalAveragePooling2D(),
+        shape=(None, None, 2),
     )
     silence(model, "conv", [0, 3])
-    smaller, images = shrink(model).model, np.random.default_rng(0).normal(size=(2, 9, 11, 2)).astype(np.float32)
+    smaller, images = (
+        shrink(model).model,
+        np.random.default_rng(0).normal(size=(2, 9, 11, 2)).astype(np.float32),
+    )
     assert smaller.get_layer("conv").filters == 4
     np.testing.assert_allclose(smaller(images), model(images), atol=1e-5)

@@ -20,15 +20,23 @@ def model():
     y = layers.Conv2D(4, 3, padding="same", activation="relu", name="inner")(x)
     y = layers.DepthwiseConv2D(3, padding="same", name="depthwise")(y)
     x = layers.ReLU()(layers.Add()([x, layers.Conv2D(4, 1, use_bias=False, name="outer")(y)]))
-    x = layers.Concatenate()([x, layers.SeparableConv2D(3, 3, padding="same", name="side")(layers.Dropout(0.5)(x))])
+    x = layers.Concatenate()(
+        [x, layers.SeparableConv2D(3, 3, padding="same", name="side")(layers.Dropout(0.5)(x))]
+    )
     x = layers.Conv2D(4, 3, activation="tanh", name="late")(layers.ZeroPadding2D()(x))
     x = layers.Flatten()(layers.MaxPooling2D()(x))
-    return lively(keras.Model(inputs, layers.Dense(3, name="logits")(layers.Dense(5, "relu", name="hidden")(x))))
+    return lively(
+        keras.Model(
+            inputs, layers.Dense(3, name="logits")(layers.Dense(5, "relu", name="hidden")(x))
+        )
+    )
 
 
 @pytest.mark.slow
 @settings(max_examples=8, derandomize=True)
-@given(seed=st.integers(0, 2**16), outputs=st.floats(0, 1), inputs=st.floats(0, 1), signs=st.booleans())
+@given(
+    seed=st.integers(0, 2**16), outputs=st.floats(0, 1), inputs=st.floats(0, 1), signs=st.booleans()
+)
 def test_random_zeros(model, seed, outputs, inputs, signs):
     rng, before = np.random.default_rng(seed), model.get_weights()
     for weight in model.weights:

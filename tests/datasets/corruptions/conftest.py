@@ -14,7 +14,9 @@ def photographs_at() -> Callable[[int], np.ndarray]:
 
     def resized(edge: int) -> np.ndarray:
         sources = (data.astronaut(), data.coffee(), data.chelsea(), data.rocket())
-        return np.stack([cv2.resize(image, (edge, edge), interpolation=cv2.INTER_AREA) for image in sources])
+        return np.stack(
+            [cv2.resize(image, (edge, edge), interpolation=cv2.INTER_AREA) for image in sources]
+        )
 
     return resized
 

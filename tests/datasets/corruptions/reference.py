@@ -18,7 +18,9 @@ with warnings.catch_warnings():
 
 def reference(name):
     """A function of an image, a severity."""
-    return {"motion_blur": motion_blur, "snow": snow, "pixelate": pixelate}.get(name) or partial(quiet, name)
+    return {"motion_blur": motion_blur, "snow": snow, "pixelate": pixelate}.get(name) or partial(
+        quiet, name
+    )
 
 
 def quiet(name, image, severity):
@@ -31,14 +33,18 @@ def quiet(name, image, severity):
 def pixelate(image, severity):
     share = (0.6, 0.5, 0.4, 0.3, 0.25)[severity - 1]
     height, width = image.shape[:2]
-    small = Image.fromarray(image).resize((int(width * share), int(height * share)), Image.Resampling.BOX)
+    small = Image.fromarray(image).resize(
+        (int(width * share), int(height * share)), Image.Resampling.BOX
+    )
     return np.asarray(small.resize((width, height), Image.Resampling.BOX))
 
 
 def shifted(image, right, down):
     """Moved, what moves in repeats the edge."""
     rows, columns = (np.arange(size) for size in image.shape[:2])
-    return image[np.clip(rows - down, 0, len(rows) - 1)][:, np.clip(columns - right, 0, len(columns) - 1)]
+    return image[np.clip(rows - down, 0, len(rows) - 1)][
+        :, np.clip(columns - right, 0, len(columns) - 1)
+    ]
 
 
 def streak(image, radius, sigma, degrees):
@@ -67,7 +73,8 @@ def snow(image, severity):
         (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
     )[severity - 1]
     # imagecorruptions alone keeps the upper left of the enlarged layer, not its middle.
-    layer = tfds.clipped_zoom(np.random.normal(mean, deviation, (*image.shape[:2], 1)), factor)[..., 0]  # noqa: NPY002
+    flakes = np.random.normal(mean, deviation, (*image.shape[:2], 1))  # noqa: NPY002
+    layer = tfds.clipped_zoom(flakes, factor)[..., 0]
     layer[layer < threshold] = 0
     layer = streak(layer.clip(0, 1), radius, sigma, np.random.uniform(-135, -45))  # noqa: NPY002
     pixels = image.astype(np.float32) / 255

@@ -18,7 +18,9 @@ def copied_one_by_one(size, places, sources):
 def test_chains_are_followed_as_one_copy_after_the_other_would(size, data):
     places = np.array(sorted(data.draw(st.sets(st.integers(0, size - 1)))), int)
     sources = np.array([data.draw(st.integers(0, size - 1)) for _ in places], int)
-    np.testing.assert_array_equal(chained_sources(size, places, sources), copied_one_by_one(size, places, sources))
+    np.testing.assert_array_equal(
+        chained_sources(size, places, sources), copied_one_by_one(size, places, sources)
+    )
 
 
 def test_a_long_chain():

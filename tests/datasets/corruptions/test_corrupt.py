@@ -34,7 +34,9 @@ def test_the_names_are_the_benchmarks():
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_corruption_has_five_severities_at_each_scale(scale):
     levels = {name: getattr(corruption, scale) for name, corruption in CORRUPTIONS.items()}
-    assert {name: len(constants) for name, constants in levels.items()} == dict.fromkeys(NAMES, len(SEVERITIES))
+    assert {name: len(constants) for name, constants in levels.items()} == dict.fromkeys(
+        NAMES, len(SEVERITIES)
+    )
 
 
 @contract
@@ -88,8 +90,15 @@ def test_nobody_elses_random_numbers_are_touched(rng, name):
 @contract
 @pytest.mark.parametrize("scale", SCALES)
 def test_more_severe_is_farther_from_the_clean_image(small_photographs, name, scale):
-    images = small_photographs if scale == "imagenet" else np.ascontiguousarray(small_photographs[:, ::3, ::3])
-    far = [np.abs(corrupt(images, name, s, scale=scale).astype(int) - images).mean() for s in SEVERITIES]
+    images = (
+        small_photographs
+        if scale == "imagenet"
+        else np.ascontiguousarray(small_photographs[:, ::3, ::3])
+    )
+    far = [
+        np.abs(corrupt(images, name, s, scale=scale).astype(int) - images).mean()
+        for s in SEVERITIES
+    ]
     assert far[0] > 0
     assert (np.diff(far) > 0).all() or name in NOT_MONOTONE[scale]
 
@@ -98,7 +107,9 @@ def test_more_severe_is_farther_from_the_clean_image(small_photographs, name, sc
 def test_grey_images_keep_the_figures_of_their_colour_twins(small_photographs, name):
     grey = np.ascontiguousarray(small_photographs[..., 1:2])
     colour = np.repeat(grey, 3, 3)
-    as_grey, as_colour = (corrupt(images, name, 2, scale="imagenet").astype(float) for images in (grey, colour))
+    as_grey, as_colour = (
+        corrupt(images, name, 2, scale="imagenet").astype(float) for images in (grey, colour)
+    )
     luma = as_colour @ np.array([0.299, 0.587, 0.114])
     assert abs(as_grey.mean() - luma.mean()) < (1 if name != "frost" else 2)
 
@@ -113,12 +124,18 @@ def test_black_and_white_images_are_no_trouble(name):
 
 @given(st.integers(8, 60), st.integers(8, 60), st.sampled_from(NAMES), st.sampled_from(SEVERITIES))
 @settings(max_examples=60)
-def test_turning_the_batch_round_turns_the_result_of_a_deterministic_one(height, width, name, severity):
+def test_turning_the_batch_round_turns_the_result_of_a_deterministic_one(
+    height, width, name, severity
+):
     images = noise_images(np.random.default_rng(height), 3, height, width, 3)
     if name in DETERMINISTIC:
-        np.testing.assert_array_equal(corrupt(images[::-1], name, severity), corrupt(images, name, severity)[::-1])
+        np.testing.assert_array_equal(
+            corrupt(images[::-1], name, severity), corrupt(images, name, severity)[::-1]
+        )
     else:
-        assert corrupt(images[:, :, ::-1], name, severity).shape == images.shape  # any strides are taken
+        assert (
+            corrupt(images[:, :, ::-1], name, severity).shape == images.shape
+        )  # any strides are taken
 
 
 def test_the_scale_goes_by_the_shorter_side(rng):
@@ -165,7 +182,10 @@ def test_what_cannot_be_corrupted(arguments, message):
         ({"seed": 0.5}, "seed: got 0.5, expected a whole number from 0 to 2**63 - 1"),
         ({"first": 2**63}, f"first: got {2**63}, expected a whole number from 0 to 2**63 - 1"),
         ({"scale": "mnist"}, "scale: got 'mnist', expected 'imagenet', 'cifar' or None"),
-        ({"textures": ["a.png"]}, "textures: got textures for 'fog', expected none: only 'frost' takes them"),
+        (
+            {"textures": ["a.png"]},
+            "textures: got textures for 'fog', expected none: only 'frost' takes them",
+        ),
     ],
 )
 def test_what_the_options_do_not_take(options, message):

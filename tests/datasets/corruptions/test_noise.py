@@ -13,7 +13,9 @@ def noisy(name, value, severity=1, scale="imagenet"):
 
 
 @pytest.mark.parametrize("value", [0, 3, 128, 255])
-@pytest.mark.parametrize(("severity", "scale", "photons"), [(1, "imagenet", 60), (5, "imagenet", 3), (1, "cifar", 500)])
+@pytest.mark.parametrize(
+    ("severity", "scale", "photons"), [(1, "imagenet", 60), (5, "imagenet", 3), (1, "cifar", 500)]
+)
 def test_shot_noise_is_poisson(value, severity, scale, photons):
     counts = np.arange(2 * photons + 50)
     shares = stats.poisson.pmf(counts, value / 255 * photons)
@@ -21,7 +23,9 @@ def test_shot_noise_is_poisson(value, severity, scale, photons):
     expected = np.bincount(levels, shares, minlength=256) * 4 * PIXELS
     drawn = np.bincount(noisy("shot_noise", value, severity, scale), minlength=256)
     common = expected > 20
-    assert drawn[~common].sum() <= expected[~common].sum() + 6 * np.sqrt(expected[~common].sum() + 1)
+    assert drawn[~common].sum() <= expected[~common].sum() + 6 * np.sqrt(
+        expected[~common].sum() + 1
+    )
     assert (np.abs(drawn - expected)[common] <= 5 * np.sqrt(expected[common])).all()
 
 

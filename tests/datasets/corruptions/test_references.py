@@ -31,8 +31,12 @@ severities = pytest.mark.parametrize("severity", SEVERITIES)
     ],
 )
 @pytest.mark.parametrize("size", [(224, 224), (32, 32), (45, 61)])
-def test_deterministic_ones_equal_the_reference_up_to_rounding(photographs, name, share_off_by_one, size, severity):
-    images = np.stack([cv2.resize(image, size[::-1], interpolation=cv2.INTER_AREA) for image in photographs])
+def test_deterministic_ones_equal_the_reference_up_to_rounding(
+    photographs, name, share_off_by_one, size, severity
+):
+    images = np.stack(
+        [cv2.resize(image, size[::-1], interpolation=cv2.INTER_AREA) for image in photographs]
+    )
     ours = corrupt(images, name, severity, scale="imagenet")
     theirs = np.stack([reference(name)(image, severity) for image in images])
     apart = np.abs(ours.astype(int) - theirs)
@@ -51,13 +55,18 @@ def test_pixels_are_cut_as_pillow_cuts_them_at_every_size(rng):
 @pytest.mark.parametrize(("severity", "sigma"), [(1, 0.4), (2, 0.6), (3, 0.7), (4, 0.8), (5, 1)])
 def test_blurs_of_a_few_taps_equal_scikit_images(small_photographs, severity, sigma):
     ours = corrupt(small_photographs, "gaussian_blur", severity, scale="cifar")
-    theirs = [np.rint(gaussian(image, sigma, channel_axis=-1, preserve_range=True)) for image in small_photographs]
+    theirs = [
+        np.rint(gaussian(image, sigma, channel_axis=-1, preserve_range=True))
+        for image in small_photographs
+    ]
     assert (np.abs(ours - theirs) > 0).mean() < 1e-4
 
 
 def figures(corrupted, clean):
     """Of a batch: means, standard deviations and structural similarities, averaged."""
-    similar = [structural_similarity(a, b, channel_axis=2) for a, b in zip(corrupted, clean, strict=True)]
+    similar = [
+        structural_similarity(a, b, channel_axis=2) for a, b in zip(corrupted, clean, strict=True)
+    ]
     return corrupted.mean(), corrupted.std(axis=(1, 2)).mean(), np.mean(similar)
 
 
@@ -80,8 +89,14 @@ def figures(corrupted, clean):
 def test_random_ones_have_the_figures_of_the_reference(small_photographs, name, draws, severity):
     images = small_photographs
     np.random.seed(severity)  # noqa: NPY002 - the reference draws from there
-    ours = [figures(corrupt(images, name, severity, seed=s, scale="imagenet"), images) for s in range(draws)]
-    theirs = [figures(np.stack([reference(name)(i, severity) for i in images]), images) for _ in range(draws)]
+    ours = [
+        figures(corrupt(images, name, severity, seed=s, scale="imagenet"), images)
+        for s in range(draws)
+    ]
+    theirs = [
+        figures(np.stack([reference(name)(i, severity) for i in images]), images)
+        for _ in range(draws)
+    ]
     deviation = np.sqrt(np.var(ours, 0) + np.var(theirs, 0))
     # Differences expected by chance, plus 0.5 levels of mean, 1 % of the deviation, 0.01 of similarity.
     tolerance = 3.5 * deviation / np.sqrt(draws) + (0.5, 0.01 * np.mean(theirs, 0)[1], 0.01)
@@ -90,10 +105,14 @@ def test_random_ones_have_the_figures_of_the_reference(small_photographs, name, 
 
 @pytest.mark.parametrize("severity", and_nightly([3], [1, 2, 4, 5]))
 def test_fog_has_the_figures_of_the_reference(photographs_at, severity):
-    images = photographs_at(288)[:2]  # TensorFlow Datasets' map is 512 wide at least, ours there too
+    images = photographs_at(288)[
+        :2
+    ]  # TensorFlow Datasets' map is 512 wide at least, ours there too
     np.random.seed(0)  # noqa: NPY002
     ours = [figures(corrupt(images, "fog", severity, seed=seed), images) for seed in range(4)]
-    theirs = [figures(np.stack([reference("fog")(i, severity) for i in images]), images) for _ in range(4)]
+    theirs = [
+        figures(np.stack([reference("fog")(i, severity) for i in images]), images) for _ in range(4)
+    ]
     deviation = np.sqrt(np.var(ours, 0) + np.var(theirs, 0))
     tolerance = 3.5 * deviation / np.sqrt(4) + (0.5, 0.5, 0.01)
     assert (np.abs(np.mean(ours, 0) - np.mean(theirs, 0)) <= tolerance).all()
@@ -116,14 +135,20 @@ def test_clouds_are_as_rough_as_the_reference_at_every_distance(decay, rng):
 def test_a_streak_is_the_sum_of_shifted_images(small_photographs, degrees, radius, sigma):
     image = small_photographs[0]
     expected = streak(image.astype(float), radius, sigma, degrees)
-    np.testing.assert_allclose(streaked(image.astype(np.float32), radius, sigma, degrees), expected, atol=0.05)
+    np.testing.assert_allclose(
+        streaked(image.astype(np.float32), radius, sigma, degrees), expected, atol=0.05
+    )
 
 
 @severities
 def test_frost_lies_over_the_image_as_in_the_reference(small_photographs, tmp_path, severity):
-    image_weight, frost_weight = ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))[severity - 1]
+    image_weight, frost_weight = ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))[
+        severity - 1
+    ]
     flat = np.full((300, 300, 3), (90, 140, 180), np.uint8)
     cv2.imwrite(str(tmp_path / "frost.png"), flat[..., ::-1])
-    ours = corrupt(small_photographs, "frost", severity, scale="imagenet", textures=[tmp_path / "frost.png"])
+    ours = corrupt(
+        small_photographs, "frost", severity, scale="imagenet", textures=[tmp_path / "frost.png"]
+    )
     expected = np.rint((image_weight * small_photographs + frost_weight * flat[0, 0]).clip(0, 255))
     assert np.abs(ours - expected).max() <= 1

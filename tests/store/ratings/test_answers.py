@@ -38,7 +38,9 @@ SEAL = "of these examples"
 
 def begun(answers, *, n=20, seed=3, variant="int8", split="test", examples=SEAL, found=FOUND):
     sample = survey_sample(found, n, seed=seed)
-    return answers.begin(sample, variant=variant, split=split, seed=seed, examples=examples, example_ids=IDS)
+    return answers.begin(
+        sample, variant=variant, split=split, seed=seed, examples=examples, example_ids=IDS
+    )
 
 
 @pytest.fixture
@@ -65,7 +67,12 @@ def test_a_sheet_shows_what_was_drawn_and_no_more(answers):
 def test_the_same_arguments_find_the_study(answers):
     study = begun(answers)
     assert begun(answers) == study
-    others = {begun(answers, seed=4), begun(answers, n=10), begun(answers, variant="x"), begun(answers, split="train")}
+    others = {
+        begun(answers, seed=4),
+        begun(answers, n=10),
+        begun(answers, variant="x"),
+        begun(answers, split="train"),
+    }
     assert len({study, *others}) == 5
     assert answers.studies("test", SEAL)["images"].tolist() == [20, 20, 10, 20]
 
@@ -127,7 +134,9 @@ def test_one_person_is_one_rater_however_typed(answers):
     first, second = answers.sheet(study)["example"][:2]
     answers.record(study, "Zoë Straße", first, ALL)
     answers.record(study, " ZOE\u0308 STRASSE ", second, ALL)
-    assert answers.progress(study)[["rater", "complete", "images"]].values.tolist() == [["Zoë Straße", 2, 20]]
+    assert answers.progress(study)[["rater", "complete", "images"]].values.tolist() == [
+        ["Zoë Straße", 2, 20]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -155,15 +164,33 @@ def test_names_that_are_text(answers, name):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda a, s, e: a.record(s, "ann", e, {"colour": 1}), "answers: got 'colour', expected one of accurate_label"),
-        (lambda a, s, e: a.record(s, "ann", e, {"typical": 2}), "typical: got 2, expected 0, 1 or None"),
-        (lambda a, s, e: a.record(s, "ann", e, {}, ["funny"]), "categories: got 'funny', expected one of abstract"),
-        (lambda a, s, e: a.record(s, "ann", "test-x", ALL), "example: got 'test-x', expected an image of study 1"),
-        (lambda a, s, e: a.record(7, "ann", e, ALL), r"study: got 7, expected a study that has begun \(1\)"),
+        (
+            lambda a, s, e: a.record(s, "ann", e, {"colour": 1}),
+            "answers: got 'colour', expected one of accurate_label",
+        ),
+        (
+            lambda a, s, e: a.record(s, "ann", e, {"typical": 2}),
+            "typical: got 2, expected 0, 1 or None",
+        ),
+        (
+            lambda a, s, e: a.record(s, "ann", e, {}, ["funny"]),
+            "categories: got 'funny', expected one of abstract",
+        ),
+        (
+            lambda a, s, e: a.record(s, "ann", "test-x", ALL),
+            "example: got 'test-x', expected an image of study 1",
+        ),
+        (
+            lambda a, s, e: a.record(7, "ann", e, ALL),
+            r"study: got 7, expected a study that has begun \(1\)",
+        ),
         (lambda a, s, e: a.sheet(7), "study: got 7"),
         (lambda a, s, e: a.next_place(7, "ann"), "study: got 7"),
         (lambda a, s, e: a.answers(7), "study: got 7"),
-        (lambda a, s, e: begun(a, seed=2**63), "seed: got 9223372036854775808, expected a number from 0"),
+        (
+            lambda a, s, e: begun(a, seed=2**63),
+            "seed: got 9223372036854775808, expected a number from 0",
+        ),
     ],
 )
 def test_refusals(answers, call, message):
@@ -202,14 +229,18 @@ def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
             assert set(given.categories) == chosen.get((rater, place), set())
         missing = [place for place in range(6) if len(said.get((rater, place), {})) < 6]
         assert answers.next_place(study, rater) == (missing[0] if missing else None)
-    complete = {rater: sum(len(said.get((rater, i), {})) == 6 for i in range(6)) for rater, _ in said}
+    complete = {
+        rater: sum(len(said.get((rater, i), {})) == 6 for i in range(6)) for rater, _ in said
+    }
     assert dict(answers.progress(study)[["rater", "complete"]].values) == complete
     frame = answers.answers(study)
     assert len(frame) == len(said)
     places = dict(zip(images, range(6), strict=True))
     for row in frame.to_dict("records"):
         expected = said[row["rater"], places[row["example"]]]
-        assert {key: None if pd.isna(row[key]) else row[key] for key in KEYS} == dict.fromkeys(KEYS) | expected
+        assert {key: None if pd.isna(row[key]) else row[key] for key in KEYS} == dict.fromkeys(
+            KEYS
+        ) | expected
 
 
 def test_the_analysis_is_that_of_the_same_answers_by_hand(answers, rng):
@@ -220,14 +251,22 @@ def test_the_analysis_is_that_of_the_same_answers_by_hand(answers, rng):
             enumerate(answers.sheet(study)["example"]), sample.key["is_pie"], strict=True
         ):
             values = dict(
-                zip(KEYS, rng.choice([0, 1, None], 6, p=[0.6 - 0.3 * is_pie, 0.3 + 0.3 * is_pie, 0.1]), strict=True)
+                zip(
+                    KEYS,
+                    rng.choice([0, 1, None], 6, p=[0.6 - 0.3 * is_pie, 0.3 + 0.3 * is_pie, 0.1]),
+                    strict=True,
+                )
             )
             if place % 7:
                 answers.record(study, rater, image, values)
                 rows.append({"rater": rater, "example": image, "is_pie": is_pie} | values)
     found, expected = survey(answers.answers(study)), survey(pd.DataFrame(rows))
     pd.testing.assert_frame_equal(found.frame(), expected.frame())
-    assert (found.raters, found.examples, found.notes) == (expected.raters, expected.examples, expected.notes)
+    assert (found.raters, found.examples, found.notes) == (
+        expected.raters,
+        expected.examples,
+        expected.notes,
+    )
     assert found.frame()["pies_judged"].min() > 5
 
 
@@ -236,7 +275,9 @@ def test_labels_of_images_over_all_studies(answers):
     image = answers.sheet(first)["example"][0]
     twice = set(answers.sheet(first)["example"]) & set(answers.sheet(second)["example"])
     assert image in twice
-    answers.record(first, "ann", image, {"corrupted": 1, "abstract": 1, "typical": None}, ["atypical"])
+    answers.record(
+        first, "ann", image, {"corrupted": 1, "abstract": 1, "typical": None}, ["atypical"]
+    )
     answers.record(first, "bob", image, {"corrupted": 1, "abstract": 0})
     answers.record(second, "cem", image, {"corrupted": 0}, ["atypical"])
     time.sleep(0.002)
@@ -261,8 +302,14 @@ def test_two_processes_and_threads_write_at_once(answers, tmp_path):
     study = begun(answers, n=40)
     images = list(answers.sheet(study)["example"])
     start = multiprocessing.get_context("spawn")
-    writers = [start.Process(target=rate, args=(tmp_path, name, study, images * 2)) for name in ("ann", "bob")]
-    writers += [threading.Thread(target=rate, args=(tmp_path, name, study, images)) for name in ("cem", "dan")]
+    writers = [
+        start.Process(target=rate, args=(tmp_path, name, study, images * 2))
+        for name in ("ann", "bob")
+    ]
+    writers += [
+        threading.Thread(target=rate, args=(tmp_path, name, study, images))
+        for name in ("cem", "dan")
+    ]
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -284,7 +331,10 @@ def restless():
 @pytest.mark.parametrize("attempt", range(10))
 def test_many_begin_at_once(tmp_path, restless, attempt):
     found = []
-    threads = [threading.Thread(target=lambda: found.append(begun(open_answers(tmp_path)))) for _ in range(12)]
+    threads = [
+        threading.Thread(target=lambda: found.append(begun(open_answers(tmp_path))))
+        for _ in range(12)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -325,21 +375,28 @@ def test_a_locked_file_is_one_line(answers, tmp_path):
     study = begun(answers)
     image = answers.sheet(study)["example"][0]
     hasty = Answers(AnswerFile(tmp_path, patience=0.05))
-    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite", isolation_level=None)) as other:
+    with contextlib.closing(
+        sqlite3.connect(tmp_path / "answers.sqlite", isolation_level=None)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(InputError, match=r"answers: .*answers\.sqlite, which another program locks .*try again"):
+        with pytest.raises(
+            InputError, match=r"answers: .*answers\.sqlite, which another program locks .*try again"
+        ):
             hasty.record(study, "ann", image, ALL)
         assert hasty.next_place(study, "ann") == 0  # readers go on
     hasty.record(study, "ann", image, ALL)
 
 
-@pytest.mark.parametrize("content", [b"no database" * 500, b"SQLite format 3\0" + bytes(range(256)) * 16])
+@pytest.mark.parametrize(
+    "content", [b"no database" * 500, b"SQLite format 3\0" + bytes(range(256)) * 16]
+)
 def test_a_file_that_is_no_database_is_left_alone(answers, tmp_path, content):
     place = tmp_path / "answers.sqlite"
     place.write_bytes(content)
     for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
         with pytest.raises(
-            InputError, match=rf"answers: got {place}, which is (not an SQLite|damaged|another program's)[^\n]*$"
+            InputError,
+            match=rf"answers: got {place}, which is (not an SQLite|damaged|another program's)[^\n]*$",
         ):
             call()
     assert place.read_bytes() == content
@@ -353,7 +410,8 @@ def test_a_damaged_file_is_one_line(answers, tmp_path):
     place.write_bytes(content)
     for call in (lambda: answers.sheet(study), lambda: begun(answers)):
         with pytest.raises(
-            InputError, match=r"answers: .* is damaged[^\n]*; move it away to start from scratch[^\n]*$"
+            InputError,
+            match=r"answers: .* is damaged[^\n]*; move it away to start from scratch[^\n]*$",
         ):
             call()
 
@@ -424,14 +482,19 @@ def test_damage_that_sqlite_does_not_call_so(answers, tmp_path, statement):
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
         database.executescript(statement)
         database.commit()
-    with pytest.raises(InputError, match=r"answers: .* is damaged[^\n]*; move it away to start from scratch[^\n]*$"):
+    with pytest.raises(
+        InputError, match=r"answers: .* is damaged[^\n]*; move it away to start from scratch[^\n]*$"
+    ):
         answers.answers(study)
 
 
 @pytest.mark.parametrize(
     ("statement", "name"),
     [
-        ("CREATE TRIGGER forget AFTER INSERT ON answers BEGIN DELETE FROM answers; END", "trigger 'forget'"),
+        (
+            "CREATE TRIGGER forget AFTER INSERT ON answers BEGIN DELETE FROM answers; END",
+            "trigger 'forget'",
+        ),
         ("CREATE VIEW everybody AS SELECT * FROM membership", "view 'everybody'"),
         ("CREATE TABLE other (a)", "table 'other'"),
         ("CREATE INDEX shouted ON raters (upper(name))", "index 'shouted'"),
@@ -448,7 +511,9 @@ def test_what_others_added_is_refused(answers, tmp_path, statement, name):
         database.execute(statement)
         database.commit()
     for use in (lambda: answers.record(study, "bob", image, ALL), lambda: answers.answers(study)):
-        with pytest.raises(InputError, match=f"which holds what tfaudit did not make: {name}, expected[^\\n]*$"):
+        with pytest.raises(
+            InputError, match=f"which holds what tfaudit did not make: {name}, expected[^\\n]*$"
+        ):
             use()
 
 
@@ -459,10 +524,14 @@ def test_a_file_that_is_read_only(answers, tmp_path):
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     closed = open_answers(tmp_path, read_only=True)
     assert len(closed.answers(study)) == 1
-    with pytest.raises(InputError, match="which is opened read-only, expected a viewer without --read-only"):
+    with pytest.raises(
+        InputError, match="which is opened read-only, expected a viewer without --read-only"
+    ):
         closed.record(study, "ann", image, ALL)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as other:  # while somebody rates elsewhere
+    with contextlib.closing(
+        sqlite3.connect(tmp_path / "answers.sqlite")
+    ) as other:  # while somebody rates elsewhere
         other.execute("BEGIN")
         other.execute("SELECT * FROM raters").fetchall()
         answers.record(study, "bob", image, ALL)
@@ -475,11 +544,15 @@ def test_a_format_that_sqlite_does_not_know(answers, tmp_path):
     content = bytearray(place.read_bytes())
     content[44:48] = b"\0\0\0\x09"
     place.write_bytes(content)
-    with pytest.raises(InputError, match=r"is damaged \(unsupported file format\), expected [^\n]*$"):
+    with pytest.raises(
+        InputError, match=r"is damaged \(unsupported file format\), expected [^\n]*$"
+    ):
         answers.sheet(study)
 
 
-@pytest.mark.parametrize("code", [sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_ERROR])
+@pytest.mark.parametrize(
+    "code", [sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_ERROR]
+)
 def test_reasons_that_cannot_be_provoked(tmp_path, code):
     problem = sqlite3.OperationalError("such is life")
     problem.sqlite_errorcode = code
@@ -501,13 +574,18 @@ def test_a_directory_that_may_not_be_searched(answers, monkeypatch):
 
     monkeypatch.setattr(Path, "exists", refuse)
     for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
-        with pytest.raises(InputError, match=r"answers: .* cannot be opened [^\n]* check its permissions$"):
+        with pytest.raises(
+            InputError, match=r"answers: .* cannot be opened [^\n]* check its permissions$"
+        ):
             call()
 
 
 @pytest.mark.parametrize(
     ("statement", "message"),
-    [("CREATE TABLE theirs (x)", "another program's SQLite file"), ("PRAGMA application_id = 7", "another program's")],
+    [
+        ("CREATE TABLE theirs (x)", "another program's SQLite file"),
+        ("PRAGMA application_id = 7", "another program's"),
+    ],
 )
 def test_a_foreign_file_is_left_alone(answers, tmp_path, statement, message):
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
@@ -576,18 +654,24 @@ def test_answers_of_another_rater_can_be_recorded_beside_damaged_ones(answers, t
     answers.record(study, "ann", image, ALL)
     changed(tmp_path, "UPDATE answers SET value = 0 WHERE rowid = 2")
     answers.record(study, "bob", image, ALL)
-    with pytest.raises(InputError, match="whose answers of 'ann' in study 1 do not match their checksum"):
+    with pytest.raises(
+        InputError, match="whose answers of 'ann' in study 1 do not match their checksum"
+    ):
         answers.record(study, "ann", image, ALL)
     assert answers.of_image(study, "bob", image).answers == ALL
 
 
-def test_a_file_of_the_first_version_is_read_unchanged_and_gets_its_checksums_when_written(answers, tmp_path):
+def test_a_file_of_the_first_version_is_read_unchanged_and_gets_its_checksums_when_written(
+    answers, tmp_path
+):
     study, place = begun(answers, n=6), tmp_path / "answers.sqlite"
     image, other = answers.sheet(study)["example"][:2]
     answers.record(study, "ann", image, ALL, ["atypical"])
     whole = content(answers)
     with contextlib.closing(sqlite3.connect(place)) as database:
-        database.executescript("DROP TABLE participants; DROP TABLE study_checksums; PRAGMA user_version = 1")
+        database.executescript(
+            "DROP TABLE participants; DROP TABLE study_checksums; PRAGMA user_version = 1"
+        )
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     stored = place.read_bytes()
     assert content(answers) == whole
@@ -602,7 +686,8 @@ def test_a_file_of_the_first_version_is_read_unchanged_and_gets_its_checksums_wh
 def test_a_name_is_taken_by_one_of_those_who_come_at_the_same_moment(tmp_path, restless):
     study, told = begun(open_answers(tmp_path)), []
     threads = [
-        threading.Thread(target=lambda: told.append(open_answers(tmp_path).join(study, " Ann "))) for _ in range(12)
+        threading.Thread(target=lambda: told.append(open_answers(tmp_path).join(study, " Ann ")))
+        for _ in range(12)
     ]
     for thread in threads:
         thread.start()
@@ -628,8 +713,13 @@ def test_links_out_of_the_study_are_refused(tmp_path, name):
     if name != "answers.sqlite":
         begun(open_answers(home))
     (home / name).symlink_to(away / "answers.sqlite")
-    for call in (lambda: open_answers(home).studies("test", SEAL), lambda: begun(open_answers(home), seed=9)):
-        with pytest.raises(InputError, match=rf"answers: .*{name}, a link out of the study's directory"):
+    for call in (
+        lambda: open_answers(home).studies("test", SEAL),
+        lambda: begun(open_answers(home), seed=9),
+    ):
+        with pytest.raises(
+            InputError, match=rf"answers: .*{name}, a link out of the study's directory"
+        ):
             call()
     assert (away / "answers.sqlite").read_bytes() == content
     link = tmp_path / "link"  # the study itself may be reached by a link
@@ -672,7 +762,9 @@ def test_a_full_disk_loses_nothing(small_disk):
     study = begun(answers)
     images = answers.sheet(study)["example"]
     answers.record(study, "ann", images[0], ALL)
-    (small_disk / "ballast").write_bytes(bytes(os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_bsize))
+    (small_disk / "ballast").write_bytes(
+        bytes(os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_bsize)
+    )
     with pytest.raises(InputError, match=r"answers: .* cannot be [^\n]*$"):
         rate(small_disk, "bob", study, np.tile(images, 50))
     (small_disk / "ballast").unlink()

@@ -32,14 +32,18 @@ class Accuracies(Result):
         `least`, `median`, `most`.
         """
         by = self.table.groupby(["title", "k"], sort=False)["accuracy"]
-        rows = by.agg(members="size", mean="mean", sd="std", least="min", median="median", most="max").reset_index()
+        rows = by.agg(
+            members="size", mean="mean", sd="std", least="min", median="median", most="max"
+        ).reset_index()
         rows.insert(1, "rank", "top-" + rows.pop("k").astype(str))
         return rows
 
     def summary(self) -> dict[str, Any]:
         """Return the number of variants and of ranks, and the variant whose top-1 accuracies differ most."""
         rows = self.frame()
-        spread = rows[rows["rank"] == "top-1"].assign(span=lambda part: part["most"] - part["least"])
+        spread = rows[rows["rank"] == "top-1"].assign(
+            span=lambda part: part["most"] - part["least"]
+        )
         widest = spread.iloc[int(spread["span"].argmax())]
         return {
             "variants": int(rows["title"].nunique()),

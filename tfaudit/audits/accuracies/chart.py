@@ -15,7 +15,12 @@ def accuracies_chart(table: pd.DataFrame) -> Drawing:
     order, panels = list(dict.fromkeys(table["title"])), []
     for k, rows in table.assign(percent=100 * table["accuracy"]).groupby("k"):
         axis = alt.Axis(tickCount=5, format=".6~g")
-        x = alt.X("percent:Q", title=f"top-{k} accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=axis)
+        x = alt.X(
+            "percent:Q",
+            title=f"top-{k} accuracy, %",
+            scale=alt.Scale(zero=False, nice=True),
+            axis=axis,
+        )
         y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
         base = alt.Chart(rows, width=WIDTH - 80, height=alt.Step(22))
         tooltip = tooltips("title", "member", percent=".2f")

@@ -51,14 +51,18 @@ class Attributes(Result):
     def summary(self) -> dict[str, Any]:
         """Return counts of rows that over- and under-index after Holm, and the highest ratio of the former."""
         significant = self.table[self.table["p_holm"] <= self.alpha]
-        over = significant[significant["difference_pp"] > 0].sort_values("ratio", ascending=False, kind="stable")
+        over = significant[significant["difference_pp"] > 0].sort_values(
+            "ratio", ascending=False, kind="stable"
+        )
         return {
             "pies": self.pies,
             "non_pies": self.others,
             "values": len(self.table),
             "over": len(over),
             "under": int((significant["difference_pp"] < 0).sum()),
-            "most_over": f"{over.iloc[0]['attribute']}: {over.iloc[0]['value']}" if len(over) else None,
+            "most_over": f"{over.iloc[0]['attribute']}: {over.iloc[0]['value']}"
+            if len(over)
+            else None,
             "most_over_ratio": float(over.iloc[0]["ratio"]) if len(over) else float("nan"),
         }
 
@@ -70,7 +74,12 @@ class Attributes(Result):
 
 
 def attributes(
-    baseline: Predictions, compressed: Predictions, table: pd.DataFrame, *, ties: str = UNDECIDED, alpha: float = 0.05
+    baseline: Predictions,
+    compressed: Predictions,
+    table: pd.DataFrame,
+    *,
+    ties: str = UNDECIDED,
+    alpha: float = 0.05,
 ) -> Attributes:
     """Test for every attribute whether exemplars have it more or less often than other examples: [F] 3.2.
 
@@ -107,9 +116,13 @@ def attributes(
     counted = pd.DataFrame(rows, columns=["attribute", "value", "pies", "non_pies"])
     counted.insert(2, "examples", counted["pies"] + counted["non_pies"])
     pies, others = (np.full(len(counted), side.sum()) for side in (pie, ~pie))
-    proportions = compare_proportions(counted["pies"], pies, counted["non_pies"], others, confidence=1 - alpha)
+    proportions = compare_proportions(
+        counted["pies"], pies, counted["non_pies"], others, confidence=1 - alpha
+    )
     notes = [] if pie.any() else ["No PIEs: no share of them, and no test."]
-    notes += ["All examples are PIEs: there are no others to compare them with."] if pie.all() else []
+    notes += (
+        ["All examples are PIEs: there are no others to compare them with."] if pie.all() else []
+    )
     tested = counted.assign(**share_columns(proportions))
     return Attributes(tested, int(pie.sum()), int((~pie).sum()), alpha, tuple(notes))
 

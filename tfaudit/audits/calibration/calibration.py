@@ -95,9 +95,16 @@ class Calibration(Result):
             for name, row in zip(map(str, rows.index), rows.to_dict("records"), strict=True)
             for column in ("before", "after", "change_p_holm")
         }
-        verdicts = {word.replace(" ", "_"): int((self.classes["verdict"] == word).sum()) for word in (MORE, LESS)}
+        verdicts = {
+            word.replace(" ", "_"): int((self.classes["verdict"] == word).sum())
+            for word in (MORE, LESS)
+        }
         before, after = self.calibrated
-        return told | {"calibrated_error_before": before, "calibrated_error_after": after, **verdicts}
+        return told | {
+            "calibrated_error_before": before,
+            "calibrated_error_after": after,
+            **verdicts,
+        }
 
     def chart(self) -> Drawing:
         """Draw the reliability diagram: accuracy over confidence, before and after."""
@@ -146,7 +153,9 @@ def calibration(
     comparison = Comparison(baseline, compressed, paired, alpha)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if population.probabilities is None:
-            raise InputError(name, "predictions without probabilities", "probabilities of the ranked classes")
+            raise InputError(
+                name, "predictions without probabilities", "probabilities of the ranked classes"
+            )
     before, after = comparison.rows
     sides = _Side(baseline, before, bins), _Side(compressed, after, bins)
     notes = [*comparison.notes, *empty_class_notes(baseline.class_names, comparison.class_examples)]
@@ -158,18 +167,29 @@ def calibration(
             f"study with `top_k={baseline.num_classes}` stores all."
         )
     pairs = [zip(side.confidence, side.bin_of, strict=True) for side in sides]
-    calibrated = [float(np.mean([calibrated_error(*pair) for pair in side_pairs])) for side_pairs in pairs]
+    calibrated = [
+        float(np.mean([calibrated_error(*pair) for pair in side_pairs])) for side_pairs in pairs
+    ]
     notes.append(
         "On this number of images, perfectly calibrated models of the same confidences would show a calibration error "
         f"of about {calibrated[0]:.4f} before and {calibrated[1]:.4f} after."
     )
-    names = [name for name in _MEASURES if (complete or name not in _OF_ALL_CLASSES) and (ranks > 1 or name != MARGIN)]
+    names = [
+        name
+        for name in _MEASURES
+        if (complete or name not in _OF_ALL_CLASSES) and (ranks > 1 or name != MARGIN)
+    ]
     return Calibration(
         measures=_measures(sides, names, bool(comparison.pairs), alpha),
         classes=_classes(baseline, sides, bool(comparison.pairs), alpha),
         curves=pd.concat(
-            [_curve(side).assign(when=when) for side, when in zip(sides, ("before", "after"), strict=True)]
-        )[["when", "bin", "predictions", "confidence", "accuracy", "range_low", "range_high"]].reset_index(drop=True),
+            [
+                _curve(side).assign(when=when)
+                for side, when in zip(sides, ("before", "after"), strict=True)
+            ]
+        )[
+            ["when", "bin", "predictions", "confidence", "accuracy", "range_low", "range_high"]
+        ].reset_index(drop=True),
         calibrated=(calibrated[0], calibrated[1]),
         alpha=alpha,
         notes=tuple(notes),
@@ -197,12 +217,16 @@ class _Side:
 
     def gaps(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return `(K, N)` numbers whose means over the images are the calibration errors of the members."""
-        return np.stack([of(*member) for member in zip(self.confidence, self.right, self.bin_of, strict=True)])
+        return np.stack(
+            [of(*member) for member in zip(self.confidence, self.right, self.bin_of, strict=True)]
+        )
 
     def score(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return a score of each prediction from the probabilities of all classes, `(K, N)`."""
         members = zip(self.probabilities.astype(float), self.classes, strict=True)
-        return np.stack([of(probabilities, classes, self.labels) for probabilities, classes in members])
+        return np.stack(
+            [of(probabilities, classes, self.labels) for probabilities, classes in members]
+        )
 
 
 MARGIN, ECE = "margin", "calibration error"
@@ -223,7 +247,9 @@ _MEASURES: Mapping[str, Callable[[_Side], np.ndarray]] = {
 _OF_ALL_CLASSES = ("Brier score", "negative log-likelihood")
 
 
-def _measures(sides: tuple[_Side, _Side], names: list[str], paired: bool, alpha: float) -> pd.DataFrame:
+def _measures(
+    sides: tuple[_Side, _Side], names: list[str], paired: bool, alpha: float
+) -> pd.DataFrame:
     rows = []
     for name in names:
         before, after = (_MEASURES[name](side) for side in sides)
@@ -233,14 +259,19 @@ def _measures(sides: tuple[_Side, _Side], names: list[str], paired: bool, alpha:
         (low,), (high,) = change.interval(1 - alpha)
         rows.append((name, before.mean(), after.mean(), change.value[0], low, high, change.p()[0]))
     frame = pd.DataFrame(
-        rows, columns=["measure", "before", "after", "change", "change_low", "change_high", "change_p"]
+        rows,
+        columns=["measure", "before", "after", "change", "change_low", "change_high", "change_p"],
     )
     adjusted = adjust(frame["change_p"].to_numpy(), "holm")
     verdict = _verdict(frame["change"].to_numpy(), adjusted, alpha, HIGHER, LOWER)
-    return frame.assign(change_p_holm=adjusted, verdict=np.where(frame["measure"] == ECE, NOT_TESTED, verdict))
+    return frame.assign(
+        change_p_holm=adjusted, verdict=np.where(frame["measure"] == ECE, NOT_TESTED, verdict)
+    )
 
 
-def _classes(baseline: Predictions, sides: tuple[_Side, _Side], paired: bool, alpha: float) -> pd.DataFrame:
+def _classes(
+    baseline: Predictions, sides: tuple[_Side, _Side], paired: bool, alpha: float
+) -> pd.DataFrame:
     labels, count = baseline.labels, baseline.num_classes
     confidence = [group_means(side.confidence, labels, count).mean(0) for side in sides]
     excess = [side.confidence - side.right for side in sides]
@@ -256,14 +287,20 @@ def _classes(baseline: Predictions, sides: tuple[_Side, _Side], paired: bool, al
             "confidence_after": confidence[1],
             "overconfidence_before_pp": 100 * of_classes[0],
             "overconfidence_after_pp": 100 * of_classes[1],
-            **{"change_pp": 100 * change.value, "change_low_pp": 100 * low, "change_high_pp": 100 * high},
+            **{
+                "change_pp": 100 * change.value,
+                "change_low_pp": 100 * low,
+                "change_high_pp": 100 * high,
+            },
             **{"change_p": p, "change_p_holm": adjusted},
             "verdict": _verdict(change.value, adjusted, alpha, MORE, LESS),
         }
     )
 
 
-def _verdict(change: np.ndarray, p: np.ndarray, alpha: float, higher: str, lower: str) -> np.ndarray:
+def _verdict(
+    change: np.ndarray, p: np.ndarray, alpha: float, higher: str, lower: str
+) -> np.ndarray:
     return np.where(p <= alpha, np.where(change > 0, higher, lower), CANNOT_TELL)
 
 
@@ -271,7 +308,12 @@ def _curve(side: _Side) -> pd.DataFrame:
     """Return the means of each bin over the members, which have bins of their own."""
     bin_of, sides = side.bin_of.ravel(), {"confidence": side.confidence, "accuracy": side.right}
     count = np.bincount(bin_of)
-    means = {name: np.bincount(bin_of, values.ravel()) / np.maximum(count, 1) for name, values in sides.items()}
-    ranges = pd.Series(side.confidence.ravel()).groupby(bin_of).agg(range_low="min", range_high="max")
+    means = {
+        name: np.bincount(bin_of, values.ravel()) / np.maximum(count, 1)
+        for name, values in sides.items()
+    }
+    ranges = (
+        pd.Series(side.confidence.ravel()).groupby(bin_of).agg(range_low="min", range_high="max")
+    )
     table = pd.DataFrame({"bin": np.arange(len(count)), "predictions": count, **means}).join(ranges)
     return table[table["predictions"] > 0]

@@ -20,7 +20,11 @@ from tfaudit.stats.ties import Ties
 
 PIES, CLASSES = "PIEs", "significant classes"
 
-MORE, CANNOT_TELL, CONSISTENT = "more than expected by chance", "cannot tell", "consistent with chance"
+MORE, CANNOT_TELL, CONSISTENT = (
+    "more than expected by chance",
+    "cannot tell",
+    "consistent with chance",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,9 +53,14 @@ class Chance(Result):
         central 95 % by chance), `p`, `permutations` and `exact`; and the `verdict`, see `count_verdict`.
         """
         fields = ("observed", "mean", "low", "high", "p", "permutations", "exact")
-        rows = [(name, *(getattr(null, field) for field in fields)) for name, null in self._nulls().items()]
+        rows = [
+            (name, *(getattr(null, field) for field in fields))
+            for name, null in self._nulls().items()
+        ]
         frame = pd.DataFrame(rows, columns=["count", *fields]).rename(columns={"mean": "expected"})
-        return frame.assign(verdict=[count_verdict(null, self.alpha) for null in self._nulls().values()])
+        return frame.assign(
+            verdict=[count_verdict(null, self.alpha) for null in self._nulls().values()]
+        )
 
     def distribution(self) -> pd.DataFrame:
         """Return how often each value occurred: `count` (as in `frame`), `value` and `share` of the permutations."""
@@ -154,7 +163,9 @@ def chance(
     pairs = comparison.partners
     order = _order(*populations, pairs)
     first, second = baseline.num_members, compressed.num_members
-    assignments = assign(first, second, permutations=permutations, seed=seed, paired=pairs is not None)
+    assignments = assign(
+        first, second, permutations=permutations, seed=seed, paired=pairs is not None
+    )
     ranked, probabilities, tied = _all_members(populations, ties, order)
     changed = count_changed_modes(assignments.first, ranked, probabilities, ties=ties, tied=tied)
     pies = assignments.null(changed)
@@ -177,14 +188,18 @@ def chance(
     return Chance(pies, classes, pairs is not None, alpha, tuple(notes))
 
 
-def _order(baseline: Predictions, compressed: Predictions, pairs: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+def _order(
+    baseline: Predictions, compressed: Predictions, pairs: tuple[np.ndarray, np.ndarray] | None
+) -> np.ndarray:
     """Return positions of all members, the baseline's first; in pairs the compressed ones are in the same order."""
     members = baseline.num_members, compressed.num_members
     if pairs is None:
         return np.arange(sum(members))
     if not len(np.unique(pairs[0])) == members[0] == members[1]:
         got = f"members made from {listed([baseline.members[i] for i in pairs[0]])}"
-        raise InputError("paired", got, f"one made from each of the baseline's, {listed(baseline.members)}")
+        raise InputError(
+            "paired", got, f"one made from each of the baseline's, {listed(baseline.members)}"
+        )
     return np.concatenate([pairs[0], members[0] + pairs[1]])
 
 
@@ -192,14 +207,20 @@ def _all_members(
     populations: tuple[Predictions, Predictions], ties: str, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None, Ties]:
     """Return `(K1 + K2, N, k)` ranked classes of all members as far as modes depend on them, probabilities and ties."""
-    members = [population.member(i) for population in populations for i in range(population.num_members)]
+    members = [
+        population.member(i) for population in populations for i in range(population.num_members)
+    ]
     tied = Ties.joined([members[i].ties for i in order], [populations[0].num_examples] * len(order))
     if ties != "confidence":
         return np.stack([members[i].classes[:, :1] for i in order]), None, tied
     if any(member.probabilities is None for member in members):
-        raise InputError("ties", "'confidence' for predictions without probabilities", "lowest or highest")
+        raise InputError(
+            "ties", "'confidence' for predictions without probabilities", "lowest or highest"
+        )
     depths = [population.ranked.shape[2] for population in populations]
     if depths[0] != depths[1]:
-        raise InputError("ties", f"'confidence' for {depths[0]} and {depths[1]} ranks", "equally many ranks")
+        raise InputError(
+            "ties", f"'confidence' for {depths[0]} and {depths[1]} ranks", "equally many ranks"
+        )
     probabilities = np.stack([np.asarray(members[i].probabilities) for i in order])
     return np.stack([members[i].classes for i in order]), probabilities, tied

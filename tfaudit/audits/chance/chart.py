@@ -26,15 +26,23 @@ def _panel(row: dict, distribution: pd.DataFrame) -> Drawing:
     null = distribution[distribution["count"] == row["count"]]
     span = max(null["value"].max(), row["observed"]) - null["value"].min()
     step = max(1, -(-int(span) // BINS))
-    bars = null.assign(start=null["value"] // step * step).groupby("start", as_index=False)["share"].sum()
+    bars = (
+        null.assign(start=null["value"] // step * step)
+        .groupby("start", as_index=False)["share"]
+        .sum()
+    )
     bars["low"], bars["high"] = bars["start"] - 0.5, bars["start"] + step - 0.5
     bars["percent"] = 100 * bars["share"]
     observed = pd.DataFrame({"observed": [row["observed"]]})
-    expected = f"{row['expected']:,.3g}" if row["expected"] < 999 else f"{row['expected']:,.0f}"  # not 1.03e+03
+    expected = (
+        f"{row['expected']:,.3g}" if row["expected"] < 999 else f"{row['expected']:,.0f}"
+    )  # not 1.03e+03
     heading = f"{row['count']}: {row['observed']:,} observed, {expected} by chance, "
     heading += f"p {'=' if row['p'] >= 0.001 else '<'} {max(row['p'], 0.001):.2g}"
     axis = alt.Axis(tickMinStep=1, tickCount=6, labelOverlap=True, grid=False)
-    x = alt.X("low:Q", title=row["count"], scale=alt.Scale(zero=False, nice=False, padding=6), axis=axis)
+    x = alt.X(
+        "low:Q", title=row["count"], scale=alt.Scale(zero=False, nice=False, padding=6), axis=axis
+    )
     y = alt.Y("percent:Q", title="permutations, %", axis=alt.Axis(tickCount=4))
     tooltip = [alt.Tooltip("start:Q", title="from"), *tooltips(percent=".1f")]
     histogram = alt.Chart(bars).mark_bar(color=GREY, stroke=None)

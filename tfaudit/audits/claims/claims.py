@@ -65,7 +65,11 @@ class Claims(Result):
         """Return the tables beside `frame`, by title."""
         claimed = self.cells[self.cells["verdict"] != CANNOT_TELL]
         rows = claimed.sort_values("change_p", kind="stable")
-        return {"Classes that lost or gained recall, corrected for all variants and classes": rows} if len(rows) else {}
+        return (
+            {"Classes that lost or gained recall, corrected for all variants and classes": rows}
+            if len(rows)
+            else {}
+        )
 
     def summary(self) -> dict[str, Any]:
         """Return the totals of `frame` over the variants, and the classes that are claimed in any."""
@@ -73,7 +77,11 @@ class Claims(Result):
         totals = rows.drop(columns="title").sum()
         claimed = self.cells[self.cells["verdict"] == LOST]
         told = {str(name): total for name, total in totals.items()}
-        return {"variants": len(rows), **told, "classes_lost_anywhere": int(claimed["class"].nunique())}
+        return {
+            "variants": len(rows),
+            **told,
+            "classes_lost_anywhere": int(claimed["class"].nunique()),
+        }
 
     def chart(self) -> Drawing:
         """Draw a heat map of the changes by class and variant; a dot marks what holds for all at once."""
@@ -107,10 +115,14 @@ def claims(changes: Mapping[str, pd.DataFrame], *, alpha: float = 0.05) -> Claim
     if not changes:
         raise InputError("changes", "none", "those of one variant or more")
     if len({tuple(frame["class"]) for frame in changes.values()}) > 1:
-        raise InputError("changes", "variants of different classes", "the same classes in one order")
+        raise InputError(
+            "changes", "variants of different classes", "the same classes in one order"
+        )
     names = ["class", "change_pp", "change_low_pp", "change_high_pp", "change_p"]
     parts = [
-        frame[names].assign(title=title, p_holm_own=adjust(frame["change_p"].to_numpy(float), "holm"))
+        frame[names].assign(
+            title=title, p_holm_own=adjust(frame["change_p"].to_numpy(float), "holm")
+        )
         for title, frame in changes.items()
     ]
     cells = pd.concat(parts, ignore_index=True)
@@ -120,4 +132,6 @@ def claims(changes: Mapping[str, pd.DataFrame], *, alpha: float = 0.05) -> Claim
     cells = cells.assign(p_holm_all=holm, p_bh_all=bh, verdict=verdict)
     tested = int(np.isfinite(p).sum())
     note = f"{tested:,} tests: corrections are for all of them, of {len(changes)} variants."
-    return Claims(cells[["title", *names, "p_holm_own", "p_holm_all", "p_bh_all", "verdict"]], alpha, (note,))
+    return Claims(
+        cells[["title", *names, "p_holm_own", "p_holm_all", "p_bh_all", "verdict"]], alpha, (note,)
+    )

@@ -33,8 +33,13 @@ class ClassCounts(Result):
         """Return Spearman's correlation of images and recall with its p-value; NaN where either does not vary."""
         known = self.table.dropna()
         correlation, p = float("nan"), float("nan")
-        if len(known) > 2 and min(known["train_examples"].nunique(), known["recall_before"].nunique()) > 1:
-            correlation, p = map(float, stats.spearmanr(known["train_examples"], known["recall_before"]))
+        if (
+            len(known) > 2
+            and min(known["train_examples"].nunique(), known["recall_before"].nunique()) > 1
+        ):
+            correlation, p = map(
+                float, stats.spearmanr(known["train_examples"], known["recall_before"])
+            )
         return {"classes": len(self.table), "rank_correlation": correlation, "p": p}
 
     def chart(self) -> Drawing:
@@ -61,7 +66,15 @@ def class_counts(train_examples: pd.Series, recall_before: pd.Series) -> ClassCo
         1   cat              30         0.75           0.75
     """
     if sorted(train_examples.index) != sorted(recall_before.index):
-        raise InputError("train_examples", f"{len(train_examples)} classes", f"the {len(recall_before)} with recalls")
+        raise InputError(
+            "train_examples",
+            f"{len(train_examples)} classes",
+            f"the {len(recall_before)} with recalls",
+        )
     counts = train_examples.loc[recall_before.index].to_numpy(np.int64)
-    columns = {"class": recall_before.index, "train_examples": counts, "train_share": counts / max(counts.sum(), 1)}
+    columns = {
+        "class": recall_before.index,
+        "train_examples": counts,
+        "train_share": counts / max(counts.sum(), 1),
+    }
     return ClassCounts(pd.DataFrame({**columns, "recall_before": recall_before.to_numpy(float)}))

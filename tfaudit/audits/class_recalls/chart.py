@@ -19,15 +19,36 @@ def recalls_chart(table: pd.DataFrame) -> Drawing:
     shown = table[table["class_index"].isin(largest)].dropna(subset=["recall"])
     percent = {name: 100 * shown[name] for name in ("level", "recall", "recall_before")}
     shown = shown.assign(**percent)
-    scale, legend = alt.Scale(scheme="viridis", zero=False), alt.Legend(orient="top", gradientLength=110)
+    scale, legend = (
+        alt.Scale(scheme="viridis", zero=False),
+        alt.Legend(orient="top", gradientLength=110),
+    )
     colour = alt.Color("recall_before:Q", title="recall before, %", scale=scale, legend=legend)
-    x = alt.X("level:Q", title="sparsity, %", scale=alt.Scale(nice=False, padding=8), axis=alt.Axis(tickCount=6))
-    y = alt.Y("recall:Q", title="recall, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
+    x = alt.X(
+        "level:Q",
+        title="sparsity, %",
+        scale=alt.Scale(nice=False, padding=8),
+        axis=alt.Axis(tickCount=6),
+    )
+    y = alt.Y(
+        "recall:Q",
+        title="recall, %",
+        scale=alt.Scale(zero=False, nice=True),
+        axis=alt.Axis(tickCount=5),
+    )
     tooltip = tooltips("class", "method", level=".4g", recall=".2f", recall_before=".2f")
     some = f"the {LINES} classes of largest change, of {len(change)}" if len(change) > LINES else ""
     panels = []
     for method, rows in shown.groupby("method", sort=False):
-        base = alt.Chart(rows, width=WIDTH - 40, height=220).encode(x=x, y=y, color=colour, tooltip=tooltip)
-        lines = base.mark_line(strokeWidth=1.8, opacity=0.85).encode(detail=alt.Detail("class_index:N"))
-        panels.append(alt.layer(lines, base.mark_circle(size=28, opacity=1)).properties(title=f"{method}  {some}"))
+        base = alt.Chart(rows, width=WIDTH - 40, height=220).encode(
+            x=x, y=y, color=colour, tooltip=tooltip
+        )
+        lines = base.mark_line(strokeWidth=1.8, opacity=0.85).encode(
+            detail=alt.Detail("class_index:N")
+        )
+        panels.append(
+            alt.layer(lines, base.mark_circle(size=28, opacity=1)).properties(
+                title=f"{method}  {some}"
+            )
+        )
     return panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=20)

@@ -81,15 +81,32 @@ def class_recalls(recalls: pd.DataFrame, before: pd.Series) -> ClassRecalls:
     if recalls.empty:
         raise InputError("recalls", "no rows", "one row per variant")
     if missing := {"method", "level", *before.index} - set(recalls):
-        raise InputError("recalls", f"no column {', '.join(map(str, missing))}", "method, level and one per class")
-    require(bool((recalls["level"] > BASELINE).all()), "level", float(recalls["level"].min()), "numbers above 0")
-    names = dict(zip(before.index, before.attrs.get("class_names", map(str, before.index)), strict=True))
-    dense = pd.DataFrame([{"method": method, "level": BASELINE, **before} for method in recalls["method"].unique()])
+        raise InputError(
+            "recalls",
+            f"no column {', '.join(map(str, missing))}",
+            "method, level and one per class",
+        )
+    require(
+        bool((recalls["level"] > BASELINE).all()),
+        "level",
+        float(recalls["level"].min()),
+        "numbers above 0",
+    )
+    names = dict(
+        zip(before.index, before.attrs.get("class_names", map(str, before.index)), strict=True)
+    )
+    dense = pd.DataFrame(
+        [{"method": method, "level": BASELINE, **before} for method in recalls["method"].unique()]
+    )
     table = pd.concat([dense, recalls[["method", "level", *before.index]]], ignore_index=True)
-    table = table.groupby(["method", "level"], sort=False).mean().reset_index()  # variants of one level
+    table = (
+        table.groupby(["method", "level"], sort=False).mean().reset_index()
+    )  # variants of one level
     table = table.melt(["method", "level"], var_name="class_index", value_name="recall")
     table["class_index"] = table["class_index"].astype(np.int64)
     table["class"] = table["class_index"].map(names)
     table["recall_before"] = table["class_index"].map(before).astype(float)
     table = table.sort_values(["method", "level", "class_index"], kind="stable", ignore_index=True)
-    return ClassRecalls(table[["method", "level", "class_index", "class", "recall_before", "recall"]])
+    return ClassRecalls(
+        table[["method", "level", "class_index", "class", "recall_before", "recall"]]
+    )

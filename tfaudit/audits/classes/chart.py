@@ -51,7 +51,11 @@ class Question:
     def kinds(self) -> dict[str, str]:
         """Return the colours of all kinds of bars: what is not established has the faint colour of its direction."""
         loss, gain, _ = self.colours.values()
-        return {**self.colours, f"{CANNOT_TELL}, lower": light(loss), f"{CANNOT_TELL}, higher": light(gain)}
+        return {
+            **self.colours,
+            f"{CANNOT_TELL}, lower": light(loss),
+            f"{CANNOT_TELL}, higher": light(gain),
+        }
 
 
 QUESTIONS: Mapping[str, Question] = {
@@ -80,12 +84,16 @@ def class_impact_chart(frame: pd.DataFrame, question: str = "change") -> Drawing
     """
     ranked = ranked_classes(frame, question=question)
     return with_overview(
-        ranked, lambda rows: all_classes(rows, question=question), lambda rows: named_classes(rows, question=question)
+        ranked,
+        lambda rows: all_classes(rows, question=question),
+        lambda rows: named_classes(rows, question=question),
     )
 
 
 def with_overview(
-    ranked: pd.DataFrame, overview: Callable[[pd.DataFrame], Drawing], named: Callable[[pd.DataFrame], Drawing]
+    ranked: pd.DataFrame,
+    overview: Callable[[pd.DataFrame], Drawing],
+    named: Callable[[pd.DataFrame], Drawing],
 ) -> Drawing:
     """Draw every class with its name, or an overview of more than 40 classes above the 12 at each end.
 
@@ -128,15 +136,23 @@ def ranked_classes(
     verdict = shown[QUESTIONS[question].verdict]
     shown["kind"] = verdict.where(verdict != CANNOT_TELL, f"{CANNOT_TELL}, " + direction)
     shown = shown.assign(name=distinct_names(shown["class"]), position=shown.index)
-    shown = shown.sort_values(by or value, ascending=ascending, kind="stable").reset_index(drop=True)
+    shown = shown.sort_values(by or value, ascending=ascending, kind="stable").reset_index(
+        drop=True
+    )
     return shown.assign(rank=shown.index + 1)
 
 
 def _colours(ranked: pd.DataFrame, question: str, columns: int) -> alt.Color:
     """Return the colours of the kinds that occur, with a legend of them."""
-    kinds = {kind: colour for kind, colour in QUESTIONS[question].kinds().items() if kind in set(ranked["kind"])}
+    kinds = {
+        kind: colour
+        for kind, colour in QUESTIONS[question].kinds().items()
+        if kind in set(ranked["kind"])
+    }
     squares = {"symbolType": "square", "symbolStrokeWidth": 0}
-    return categories("kind", list(kinds), list(kinds.values()), labelLimit=200, columns=columns, **squares)
+    return categories(
+        "kind", list(kinds), list(kinds.values()), labelLimit=200, columns=columns, **squares
+    )
 
 
 def class_tooltip(ranked: pd.DataFrame, question: str = "change") -> list[alt.Tooltip]:
@@ -147,7 +163,9 @@ def class_tooltip(ranked: pd.DataFrame, question: str = "change") -> list[alt.To
         **dict.fromkeys(points, "+.2f"),
         **dict.fromkeys((f"{question}_p", f"{question}_p_holm"), ".2g"),
     )
-    texts = [alt.Tooltip(name) for name in ("class:N", "examples:Q", f"{QUESTIONS[question].verdict}:N")]
+    texts = [
+        alt.Tooltip(name) for name in ("class:N", "examples:Q", f"{QUESTIONS[question].verdict}:N")
+    ]
     return tooltips_of([*texts, *figures], list(map(str, ranked)))
 
 
@@ -161,7 +179,9 @@ def tooltips_of(tooltips: Sequence[alt.Tooltip], columns: Sequence[str]) -> list
     return [tooltip for tooltip in tooltips if tooltip.shorthand.split(":")[0] in columns]
 
 
-def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "change", step: int = STEP) -> Layers:
+def named_classes(
+    ranked: pd.DataFrame, *, columns: int = 3, question: str = "change", step: int = STEP
+) -> Layers:
     """Draw a line per class with its name, in the order of the rows: a bar, its interval, a mark where it collapsed.
 
     Args:
@@ -174,17 +194,25 @@ def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "ch
     y = row_axis(ranked["name"], limit=130)
     x = alt.X(f"{question}_pp:Q", title=QUESTIONS[question].title, axis=alt.Axis(tickCount=6))
     bars = base.mark_bar(height=step - 7)
-    bars = bars.encode(x=x, y=y, color=_colours(ranked, question, columns), tooltip=class_tooltip(ranked, question))
+    bars = bars.encode(
+        x=x, y=y, color=_colours(ranked, question, columns), tooltip=class_tooltip(ranked, question)
+    )
     intervals = base.mark_rule(strokeWidth=1.4, opacity=0.75)
-    intervals = intervals.encode(x=alt.X(f"{question}_low_pp:Q"), x2=alt.X2(f"{question}_high_pp"), y=y)
+    intervals = intervals.encode(
+        x=alt.X(f"{question}_low_pp:Q"), x2=alt.X2(f"{question}_high_pp"), y=y
+    )
     layers = [bars, intervals]
     if question == "change" and "collapsed" in ranked and ranked["collapsed"].any():
-        collapsed = base.transform_filter("datum.collapsed").mark_text(align="left", dx=5, fontSize=11)
+        collapsed = base.transform_filter("datum.collapsed").mark_text(
+            align="left", dx=5, fontSize=11
+        )
         layers.append(collapsed.encode(x=alt.XDatum(0), y=y, text=alt.TextValue("← collapsed")))
     return alt.layer(*layers)
 
 
-def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, question: str = "change") -> Layers:
+def all_classes(
+    ranked: pd.DataFrame, order: str = "", *, columns: int = 3, question: str = "change"
+) -> Layers:
     """Draw all classes side by side, without names.
 
     The data hold only what the chart shows, and the marks have no descriptions for screen readers; the chart as a whole
@@ -197,7 +225,9 @@ def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, ques
         question: of `QUESTIONS`.
     """
     value, low, high = (f"{question}{end}_pp" for end in ("", "_low", "_high"))
-    base = alt.Chart(ranked[["rank", "kind", "class", value, low, high]], width=WIDTH + 100, height=150)
+    base = alt.Chart(
+        ranked[["rank", "kind", "class", value, low, high]], width=WIDTH + 100, height=150
+    )
     title = f"classes, by {order or ('change of recall' if question == 'change' else 'relative change')}"
     x = alt.X("rank:Q", title=title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
     width = max(0.6, 0.7 * WIDTH / len(ranked))

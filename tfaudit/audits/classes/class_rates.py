@@ -31,5 +31,7 @@ def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
     support = np.bincount(labels, minlength=count)
     predicted = predictions.predicted()
     hits = np.stack([np.bincount(labels, row, count) for row in predictions.correct()])
-    rates = ratio(hits, predicted) if metric == "precision" else ratio(2 * hits, predicted + support)
+    rates = (
+        ratio(hits, predicted) if metric == "precision" else ratio(2 * hits, predicted + support)
+    )
     return np.where(support > 0, np.nan_to_num(rates), np.nan)

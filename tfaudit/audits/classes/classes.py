@@ -140,10 +140,16 @@ class ClassImpact(Result):
             "tested": tested,
             "significant": int((test.p <= self.alpha).sum()),
             "expected_by_chance": self.alpha * tested if not self.pairs else float("nan"),
-            **{f"significant_{m}": int((adjust(test.p, m) <= self.alpha).sum()) for m in CORRECTIONS[1:]},
+            **{
+                f"significant_{m}": int((adjust(test.p, m) <= self.alpha).sum())
+                for m in CORRECTIONS[1:]
+            },
             **{name: int(mask.sum()) for name, mask in masks.items()},
             **{f"{name}_mean_change_pp": _mean(change_pp[mask]) for name, mask in masks.items()},
-            **{f"{name}_mean_published_pp": _mean(100 * test.difference[mask]) for name, mask in masks.items()},
+            **{
+                f"{name}_mean_published_pp": _mean(100 * test.difference[mask])
+                for name, mask in masks.items()
+            },
         }
 
     def chart(self) -> Drawing:
@@ -201,7 +207,9 @@ def class_impact(
             expected = "2 or more: train more with `--population`, or compare single models with `tfaudit.compare`"
             raise InputError(name, "1 member", expected)
     before, after = baseline.recall(), compressed.recall()
-    published = [_centred(population.by_argmax(), centering) for population in (compressed, baseline)]
+    published = [
+        _centred(population.by_argmax(), centering) for population in (compressed, baseline)
+    ]
     test = welch(*published, confidence=comparison.confidence)
     relative, zeros, notes = _relative_recall(baseline, before, compressed, after)
     examples, ties = comparison.class_examples, tie_reading(comparison)
@@ -221,7 +229,12 @@ def class_impact(
         margin_pp=margin_pp,
         centering=centering,
         ties=ties,
-        notes=(*ties.sentences(), *empty_class_notes(baseline.class_names, examples), *notes, *comparison.notes),
+        notes=(
+            *ties.sentences(),
+            *empty_class_notes(baseline.class_names, examples),
+            *notes,
+            *comparison.notes,
+        ),
     )
 
 
@@ -248,13 +261,24 @@ def change_columns(
     # The changes of two groups relative to both are one figure with two signs: one test.
     known = changes.examples.reshape(parts, -1) > 0
     mirrored = np.where(
-        known & (known.sum(1, keepdims=True) == 2), -1 - np.arange(parts)[:, None], own.reshape(parts, -1)
+        known & (known.sum(1, keepdims=True) == 2),
+        -1 - np.arange(parts)[:, None],
+        own.reshape(parts, -1),
     )
-    for name, change, tests in (("change", changes.absolute, own), ("relative", changes.relative, mirrored.ravel())):
+    for name, change, tests in (
+        ("change", changes.absolute, own),
+        ("relative", changes.relative, mirrored.ravel()),
+    ):
         most = 1 if name == "change" else 2  # no change of a share can be larger
         figures = change.value, *np.clip(change.interval(1 - alpha), -most, most), change.p()
         columns |= question_columns(
-            name, *figures, alpha=alpha, margin_pp=margin_pp, correction=correction, noun=noun, tests=tests
+            name,
+            *figures,
+            alpha=alpha,
+            margin_pp=margin_pp,
+            correction=correction,
+            noun=noun,
+            tests=tests,
         )
     return columns
 
@@ -293,12 +317,19 @@ def question_columns(
     """
     absolute, relative = (f"lost {noun}", f"gained {noun}", NO_CHANGE), (WORSE, BETTER, AS_AVERAGE)
     lost, gained, none = relative if name == "relative" else absolute
-    _, first, place = np.unique(np.arange(len(p)) if tests is None else tests, return_index=True, return_inverse=True)
+    _, first, place = np.unique(
+        np.arange(len(p)) if tests is None else tests, return_index=True, return_inverse=True
+    )
     all_p = {"none": p} | {method: adjust(p[first], method)[place] for method in CORRECTIONS[1:]}
     within = (100 * low > -margin_pp) & (low <= 0) & (high >= 0) & (100 * high < margin_pp)
     claims = np.where(value < 0, lost, gained)
     return {
-        **{f"{name}_pp": 100 * value, f"{name}_low_pp": 100 * low, f"{name}_high_pp": 100 * high, f"{name}_p": p},
+        **{
+            f"{name}_pp": 100 * value,
+            f"{name}_low_pp": 100 * low,
+            f"{name}_high_pp": 100 * high,
+            f"{name}_p": p,
+        },
         **{f"{name}_p_{method}": all_p[method] for method in CORRECTIONS[1:]},
         "verdict" if name == "change" else f"{name}_verdict": np.where(
             all_p[correction] <= alpha, claims, np.where(within, none, CANNOT_TELL)
@@ -307,7 +338,11 @@ def question_columns(
 
 
 def collapsed_classes(
-    recall_before: np.ndarray, recall_after: np.ndarray, examples: np.ndarray, *, alpha: float = 0.05
+    recall_before: np.ndarray,
+    recall_after: np.ndarray,
+    examples: np.ndarray,
+    *,
+    alpha: float = 0.05,
 ) -> np.ndarray:
     """Return `(C,)` booleans: classes that compressed models no longer know.
 
@@ -329,11 +364,16 @@ def collapsed_classes(
     lowest, mean = recall_before.min(0), recall_before.mean(0)
     comparisons = max(1, (len(recall_after) + 1) * int(np.count_nonzero(examples)))
     mean_after = recall_after.mean(0)
-    halved, near_zero = mean_after <= mean / 2, (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO)
+    halved, near_zero = (
+        mean_after <= mean / 2,
+        (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO),
+    )
 
     def is_real(*recalls: np.ndarray) -> np.ndarray:
         before, after = (np.floor(np.nan_to_num(recall * examples) + 1e-9) for recall in recalls)
-        return stats.hypergeom.cdf(after, 2 * examples, before + after, examples) < alpha / comparisons
+        return (
+            stats.hypergeom.cdf(after, 2 * examples, before + after, examples) < alpha / comparisons
+        )
 
     fell = (halved & is_real(mean, mean_after)) | (near_zero & is_real(lowest, recall_after)).any(0)
     return (examples > 0) & (mean > 0) & fell
@@ -352,7 +392,9 @@ def worst_class(frame: pd.DataFrame) -> int | None:
     known = frame[frame["change_pp"].notna()]
     if known.empty:
         return None
-    keys = pd.DataFrame({"collapsed": ~known["collapsed"].astype(bool), "change_pp": known["change_pp"].round(9)})
+    keys = pd.DataFrame(
+        {"collapsed": ~known["collapsed"].astype(bool), "change_pp": known["change_pp"].round(9)}
+    )
     names = known.get("class", known.index)  # equals in the order of their names, not numbers
     return int(keys.assign(name=names).sort_values(["collapsed", "change_pp", "name"]).index[0])
 
@@ -386,7 +428,11 @@ def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
         ['1 class without test examples, not tested: cat.']
     """
     empty = [name for name, count in zip(names, examples, strict=True) if not count]
-    return [f"{_classes(len(empty))} without test examples, not tested: {listed(empty)}."] if empty else []
+    return (
+        [f"{_classes(len(empty))} without test examples, not tested: {listed(empty)}."]
+        if empty
+        else []
+    )
 
 
 def _centred(population: Predictions, centering: str) -> np.ndarray:

@@ -48,7 +48,9 @@ CLASSES = Declaration(
             report=6,
             catalogue="classes",
             rows=lambda result: (
-                result.frame().dropna(subset=["published_p"]).sort_values("published_pp", kind="stable")
+                result.frame()
+                .dropna(subset=["published_p"])
+                .sort_values("published_pp", kind="stable")
             ),
         ),
     },

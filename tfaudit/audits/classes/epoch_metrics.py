@@ -7,7 +7,9 @@ from tfaudit.stats.least_squares import slope
 from tfaudit.stats.ratios import normalised_balance, ratio
 
 
-def class_recall(labels: np.ndarray, predicted: np.ndarray, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def class_recall(
+    labels: np.ndarray, predicted: np.ndarray, num_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the recall of every class, NaN without examples, and its number of examples; see `epoch_metrics`."""
     support = np.bincount(labels, minlength=num_classes)
     return ratio(np.bincount(labels[labels == predicted], minlength=num_classes), support), support
@@ -27,12 +29,16 @@ def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndar
         >>> round(intensification(labels, predict(7, 5), baseline=predict(9, 7)), 4)
         1.3333
     """
-    recalls = [class_recall(labels, classes, int(labels.max()) + 1)[0] for classes in (baseline, predicted)]
+    recalls = [
+        class_recall(labels, classes, int(labels.max()) + 1)[0] for classes in (baseline, predicted)
+    ]
     accuracies = [(labels == classes).mean() for classes in (baseline, predicted)]
     return float(slope(*map(normalised_balance, recalls, accuracies)))
 
 
-def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None) -> dict[str, float]:
+def epoch_metrics(
+    labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None
+) -> dict[str, float]:
     """Compute the metrics that a callback logs after an epoch.
 
     They are `worst_class_recall`; and with a baseline `flips` (examples of another prediction), `negative_flips` (right
@@ -68,7 +74,9 @@ def label_recall(labels: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray,
     return ratio((labels & predicted).sum(axis=0), support), support
 
 
-def label_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None) -> dict[str, float]:
+def label_metrics(
+    labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None
+) -> dict[str, float]:
     """Compute the metrics that a callback logs after an epoch of a multi-label task.
 
     They are `worst_class_recall`, of the label that is found least, and with a baseline `flips` (decisions on one label
@@ -90,5 +98,8 @@ def label_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarra
     metrics: dict[str, float] = {"worst_class_recall": float(np.nanmin(recall))}
     if baseline is not None:
         flipped = predicted != baseline
-        metrics |= {"flips": int(flipped.sum()), "negative_flips": int((flipped & (baseline == labels)).sum())}
+        metrics |= {
+            "flips": int(flipped.sum()),
+            "negative_flips": int((flipped & (baseline == labels)).sum()),
+        }
     return metrics

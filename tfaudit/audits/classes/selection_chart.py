@@ -17,7 +17,10 @@ LIST = 440  # pixels that the lines of few classes fill
 
 
 def range_choice_chart(
-    ranked: pd.DataFrame, order: str, chosen: tuple[float, float] | None = None, question: str = "change"
+    ranked: pd.DataFrame,
+    order: str,
+    chosen: tuple[float, float] | None = None,
+    question: str = "change",
 ) -> Drawing:
     """Draw all classes side by side; dragging selects a range of ranks, in the parameter `RANGE`.
 
@@ -30,10 +33,16 @@ def range_choice_chart(
     mark = alt.BrushConfig(fill=AMBER, fillOpacity=0.18, stroke=AMBER, strokeOpacity=0.8)
     initial: dict[str, Any] = {"value": {"x": chosen}} if chosen else {}
     brush = alt.selection_interval(name=RANGE, encodings=["x"], mark=mark, **initial)
-    return all_classes(ranked, order, columns=COLUMNS, question=question).add_params(brush).properties(height=HEIGHT)
+    return (
+        all_classes(ranked, order, columns=COLUMNS, question=question)
+        .add_params(brush)
+        .properties(height=HEIGHT)
+    )
 
 
-def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None, question: str = "change") -> Drawing:
+def class_choice_chart(
+    ranked: pd.DataFrame, chosen: int | None = None, question: str = "change"
+) -> Drawing:
     """Draw a line per class; a click on it selects the class: its `position`, in the parameter `CLASS`.
 
     Args:
@@ -42,9 +51,13 @@ def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None, question
         question: of `QUESTIONS`.
     """
     click = alt.selection_point(name=CLASS, fields=["position"], on="click", clear=False)
-    colour = alt.when(alt.datum.position == (-1 if chosen is None else chosen)).then(alt.value(AMBER))
+    colour = alt.when(alt.datum.position == (-1 if chosen is None else chosen)).then(
+        alt.value(AMBER)
+    )
     step = max(STEP, min(2 * STEP, LIST // len(ranked)))
-    bars = alt.Chart(ranked, width=WIDTH, height=alt.Step(step)).mark_bar(opacity=0.22, cursor="pointer", height=step)
+    bars = alt.Chart(ranked, width=WIDTH, height=alt.Step(step)).mark_bar(
+        opacity=0.22, cursor="pointer", height=step
+    )
     lines = bars.encode(
         y=row_axis(ranked["name"], limit=130),
         x=alt.XValue(0),
@@ -52,4 +65,7 @@ def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None, question
         color=colour.otherwise(alt.value("transparent")),
         tooltip=class_tooltip(ranked, question),
     )
-    return alt.layer(lines.add_params(click), named_classes(ranked, columns=COLUMNS, question=question, step=step))
+    return alt.layer(
+        lines.add_params(click),
+        named_classes(ranked, columns=COLUMNS, question=question, step=step),
+    )

@@ -39,17 +39,28 @@ def corrected_slopes(
     return _values(own, squares), _values(others, squares)
 
 
-def _products(first: np.ndarray, second: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+def _products(
+    first: np.ndarray, second: np.ndarray, labels: np.ndarray, classes: int
+) -> np.ndarray:
     """Return `(K0, K1)` sums over classes of products of normalised balances, each factor from other images."""
     sizes = np.bincount(labels, minlength=classes).astype(float)
     total, known = sizes.sum(), sizes > 1
     # A balance is recall less accuracy; this is its variance in units of the variance of one image of each class.
     weights = known / np.maximum(sizes, 1) - 2 * known / total + known.sum() * sizes / total**2
     weights = np.where(known, weights / np.maximum(sizes - 1, 1), 0.0)
-    hits = [np.stack([np.bincount(labels, row, classes) for row in right]) for right in (first, second)]
-    recalls, accuracies = [side / np.maximum(sizes, 1) for side in hits], [side.sum(1) / total for side in hits]
-    balances = [normalised_balance(*side)[:, known] for side in zip(recalls, accuracies, strict=True)]
-    same = (first * weights[labels]) @ second.T.astype(float) - (recalls[0] * weights * sizes) @ recalls[1].T
+    hits = [
+        np.stack([np.bincount(labels, row, classes) for row in right]) for right in (first, second)
+    ]
+    recalls, accuracies = (
+        [side / np.maximum(sizes, 1) for side in hits],
+        [side.sum(1) / total for side in hits],
+    )
+    balances = [
+        normalised_balance(*side)[:, known] for side in zip(recalls, accuracies, strict=True)
+    ]
+    same = (first * weights[labels]) @ second.T.astype(float) - (
+        recalls[0] * weights * sizes
+    ) @ recalls[1].T
     return balances[0] @ balances[1].T - ratio(same, np.outer(*accuracies))
 
 

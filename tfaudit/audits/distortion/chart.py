@@ -25,11 +25,15 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     factors = list(panels.columns[: list(panels.columns).index("metric")])
     panels = panels.assign(group=group_names(panels, [name for name in factors if name != "level"]))
     if "level" in factors and panels.groupby("level")["group"].nunique().eq(2).all():
-        panels = panels.sort_values("level", kind="stable", key=lambda levels: pd.factorize(levels)[0])
+        panels = panels.sort_values(
+            "level", kind="stable", key=lambda levels: pd.factorize(levels)[0]
+        )
     panels["panel"] = [_caption(row, factors) for row in panels.to_dict("records")]
     complete = points.dropna(subset=["normalised_before", "normalised_after"])
     complete = complete.merge(panels[[*factors, "panel"]], on=factors)
-    complete = complete.assign(x=100 * complete["normalised_before"], y=100 * complete["normalised_after"])
+    complete = complete.assign(
+        x=100 * complete["normalised_before"], y=100 * complete["normalised_after"]
+    )
     drawn = complete
     if len(complete) > MOST_POINTS:
         share = MOST_POINTS // complete["panel"].nunique()
@@ -38,25 +42,35 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     single = len(panels) == 1
     scales = [
         alt.Scale(zero=False, nice=True, domain=[float(min(values)), float(max(values))])
-        for values in (ends, [*drawn["y"], *np.outer([1, *panels["pooled_slope"].dropna()], ends).ravel()])
+        for values in (
+            ends,
+            [*drawn["y"], *np.outer([1, *panels["pooled_slope"].dropna()], ends).ravel()],
+        )
     ]
     of = " of accuracy" if single else ""  # titles of small panels side by side would overlap
     x = alt.X("x:Q", title=f"balance before, %{of}", axis=alt.Axis(tickCount=5), scale=scales[0])
     y = alt.Y("y:Q", title=f"balance after, %{of}", axis=alt.Axis(tickCount=5), scale=scales[1])
     tooltip = tooltips("class", "member", rate_before=".3f", rate_after=".3f")
     opacity = 0.6 if len(drawn) / len(panels) < 300 else 0.25
-    some = [] if len(drawn) == len(complete) else [f"{len(drawn):,} of {len(complete):,} points drawn"]
+    some = (
+        [] if len(drawn) == len(complete) else [f"{len(drawn):,} of {len(complete):,} points drawn"]
+    )
 
     def panel(title: str, pooled: float) -> Drawing:
         rows = alt.Chart(drawn.loc[drawn["panel"] == title, SHOWN])
-        dots = rows.mark_circle(size=22, color=BLUE, opacity=opacity).encode(x=x, y=y, tooltip=tooltip)
+        dots = rows.mark_circle(size=22, color=BLUE, opacity=opacity).encode(
+            x=x, y=y, tooltip=tooltip
+        )
         equal, slope = (
-            alt.Chart(pd.DataFrame({"x": ends, "y": gradient * ends})).encode(x=x, y=y) for gradient in (1.0, pooled)
+            alt.Chart(pd.DataFrame({"x": ends, "y": gradient * ends})).encode(x=x, y=y)
+            for gradient in (1.0, pooled)
         )
         dashes = equal.mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1.5)
         chart = alt.layer(dots, dashes, slope.mark_line(color=AMBER, strokeWidth=2))
         width, height = (WIDTH, WIDTH * 2 // 3) if single else (110, 150)
-        return chart.properties(width=width, height=height, title=[*title.split("|"), *(some if single else [])])
+        return chart.properties(
+            width=width, height=height, title=[*title.split("|"), *(some if single else [])]
+        )
 
     charts = [panel(*row) for row in panels[["panel", "pooled_slope"]].itertuples(index=False)]
     if single:
@@ -77,5 +91,7 @@ def _plain(value: object) -> str:
 def _caption(row: dict, factors: list[str]) -> str:
     name = " ".join(_plain(row[factor]) for factor in factors)
     slope = f"{row['pooled_slope']:.2f}".replace("-", "−")
-    figures = f"slope {slope}, r² {row['pooled_r2']:.2f}|accuracy {100 * row['accuracy_after']:.1f} %"
+    figures = (
+        f"slope {slope}, r² {row['pooled_r2']:.2f}|accuracy {100 * row['accuracy_after']:.1f} %"
+    )
     return f"{name}|{figures}" if name else figures

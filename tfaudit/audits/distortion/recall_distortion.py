@@ -100,7 +100,11 @@ class Distortion(Result):
         """
         before = self.normalised_before
         others = ~np.eye(len(before), dtype=bool)
-        return float(slope(before[:, None], before[None])[others].mean()) if others.any() else float("nan")
+        return (
+            float(slope(before[:, None], before[None])[others].mean())
+            if others.any()
+            else float("nan")
+        )
 
     def mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
         """Return the mean slope, its interval at confidence `1 - alpha / levels`, and "<", ">" or "?", [R] 6.2.
@@ -122,7 +126,9 @@ class Distortion(Result):
         mark = mark_slopes(self.corrected, levels=levels, alpha=alpha)
         if self.paired or len(self.members) == 1:
             return mark
-        apart = mark_slopes(1 + self.corrected - self.corrected_between_dense, levels=levels, alpha=alpha)
+        apart = mark_slopes(
+            1 + self.corrected - self.corrected_between_dense, levels=levels, alpha=alpha
+        )
         return dataclasses.replace(mark, mark=apart.mark)
 
     def frame(self) -> pd.DataFrame:
@@ -191,9 +197,13 @@ class Distortion(Result):
         """
         rows = self.frame().drop(columns=["member", "intensification"])
         names = rows.pop("class").head(int((self.examples > 0).sum()))
-        means = rows.groupby(np.arange(len(rows)) % len(names)).mean().astype({"examples": np.int64})
+        means = (
+            rows.groupby(np.arange(len(rows)) % len(names)).mean().astype({"examples": np.int64})
+        )
         means.insert(0, "class", names)
-        return means.assign(intensification=ratio(means["normalised_after"], means["normalised_before"]))
+        return means.assign(
+            intensification=ratio(means["normalised_after"], means["normalised_before"])
+        )
 
     def summary(self) -> dict[str, Any]:
         """Return means over the members, with the mark and interval of a single level; variances divide by C."""
@@ -223,7 +233,9 @@ class Distortion(Result):
         """Draw normalised balance after against before with the pooled slope, one panel of [R] figures 5 to 8."""
         from tfaudit.audits.distortion.chart import balance_chart
 
-        return balance_chart(self.frame().assign(level=""), pd.DataFrame([{"level": "", **self.summary()}]))
+        return balance_chart(
+            self.frame().assign(level=""), pd.DataFrame([{"level": "", **self.summary()}])
+        )
 
 
 def distortion(
@@ -266,7 +278,9 @@ def distortion(
     if not shared:
         names = f"the names of their dense parents, which are {listed(dense.members)}"
         raise InputError("pruned", f"members {listed(pruned.members)}", names)
-    rows = [[population.members.index(member) for member in shared] for population in (dense, pruned)]
+    rows = [
+        [population.members.index(member) for member in shared] for population in (dense, pruned)
+    ]
     corrected = between = np.full(len(shared), np.nan)
     if metric == "recall":
         right = dense.correct()[rows[0]], pruned.correct()[rows[1]]
@@ -285,7 +299,11 @@ def distortion(
         paired=pruned.parents is not None if paired is None else paired,
         notes=(),
     )
-    unpaired = [member for member in dict.fromkeys((*dense.members, *pruned.members)) if member not in shared]
+    unpaired = [
+        member
+        for member in dict.fromkeys((*dense.members, *pruned.members))
+        if member not in shared
+    ]
     return dataclasses.replace(result, notes=_notes(result, unpaired))
 
 
@@ -300,9 +318,15 @@ def _notes(result: Distortion, unpaired: Sequence[object]) -> tuple[str, ...]:
     notes = []
     if unpaired:
         notes.append(f"Members of only one population are left out: {listed(unpaired)}.")
-    if empty := [name for name, count in zip(result.class_names, result.examples, strict=True) if not count]:
+    if empty := [
+        name for name, count in zip(result.class_names, result.examples, strict=True) if not count
+    ]:
         notes.append(f"Classes without test examples do not count: {listed(empty)}.")
-    if undefined := [member for member, alpha in zip(result.members, result.alpha, strict=True) if np.isnan(alpha)]:
+    if undefined := [
+        member
+        for member, alpha in zip(result.members, result.alpha, strict=True)
+        if np.isnan(alpha)
+    ]:
         reason = "one model has no correct predictions, or the dense one has the same rate for every class."
         notes.append(f"The slope is undefined for members {listed(undefined)}: {reason}")
     counts = result.examples[result.examples > 0]

@@ -4,7 +4,17 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.audits.distortion.chart import group_names
-from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing, categories, tooltips
+from tfaudit.charts.style import (
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    PLUM,
+    WIDTH,
+    Drawing,
+    categories,
+    tooltips,
+)
 
 HEIGHT = 180  # pixels of the chart of accuracy and slope
 
@@ -24,8 +34,15 @@ def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
     table = slopes.merge(intervals[[*factors, "mark"]], on=factors)
     table, labels = _marked(table, factors), _marked(intervals, factors)
     base = alt.Chart(width=WIDTH, height=alt.Step(26)).encode(y=_levels(labels), color=_colours())
-    x = alt.X("alpha:Q", title="slope of each model", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
-    boxes = base.mark_boxplot(size=14, opacity=0.35, outliers=False, median=False, rule={"color": GREY}).encode(x=x)
+    x = alt.X(
+        "alpha:Q",
+        title="slope of each model",
+        scale=alt.Scale(zero=False),
+        axis=alt.Axis(tickCount=6),
+    )
+    boxes = base.mark_boxplot(
+        size=14, opacity=0.35, outliers=False, median=False, rule={"color": GREY}
+    ).encode(x=x)
     medians = base.mark_tick(size=14, thickness=2.5).encode(x=alt.X("median(alpha):Q"))
     tooltip = tooltips("name", "member", alpha=".3f")
     dots = base.mark_circle(size=24, opacity=0.8).encode(x=x, tooltip=tooltip)
@@ -67,29 +84,47 @@ def _tradeoff(group: str, rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart
     """Draw both curves in one layer, much faster in Altair than nested layers; their scales are fixed."""
     for name in ("accuracy", "alpha"):
         margin = rows[f"{name}_se"].fillna(0)
-        rows = rows.assign(**{f"{name}_low": rows[name] - margin, f"{name}_high": rows[name] + margin})
-    shares = alt.Axis(orient="left", labelExpr="datum.value < 0 || datum.value > 100 ? '' : datum.label")
-    accuracy = _curve(rows, "accuracy", "accuracy, %", float(rows["accuracy"].iloc[0]), BLUE, shares)
+        rows = rows.assign(
+            **{f"{name}_low": rows[name] - margin, f"{name}_high": rows[name] + margin}
+        )
+    shares = alt.Axis(
+        orient="left", labelExpr="datum.value < 0 || datum.value > 100 ? '' : datum.label"
+    )
+    accuracy = _curve(
+        rows, "accuracy", "accuracy, %", float(rows["accuracy"].iloc[0]), BLUE, shares
+    )
     slope = _curve(rows, "alpha", "slope", 1.0, AMBER, alt.Axis(orient="right"))
     middle = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.YValue(HEIGHT / 2))
-    chart = alt.layer(middle, *accuracy, *slope, data=rows, title=group, width=WIDTH - 40, height=HEIGHT)
+    chart = alt.layer(
+        middle, *accuracy, *slope, data=rows, title=group, width=WIDTH - 40, height=HEIGHT
+    )
     return chart.resolve_scale(y="independent")
 
 
-def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str, axis: alt.Axis) -> list[alt.Chart]:
+def _curve(
+    rows: pd.DataFrame, name: str, title: str, centre: float, colour: str, axis: alt.Axis
+) -> list[alt.Chart]:
     """Return means with one standard error on each side, on an axis of their colour centred on `centre`."""
     reach = float((rows[[f"{name}_low", f"{name}_high"]] - centre).abs().max().max()) * 1.1 or 1.0
-    axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, ticks=False, grid=False)
+    axis = alt.Axis(
+        **axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, ticks=False, grid=False
+    )
     scale = alt.Scale(domain=[centre - reach, centre + reach], nice=False, zero=False)
     crowded = rows["name"].str.len().max() > 5 or len(rows) > 8  # names would overlap
     angle = -35 if crowded else 0
-    levels = alt.Axis(labelAngle=angle, labelLimit=130, labelOverlap=False, labelFlush=False, grid=False)
+    levels = alt.Axis(
+        labelAngle=angle, labelLimit=130, labelOverlap=False, labelFlush=False, grid=False
+    )
     base = alt.Chart().encode(x=alt.X("name:N", sort=list(rows["name"]), title=None, axis=levels))
     tooltip = tooltips("name:N", **{name: ".3f", f"{name}_se": ".3f"})
     y = alt.Y(f"{name}:Q", scale=scale, axis=None)
-    line = base.mark_line(color=colour, strokeWidth=2, invalid="filter").encode(y=y.title(title).axis(axis))
+    line = base.mark_line(color=colour, strokeWidth=2, invalid="filter").encode(
+        y=y.title(title).axis(axis)
+    )
     low = alt.Y(f"{name}_low:Q", scale=scale, axis=None)
-    errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(y=low, y2=alt.Y2(f"{name}_high:Q"))
+    errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(
+        y=low, y2=alt.Y2(f"{name}_high:Q")
+    )
     points = base.mark_circle(color=colour, size=45, opacity=1).encode(y=y, tooltip=tooltip)
     return [line, errors, points]
 
@@ -103,25 +138,42 @@ def _marked(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
 
     Drops the level, which may mix numbers and names.
     """
-    names = frame["title"] if "title" in frame else pd.Series(group_names(frame, factors), frame.index)
-    return frame.assign(name=names + " " + frame["mark"], meaning=frame["mark"].map(MARKS)).drop(columns="level")
+    names = (
+        frame["title"] if "title" in frame else pd.Series(group_names(frame, factors), frame.index)
+    )
+    return frame.assign(name=names + " " + frame["mark"], meaning=frame["mark"].map(MARKS)).drop(
+        columns="level"
+    )
 
 
 def _named(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
     """Add `name`, the level, and `group`, the other factors. Drops the level, which may mix numbers and names."""
     others = [name for name in factors if name != "level"]
-    return frame.assign(name=group_names(frame, ["level"]), group=group_names(frame, others)).drop(columns="level")
+    return frame.assign(name=group_names(frame, ["level"]), group=group_names(frame, others)).drop(
+        columns="level"
+    )
 
 
 def _levels(table: pd.DataFrame) -> alt.Y:
-    return alt.Y("name:N", sort=list(dict.fromkeys(table["name"])), title=None, axis=alt.Axis(labelLimit=LABELS))
+    return alt.Y(
+        "name:N",
+        sort=list(dict.fromkeys(table["name"])),
+        title=None,
+        axis=alt.Axis(labelLimit=LABELS),
+    )
 
 
 def _colours() -> alt.Color:
-    meanings = categories("meaning", list(MARKS.values()), [GREEN, PLUM, GREY], columns=2, symbolOpacity=1)
+    meanings = categories(
+        "meaning", list(MARKS.values()), [GREEN, PLUM, GREY], columns=2, symbolOpacity=1
+    )
     return meanings.title("classes are")
 
 
 def _slope_one() -> alt.Chart:
     """Return the line between closer together and further apart."""
-    return alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=alt.XDatum(1))
+    return (
+        alt.Chart()
+        .mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5)
+        .encode(x=alt.XDatum(1))
+    )

@@ -21,7 +21,11 @@ def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
     """
     fixed = list(tests.columns[: list(tests.columns).index("first")])
     if columns not in fixed:
-        raise InputError("columns", repr(columns), f"a factor that the tests hold fixed ({', '.join(fixed) or 'none'})")
+        raise InputError(
+            "columns",
+            repr(columns),
+            f"a factor that the tests hold fixed ({', '.join(fixed) or 'none'})",
+        )
     pair = tests["first"].astype(str) + " vs " + tests["second"].astype(str)
     down = [name for name in fixed if name != columns and tests[name].nunique() > 1]
     down += ["pair"] if pair.nunique() > 1 or not down else []
@@ -29,7 +33,8 @@ def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
     # `unstack(sort=False)` would keep the order, but puts values into wrong cells before pandas 3.
     table = named.set_index([*down, columns])["p_bonferroni"].unstack(columns)
     return table.reindex(
-        index=named.set_index(down).index.unique(), columns=pd.Index(named[columns].unique(), name=columns)
+        index=named.set_index(down).index.unique(),
+        columns=pd.Index(named[columns].unique(), name=columns),
     )
 
 
@@ -58,11 +63,18 @@ def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
     Returns:
         One row per combination of factors other than the level, their index: `before`, then a column per level.
     """
-    factors = [name for name in factors_of(slopes, "level", "variance_before", "variance_after") if name != "level"]
+    factors = [
+        name
+        for name in factors_of(slopes, "level", "variance_before", "variance_after")
+        if name != "level"
+    ]
     rows = []
     for group, members in groups_of(slopes, factors):
         before = members.drop_duplicates("member")["variance_before"].mean()
-        after = {key["level"]: level["variance_after"].mean() for key, level in groups_of(members, ["level"])}
+        after = {
+            key["level"]: level["variance_after"].mean()
+            for key, level in groups_of(members, ["level"])
+        }
         rows.append({**group, "before": before, **after})
     return pd.DataFrame(rows).set_index(factors) if factors else pd.DataFrame(rows)
 
@@ -80,7 +92,9 @@ def level_table(slopes: pd.DataFrame, *, dense: object = "dense") -> pd.DataFram
     for group, members in groups_of(slopes, [name for name in factors if name != "level"]):
         before = members.drop_duplicates("member")["accuracy_before"]
         accuracy = {"members": len(before), "accuracy": before.mean(), "accuracy_se": before.sem()}
-        means = slope_means(members).rename(columns={"accuracy_after": "accuracy", "accuracy_after_se": "accuracy_se"})
+        means = slope_means(members).rename(
+            columns={"accuracy_after": "accuracy", "accuracy_after_se": "accuracy_se"}
+        )
         parts += [pd.DataFrame([{**group, "level": dense, **accuracy}]), means]
     columns = [*factors, "members", "accuracy", "accuracy_se", "alpha", "alpha_se"]
     return pd.concat(parts, ignore_index=True)[columns]

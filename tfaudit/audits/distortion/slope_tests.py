@@ -68,7 +68,9 @@ def slope_tests(
     _require_pairs(pairs, in_order(slopes[factor]))
     rows = []
     for stratum, members in groups_of(slopes, fixed):
-        samples = {value: _sample(members, factor, value, stratum) for value in in_order(members[factor])}
+        samples = {
+            value: _sample(members, factor, value, stratum) for value in in_order(members[factor])
+        }
         for first, second in _PAIRS[pairs](samples) if isinstance(pairs, str) else pairs:
             if not {first, second} <= samples.keys():
                 continue
@@ -76,13 +78,24 @@ def slope_tests(
             if paired:
                 shared = one.index.intersection(other.index, sort=False)
                 one, other = one[shared], other[shared]
-            test = compare_means(one, other, paired=paired, alternative=alternative, equal_var=equal_var)
-            sides = (first, second, len(one), len(other), one.mean(skipna=False), other.mean(skipna=False))
+            test = compare_means(
+                one, other, paired=paired, alternative=alternative, equal_var=equal_var
+            )
+            sides = (
+                first,
+                second,
+                len(one),
+                len(other),
+                one.mean(skipna=False),
+                other.mean(skipna=False),
+            )
             rows.append((*stratum.values(), *sides, test.difference, test.t, test.df, test.p))
     tests = pd.DataFrame(rows, columns=[*fixed, *_COLUMNS])
     defined = tests["p"].notna()
     columns = [tests[name] for name in fixed]
-    count = defined.groupby(columns).transform("sum") if fixed and family == "column" else defined.sum()
+    count = (
+        defined.groupby(columns).transform("sum") if fixed and family == "column" else defined.sum()
+    )
     return tests.assign(p_bonferroni=np.minimum(tests["p"] * count, 1.0))
 
 

@@ -11,7 +11,14 @@ from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.errors import InputError
 from tfaudit.stats.intervals import mark_slopes
 
-_VALUES = ("member", "alpha", "accuracy_before", "accuracy_after", "variance_before", "variance_after")
+_VALUES = (
+    "member",
+    "alpha",
+    "accuracy_before",
+    "accuracy_after",
+    "variance_before",
+    "variance_after",
+)
 
 
 def slope_frame(
@@ -41,7 +48,9 @@ def slope_frame(
     return _stack(distortions, by, lambda distortion: distortion.members_frame(ddof=ddof))
 
 
-def balance_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
+def balance_frame(
+    distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)
+) -> pd.DataFrame:
     """Tabulate the points of [R] figures 5-8, one row per distortion, member and class.
 
     Columns: the names in `by`, then those of `Distortion.frame`. Arguments and errors are those of `slope_frame`.
@@ -49,7 +58,9 @@ def balance_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[s
     return _stack(distortions, by, Distortion.frame)
 
 
-def pooled_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
+def pooled_frame(
+    distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)
+) -> pd.DataFrame:
     """Tabulate the pooled slopes of [R] figures 5-8, one row per distortion.
 
     Columns: the names in `by`, then the keys of `Distortion.summary`. Arguments and errors are those of `slope_frame`.
@@ -76,7 +87,9 @@ def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
         levels = groups_of(members, ["level"])
         for level, part in levels:
             mark = dataclasses.asdict(mark_slopes(part["alpha"], levels=len(levels), alpha=alpha))
-            rows.append({**family, **level, "members": len(part), "alpha": mark.pop("mean"), **mark})
+            rows.append(
+                {**family, **level, "members": len(part), "alpha": mark.pop("mean"), **mark}
+            )
     return pd.DataFrame(rows)[[*factors, "members", "alpha", "low", "high", "confidence", "mark"]]
 
 
@@ -94,7 +107,9 @@ def slope_means(slopes: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for group, members in groups_of(slopes, factors):
         values = members[[*_VALUES[1:]]]
-        errors = values.sem(skipna=False)[["accuracy_before", "accuracy_after", "alpha"]].add_suffix("_se")
+        errors = values.sem(skipna=False)[
+            ["accuracy_before", "accuracy_after", "alpha"]
+        ].add_suffix("_se")
         rows.append({**group, "members": len(members), **values.mean(skipna=False), **errors})
     frame = pd.DataFrame(rows)
     return frame.assign(variance_grew=frame["variance_after"] > frame["variance_before"])
@@ -106,15 +121,22 @@ def factors_of(slopes: pd.DataFrame, *needed: str) -> list[str]:
     Raises:
         InputError: a `needed` column is missing, a factor has missing values, or there are no rows.
     """
-    if missing := [name for name in ("member", *needed) if name not in slopes] or ["rows"] * slopes.empty:
+    if (
+        missing := [name for name in ("member", *needed) if name not in slopes]
+        or ["rows"] * slopes.empty
+    ):
         raise InputError("slopes", f"no {', '.join(missing)}", "a frame of `slope_frame`")
     factors = [str(name) for name in slopes if name not in _VALUES]
     if empty := [name for name in factors if slopes[name].isna().any()]:
-        raise InputError("slopes", f"missing values in {', '.join(empty)}", "the factors of every row")
+        raise InputError(
+            "slopes", f"missing values in {', '.join(empty)}", "the factors of every row"
+        )
     return factors
 
 
-def groups_of(slopes: pd.DataFrame, names: Sequence[str]) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+def groups_of(
+    slopes: pd.DataFrame, names: Sequence[str]
+) -> list[tuple[dict[str, Any], pd.DataFrame]]:
     """Return every combination of values of the named columns, ordered as `in_order`, with its rows."""
     if not names:
         return [({}, slopes)]
@@ -127,22 +149,32 @@ def groups_of(slopes: pd.DataFrame, names: Sequence[str]) -> list[tuple[dict[str
 def in_order(values: Iterable[Any]) -> list[Any]:
     """Return the distinct values: numbers ascend, names keep the order of their first appearance."""
     distinct = list(dict.fromkeys(values))
-    return sorted(distinct) if all(isinstance(value, numbers.Real) for value in distinct) else distinct
+    return (
+        sorted(distinct) if all(isinstance(value, numbers.Real) for value in distinct) else distinct
+    )
 
 
 def _stack(
-    distortions: Mapping[Any, Distortion], by: str | Sequence[str], frame_of: Callable[[Distortion], pd.DataFrame]
+    distortions: Mapping[Any, Distortion],
+    by: str | Sequence[str],
+    frame_of: Callable[[Distortion], pd.DataFrame],
 ) -> pd.DataFrame:
     """Concatenate the frames of the distortions, with the parts of their keys as the first columns."""
     names = [by] if isinstance(by, str) else list(by)
     metrics = sorted({distortion.metric for distortion in distortions.values()})
     if len(metrics) != 1:
-        raise InputError("distortions", f"metrics {', '.join(metrics) or 'none'}", "distortions of one metric")
+        raise InputError(
+            "distortions", f"metrics {', '.join(metrics) or 'none'}", "distortions of one metric"
+        )
     frames = []
     for key, distortion in distortions.items():
         parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(names):
-            raise InputError("distortions", f"key {key!r}", f"keys of as many parts as by names: {', '.join(names)}")
+            raise InputError(
+                "distortions",
+                f"key {key!r}",
+                f"keys of as many parts as by names: {', '.join(names)}",
+            )
         frames.append(frame_of(distortion))
         for i, (name, part) in enumerate(zip(names, parts, strict=True)):
             frames[-1].insert(i, name, part)

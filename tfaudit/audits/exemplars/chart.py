@@ -4,7 +4,17 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.panels import in_grid
-from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories, row_axis, tooltips
+from tfaudit.charts.style import (
+    AMBER,
+    GREEN,
+    GREY,
+    PLUM,
+    WIDTH,
+    Drawing,
+    categories,
+    row_axis,
+    tooltips,
+)
 
 GROUPS, COLOURS = ["PIE", "non-PIE", "all"], [PLUM, GREEN, GREY]
 
@@ -25,12 +35,19 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     colour = categories("group", GROUPS, COLOURS).sort(None)
     shape = alt.Shape("group:N", title=None, scale=shapes)
     y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
-    x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
+    x = alt.X(
+        "accuracy:Q",
+        title="accuracy, %",
+        scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(tickCount=5),
+    )
     low = alt.X("low:Q", title="accuracy, %")
     tooltip = tooltips("title", "group", "examples", accuracy=".2f")
 
     def panel(name: str) -> Drawing:
-        base = alt.Chart(table[table["panel"] == name], width=WIDTH, height=alt.Step(26)).encode(y=y)
+        base = alt.Chart(table[table["panel"] == name], width=WIDTH, height=alt.Step(26)).encode(
+            y=y
+        )
         interval = base.mark_rule(strokeWidth=2, opacity=0.6, clip=True).encode(
             x=low, x2=alt.X2("high:Q"), color=colour.legend(None)
         )
@@ -48,7 +65,9 @@ def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
     Args:
         difficulty: of an `Exemplars`.
     """
-    table = difficulty.assign(panel=difficulty["population"] + ", top-" + difficulty["k"].astype(str))
+    table = difficulty.assign(
+        panel=difficulty["population"] + ", top-" + difficulty["k"].astype(str)
+    )
     table[["accuracy", "low", "high"]] *= 100
     y = row_axis(table.sort_values(["k"], kind="stable")["panel"].drop_duplicates(), limit=150)
     base = alt.Chart(table, width=WIDTH, height=alt.Step(16, **{"for": "offset"})).encode(
@@ -56,10 +75,17 @@ def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
         yOffset=alt.YOffset("group:N", sort=GROUPS),
         tooltip=tooltips("panel", "group", "examples", accuracy=".2f", low=".2f", high=".2f"),
     )
-    x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
+    x = alt.X(
+        "accuracy:Q",
+        title="accuracy, %",
+        scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(tickCount=5),
+    )
     bars = base.mark_bar().encode(x=x, color=categories("group", GROUPS, COLOURS))
     low = alt.X("low:Q", title="accuracy, %")
-    intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(x=low, x2=alt.X2("high:Q"))
+    intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(
+        x=low, x2=alt.X2("high:Q")
+    )
     return alt.layer(bars, intervals)
 
 
@@ -70,11 +96,19 @@ def pie_count_chart(counts: pd.DataFrame) -> Drawing:
         counts: rows of `title`, `pies`, and `low`, `expected`, `high` by chance, NaN where unknown.
     """
     y = row_axis(counts["title"], limit=150)
-    x = alt.X("pies:Q", title="PIEs; grey: the central 95 % by chance", axis=alt.Axis(tickCount=5, tickMinStep=1))
+    x = alt.X(
+        "pies:Q",
+        title="PIEs; grey: the central 95 % by chance",
+        axis=alt.Axis(tickCount=5, tickMinStep=1),
+    )
     figures = tooltips(pies=",.0f", expected=",.0f", low=",.0f", high=",.0f")
-    base = alt.Chart(counts, width=WIDTH, height=alt.Step(24)).encode(y=y, tooltip=[alt.Tooltip("title"), *figures])
+    base = alt.Chart(counts, width=WIDTH, height=alt.Step(24)).encode(
+        y=y, tooltip=[alt.Tooltip("title"), *figures]
+    )
     with_chance = base.transform_filter("isValid(datum.low)")
-    band = with_chance.mark_bar(color=GREY, opacity=0.6, height=14).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    band = with_chance.mark_bar(color=GREY, opacity=0.6, height=14).encode(
+        x=alt.X("low:Q"), x2=alt.X2("high:Q")
+    )
     middle = with_chance.mark_tick(color=GREY, thickness=2, size=14).encode(x=alt.X("expected:Q"))
     observed = base.mark_circle(color=PLUM, size=70, opacity=1).encode(x=x)
     return alt.layer(band, middle, observed)

@@ -66,8 +66,15 @@ class Exemplars(Result):
     def by_class(self) -> pd.DataFrame:
         """Return PIEs per true class: `class`, `examples`, `pies`, `share` (NaN for a class without examples)."""
         labels = (self.labels, self.labels[self.index])
-        examples, pies = (np.bincount(classes, minlength=len(self.class_names)) for classes in labels)
-        columns = {"class": self.class_names, "examples": examples, "pies": pies, "share": ratio(pies, examples)}
+        examples, pies = (
+            np.bincount(classes, minlength=len(self.class_names)) for classes in labels
+        )
+        columns = {
+            "class": self.class_names,
+            "examples": examples,
+            "pies": pies,
+            "share": ratio(pies, examples),
+        }
         return pd.DataFrame(columns)
 
     def unchanged_beside(self, positions: np.ndarray) -> np.ndarray:
@@ -91,7 +98,10 @@ class Exemplars(Result):
         examples by their probability. A modal label is right where it is, or ties with, the true class. `published` is
         the number of PIEs by [F]'s rule, by which ties go to the class of the lowest number.
         """
-        right = [mode.among_best(self.labels)[self.index] > 0 for mode in (self.baseline_mode, self.compressed_mode)]
+        right = [
+            mode.among_best(self.labels)[self.index] > 0
+            for mode in (self.baseline_mode, self.compressed_mode)
+        ]
         return {
             "examples": len(self.labels),
             "pies": len(self.index),
@@ -112,7 +122,9 @@ class Exemplars(Result):
         return difficulty_chart(self.difficulty)
 
 
-def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = UNDECIDED) -> Exemplars:
+def exemplars(
+    baseline: Predictions, compressed: Predictions, *, ties: str = UNDECIDED
+) -> Exemplars:
     """Find the examples whose modal label differs between the two populations: [F] 2.3. True labels are not used.
 
     A member whose best classes tie votes for each of them with an equal share.
@@ -213,6 +225,12 @@ def _difficulty(populations: Mapping[str, Predictions], changed: np.ndarray) -> 
         for k in (k for k in (1, 5) if k <= population.ranked.shape[2]):
             correct = population.correct(k)
             for group, mask in masks.items():
-                interval = mean_interval(correct[:, mask].mean(1) if mask.any() else np.full(len(correct), np.nan))
-                rows.append((name, group, k, int(mask.sum()), interval.mean, interval.low, interval.high))
-    return pd.DataFrame(rows, columns=["population", "group", "k", "examples", "accuracy", "low", "high"])
+                interval = mean_interval(
+                    correct[:, mask].mean(1) if mask.any() else np.full(len(correct), np.nan)
+                )
+                rows.append(
+                    (name, group, k, int(mask.sum()), interval.mean, interval.low, interval.high)
+                )
+    return pd.DataFrame(
+        rows, columns=["population", "group", "k", "examples", "accuracy", "low", "high"]
+    )

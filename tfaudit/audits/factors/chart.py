@@ -11,7 +11,10 @@ RANGES = 12  # of the observed accuracy in the panel of residuals
 _QUANTILES = {"low": 0.05, "median": 0.5, "high": 0.95}
 BINS = 40  # of the histogram, and of each axis of the cells
 
-HYPOTHESES = {"imbalance": (0.01, "point of training share"), "class_entropy": (1.0, "bit of entropy")}
+HYPOTHESES = {
+    "imbalance": (0.01, "point of training share"),
+    "class_entropy": (1.0, "bit of entropy"),
+}
 
 
 def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
@@ -22,7 +25,9 @@ def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
         fit: "ols" (the change of accuracy is drawn in percentage points) or "binomial" (log-odds).
     """
     shown = frame[frame["term"] != "Intercept"].copy()
-    shown["evidence"] = np.where((shown["low"] > 0) | (shown["high"] < 0), "interval without 0", "no evidence")
+    shown["evidence"] = np.where(
+        (shown["low"] > 0) | (shown["high"] < 0), "interval without 0", "no evidence"
+    )
     if fit == "ols":
         shown[["estimate", "low", "high"]] *= 100
     unit = "points of accuracy" if fit == "ols" else "log-odds"
@@ -47,7 +52,10 @@ def _coefficients(rows: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetC
     interval = base.mark_rule(strokeWidth=2).encode(x=x, x2=alt.X2("high:Q"), y=y, color=colour)
     figures = tooltips(**dict.fromkeys(("estimate", "low", "high", "p"), ".3~g"))
     points = base.mark_circle(size=60, opacity=1).encode(
-        x=alt.X("estimate:Q"), y=y, color=colour, tooltip=[alt.Tooltip("label:N", title="term"), *figures]
+        x=alt.X("estimate:Q"),
+        y=y,
+        color=colour,
+        tooltip=[alt.Tooltip("label:N", title="term"), *figures],
     )
     return alt.layer(zero, interval, points)
 
@@ -62,7 +70,10 @@ def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
         residuals: of a `Factors`.
     """
     values = 100 * residuals[["observed", "fitted", "residual"]]
-    low, high = values[["observed", "fitted"]].min().min(), values[["observed", "fitted"]].max().max()
+    low, high = (
+        values[["observed", "fitted"]].min().min(),
+        values[["observed", "fitted"]].max().max(),
+    )
     edges = np.linspace(low, high, BINS + 1)
     x = alt.X("observed:Q", title="observed accuracy, %", scale=alt.Scale(domain=[low, high]))
     y = alt.Y("fitted:Q", title="fitted accuracy, %", scale=alt.Scale(domain=[low, high]))
@@ -83,7 +94,9 @@ def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
 
 def _residuals_by_target(values: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """Draw [P] figure 15b: residuals as a function of the observed accuracy."""
-    ranges = pd.qcut(values["observed"], min(RANGES, values["observed"].nunique()), duplicates="drop")
+    ranges = pd.qcut(
+        values["observed"], min(RANGES, values["observed"].nunique()), duplicates="drop"
+    )
     by = values.groupby(ranges, observed=True)
     rows = pd.DataFrame(
         {
@@ -98,7 +111,9 @@ def _residuals_by_target(values: pd.DataFrame) -> alt.LayerChart | alt.FacetChar
     zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.YDatum(0))
     bars = base.mark_rule(strokeWidth=2, color=BLUE).encode(x=x, y=y, y2=alt.Y2("high:Q"))
     tooltip = tooltips("rows", observed=".2f", low="+.2f", median="+.2f", high="+.2f")
-    points = base.mark_circle(size=50, color=BLUE, opacity=1).encode(x=x, y=alt.Y("median:Q"), tooltip=tooltip)
+    points = base.mark_circle(size=50, color=BLUE, opacity=1).encode(
+        x=x, y=alt.Y("median:Q"), tooltip=tooltip
+    )
     return alt.layer(zero, bars, points)
 
 
@@ -115,5 +130,7 @@ def _cells(values: pd.DataFrame, edges: np.ndarray, x: alt.X, y: alt.Y) -> alt.C
         legend=alt.Legend(orient="top", titleLimit=WIDTH),
     )
     return (
-        alt.Chart(cells).mark_rect(color=BLUE).encode(x=x, x2=alt.X2("right:Q"), y=y, y2=alt.Y2("top:Q"), opacity=shade)
+        alt.Chart(cells)
+        .mark_rect(color=BLUE)
+        .encode(x=x, x2=alt.X2("right:Q"), y=y, y2=alt.Y2("top:Q"), opacity=shade)
     )

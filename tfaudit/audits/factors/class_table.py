@@ -50,16 +50,25 @@ def class_table(
         1  pruned     1        l1       0.9       0.0        0.5
     """
     if baseline not in populations:
-        raise InputError("baseline", repr(baseline), f"one of the populations ({', '.join(populations) or 'none'})")
+        raise InputError(
+            "baseline",
+            repr(baseline),
+            f"one of the populations ({', '.join(populations) or 'none'})",
+        )
     if len(populations) == 1:
-        raise InputError("populations", f"only the baseline {baseline!r}", "a population to compare with it")
+        raise InputError(
+            "populations", f"only the baseline {baseline!r}", "a population to compare with it"
+        )
     if descriptions.index.has_duplicates:
         repeated = descriptions.index[descriptions.index.duplicated()][0]
         raise InputError("descriptions", f"two rows of {repeated!r}", "one row per variant")
     reference = populations[baseline]
     facts = descriptions.reindex(index=list(populations), columns=list(DESCRIBED))
     covariates = _covariates(reference.class_names, classes)
-    before, mean = dict(zip(reference.members, reference.recall(), strict=True)), reference.recall().mean(0)
+    before, mean = (
+        dict(zip(reference.members, reference.recall(), strict=True)),
+        reference.recall().mean(0),
+    )
     examples = np.bincount(reference.labels, minlength=reference.num_classes)
     tables = []
     for key, population in populations.items():
@@ -93,11 +102,15 @@ def _quartile(values: np.ndarray) -> np.ndarray:
 
 def _covariates(names: tuple[str, ...], classes: pd.DataFrame | None) -> pd.DataFrame:
     """Return imbalance and entropy, one row per class in the order of `names`."""
-    covariates = pd.DataFrame({"imbalance": np.nan, "class_entropy": np.nan}, index=range(len(names)))
+    covariates = pd.DataFrame(
+        {"imbalance": np.nan, "class_entropy": np.nan}, index=range(len(names))
+    )
     if classes is None:
         return covariates
     if "class" not in classes:
-        raise InputError("classes", f"columns {', '.join(map(str, classes.columns))}", "a column `class`")
+        raise InputError(
+            "classes", f"columns {', '.join(map(str, classes.columns))}", "a column `class`"
+        )
     rows = classes.assign(**{"class": classes["class"].astype(str)}).set_index("class")
     if rows.index.has_duplicates or sorted(rows.index) != sorted(names):
         expected = f"one row for each of the {len(names)} predicted classes ({listed(names, 3)})"
@@ -107,7 +120,9 @@ def _covariates(names: tuple[str, ...], classes: pd.DataFrame | None) -> pd.Data
         count = rows["train_examples"].to_numpy(np.float64)
         if not (np.isfinite(count).all() and (count >= 0).all() and count.sum() > 0):
             raise InputError("classes", "invalid train_examples", "counts, 0 or more and not all 0")
-        covariates["imbalance"] = np.round(count / count.sum() - 1 / len(names), 15)  # exactly 0 for equal classes
+        covariates["imbalance"] = np.round(
+            count / count.sum() - 1 / len(names), 15
+        )  # exactly 0 for equal classes
     if "entropy_bits" in rows:
         covariates["class_entropy"] = rows["entropy_bits"].astype(float)
     return covariates

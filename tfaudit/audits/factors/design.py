@@ -17,8 +17,19 @@ NUMBERS = ("sparsity", "accuracy0", "accuracy0_quartile", "imbalance", "class_en
 
 TERMS = (
     *FACTORS,
-    *("weight_treatment:technique", "np.exp(sparsity)", "np.exp(sparsity):dataset", "np.exp(sparsity):technique"),
-    *("sparsity", "accuracy0", "accuracy0:weight_treatment", "accuracy0:technique", "accuracy0_quartile"),
+    *(
+        "weight_treatment:technique",
+        "np.exp(sparsity)",
+        "np.exp(sparsity):dataset",
+        "np.exp(sparsity):technique",
+    ),
+    *(
+        "sparsity",
+        "accuracy0",
+        "accuracy0:weight_treatment",
+        "accuracy0:technique",
+        "accuracy0_quartile",
+    ),
     *("imbalance", "class_entropy", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile"),
 )
 """The terms of [P] eq. 2 and its table in appendix D."""
@@ -35,7 +46,16 @@ WORDS: Mapping[str, str] = {
 }
 """Names of covariates in words, where they are none."""
 
-KEYS = ("dataset", "model", "weight_treatment", "technique", "member", "class", "sparsity", "variant")
+KEYS = (
+    "dataset",
+    "model",
+    "weight_treatment",
+    "technique",
+    "member",
+    "class",
+    "sparsity",
+    "variant",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,17 +71,28 @@ class Design:
 
 
 def design(
-    table: pd.DataFrame, responses: tuple[str, ...], reference: Mapping[str, str] | None, without: Collection[str]
+    table: pd.DataFrame,
+    responses: tuple[str, ...],
+    reference: Mapping[str, str] | None,
+    without: Collection[str],
 ) -> Design:
     """Choose rows and terms for the columns `responses` of the left-hand side.
 
     The other arguments and the errors are those of `tfaudit.audits.factors.regression.factors`.
     """
     if missing := [name for name in responses if name not in table]:
-        raise InputError("table", f"columns {', '.join(map(str, table.columns))}", f"a column {missing[0]!r}")
-    if unknown := [without] if isinstance(without, str) else [term for term in without if term not in TERMS]:
+        raise InputError(
+            "table", f"columns {', '.join(map(str, table.columns))}", f"a column {missing[0]!r}"
+        )
+    if (
+        unknown := [without]
+        if isinstance(without, str)
+        else [term for term in without if term not in TERMS]
+    ):
         raise InputError("without", repr(unknown[0]), f"a list of {', '.join(TERMS)}")
-    rows = table[[name for name in dict.fromkeys((*KEYS, *FACTORS, *NUMBERS, *responses)) if name in table]].copy()
+    rows = table[
+        [name for name in dict.fromkeys((*KEYS, *FACTORS, *NUMBERS, *responses)) if name in table]
+    ].copy()
     for name in (*NUMBERS, *responses):
         if name in rows:
             rows[name] = _numbers(rows[name])
@@ -72,14 +103,22 @@ def design(
     rows = rows[~gaps.any(axis=1)]
     if len(rows) < len(table):
         where = _in_words(gaps.columns[gaps.any()])
-        notes.append(f"{len(table) - len(rows)} of {len(table)} rows lack a value of {where} and are left out.")
+        notes.append(
+            f"{len(table) - len(rows)} of {len(table)} rows lack a value of {where} and are left out."
+        )
     if constant := [name for name in used if not _varies(rows[name])]:
         notes.append(f"The same in every row and left out: {_in_words(constant)}.")
     dropped = {*absent, *constant}
-    terms = tuple(term for term in TERMS if term not in without and not dropped & set(re.findall(r"\w+", term)))
+    terms = tuple(
+        term
+        for term in TERMS
+        if term not in without and not dropped & set(re.findall(r"\w+", term))
+    )
     if not terms:
         raise InputError(
-            "table", f"no covariate that varies in {len(rows)} rows", f"one that may explain {responses[0]}"
+            "table",
+            f"no covariate that varies in {len(rows)} rows",
+            f"one that may explain {responses[0]}",
         )
     return Design(_ordered(_with_levels(rows, used, reference or {})), terms, tuple(notes))
 
@@ -92,7 +131,9 @@ def term_title(term: str) -> str:
         'accuracy before × technique l1'
     """
     parts = (part.removesuffix("]").partition("[T.") for part in re.split(r":(?![^\[]*\])", term))
-    return " × ".join(" ".join(filter(None, (WORDS.get(name, name), level))) for name, _, level in parts)
+    return " × ".join(
+        " ".join(filter(None, (WORDS.get(name, name), level))) for name, _, level in parts
+    )
 
 
 def _in_words(names: Iterable[str]) -> str:
@@ -103,7 +144,9 @@ def redundant(matrix: np.ndarray) -> np.ndarray:
     """Return which columns of a design matrix `(n, p)`, n >= p, are linear combinations of the columns before them."""
     lengths = np.linalg.norm(matrix, axis=0)
     triangle = np.linalg.qr(matrix / np.where(lengths > 0, lengths, 1), mode="r")
-    return np.abs(np.diag(triangle)) < 1e-9  # the diagonal is what the columns before leave unexplained
+    return (
+        np.abs(np.diag(triangle)) < 1e-9
+    )  # the diagonal is what the columns before leave unexplained
 
 
 def _numbers(column: pd.Series) -> pd.Series:
@@ -130,7 +173,9 @@ def _with_levels(rows: pd.DataFrame, used: list[str], reference: Mapping[str, st
         counts = levels.value_counts().sort_index()
         first = reference.get(name, counts.idxmax())
         if first not in counts.index:
-            raise InputError("reference", f"{name} {first!r}", f"one of its levels ({', '.join(counts.index)})")
+            raise InputError(
+                "reference", f"{name} {first!r}", f"one of its levels ({', '.join(counts.index)})"
+            )
         rows[name] = pd.Categorical(levels, categories=[first, *counts.index.drop([first])])
     return rows
 

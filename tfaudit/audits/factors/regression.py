@@ -65,7 +65,9 @@ class Factors(Result):
         """
         rows = self.coefficients.set_index("term").reindex(list(ALTERNATIVES))
         hypotheses = {str(name): float(value) for name, value in rows["estimate"].items()}
-        hypotheses |= {f"{name}_p_one_tailed": float(value) for name, value in rows["p_one_tailed"].items()}
+        hypotheses |= {
+            f"{name}_p_one_tailed": float(value) for name, value in rows["p_one_tailed"].items()
+        }
         size = {"rows": len(self.residuals), "coefficients": len(self.coefficients)}
         return {"fit": self.fit, **size, **self.diagnostics, **hypotheses}
 
@@ -137,7 +139,9 @@ def factors(
     _require_full_rank(model)
     result, clustered = model.fit(**_hac(maxlags)), _clustered(model, plan.rows)
     if np.abs(result.resid).max() < 1e-12:
-        raise InputError("table", "covariates that fit accuracy exactly", "residuals to test against")
+        raise InputError(
+            "table", "covariates that fit accuracy exactly", "residuals to test against"
+        )
     return _factors("ols", formula, plan, plan.rows["accuracy"], result, clustered, confidence)
 
 
@@ -177,9 +181,17 @@ def factors_glm(
     possible = rows["correct"].between(0, rows["examples"]) & (rows[[*counts]] % 1 == 0).all(axis=1)
     if not possible.all():
         row = rows[~possible].iloc[0]
-        raise InputError("table", f"{row['correct']:g} correct of {row['examples']:g} examples", "possible counts")
+        raise InputError(
+            "table",
+            f"{row['correct']:g} correct of {row['examples']:g} examples",
+            "possible counts",
+        )
     formula = f"correct + wrong ~ {' + '.join(plan.terms)}"
-    model = smf.glm(formula, rows.assign(wrong=rows["examples"] - rows["correct"]), family=sm.families.Binomial())
+    model = smf.glm(
+        formula,
+        rows.assign(wrong=rows["examples"] - rows["correct"]),
+        family=sm.families.Binomial(),
+    )
     _require_full_rank(model)
     got = "a covariate that separates rows without errors, or without correct predictions, from the others"
     expected = "finite coefficients; leave terms out with `without`, or use `factors`"
@@ -194,22 +206,37 @@ def factors_glm(
     if min(result.fittedvalues.min(), 1 - result.fittedvalues.max()) < 1e-9:
         raise separated
     plan = dataclasses.replace(plan, rows=rows)
-    return _factors("binomial", formula, plan, rows["correct"] / rows["examples"], result, clustered, confidence)
+    return _factors(
+        "binomial", formula, plan, rows["correct"] / rows["examples"], result, clustered, confidence
+    )
 
 
 def _check_options(maxlags: int, confidence: float) -> None:
-    require(maxlags >= 0 and maxlags == int(maxlags), "maxlags", maxlags, "a whole number of rows, 0 or more")
+    require(
+        maxlags >= 0 and maxlags == int(maxlags),
+        "maxlags",
+        maxlags,
+        "a whole number of rows, 0 or more",
+    )
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
 
 
 def _hac(maxlags: int) -> dict[str, Any]:
-    return {"cov_type": "HAC", "cov_kwds": {"maxlags": maxlags, "use_correction": True}, "use_t": True}
+    return {
+        "cov_type": "HAC",
+        "cov_kwds": {"maxlags": maxlags, "use_correction": True},
+        "use_t": True,
+    }
 
 
 def _clustered(model: Any, rows: pd.DataFrame) -> Any:
     """Return the fit with errors clustered by class within data set; None without two classes."""
     names = [name for name in ("dataset", "class") if name in rows]
-    clusters = rows.groupby(names, observed=True).ngroup().to_numpy() if "class" in names else np.zeros(len(rows))
+    clusters = (
+        rows.groupby(names, observed=True).ngroup().to_numpy()
+        if "class" in names
+        else np.zeros(len(rows))
+    )
     if len(np.unique(clusters)) < 2:
         return None
     return model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
@@ -218,7 +245,11 @@ def _clustered(model: Any, rows: pd.DataFrame) -> Any:
 def _require_full_rank(model: Any) -> None:
     rows, columns = model.exog.shape
     if rows <= columns:
-        raise InputError("table", f"{rows} complete rows for {columns} coefficients", "more rows than coefficients")
+        raise InputError(
+            "table",
+            f"{rows} complete rows for {columns} coefficients",
+            "more rows than coefficients",
+        )
     aliased = redundant(model.exog)
     if aliased.any():
         first = model.exog_names[int(aliased.argmax())]
@@ -227,29 +258,55 @@ def _require_full_rank(model: Any) -> None:
 
 
 def _factors(
-    fit: str, formula: str, plan: Design, observed: pd.Series, result: Any, clustered: Any, confidence: float
+    fit: str,
+    formula: str,
+    plan: Design,
+    observed: pd.Series,
+    result: Any,
+    clustered: Any,
+    confidence: float,
 ) -> Factors:
     low, high = result.conf_int(1 - confidence).to_numpy().T
-    estimates = {"estimate": result.params, "se": result.bse, "t": result.tvalues, "p": result.pvalues}
-    coefficients = pd.DataFrame(estimates).rename_axis("term").reset_index().assign(low=low, high=high)
-    coefficients["alternative"] = pd.Series([ALTERNATIVES.get(term) for term in coefficients["term"]], dtype=object)
-    coefficients["p_one_tailed"] = _one_tailed(coefficients["alternative"], coefficients["t"], result.df_resid)
+    estimates = {
+        "estimate": result.params,
+        "se": result.bse,
+        "t": result.tvalues,
+        "p": result.pvalues,
+    }
+    coefficients = (
+        pd.DataFrame(estimates).rename_axis("term").reset_index().assign(low=low, high=high)
+    )
+    coefficients["alternative"] = pd.Series(
+        [ALTERNATIVES.get(term) for term in coefficients["term"]], dtype=object
+    )
+    coefficients["p_one_tailed"] = _one_tailed(
+        coefficients["alternative"], coefficients["t"], result.df_resid
+    )
     names = ["cluster_se", "cluster_low", "cluster_high", "cluster_p", "cluster_p_one_tailed"]
     coefficients[names] = np.nan
     if clustered is not None:
-        with np.errstate(invalid="ignore"):  # a variance of 0, of clusters all alike, may be rounded to less: no error
+        with np.errstate(
+            invalid="ignore"
+        ):  # a variance of 0, of clusters all alike, may be rounded to less: no error
             low, high = clustered.conf_int(1 - confidence).to_numpy().T
-            p = _one_tailed(coefficients["alternative"], clustered.tvalues, clustered.df_resid_inference)
+            p = _one_tailed(
+                coefficients["alternative"], clustered.tvalues, clustered.df_resid_inference
+            )
             coefficients[names] = np.column_stack([clustered.bse, low, high, clustered.pvalues, p])
     fitted = result.fittedvalues.to_numpy()
-    residuals = plan.rows[[key for key in KEYS if key in plan.rows]].assign(observed=observed.to_numpy(), fitted=fitted)
+    residuals = plan.rows[[key for key in KEYS if key in plan.rows]].assign(
+        observed=observed.to_numpy(), fitted=fitted
+    )
     residuals["residual"] = residuals["observed"] - residuals["fitted"]
     return Factors(fit, formula, coefficients, residuals, _diagnostics(result, fitted), plan.notes)
 
 
 def _one_tailed(alternatives: pd.Series, t: pd.Series, df: float) -> list[float]:
     tails = {"greater": stats.t.sf, "less": stats.t.cdf}
-    return [float(tails[side](value, df)) if side else np.nan for side, value in zip(alternatives, t, strict=True)]
+    return [
+        float(tails[side](value, df)) if side else np.nan
+        for side, value in zip(alternatives, t, strict=True)
+    ]
 
 
 def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:
@@ -275,6 +332,12 @@ def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:
         "kurtosis": float(stats.kurtosis(noise, fisher=False)),
         **{"omnibus": float(omnibus[0]), "omnibus_p": float(omnibus[1])},
         **{"jarque_bera": float(normality[0]), "jarque_bera_p": float(normality[1])},
-        **{"f": f, "f_p": f_p, "log_likelihood": float(result.llf), "aic": float(result.aic), "bic": bic},
+        **{
+            "f": f,
+            "f_p": f_p,
+            "log_likelihood": float(result.llf),
+            "aic": float(result.aic),
+            "bic": bic,
+        },
         "fitted_outside": float(((fitted < 0) | (fitted > 1)).mean()),
     }

@@ -3,7 +3,17 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, LOSS, SLATE, WIDTH, Drawing, distinct_names, light, row_axis, tooltips
+from tfaudit.charts.style import (
+    GREY,
+    LOSS,
+    SLATE,
+    WIDTH,
+    Drawing,
+    distinct_names,
+    light,
+    row_axis,
+    tooltips,
+)
 
 NAMED = 30  # classes at most; those of the highest rates
 
@@ -18,13 +28,25 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
         table: of a `NegativeFlips`.
     """
     whole, classes = table.head(1), table.iloc[1:].dropna(subset=["negative_share"])
-    classes = classes.assign(**{"class": distinct_names(classes["class"].reset_index(drop=True)).to_numpy()})
+    classes = classes.assign(
+        **{"class": distinct_names(classes["class"].reset_index(drop=True)).to_numpy()}
+    )
     ordered = classes.sort_values("negative_share", ascending=False, kind="stable")
     shown = ordered.head(NAMED).assign(more=ordered["verdict"].eq("more than average"))
-    shares = ("negative_share", "negative_low", "negative_high", "retrained_share", "positive_share")
+    shares = (
+        "negative_share",
+        "negative_low",
+        "negative_high",
+        "retrained_share",
+        "positive_share",
+    )
     shown = shown.assign(**{name: 100 * shown[name] for name in shares})
     title = "images right before and wrong after, %"
-    some = f"the {NAMED} classes of the highest rates, of {len(ordered):,}" if len(ordered) > NAMED else ""
+    some = (
+        f"the {NAMED} classes of the highest rates, of {len(ordered):,}"
+        if len(ordered) > NAMED
+        else ""
+    )
     y = row_axis(shown["class"], limit=130)
     colour = alt.condition("datum.more", alt.value(LOSS), alt.value(light(LOSS)))
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
@@ -35,12 +57,18 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
         color=colour,
         tooltip=[*tooltips("class", "examples"), *figures, alt.Tooltip("verdict")],
     )
-    intervals = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("negative_low:Q"), x2=alt.X2("negative_high:Q"), y=y)
-    retrained = base.mark_tick(color=SLATE, thickness=2, size=13).encode(x=alt.X("retrained_share:Q"), y=y)
+    intervals = base.mark_rule(strokeWidth=1.5).encode(
+        x=alt.X("negative_low:Q"), x2=alt.X2("negative_high:Q"), y=y
+    )
+    retrained = base.mark_tick(color=SLATE, thickness=2, size=13).encode(
+        x=alt.X("retrained_share:Q"), y=y
+    )
     line = alt.Chart(pd.DataFrame({"all": 100 * whole["negative_share"]}))
     rule = line.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=alt.X("all:Q"))
     twins = (
-        "grey ticks: between two baseline models; dashes: all images" if shown["retrained_share"].notna().any() else ""
+        "grey ticks: between two baseline models; dashes: all images"
+        if shown["retrained_share"].notna().any()
+        else ""
     )
     heading = "; ".join(filter(None, [some, twins]))
     return alt.layer(rule, bars, intervals, retrained).properties(title=heading)

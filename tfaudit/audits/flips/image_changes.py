@@ -48,7 +48,9 @@ def image_changes(before: PredictionCounts, after: PredictionCounts) -> pd.DataF
             "lost_share": before.right_share() - after.right_share(),
             "decisiveness": shares[0] * shares[1],
             "kind": np.select(
-                [changed & right[0], changed & right[1], changed], [NEWLY_WRONG, NEWLY_CORRECT, OTHER_WRONG], UNCHANGED
+                [changed & right[0], changed & right[1], changed],
+                [NEWLY_WRONG, NEWLY_CORRECT, OTHER_WRONG],
+                UNCHANGED,
             ),
         }
     )

@@ -61,8 +61,14 @@ class NegativeFlips(Result):
         whole, classes = self.table.iloc[0], self.table.iloc[1:].dropna(subset=["negative_share"])
         worst = None if classes.empty else classes.iloc[int(classes["negative_share"].argmax())]
         return {
-            **{name: float(whole[name]) for name in ("negative_share", "negative_low", "negative_high")},
-            **{name: float(whole[name]) for name in ("positive_share", "retrained_share", "excess_pp", "excess_p")},
+            **{
+                name: float(whole[name])
+                for name in ("negative_share", "negative_low", "negative_high")
+            },
+            **{
+                name: float(whole[name])
+                for name in ("positive_share", "retrained_share", "excess_pp", "excess_p")
+            },
             "more_than_average": int((self.table["verdict"] == MORE).sum()),
             "worst_class": None if worst is None else worst["class"],
             "worst_share": float("nan") if worst is None else float(worst["negative_share"]),
@@ -76,7 +82,11 @@ class NegativeFlips(Result):
 
 
 def flip_rates(
-    baseline: Predictions, compressed: Predictions, *, paired: bool | None = None, alpha: float = 0.05
+    baseline: Predictions,
+    compressed: Predictions,
+    *,
+    paired: bool | None = None,
+    alpha: float = 0.05,
 ) -> NegativeFlips:
     """Measure how often a model that replaces another is wrong where that one was right.
 
@@ -114,7 +124,12 @@ def flip_rates(
 
 
 def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) -> pd.DataFrame:
-    before, after, alpha, paired = comparison.before, comparison.after, comparison.alpha, bool(comparison.pairs)
+    before, after, alpha, paired = (
+        comparison.before,
+        comparison.after,
+        comparison.alpha,
+        bool(comparison.pairs),
+    )
     count, everywhere = len(names), np.bincount(groups, minlength=len(names))
     flips = negative_flips(before, after, groups, count, paired=paired)
     positive = negative_flips(after, before, groups, count, paired=paired).absolute.value
@@ -143,9 +158,15 @@ def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) ->
 def _columns(name: str, change: Change, alpha: float) -> dict[str, np.ndarray]:
     (low, high), p = change.interval(1 - alpha), change.p()
     points = {f"{name}_pp": change.value, f"{name}_low_pp": low, f"{name}_high_pp": high}
-    return {key: 100 * value for key, value in points.items()} | {f"{name}_p": p, f"{name}_p_holm": adjust(p, "holm")}
+    return {key: 100 * value for key, value in points.items()} | {
+        f"{name}_p": p,
+        f"{name}_p_holm": adjust(p, "holm"),
+    }
 
 
 def _between_members(right: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
     """Return the mean rate of negative flips between two members of one population; NaN for a single member."""
-    return ratio(np.bincount(groups, flips_between_members(right), count), np.bincount(groups, minlength=count))
+    return ratio(
+        np.bincount(groups, flips_between_members(right), count),
+        np.bincount(groups, minlength=count),
+    )

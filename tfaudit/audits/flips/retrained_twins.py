@@ -124,6 +124,10 @@ def changed_predictions(
     return _differences(baseline, compressed, *Comparison(baseline, compressed, paired).compared)
 
 
-def _differences(one: Predictions, other: Predictions, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    changes = ((1 - one.best(i).agreement(other.best(j))).sum() for i, j in zip(first, second, strict=True))
+def _differences(
+    one: Predictions, other: Predictions, first: np.ndarray, second: np.ndarray
+) -> np.ndarray:
+    changes = (
+        (1 - one.best(i).agreement(other.best(j))).sum() for i, j in zip(first, second, strict=True)
+    )
     return np.fromiter(changes, float, len(first))

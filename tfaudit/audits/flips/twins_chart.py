@@ -13,6 +13,10 @@ def twins_chart(frame: pd.DataFrame) -> Drawing:
         frame: of `RetrainedTwins`.
     """
     tooltip = tooltips("first", "second", "changed", percent=".2f")
-    x = alt.X("changed:Q", title="predictions that differ between two baseline models", scale=alt.Scale(zero=True))
+    x = alt.X(
+        "changed:Q",
+        title="predictions that differ between two baseline models",
+        scale=alt.Scale(zero=True),
+    )
     base = alt.Chart(frame.assign(percent=100 * frame["share"]), width=WIDTH, height=40)
     return base.mark_circle(size=55, opacity=0.7, color=BLUE).encode(x=x, tooltip=tooltip)

@@ -22,13 +22,20 @@ def candidates_chart(table: pd.DataFrame, limit: float | None) -> Drawing:
     shown = table[table["outcome"].isin(OUTCOMES) & table["worst_change_pp"].notna()].copy()
     scale, unit = (1e6, "MB") if shown["bytes"].max() >= 1e6 else (1e3, "kB")
     shown["size"] = shown["bytes"].astype(float) / scale
-    x = alt.X("size:Q", title=f"size of the file, {unit}", scale=alt.Scale(type="log", nice=False, padding=20))
+    x = alt.X(
+        "size:Q",
+        title=f"size of the file, {unit}",
+        scale=alt.Scale(type="log", nice=False, padding=20),
+    )
     title = "change of the worst class's recall, points"
     y = alt.Y("worst_change_pp:Q", title=title, scale=alt.Scale(padding=12))
     base = alt.Chart(shown, width=WIDTH, height=HEIGHT)
     colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
     shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
-    tooltip = [*tooltips("title:N", "outcome:N"), alt.Tooltip("size:Q", format=",.4g", title=f"size, {unit}")]
+    tooltip = [
+        *tooltips("title:N", "outcome:N"),
+        alt.Tooltip("size:Q", format=",.4g", title=f"size, {unit}"),
+    ]
     tooltip += [*tooltips(top1=".4f"), *tooltips("worst_class:N", worst_change_pp="+.2f")]
     bars = base.mark_rule(opacity=0.5).encode(
         x=x, y=alt.Y("worst_low_pp:Q"), y2=alt.Y2("worst_high_pp:Q"), color=colour
@@ -36,7 +43,9 @@ def candidates_chart(table: pd.DataFrame, limit: float | None) -> Drawing:
     points = base.mark_point(size=80, filled=True, opacity=0.9)
     points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
     chosen = alt.Chart(shown[shown["chosen"]])
-    ring = chosen.mark_point(size=260, filled=False, strokeWidth=1.5, color=GREY, shape="circle").encode(x=x, y=y)
+    ring = chosen.mark_point(
+        size=260, filled=False, strokeWidth=1.5, color=GREY, shape="circle"
+    ).encode(x=x, y=y)
     name = chosen.mark_text(dy=-16, limit=220).encode(x=x, y=y, text=alt.Text("title:N"))
     layers = [bars, points, ring, name]
     if limit is not None:

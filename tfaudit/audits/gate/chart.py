@@ -4,9 +4,23 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, GAIN, GREY, LOSS, WIDTH, Drawing, categories, row_axis, tooltips
+from tfaudit.charts.style import (
+    AMBER,
+    GAIN,
+    GREY,
+    LOSS,
+    WIDTH,
+    Drawing,
+    categories,
+    row_axis,
+    tooltips,
+)
 
-OUTCOMES, COLOURS, SHAPES = ["fail", "cannot judge", "pass"], [LOSS, AMBER, GAIN], ["cross", "diamond", "circle"]
+OUTCOMES, COLOURS, SHAPES = (
+    ["fail", "cannot judge", "pass"],
+    [LOSS, AMBER, GAIN],
+    ["cross", "diamond", "circle"],
+)
 
 
 def gate_chart(frame: pd.DataFrame) -> Drawing:
@@ -32,12 +46,21 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
     y = alt.Y("title:N", sort=list(shown["title"]), title=None, axis=lines)
     scale = alt.Scale(domain=[-1.05, 2.05], nice=False)
     labels = "datum.value == 0 ? 'none' : datum.value == 1 ? 'limit' : ''"
-    x = alt.X("value_share:Q", title=None, scale=scale, axis=alt.Axis(values=[-1, 0, 1, 2], labelExpr=labels))
+    x = alt.X(
+        "value_share:Q",
+        title=None,
+        scale=scale,
+        axis=alt.Axis(values=[-1, 0, 1, 2], labelExpr=labels),
+    )
     colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
     shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low_share:Q"), x2=alt.X2("high_share:Q"), y=y, color=colour)
+    bars = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low_share:Q"), x2=alt.X2("high_share:Q"), y=y, color=colour
+    )
     points = base.mark_point(size=90, filled=True, opacity=1)
-    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltips("title", "outcome", "sentence"))
+    points = points.encode(
+        x=x, y=y, color=colour, shape=shape, tooltip=tooltips("title", "outcome", "sentence")
+    )
     limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.XDatum(1))
     return alt.layer(limit, bars, points)
 
@@ -55,8 +78,14 @@ def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]
     colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
     shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
     panels: list[Drawing] = []
-    for name, prefix, limit in zip(("accuracy", "worst class"), ("", "worst_"), limits, strict=True):
-        columns = {"change": f"{prefix}change_pp", "low": f"{prefix}low_pp", "high": f"{prefix}high_pp"}
+    for name, prefix, limit in zip(
+        ("accuracy", "worst class"), ("", "worst_"), limits, strict=True
+    ):
+        columns = {
+            "change": f"{prefix}change_pp",
+            "low": f"{prefix}low_pp",
+            "high": f"{prefix}high_pp",
+        }
         if not prefix:
             columns |= {"low": "change_low_pp", "high": "change_high_pp"}
         rows = shown.assign(**{column: frame[source] for column, source in columns.items()})
@@ -65,11 +94,15 @@ def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]
         if panels:
             y = y.axis(None)
         x = alt.X("change:Q", title="percentage points")
-        bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour)
+        bars = base.mark_rule(strokeWidth=2).encode(
+            x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour
+        )
         points = base.mark_point(size=80, filled=True, opacity=1)
         tooltip = tooltips("title", "outcome", "reason", *["worst_class"] * bool(prefix))
         layers = [bars, points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)]
         if limit is not None:
-            layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.XDatum(-limit)))
+            layers.append(
+                base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.XDatum(-limit))
+            )
         panels.append(alt.layer(*layers))
     return alt.hconcat(*panels)

@@ -80,12 +80,16 @@ class Checks:
             reason = f"{_right_on(accuracy)}; {required}"
         else:
             return None
-        return unusable("baseline_accuracy", accuracy, limit, reason, f"{reason} Nothing is judged against it.")
+        return unusable(
+            "baseline_accuracy", accuracy, limit, reason, f"{reason} Nothing is judged against it."
+        )
 
     def overall_drop_pp(self, limit: float) -> Check:
         """Check the loss of accuracy."""
         losses = self.measurements.overall
-        return self._loss("overall_drop_pp", "accuracy", losses, 0, limit, str(_outcomes(losses, limit)[0]))
+        return self._loss(
+            "overall_drop_pp", "accuracy", losses, 0, limit, str(_outcomes(losses, limit)[0])
+        )
 
     def worst_class_drop_pp(self, limit: float) -> Check:
         """Check the loss of the worst class: the largest among the classes of the gravest outcome."""
@@ -109,18 +113,35 @@ class Checks:
         Columns: `class`, `examples`, `drop_pp`, `low_pp`, `high_pp`, `sure_low_pp` (lower end of the interval that
         holds for all classes at once), `p_holm` (of no change), `outcome`.
         """
-        columns = ["class", "examples", "drop_pp", "low_pp", "high_pp", "sure_low_pp", "p_holm", "outcome"]
+        columns = [
+            "class",
+            "examples",
+            "drop_pp",
+            "low_pp",
+            "high_pp",
+            "sure_low_pp",
+            "p_holm",
+            "outcome",
+        ]
         limit = self.limits.worst_class_drop_pp
         if limit is None:
             return pd.DataFrame(columns=columns)
         losses = self.measurements.classes
         intervals = losses.loss, losses.low, losses.high, losses.sure_low
-        values = (losses.names, losses.examples, *intervals, adjust(losses.p, "holm"), _outcomes(losses, limit))
+        values = (
+            losses.names,
+            losses.examples,
+            *intervals,
+            adjust(losses.p, "holm"),
+            _outcomes(losses, limit),
+        )
         return pd.DataFrame(dict(zip(columns, values, strict=True)))
 
     def harmed_share(self, limit: float) -> Check:
         """Check the share of classes that lost recall; those that may have count against a pass."""
-        harm = HARM_PP if self.limits.worst_class_drop_pp is None else self.limits.worst_class_drop_pp
+        harm = (
+            HARM_PP if self.limits.worst_class_drop_pp is None else self.limits.worst_class_drop_pp
+        )
         losses = self.measurements.classes
         lost = (adjust(losses.p, "holm") <= self.measurements.alpha) & (losses.loss > 0)
         unknown = ~lost & ~(losses.high < harm)  # NaN is unknown
@@ -141,8 +162,12 @@ class Checks:
         else:
             outcome = _outcome(slope, limit)
             interval = f"{self._level} interval {slope.low:.2f} to {slope.high:.2f}"
-            sentence = f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}."
-        return _check("intensification", limit, slope, outcome, f"{sentence} {slope.remark}".strip())
+            sentence = (
+                f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}."
+            )
+        return _check(
+            "intensification", limit, slope, outcome, f"{sentence} {slope.remark}".strip()
+        )
 
     def flips(self, limit: float) -> Check:
         """Check the share of predictions that change."""
@@ -150,12 +175,19 @@ class Checks:
 
     def negative_flips(self, limit: float) -> Check:
         """Check the share of predictions that turn from right to wrong."""
-        return self._share("negative_flips", self.measurements.negative_flips, "turn from right to wrong", limit)
+        return self._share(
+            "negative_flips", self.measurements.negative_flips, "turn from right to wrong", limit
+        )
 
     def size_bytes(self, limit: float) -> Check:
         """Check the size of the compressed model's file."""
         _, compressed = self._known_sizes("size_bytes")
-        return _exact("size_bytes", compressed, limit, f"The model takes {compressed:,.0f} bytes, limit {limit:,.0f}.")
+        return _exact(
+            "size_bytes",
+            compressed,
+            limit,
+            f"The model takes {compressed:,.0f} bytes, limit {limit:,.0f}.",
+        )
 
     def size_ratio(self, limit: float) -> Check:
         """Check its size against the baseline's."""
@@ -169,13 +201,22 @@ class Checks:
         return f"{100 * (1 - self.measurements.alpha):g} %"
 
     def _loss(
-        self, name: str, subject: str, losses: Losses, row: int, limit: float, outcome: str, short: str = ""
+        self,
+        name: str,
+        subject: str,
+        losses: Losses,
+        row: int,
+        limit: float,
+        outcome: str,
+        short: str = "",
     ) -> Check:
         loss, low, high = (float(values[row]) for values in (losses.loss, losses.low, losses.high))
         moves = f"falls by {loss:.2f}" if loss >= 0 else f"rises by {-loss:.2f}"
         change = f"The {subject} {moves} points ({self._level} interval of the loss {low:.2f} to {high:.2f})"
         in_words = class_in_words(short)
-        loser = in_words if short and in_words == short else (in_words or subject).capitalize()  # a name keeps its case
+        loser = (
+            in_words if short and in_words == short else (in_words or subject).capitalize()
+        )  # a name keeps its case
         reason = f"{loser} {_moves(loss, low, high)}, limit {limit:g}"
         design = self.measurements.decides(losses, row, limit) if outcome == CANNOT_JUDGE else None
         if not losses.examples[row]:
@@ -183,7 +224,9 @@ class Checks:
         elif outcome == CANNOT_JUDGE:
             remedy = self._remedy(design, int(losses.examples[row]))
             if low > limit:  # by its own interval alone
-                for_all = f"; {losses.sure_low[row]:.1f} or more in an interval for all classes at once"
+                for_all = (
+                    f"; {losses.sure_low[row]:.1f} or more in an interval for all classes at once"
+                )
                 reason, change = f"{reason}{for_all}", f"{change[:-1]}{for_all})"
             reason += f"; {remedy}."
             sentence = f"{change}: {self._data(losses, row)} do not decide on the limit of {limit:g}; {remedy}."
@@ -193,7 +236,9 @@ class Checks:
         check = _check(name, limit, Estimate(loss, low, high), outcome, sentence, reason)
         if design is None:
             return dataclasses.replace(check, subject=short)
-        return dataclasses.replace(check, subject=short, images=design.images, members=design.members)
+        return dataclasses.replace(
+            check, subject=short, images=design.images, members=design.members
+        )
 
     def _data(self, losses: Losses, row: int) -> str:
         count = int(losses.examples[row])
@@ -201,7 +246,11 @@ class Checks:
         before, after = self.measurements.members
         if self.measurements.single:
             return images
-        members = f"{self.measurements.pairs} pairs of" if self.measurements.pairs else f"{before} and {after}"
+        members = (
+            f"{self.measurements.pairs} pairs of"
+            if self.measurements.pairs
+            else f"{before} and {after}"
+        )
         return f"{images} and {members} members"
 
     def _remedy(self, design: Design | None, images: int) -> str:
@@ -220,14 +269,17 @@ class Checks:
             sentence = f"{changed}, limit {100 * limit:g} %; exact on these data."
             return _exact(name, share.value, limit, sentence)
         interval = f"{self._level} interval {100 * share.low:.2f} to {100 * share.high:.2f}"
-        sentence = (
-            f"{100 * share.value:.2f} % of the predictions {verb} ({interval}), limit {100 * limit:g} %. {share.remark}"
-        )
+        changed = f"{100 * share.value:.2f} % of the predictions {verb} ({interval})"
+        sentence = f"{changed}, limit {100 * limit:g} %. {share.remark}"
         return _check(name, limit, share, _outcome(share, limit), sentence.strip())
 
     def _known_sizes(self, name: str) -> tuple[float, float]:
         if self.sizes is None or min(self.sizes) <= 0:
-            raise InputError("sizes", repr(self.sizes), f"the bytes of both models' files, because {name} is limited")
+            raise InputError(
+                "sizes",
+                repr(self.sizes),
+                f"the bytes of both models' files, because {name} is limited",
+            )
         return self.sizes
 
 
@@ -240,7 +292,9 @@ def not_above_chance(accuracy: float, chance: Estimate) -> str:
     if not accuracy <= chance.high:  # NaN where chance is unknown
         return ""
     of_chance = f"chance alone gives {100 * chance.value:.2f} % and up to {100 * chance.high:.2f} %"
-    return f"{_right_on(accuracy)}; {of_chance}: is it the order of the classes, or the preprocessing?"
+    return (
+        f"{_right_on(accuracy)}; {of_chance}: is it the order of the classes, or the preprocessing?"
+    )
 
 
 def _right_on(accuracy: float) -> str:
@@ -266,7 +320,9 @@ def _moves(loss: float, low: float, high: float) -> str:
 
 def _outcomes(losses: Losses, limit: float) -> np.ndarray:
     """Return the `(C,)` outcomes: a loss passes below the limit by its interval, fails above it by that for all."""
-    return np.where(losses.sure_low > limit, FAIL, np.where(losses.high < limit, PASS, CANNOT_JUDGE))
+    return np.where(
+        losses.sure_low > limit, FAIL, np.where(losses.high < limit, PASS, CANNOT_JUDGE)
+    )
 
 
 def _outcome(estimate: Estimate, limit: float) -> str:
@@ -282,12 +338,28 @@ def unusable(name: str, value: float, limit: float, reason: str, sentence: str) 
 
 def _exact(name: str, value: float, limit: float, sentence: str) -> Check:
     if np.isnan(value):
-        return _check(name, limit, Estimate(), CANNOT_JUDGE, f"The {QUANTITIES[name].title} is unknown.")
+        return _check(
+            name, limit, Estimate(), CANNOT_JUDGE, f"The {QUANTITIES[name].title} is unknown."
+        )
     return _check(name, limit, Estimate(value), FAIL if value > limit else PASS, sentence)
 
 
-def _check(name: str, limit: float, estimate: Estimate, outcome: str, sentence: str, reason: str = "") -> Check:
+def _check(
+    name: str, limit: float, estimate: Estimate, outcome: str, sentence: str, reason: str = ""
+) -> Check:
     quantity = QUANTITIES[name]
     title = quantity.title[0].upper() + quantity.title[1:]
     reason = reason or f"{title}: {quantity.text(estimate.value)}, limit {quantity.text(limit)}."
-    return Check(name, "", limit, estimate.value, estimate.low, estimate.high, 0, 0, outcome, reason, sentence)
+    return Check(
+        name,
+        "",
+        limit,
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        0,
+        0,
+        outcome,
+        reason,
+        sentence,
+    )

@@ -87,8 +87,13 @@ class Verdict(Result):
         frame = self.frame()
         quantities = [quantity_of(name) for name in frame["check"]]
         for column, source in (("measured", "value"), ("allowed", "limit")):
-            frame[column] = [quantity.text(value) for quantity, value in zip(quantities, frame[source], strict=True)]
-        titles, neutral = zip(*((quantity.title, quantity.neutral) for quantity in quantities), strict=True)
+            frame[column] = [
+                quantity.text(value)
+                for quantity, value in zip(quantities, frame[source], strict=True)
+            ]
+        titles, neutral = zip(
+            *((quantity.title, quantity.neutral) for quantity in quantities), strict=True
+        )
         return frame.assign(title=titles, neutral=neutral)
 
     def summary(self) -> dict[str, Any]:
@@ -167,7 +172,9 @@ def gate(
     return judge(measure(baseline, compressed, paired=paired, alpha=alpha), limits, sizes)
 
 
-def judge(measurements: Measurements, limits: Limits, sizes: tuple[float, float] | None = None) -> Verdict:
+def judge(
+    measurements: Measurements, limits: Limits, sizes: tuple[float, float] | None = None
+) -> Verdict:
     """Return the verdict on what was measured; see `gate`.
 
     Args:
@@ -198,5 +205,6 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return values for JSON: None instead of NaN."""
     return {
-        str(name): None if isinstance(cell, float) and not math.isfinite(cell) else cell for name, cell in row.items()
+        str(name): None if isinstance(cell, float) and not math.isfinite(cell) else cell
+        for name, cell in row.items()
     }

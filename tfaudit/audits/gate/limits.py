@@ -39,13 +39,23 @@ class Quantity:
         return "unknown" if math.isnan(value) else self.number_format.format(self.scale * value)
 
 
-_POINTS = {"number_format": "{:.2f} pp", "maximum": 100.0, "allowed": "percentage points in [0, 100]"}
-_SHARE = {"number_format": "{:.2f} %", "scale": 100.0, "maximum": 1.0, "allowed": "a share in [0, 1]"}
+_POINTS = {
+    "number_format": "{:.2f} pp",
+    "maximum": 100.0,
+    "allowed": "percentage points in [0, 100]",
+}
+_SHARE = {
+    "number_format": "{:.2f} %",
+    "scale": 100.0,
+    "maximum": 1.0,
+    "allowed": "a share in [0, 1]",
+}
 
 
 def _limit(description: str, title: str, **quantity: Any) -> Any:
     return dataclasses.field(
-        default=None, metadata={"quantity": Quantity(description=description, title=title, **quantity)}
+        default=None,
+        metadata={"quantity": Quantity(description=description, title=title, **quantity)},
     )
 
 
@@ -69,12 +79,16 @@ class Limits:
         {'worst_class_drop_pp': 2.0}
     """
 
-    overall_drop_pp: float | None = _limit("Drop of accuracy, percentage points.", "drop of accuracy", **_POINTS)
+    overall_drop_pp: float | None = _limit(
+        "Drop of accuracy, percentage points.", "drop of accuracy", **_POINTS
+    )
     worst_class_drop_pp: float | None = _limit(
         "Drop of any class's recall, percentage points.", "drop of worst class", **_POINTS
     )
     harmed_share: float | None = _limit(
-        "Share of classes that lost recall, in [0, 1].", "harmed classes", **_SHARE | {"number_format": "{:.1f} %"}
+        "Share of classes that lost recall, in [0, 1].",
+        "harmed classes",
+        **_SHARE | {"number_format": "{:.1f} %"},
     )
     flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", **_SHARE)
     negative_flips: float | None = _limit(
@@ -114,8 +128,17 @@ class Limits:
             value = getattr(self, name)
             if value is None:
                 continue
-            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-            require(number and quantity.minimum <= value <= quantity.maximum, name, value, quantity.allowed)
+            number = (
+                isinstance(value, int | float)
+                and not isinstance(value, bool)
+                and math.isfinite(value)
+            )
+            require(
+                number and quantity.minimum <= value <= quantity.maximum,
+                name,
+                value,
+                quantity.allowed,
+            )
             object.__setattr__(self, name, float(value))
         if not self.as_dict():
             raise InputError("limits", "none", f"one or more of {', '.join(QUANTITIES)}")
@@ -154,14 +177,20 @@ class Limits:
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
-    {field.name: field.metadata["quantity"] for field in dataclasses.fields(Limits) if field.metadata}
+    {
+        field.name: field.metadata["quantity"]
+        for field in dataclasses.fields(Limits)
+        if field.metadata
+    }
 )
 """The quantity of each limit, by name."""
 
 DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
 """Limits of a study's first screen where the user sets none."""
 
-FLAGS: Mapping[str, str] = MappingProxyType({name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES})
+FLAGS: Mapping[str, str] = MappingProxyType(
+    {name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES}
+)
 """Name of each limit's flag of `tfaudit gate` and parameter of the viewer's URL, by name of the limit."""
 
 _OF_SET_UPS: Mapping[str, Quantity] = MappingProxyType(

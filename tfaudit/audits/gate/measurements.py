@@ -16,7 +16,11 @@ from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.stats.contingency import chance_agreement_of, paired_difference_rejected, paired_interval
+from tfaudit.stats.contingency import (
+    chance_agreement_of,
+    paired_difference_rejected,
+    paired_interval,
+)
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
@@ -138,7 +142,9 @@ class Measurements:
             float(part[row]) for part in (losses.of_images, losses.of_members, losses.overlap)
         )
         design = Design(images, self.members_a_side)
-        spread = Spread.measured(of_images, of_members, overlap, design, paired=bool(self.pairs), unit=100)
+        spread = Spread.measured(
+            of_images, of_members, overlap, design, paired=bool(self.pairs), unit=100
+        )
         return spread.decides(gap, design, 1 - share)
 
 
@@ -149,7 +155,9 @@ def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float)
 
     def enough(factor: float) -> bool:
         down, up, n = (round(factor * count) for count in (lost, won, images))
-        rejected = paired_difference_rejected([down], [up], [n], -limit / 100, confidence=confidence)
+        rejected = paired_difference_rejected(
+            [down], [up], [n], -limit / 100, confidence=confidence
+        )
         return bool(rejected[0]) and (100 * (down - up) > limit * n) == above
 
     under, over = 0.0, 2.0
@@ -164,7 +172,12 @@ def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float)
 
 
 def measure(
-    baseline: Predictions, compressed: Predictions, *, paired: bool | None = None, alpha: float = 0.05, seed: int = 0
+    baseline: Predictions,
+    compressed: Predictions,
+    *,
+    paired: bool | None = None,
+    alpha: float = 0.05,
+    seed: int = 0,
 ) -> Measurements:
     """Measure the losses of a compressed model or population against its baseline.
 
@@ -200,7 +213,9 @@ def measure(
     raise InputError("compressed", got, "one model against one, or populations of 2 or more")
 
 
-def _measure_pair(baseline: Predictions, compressed: Predictions, alpha: float, seed: int) -> Measurements:
+def _measure_pair(
+    baseline: Predictions, compressed: Predictions, alpha: float, seed: int
+) -> Measurements:
     pair = compare(baseline, compressed, alpha=alpha)
     whole = pair.overall
     counts = [np.array([count]) for count in (whole.examples, whole.lost, whole.won)]
@@ -257,11 +272,19 @@ def accuracy_by_chance(baseline: Predictions, alpha: float) -> Estimate:
     """Return the mean accuracy of the members by chance, and one-sided the most that chance explains."""
     if (baseline.labels == baseline.labels[0]).all():
         return Estimate()
-    count, shares = baseline.num_examples, np.bincount(baseline.labels, minlength=baseline.num_classes)
-    of_members = [chance_agreement_of(shares / count, member / count, count) for member in baseline.predicted()]
+    count, shares = (
+        baseline.num_examples,
+        np.bincount(baseline.labels, minlength=baseline.num_classes),
+    )
+    of_members = [
+        chance_agreement_of(shares / count, member / count, count)
+        for member in baseline.predicted()
+    ]
     expected, error = np.mean(of_members, axis=0)
     # The mean over members has at most the mean standard error.
-    return Estimate(float(expected), float(expected), float(expected + special.ndtri(1 - alpha) * error))
+    return Estimate(
+        float(expected), float(expected), float(expected + special.ndtri(1 - alpha) * error)
+    )
 
 
 def _share(count: float, total: int, alpha: float) -> Estimate:
@@ -275,7 +298,9 @@ def _pair_slope(
     baseline: Predictions, compressed: Predictions, pair: PairComparison, alpha: float, seed: int
 ) -> Estimate:
     """Return intensification with the percentile interval of a seeded bootstrap of each class's images."""
-    recalls, accuracies = zip(*((side.recall()[0], side.accuracy()[0]) for side in (baseline, compressed)), strict=True)
+    recalls, accuracies = zip(
+        *((side.recall()[0], side.accuracy()[0]) for side in (baseline, compressed)), strict=True
+    )
     value = float(slope(*map(normalised_balance, recalls, accuracies)))
     slopes = _resampled_slopes(pair, seed) if np.isfinite(value) else np.array([np.nan])
     if not np.isfinite(slopes).all():
@@ -290,16 +315,24 @@ def _resampled_slopes(pair: PairComparison, seed: int) -> np.ndarray:
     The images of a class are of four kinds: right in both models, lost, won, wrong in both. One lost and one won image
     are spread over all classes: without them a pair that does not differ would show no uncertainty.
     """
-    order = np.argsort(pair.class_names)  # so that the draws do not depend on how classes are numbered
+    order = np.argsort(
+        pair.class_names
+    )  # so that the draws do not depend on how classes are numbered
     order = order[pair.examples[order] > 0]
-    examples, lost, won, recall = (values[order] for values in (pair.examples, pair.lost, pair.won, pair.recall_before))
+    examples, lost, won, recall = (
+        values[order] for values in (pair.examples, pair.lost, pair.won, pair.recall_before)
+    )
     both = (recall * examples).round(9) - lost
     kinds = np.stack([both, lost, won, examples - both - lost - won], -1).astype(float)
     kinds[:, 1:3] += (examples / examples.sum())[:, None]
     kinds /= kinds.sum(1, keepdims=True)
-    drawn = np.random.default_rng(seed).multinomial(examples, kinds, size=(RESAMPLES, len(examples)))
+    drawn = np.random.default_rng(seed).multinomial(
+        examples, kinds, size=(RESAMPLES, len(examples))
+    )
     right = drawn[..., 0] + drawn[..., 1], drawn[..., 0] + drawn[..., 2]
-    balances = [normalised_balance(hits / examples, hits.sum(-1) / examples.sum()) for hits in right]
+    balances = [
+        normalised_balance(hits / examples, hits.sum(-1) / examples.sum()) for hits in right
+    ]
     return slope(*balances)
 
 
@@ -330,7 +363,9 @@ def _losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) 
     changes, alpha = comparison.changes(groups, len(names)), comparison.alpha
     change, examples = changes.absolute, changes.examples
     tested = max(1, int(np.count_nonzero(examples)))
-    (low, high), (_, sure_high) = (np.clip(change.interval(1 - level), -1, 1) for level in (alpha, alpha / tested))
+    (low, high), (_, sure_high) = (
+        np.clip(change.interval(1 - level), -1, 1) for level in (alpha, alpha / tested)
+    )
     none = np.zeros(len(names), int)
     rate = ratio(np.bincount(groups, comparison.before.mean(0), len(names)), examples)
     return Losses(
@@ -369,4 +404,6 @@ def _mean_slope(comparison: Comparison) -> Estimate:
     result = distortion(baseline, compressed)
     mean = mean_interval(result.alpha, confidence=comparison.confidence)
     chance = f"Independently trained members have the slope {result.slope_between_dense:.2f} without compression."
-    return Estimate(float(mean.mean), float(mean.low), float(mean.high), "" if comparison.pairs else chance)
+    return Estimate(
+        float(mean.mean), float(mean.low), float(mean.high), "" if comparison.pairs else chance
+    )

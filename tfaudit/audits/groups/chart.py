@@ -27,7 +27,9 @@ LINKS = {"lost accuracy": LOSS, "gained accuracy": GAIN, "no change": GREY, "can
 COLOURED = 4  # groups at most that have colours among individuals; more are all grey
 
 
-def groups_chart(table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFrame, name: str) -> Drawing:
+def groups_chart(
+    table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFrame, name: str
+) -> Drawing:
     """Draw the accuracy of every group before and after, with intervals, and below it that of any individuals.
 
     Groups that lost or gained accuracy, after the correction, have a line in that colour between the two.
@@ -41,7 +43,9 @@ def groups_chart(table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFr
     chart = _dumbbells(table, name)
     if not len(individuals):
         return chart
-    return alt.vconcat(chart, individuals_chart(individuals, fits, name), spacing=24).resolve_scale(color="independent")
+    return alt.vconcat(chart, individuals_chart(individuals, fits, name), spacing=24).resolve_scale(
+        color="independent"
+    )
 
 
 def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
@@ -55,7 +59,9 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
             else (ordered, "")
         )
         shown = pd.concat([some.head(EXTREMES), some.tail(EXTREMES)])
-        title = f"{name}: {EXTREMES} largest and {EXTREMES} smallest losses of {len(some)}{with_images}"
+        title = (
+            f"{name}: {EXTREMES} largest and {EXTREMES} smallest losses of {len(some)}{with_images}"
+        )
     sides = [
         shown[["group", "examples", *CHANGE, "verdict"]].assign(
             when=when,
@@ -67,11 +73,20 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
     ]
     y = row_axis(shown["group"], limit=110)
     colour = before_after("when")
-    x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
+    x = alt.X(
+        "accuracy:Q",
+        title="accuracy, %",
+        scale=alt.Scale(zero=False, nice=True),
+        axis=alt.Axis(tickCount=5),
+    )
     spans = shown.assign(before=100 * shown["accuracy_before"], after=100 * shown["accuracy_after"])
-    verdicts = alt.Color("verdict:N", scale=alt.Scale(domain=list(LINKS), range=list(LINKS.values())), legend=None)
+    verdicts = alt.Color(
+        "verdict:N", scale=alt.Scale(domain=list(LINKS), range=list(LINKS.values())), legend=None
+    )
     links = alt.Chart(spans, width=WIDTH - 80, height=alt.Step(20)).mark_rule(strokeWidth=2.5)
-    links = links.encode(x=alt.X("before:Q", title="accuracy, %"), x2=alt.X2("after:Q"), y=y, color=verdicts)
+    links = links.encode(
+        x=alt.X("before:Q", title="accuracy, %"), x2=alt.X2("after:Q"), y=y, color=verdicts
+    )
     base = alt.Chart(pd.concat(sides, ignore_index=True))
     intervals = base.mark_rule(strokeWidth=4, opacity=0.35).encode(
         x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour
@@ -93,7 +108,9 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
         fits: of the same `Groups`.
         name: of the column of groups.
     """
-    shown = individuals.assign(before=100 * individuals["accuracy_before"], after=100 * individuals["accuracy_after"])
+    shown = individuals.assign(
+        before=100 * individuals["accuracy_before"], after=100 * individuals["accuracy_after"]
+    )
     names = list(dict.fromkeys(shown["group"]))
     coloured = len(names) <= COLOURED
     hues = HUES[: len(names)] if coloured else [GREY] * len(names)
@@ -106,10 +123,16 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     order = crowd.loc[drawn.index].sort_index().sort_values(ascending=False, kind="stable").index
     square = alt.Chart(shown.loc[order], width=SIDE, height=SIDE)
     tooltip = tooltips("individual", "group", "examples", before=".1f", after=".1f")
-    points = square.mark_circle(size=35, opacity=0.6).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    ends = shown.groupby("group")["before"].agg(["min", "max"]).reset_index().merge(fits, on="group")
+    points = square.mark_circle(size=35, opacity=0.6).encode(
+        x=x, y=y, color=colour, tooltip=tooltip
+    )
+    ends = (
+        shown.groupby("group")["before"].agg(["min", "max"]).reset_index().merge(fits, on="group")
+    )
     low_end, high_end = (
-        ends[["group"]].assign(before=ends[end], after=100 * ends["intercept"] + ends["slope"] * ends[end])
+        ends[["group"]].assign(
+            before=ends[end], after=100 * ends["intercept"] + ends["slope"] * ends[end]
+        )
         for end in ("min", "max")
     )
     lines = pd.concat([low_end, high_end]).dropna()

@@ -46,7 +46,9 @@ GROUPS = Declaration(
                 "change_pp",
             ),
             catalogue="individuals",
-            rows=lambda result: result.individuals_frame().sort_values(["change_pp", "examples"], kind="stable"),
+            rows=lambda result: result.individuals_frame().sort_values(
+                ["change_pp", "examples"], kind="stable"
+            ),
         ),
         "fits": Table(
             columns=(

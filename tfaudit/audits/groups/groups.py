@@ -85,7 +85,10 @@ class Groups(Result):
         worst = large.iloc[int(large["change_pp"].argmin())]
         hit = people.iloc[int(people["change_pp"].argmin())] if len(people) else None
         sides = ("before", "after")
-        verdicts = {"verdict": (LOST, GAINED, NO_CHANGE, CANNOT_TELL), "relative_verdict": (WORSE, BETTER)}
+        verdicts = {
+            "verdict": (LOST, GAINED, NO_CHANGE, CANNOT_TELL),
+            "relative_verdict": (WORSE, BETTER),
+        }
         return {
             "column": self.name,
             "groups": len(table),
@@ -97,7 +100,10 @@ class Groups(Result):
             },
             "worst_group": worst["group"],
             "worst_change_pp": float(worst["change_pp"]),
-            **{f"gap_{side}_pp": float(100 * np.ptp(table[f"accuracy_{side}"].to_numpy())) for side in sides},
+            **{
+                f"gap_{side}_pp": float(100 * np.ptp(table[f"accuracy_{side}"].to_numpy()))
+                for side in sides
+            },
             "individuals": len(people),
             "worst_individual": None if hit is None else hit["individual"],
             "worst_individual_change_pp": None if hit is None else float(hit["change_pp"]),
@@ -154,7 +160,10 @@ def groups(
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     notes = [*comparison.notes]
     if comparison.members == (1, 1):
-        notes.insert(0, "One model against one: the tests are about these two models, not about other trainings.")
+        notes.insert(
+            0,
+            "One model against one: the tests are about these two models, not about other trainings.",
+        )
     table = _table(comparison, codes, names, margin_pp)
     if individuals is None:
         people = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
@@ -163,14 +172,19 @@ def groups(
         unknown = people["individual"] == MISSING
         if unknown.any():
             count = people.loc[unknown, "examples"].sum()
-            notes.append(f"{count} examples of unknown individuals count for the groups, but for no individual.")
+            notes.append(
+                f"{count} examples of unknown individuals count for the groups, but for no individual."
+            )
             people = people[~unknown].reset_index(drop=True)
     fits = individual_fits(people, alpha=alpha)
     return Groups(column_name(column, "group"), table, people, fits, alpha, tuple(notes))
 
 
 def individual_accuracy(
-    baseline: Predictions, compressed: Predictions, group: ArrayLike, individuals: ArrayLike | pd.Series
+    baseline: Predictions,
+    compressed: Predictions,
+    group: ArrayLike,
+    individuals: ArrayLike | pd.Series,
 ) -> pd.DataFrame:
     """Return one row per group and individual, in the order of both; unknown individuals are one, `(missing)`.
 
@@ -220,10 +234,14 @@ def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
         before, after = inside["accuracy_before"].round(12), inside["accuracy_after"].round(12)
         fit = line(before, after, confidence=1 - alpha)
         rows.append((name, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r))
-    return pd.DataFrame(rows, columns=["group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r"])
+    return pd.DataFrame(
+        rows, columns=["group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r"]
+    )
 
 
-def _table(comparison: Comparison, codes: np.ndarray, names: tuple[str, ...], margin_pp: float) -> pd.DataFrame:
+def _table(
+    comparison: Comparison, codes: np.ndarray, names: tuple[str, ...], margin_pp: float
+) -> pd.DataFrame:
     baseline, compressed, alpha = comparison.baseline, comparison.compressed, comparison.alpha
     right, count = (baseline.correct(), compressed.correct()), len(names)
     columns: dict[str, object] = {"group": names, "examples": np.bincount(codes, minlength=count)}
@@ -234,17 +252,24 @@ def _table(comparison: Comparison, codes: np.ndarray, names: tuple[str, ...], ma
     return pd.DataFrame(
         columns
         | _questions(comparison, codes, count, margin_pp)
-        | _published(baseline.by_argmax().correct(), compressed.by_argmax().correct(), codes, count, alpha)
+        | _published(
+            baseline.by_argmax().correct(), compressed.by_argmax().correct(), codes, count, alpha
+        )
     )
 
 
-def _questions(comparison: Comparison, codes: np.ndarray, count: int, margin_pp: float) -> dict[str, np.ndarray]:
+def _questions(
+    comparison: Comparison, codes: np.ndarray, count: int, margin_pp: float
+) -> dict[str, np.ndarray]:
     """Return the columns of both questions."""
     changes, alpha, noun = comparison.changes(codes, count), comparison.alpha, "accuracy"
     columns = change_columns(changes, alpha, margin_pp, noun=noun)
     if comparison.members == (1, 1):
         flips = flip_counts(comparison.before[0], comparison.after[0], codes, count)
-        figures = changes.absolute.value, *exact_changes(*flips, changes.examples, confidence=1 - alpha)
+        figures = (
+            changes.absolute.value,
+            *exact_changes(*flips, changes.examples, confidence=1 - alpha),
+        )
         columns |= question_columns("change", *figures, alpha=alpha, margin_pp=margin_pp, noun=noun)
     return columns
 
@@ -257,7 +282,8 @@ def _published(
     if min(len(before), len(after)) > 1:
         # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
         sides = [
-            np.round(group_means(right, codes, count) - right.mean(1, keepdims=True), 12) for right in (after, before)
+            np.round(group_means(right, codes, count) - right.mean(1, keepdims=True), 12)
+            for right in (after, before)
         ]
         test = welch(*sides, confidence=1 - alpha)
         difference, low, high, p = test.difference, test.low, test.high, test.p

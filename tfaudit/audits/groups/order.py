@@ -20,4 +20,6 @@ def largest_losses_first(table: pd.DataFrame) -> pd.DataFrame:
         ([29, 28], 30)
     """
     few = (table["examples"] < LEAST_IMAGES) & (len(table) > ALL_NAMED)
-    return table.assign(few=few).sort_values(["few", "change_pp"], kind="stable").drop(columns="few")
+    return (
+        table.assign(few=few).sort_values(["few", "change_pp"], kind="stable").drop(columns="few")
+    )

@@ -29,8 +29,15 @@ def gaps_chart(gaps: pd.DataFrame) -> Drawing:
         for when in ("before", "after")
     ]
     colour = before_after("when")
-    y, offset = row_axis(shown["grouping"], limit=130), alt.YOffset("when:N", sort=["before", "after"])
-    x = alt.X("worst:Q", title="accuracy of the worst and the best group, %", scale=alt.Scale(zero=False, nice=True))
+    y, offset = (
+        row_axis(shown["grouping"], limit=130),
+        alt.YOffset("when:N", sort=["before", "after"]),
+    )
+    x = alt.X(
+        "worst:Q",
+        title="accuracy of the worst and the best group, %",
+        scale=alt.Scale(zero=False, nice=True),
+    )
     base = alt.Chart(pd.concat(sides, ignore_index=True), width=WIDTH - 100, height=alt.Step(14))
     tooltip = tooltips("grouping", "when", "groups", worst=".2f", best=".2f", gap=".2f")
     bars = base.mark_rule(strokeWidth=6, opacity=0.35).encode(
@@ -39,6 +46,8 @@ def gaps_chart(gaps: pd.DataFrame) -> Drawing:
     intervals = base.mark_rule(strokeWidth=1.5).encode(
         x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, yOffset=offset, color=colour
     )
-    dots = base.mark_circle(size=55, opacity=1).encode(x=x, y=y, yOffset=offset, color=colour, tooltip=tooltip)
+    dots = base.mark_circle(size=55, opacity=1).encode(
+        x=x, y=y, yOffset=offset, color=colour, tooltip=tooltip
+    )
     some = f"the {DRAWN} groupings of the widest gaps, of {len(gaps)}" if len(gaps) > DRAWN else ""
     return alt.layer(bars, intervals, dots).properties(title=some)

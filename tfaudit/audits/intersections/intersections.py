@@ -63,7 +63,11 @@ class Intersections(Result):
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables beside `frame`, by title."""
-        return {"Intersections, the largest losses first": self.cell_frame()} if len(self.cells) else {}
+        return (
+            {"Intersections, the largest losses first": self.cell_frame()}
+            if len(self.cells)
+            else {}
+        )
 
     def summary(self) -> dict[str, Any]:
         """Return counts of groupings and groups by verdict, the widest gap, and the intersection that loses most."""
@@ -73,12 +77,19 @@ class Intersections(Result):
             "groupings": len(self.gaps),
             **{word: int((self.gaps["verdict"] == word).sum()) for word in (WIDER, NARROWER)},
             "widest_grouping": widest["grouping"],
-            **{name: float(widest[name]) for name in ("gap_before_pp", "gap_after_pp", "worst_after")},
+            **{
+                name: float(widest[name])
+                for name in ("gap_before_pp", "gap_after_pp", "worst_after")
+            },
             "widest_worst_group": widest["worst_group"],
             "intersections": len(self.cells),
-            "lost_accuracy": int((self.cells["verdict"] == "lost accuracy").sum()) if worst is not None else 0,
+            "lost_accuracy": int((self.cells["verdict"] == "lost accuracy").sum())
+            if worst is not None
+            else 0,
             "worst_intersection": None if worst is None else worst["group"],
-            "worst_intersection_change_pp": float("nan") if worst is None else float(worst["change_pp"]),
+            "worst_intersection_change_pp": float("nan")
+            if worst is None
+            else float(worst["change_pp"]),
         }
 
     def chart(self) -> Drawing:
@@ -137,7 +148,11 @@ def intersections(
         notes.append(f"Only the first {MOST_COLUMNS} of {len(names)} columns are crossed.")
     for name in names[:MOST_COLUMNS]:
         assert columns is not None
-        single.append(_Grouping(name, *group_codes(columns[name], baseline.num_examples, "columns"), crossed=False))
+        single.append(
+            _Grouping(
+                name, *group_codes(columns[name], baseline.num_examples, "columns"), crossed=False
+            )
+        )
     crossed = (_cross(*pair) for pair in itertools.combinations(single, 2) if not _nested(*pair))
     groupings = [*single, *crossed]
     gaps, cells, small = [], [], 0
@@ -148,14 +163,23 @@ def intersections(
         if not len(kept):
             continue
         images = np.isin(grouping.codes, kept)
-        codes, labels = np.searchsorted(kept, grouping.codes[images]), tuple(grouping.names[i] for i in kept)
+        codes, labels = (
+            np.searchsorted(kept, grouping.codes[images]),
+            tuple(grouping.names[i] for i in kept),
+        )
         gaps.append({"grouping": grouping.name, **_gap(comparison, images, codes, labels)})
         if grouping.crossed:
             cells.append(_cells(comparison, grouping, kept))
     if not gaps:
-        raise InputError("columns", f"groups of fewer than {LEAST_IMAGES} images", f"one of {LEAST_IMAGES} or more")
+        raise InputError(
+            "columns",
+            f"groups of fewer than {LEAST_IMAGES} images",
+            f"one of {LEAST_IMAGES} or more",
+        )
     if small:
-        notes.append(f"Left out: {small:,} group{'s' * (small > 1)} of fewer than {LEAST_IMAGES} images.")
+        notes.append(
+            f"Left out: {small:,} group{'s' * (small > 1)} of fewer than {LEAST_IMAGES} images."
+        )
     table = pd.DataFrame(gaps)
     p = adjust(table["gap_change_p"].to_numpy(), "holm")
     words = np.where(table["gap_change_pp"] > 0, WIDER, NARROWER)
@@ -166,7 +190,12 @@ def intersections(
 def _nested(first: _Grouping, second: _Grouping) -> bool:
     """Return whether one splits the groups of the other, as kinds split classes: nothing to cross."""
     sizes = [len(np.unique(grouping.codes)) for grouping in (first, second)]
-    return len(np.unique(first.codes * len(second.names) + second.codes)) == max(sizes) > min(sizes) > 1
+    return (
+        len(np.unique(first.codes * len(second.names) + second.codes))
+        == max(sizes)
+        > min(sizes)
+        > 1
+    )
 
 
 def _cross(first: _Grouping, second: _Grouping) -> _Grouping:
@@ -176,7 +205,9 @@ def _cross(first: _Grouping, second: _Grouping) -> _Grouping:
     return _Grouping(f"{first.name} and {second.name}", codes, names, crossed=True)
 
 
-def _gap(comparison: Comparison, images: np.ndarray, codes: np.ndarray, names: tuple[str, ...]) -> dict[str, Any]:
+def _gap(
+    comparison: Comparison, images: np.ndarray, codes: np.ndarray, names: tuple[str, ...]
+) -> dict[str, Any]:
     """Return the row of a grouping, without its grouping; `images` are in its groups, whose codes are `codes`."""
     sides = comparison.before[:, images], comparison.after[:, images]
     count, alpha, paired = len(names), comparison.alpha, bool(comparison.pairs)
@@ -186,13 +217,23 @@ def _gap(comparison: Comparison, images: np.ndarray, codes: np.ndarray, names: t
     weights = len(codes) / np.bincount(codes, minlength=count)
     of_worst, of_gap = [], []
     for right, values, lowest in zip(sides, accuracy, worst, strict=True):
-        low, high = (right * (codes == extreme) * weights[extreme] for extreme in (lowest, int(values.argmax())))
+        low, high = (
+            right * (codes == extreme) * weights[extreme]
+            for extreme in (lowest, int(values.argmax()))
+        )
         of_worst.append(low)
         of_gap.append(high - low)
     row: dict[str, Any] = {"groups": count, "worst_group": names[worst[1]]}
     for side, values, (low, high) in zip(("before", "after"), accuracy, ends, strict=True):
-        row |= {f"worst_{side}": values.min(), f"worst_{side}_low": low.min(), f"worst_{side}_high": high.min()}
-    row |= {f"gap_{side}_pp": 100 * np.ptp(values) for side, values in zip(("before", "after"), accuracy, strict=True)}
+        row |= {
+            f"worst_{side}": values.min(),
+            f"worst_{side}_low": low.min(),
+            f"worst_{side}_high": high.min(),
+        }
+    row |= {
+        f"gap_{side}_pp": 100 * np.ptp(values)
+        for side, values in zip(("before", "after"), accuracy, strict=True)
+    }
     for name, (before, after) in (("worst_change", of_worst), ("gap_change", of_gap)):
         change = mean_change(before, after, paired=paired)
         low, high = change.interval(1 - alpha)
@@ -217,7 +258,10 @@ def _cells(comparison: Comparison, grouping: _Grouping, kept: np.ndarray) -> pd.
         figures = change.value, *change.interval(comparison.confidence), change.p()
         if name == "change" and comparison.members == (1, 1):
             flips = flip_counts(before[0], after[0], codes, count)
-            figures = change.value, *exact_changes(*flips, changes.examples, confidence=comparison.confidence)
+            figures = (
+                change.value,
+                *exact_changes(*flips, changes.examples, confidence=comparison.confidence),
+            )
         columns |= dict(zip([f"{name}_{figure}" for figure in _FIGURES], figures, strict=True))
     return pd.DataFrame(columns).iloc[kept]
 
@@ -232,6 +276,8 @@ def _cell_table(cells: list[pd.DataFrame], alpha: float) -> pd.DataFrame:
     table = pd.concat(cells, ignore_index=True)
     for name in ("change", "relative"):
         figures = [table.pop(f"{name}_{figure}").to_numpy() for figure in _FIGURES]
-        columns = question_columns(name, *figures, alpha=alpha, margin_pp=MARGIN_PP, noun="accuracy")
+        columns = question_columns(
+            name, *figures, alpha=alpha, margin_pp=MARGIN_PP, noun="accuracy"
+        )
         table = table.assign(**columns)
     return table.sort_values("change_pp", kind="stable", ignore_index=True)

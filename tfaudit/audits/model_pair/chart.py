@@ -34,7 +34,9 @@ def pair_chart(frame: pd.DataFrame) -> Drawing:
     shown = frame.dropna(subset=["change_p"]).copy()
     shown["claimed"] = shown["verdict"].isin(["lost recall", "gained recall"])
     shown["name"] = distinct_names(shown["class"])
-    shown = shown.sort_values(["change_pp", "change_p", "lost"], ascending=[True, True, False], kind="stable")
+    shown = shown.sort_values(
+        ["change_pp", "change_p", "lost"], ascending=[True, True, False], kind="stable"
+    )
     shown = shown.reset_index(drop=True).assign(rank=lambda rows: rows.index + 1)
     return with_overview(shown, _all_classes, _named_classes)
 
@@ -49,13 +51,21 @@ def _bars(shown: pd.DataFrame) -> pd.DataFrame:
 
 
 def _colour() -> alt.Color:
-    return categories("kind", [LOST, WON, CHANGE], [LOSS, GAIN, SLATE], symbolType="square", columns=2)
+    return categories(
+        "kind", [LOST, WON, CHANGE], [LOSS, GAIN, SLATE], symbolType="square", columns=2
+    )
 
 
 def _tooltip() -> list[alt.Tooltip]:
     counts = (alt.Tooltip(f"{name}:Q") for name in ("examples", "lost", "won"))
     interval = tooltips(change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f")
-    return [alt.Tooltip("class:N"), alt.Tooltip("verdict:N"), *counts, *interval, *tooltips(change_p=".2g")]
+    return [
+        alt.Tooltip("class:N"),
+        alt.Tooltip("verdict:N"),
+        *counts,
+        *interval,
+        *tooltips(change_p=".2g"),
+    ]
 
 
 def _named_classes(shown: pd.DataFrame) -> Layers:
@@ -76,12 +86,19 @@ def _all_classes(shown: pd.DataFrame) -> Layers:
     """Draw all classes side by side, without names; only the points have tooltips."""
     pointed_at = ["class", "verdict", "lost", "won", "change_pp", "change_p"]
     tooltip = tooltips_of(_tooltip(), pointed_at)
-    x = alt.X("rank:Q", title="classes, by change of recall", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
+    x = alt.X(
+        "rank:Q",
+        title="classes, by change of recall",
+        scale=alt.Scale(nice=False),
+        axis=alt.Axis(grid=False),
+    )
     y = alt.Y("share_pp:Q", title="% of the class's images")
     sides = _bars(shown).query("share_pp != 0")[["rank", "kind", "share_pp", "claimed"]]
     bars = alt.Chart(sides, width=WIDTH + 100, height=150)
     bars = bars.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown)))
     bars = bars.encode(x=x, y=y, y2=alt.Y2Datum(0), color=_colour(), opacity=STRENGTH)
     points = alt.Chart(shown[["rank", *pointed_at]]).mark_circle(size=6, opacity=0.9)
-    points = points.encode(x=x, y=alt.Y("change_pp:Q"), color=alt.ColorDatum(CHANGE), tooltip=tooltip)
+    points = points.encode(
+        x=x, y=alt.Y("change_pp:Q"), color=alt.ColorDatum(CHANGE), tooltip=tooltip
+    )
     return alt.layer(bars, points)

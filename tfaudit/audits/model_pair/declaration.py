@@ -33,7 +33,9 @@ MODEL_PAIR = Declaration(
             ),
             report=13,
             catalogue="pairs",
-            rows=lambda result: result.frame().sort_values(["change_p", "change_pp"], kind="stable"),
+            rows=lambda result: result.frame().sort_values(
+                ["change_p", "change_pp"], kind="stable"
+            ),
         ),
     },
 )

@@ -179,7 +179,10 @@ class PairComparison(Result):
         whole, frame = self.overall, self.frame()
         worst = worst_class(frame)
         return {
-            **{name: getattr(whole, name) for name in ("examples", "accuracy_before", "accuracy_after")},
+            **{
+                name: getattr(whole, name)
+                for name in ("examples", "accuracy_before", "accuracy_after")
+            },
             "change_pp": 100 * (whole.won - whole.lost) / whole.examples,
             "change_low_pp": 100 * whole.low,
             "change_high_pp": 100 * whole.high,
@@ -189,11 +192,16 @@ class PairComparison(Result):
             "negative_flips": whole.lost,
             "positive_flips": whole.won,
             "wrong_to_other_wrong": whole.other_wrong,
-            **{name: getattr(whole, name) for name in ("btc", "bec", "agreement", "top5_overlap", "kappa")},
+            **{
+                name: getattr(whole, name)
+                for name in ("btc", "bec", "agreement", "top5_overlap", "kappa")
+            },
             "classes": len(self.class_names),
             "tested": int(np.isfinite(self.p).sum()),
             "significant": int((self.p <= self.alpha).sum()),
-            "expected_by_chance": float(mcnemar_false_alarms(self.lost + self.won, self.alpha).sum()),
+            "expected_by_chance": float(
+                mcnemar_false_alarms(self.lost + self.won, self.alpha).sum()
+            ),
             "significant_holm": int((self.p_holm <= self.alpha).sum()),
             "significant_bh": int((self.p_bh <= self.alpha).sum()),
             **verdict_counts(frame["verdict"], LOST, GAINED, NO_CHANGE, CANNOT_TELL),
@@ -211,7 +219,11 @@ class PairComparison(Result):
 
 
 def compare(
-    baseline: Predictions, compressed: Predictions, *, alpha: float = 0.05, margin_pp: float = MARGIN_PP
+    baseline: Predictions,
+    compressed: Predictions,
+    *,
+    alpha: float = 0.05,
+    margin_pp: float = MARGIN_PP,
 ) -> PairComparison:
     """Compare one model with one compressed model on the same examples, by McNemar's exact test per class and overall.
 
@@ -299,7 +311,9 @@ def _overall(baseline: Predictions, compressed: Predictions, alpha: float) -> Ov
         btc=float(ratio(before.sum() - lost, before.sum())),
         bec=float(ratio((1 - before).sum() - won, (1 - before).sum())),
         agreement=float(1 - flips.changed.mean()),
-        top5_overlap=float((top5[0][:, :, None] == top5[1][:, None]).any(2).mean()) if deep else float("nan"),
+        top5_overlap=float((top5[0][:, :, None] == top5[1][:, None]).any(2).mean())
+        if deep
+        else float("nan"),
         kappa=kappa_of(float(1 - flips.changed.mean()), *predicted),
     )
 

@@ -14,7 +14,12 @@ LABELLED = 40
 """Points at most for which the Pareto set is named where there is room; of more only the chosen point is named."""
 
 FAILS, UNKNOWN = "fails the gate", "cannot be judged"  # as the frame's column `gate` says
-LOOKS = {CHOSEN: (AMBER, "diamond"), OPTIMAL: (BLUE, "circle"), DOMINATED: (GREY, "circle"), REJECTED: (GREY, "cross")}
+LOOKS = {
+    CHOSEN: (AMBER, "diamond"),
+    OPTIMAL: (BLUE, "circle"),
+    DOMINATED: (GREY, "circle"),
+    REJECTED: (GREY, "cross"),
+}
 LOOKS |= {FAILS: (LOSS, "cross"), UNKNOWN: (PLUM, "square")}
 DRAWN = 2000  # points of the Pareto set at most, and as many others
 CURVED = 200  # points at most for which those of one technique are joined
@@ -26,7 +31,9 @@ UNITS |= dict.fromkeys(("size", "time"), "% of the baseline's")
 """Of shares, which are drawn times 100."""
 
 
-def operating_points_chart(frame: pd.DataFrame, objectives: Mapping[str, str], floor: float | None) -> Drawing:
+def operating_points_chart(
+    frame: pd.DataFrame, objectives: Mapping[str, str], floor: float | None
+) -> Drawing:
     """Draw [P] figures 3 and 4: each further objective, and accuracy with its floor, against the first objective.
 
     A few points of one technique are joined; for two objectives a line joins the Pareto set. Of very many points
@@ -40,15 +47,27 @@ def operating_points_chart(frame: pd.DataFrame, objectives: Mapping[str, str], f
     rows = frame.copy()
     rows["name"] = rows["title" if "title" in rows else "variant"].astype(str)
     gate = rows.get("gate", pd.Series(index=rows.index, dtype=object))
-    kinds = {CHOSEN: rows["chosen"], OPTIMAL: rows["pareto"], FAILS: gate == FAILS, UNKNOWN: gate == UNKNOWN}
+    kinds = {
+        CHOSEN: rows["chosen"],
+        OPTIMAL: rows["pareto"],
+        FAILS: gate == FAILS,
+        UNKNOWN: gate == UNKNOWN,
+    }
     kinds[REJECTED] = ~rows["above_floor"].astype(bool)
-    rows["status"] = np.select([is_one.astype(bool) for is_one in kinds.values()], list(kinds), DOMINATED)
+    rows["status"] = np.select(
+        [is_one.astype(bool) for is_one in kinds.values()], list(kinds), DOMINATED
+    )
     rows = pd.concat([_thinned(rows[~rows["pareto"]]), _thinned(rows[rows["pareto"]])])
     rows[[column for column in UNITS if column in rows]] *= 100
     x, *others = dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in rows else [])))
-    panels = [_panel(rows, x, y, len(objectives) == 2 and y in objectives, floor) for y in others or ["name"]]
+    panels = [
+        _panel(rows, x, y, len(objectives) == 2 and y in objectives, floor)
+        for y in others or ["name"]
+    ]
     if others:
-        panels = [alt.layer(panel, *_names(rows, x, y)) for panel, y in zip(panels, others, strict=True)]
+        panels = [
+            alt.layer(panel, *_names(rows, x, y)) for panel, y in zip(panels, others, strict=True)
+        ]
     if len(rows) < len(frame):
         panels[0] = panels[0].properties(title=f"{len(rows):,} of {len(frame):,} points are drawn")
     return alt.vconcat(*panels, spacing=16)
@@ -59,21 +78,30 @@ def _thinned(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[drawn | rows["chosen"].to_numpy(bool)]
 
 
-def _panel(rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None) -> alt.LayerChart | alt.FacetChart:
+def _panel(
+    rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None
+) -> alt.LayerChart | alt.FacetChart:
     base = alt.Chart(rows)
     optimal = base.transform_filter(alt.datum.pareto)
-    axes = {"x": _axis(alt.X, x), "y": alt.Y("name:N", title=None) if y == "name" else _axis(alt.Y, y)}
+    axes = {
+        "x": _axis(alt.X, x),
+        "y": alt.Y("name:N", title=None) if y == "name" else _axis(alt.Y, y),
+    }
     layers: list[alt.Chart] = []
     if x == "sparsity" and "technique" in rows and len(rows) <= CURVED:
         layers.append(
-            base.mark_line(color=GREY, strokeWidth=1, opacity=0.6).encode(**axes, detail=alt.Detail("technique:N"))
+            base.mark_line(color=GREY, strokeWidth=1, opacity=0.6).encode(
+                **axes, detail=alt.Detail("technique:N")
+            )
         )
     if front:
         layers.append(optimal.mark_line(color=BLUE, strokeWidth=2).encode(**axes))
     if y == "accuracy" and floor is not None:
         rule = alt.Chart(pd.DataFrame({"floor": [100 * floor]}))
         layers.append(
-            rule.mark_rule(color=PLUM, strokeDash=[5, 4]).encode(y=alt.Y("floor:Q"), tooltip=alt.Tooltip("floor:Q"))
+            rule.mark_rule(color=PLUM, strokeDash=[5, 4]).encode(
+                y=alt.Y("floor:Q"), tooltip=alt.Tooltip("floor:Q")
+            )
         )
     looks = {**axes, **_status(rows), "tooltip": _tooltip(rows)}
     others = base.transform_filter(~alt.datum.pareto)
@@ -86,12 +114,23 @@ def _panel(rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None)
 def _names(rows: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
     """Return names beside points, the chosen point's first."""
     ordered = rows.sort_values("chosen", ascending=False, kind="stable")
-    ordered["name"] = ordered["name"].where(ordered["chosen"] | (ordered["pareto"] & (len(rows) <= LABELLED)), "")
+    ordered["name"] = ordered["name"].where(
+        ordered["chosen"] | (ordered["pareto"] & (len(rows) <= LABELLED)), ""
+    )
     sides = name_sides(ordered, x, y, "name", width=PANEL, height=HEIGHT)
-    encoding = {"x": _axis(alt.X, x), "y": _axis(alt.Y, y), "text": "name:N", "color": _status(rows)["color"]}
+    encoding = {
+        "x": _axis(alt.X, x),
+        "y": _axis(alt.Y, y),
+        "text": "name:N",
+        "color": _status(rows)["color"],
+    }
     return [
-        alt.Chart(ordered[sides == "right"]).mark_text(align="left", dx=9, dy=-9).encode(**encoding),
-        alt.Chart(ordered[sides == "left"]).mark_text(align="right", dx=-9, dy=-9).encode(**encoding),
+        alt.Chart(ordered[sides == "right"])
+        .mark_text(align="left", dx=9, dy=-9)
+        .encode(**encoding),
+        alt.Chart(ordered[sides == "left"])
+        .mark_text(align="right", dx=-9, dy=-9)
+        .encode(**encoding),
     ]
 
 
@@ -108,8 +147,12 @@ def _status(rows: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
     present = {status: look for status, look in LOOKS.items() if (rows["status"] == status).any()}
     shapes = alt.Scale(domain=[*present], range=[shape for _, shape in present.values()])
     return {
-        "color": categories("status", [*present], [colour for colour, _ in present.values()], columns=IN_A_LINE),
-        "shape": alt.Shape("status:N", title=None, scale=shapes, legend=alt.Legend(orient="top", columns=IN_A_LINE)),
+        "color": categories(
+            "status", [*present], [colour for colour, _ in present.values()], columns=IN_A_LINE
+        ),
+        "shape": alt.Shape(
+            "status:N", title=None, scale=shapes, legend=alt.Legend(orient="top", columns=IN_A_LINE)
+        ),
     }
 
 

@@ -105,15 +105,25 @@ def trade_offs(
         1    int8       1   9000      0.50         1.0
     """
     if isinstance(unfairness, str) and unfairness not in UNFAIRNESS:
-        raise InputError("unfairness", repr(unfairness), f"{', '.join(UNFAIRNESS)} or a function of recalls")
+        raise InputError(
+            "unfairness", repr(unfairness), f"{', '.join(UNFAIRNESS)} or a function of recalls"
+        )
     for key in descriptions.index[descriptions.index.duplicated()]:
         raise InputError("descriptions", f"{key!r} twice in the index", "one row per variant")
     measure = UNFAIRNESS[unfairness] if isinstance(unfairness, str) else unfairness
-    facts = descriptions.reindex(list(populations)) if set(populations) - set(descriptions.index) else descriptions
+    facts = (
+        descriptions.reindex(list(populations))
+        if set(populations) - set(descriptions.index)
+        else descriptions
+    )
     rows = []
     for key, population in populations.items():
-        recalls = population.recall()[:, np.bincount(population.labels, minlength=population.num_classes) > 0]
-        for member, accuracy, recall in zip(population.members, population.accuracy(), recalls, strict=True):
+        recalls = population.recall()[
+            :, np.bincount(population.labels, minlength=population.num_classes) > 0
+        ]
+        for member, accuracy, recall in zip(
+            population.members, population.accuracy(), recalls, strict=True
+        ):
             measured = {"accuracy": accuracy, "unfairness": float(measure(recall))}
             rows.append({"variant": key, "member": member, **facts.loc[key], **measured})
     return pd.DataFrame(rows)
@@ -171,18 +181,30 @@ def operating_points(
     points.loc[above & may_ship, "pareto"] = pareto_set(gains[above & may_ship])
     worth = np.array([np.nan if weights is None else weights[name] for name in objectives])
     points["value"] = np.round(gains @ worth, 12)
-    points["chosen"] = points["pareto"] & (points["value"] == points.loc[points["pareto"], "value"].max())
+    points["chosen"] = points["pareto"] & (
+        points["value"] == points.loc[points["pareto"], "value"].max()
+    )
     if outcomes is not None and PASS not in outcomes.values():
         points["chosen"] = False
     if not above.any():
-        notes.append(f"No point reaches the accuracy floor of {floor:g}." if len(points) else "No point is complete.")
+        notes.append(
+            f"No point reaches the accuracy floor of {floor:g}."
+            if len(points)
+            else "No point is complete."
+        )
     if points["chosen"].sum() > 1:
         notes.append(f"{points['chosen'].sum()} points have the same highest value.")
-    return OperatingPoints(points, dict(objectives), floor, None if weights is None else dict(weights), tuple(notes))
+    return OperatingPoints(
+        points, dict(objectives), floor, None if weights is None else dict(weights), tuple(notes)
+    )
 
 
 def pareto_shares(
-    table: pd.DataFrame, *, objectives: Mapping[str, str] = OBJECTIVES, floor: float | None = None, draws: int = 500
+    table: pd.DataFrame,
+    *,
+    objectives: Mapping[str, str] = OBJECTIVES,
+    floor: float | None = None,
+    draws: int = 500,
 ) -> pd.Series:
     """Return in which share of resamples of its seeds each variant is in the Pareto set, by variant.
 
@@ -205,25 +227,38 @@ def pareto_shares(
     _check(table, objectives, floor, None)
     names = list(dict.fromkeys((*objectives, *(["accuracy"] if floor is not None else []))))
     complete = table[np.isfinite(table[names].astype("float64")).all(axis=1)]
-    groups = {key: rows[names].to_numpy(np.float64) for key, rows in complete.groupby("variant", sort=False)}
+    groups = {
+        key: rows[names].to_numpy(np.float64)
+        for key, rows in complete.groupby("variant", sort=False)
+    }
     if not groups or max(map(len, groups.values())) < 2:
         return pd.Series(np.nan, index=list(groups), dtype="float64")
     generator = np.random.default_rng(0)
     means = np.stack(
-        [rows[generator.integers(len(rows), size=(draws, len(rows)))].mean(1).round(12) for rows in groups.values()],
+        [
+            rows[generator.integers(len(rows), size=(draws, len(rows)))].mean(1).round(12)
+            for rows in groups.values()
+        ],
         axis=1,
     )
     signs = np.array([1.0 if goal == "max" else -1.0 for goal in objectives.values()])
     gains = means[..., : len(objectives)] * signs
     inside = np.zeros(means.shape[:2])
     for draw, gain in enumerate(gains):
-        above = np.ones(len(gain), bool) if floor is None else means[draw][:, names.index("accuracy")] >= floor
+        above = (
+            np.ones(len(gain), bool)
+            if floor is None
+            else means[draw][:, names.index("accuracy")] >= floor
+        )
         inside[draw, above] = pareto_set(gain[above])
     return pd.Series(inside.mean(0), index=list(groups))
 
 
 def _check(
-    table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None, weights: Mapping[str, float] | None
+    table: pd.DataFrame,
+    objectives: Mapping[str, str],
+    floor: float | None,
+    weights: Mapping[str, float] | None,
 ) -> None:
     if not objectives:
         raise InputError("objectives", "none", "at least one column with 'max' or 'min'")
@@ -232,16 +267,26 @@ def _check(
             raise InputError("objectives", f"{name} {goal!r}", "'max' and 'min'")
     for name in ["variant", *objectives, *(["accuracy"] if floor is not None else [])]:
         if name not in table:
-            raise InputError("table", f"columns {', '.join(map(str, table.columns))}", f"a column {name!r}")
+            raise InputError(
+                "table", f"columns {', '.join(map(str, table.columns))}", f"a column {name!r}"
+            )
     require(floor is None or bool(np.isfinite(floor)), "floor", floor, "a finite accuracy")
     if weights is not None:
         if set(weights) != set(objectives):
-            raise InputError("weights", f"for {', '.join(weights) or 'nothing'}", f"for {', '.join(objectives)}")
+            raise InputError(
+                "weights", f"for {', '.join(weights) or 'nothing'}", f"for {', '.join(objectives)}"
+            )
         if not all(np.isfinite(weight) and weight >= 0 for weight in weights.values()):
-            raise InputError("weights", str(dict(weights)), "finite values of 0 or more; directions are in objectives")
+            raise InputError(
+                "weights",
+                str(dict(weights)),
+                "finite values of 0 or more; directions are in objectives",
+            )
 
 
-def _means(table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None) -> tuple[pd.DataFrame, list[str]]:
+def _means(
+    table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None
+) -> tuple[pd.DataFrame, list[str]]:
     """Return one row per point, the means of its complete rows; and notes."""
     measured = list(dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in table else []))))
     keys = [name for name in KEYS if name in table]
@@ -251,11 +296,15 @@ def _means(table: pd.DataFrame, objectives: Mapping[str, str], floor: float | No
         try:
             rows[name] = pd.to_numeric(table[name]).astype("float64")
         except (ValueError, TypeError):
-            raise InputError("table", f"column {name!r} with values that are not numbers", "numbers") from None
+            raise InputError(
+                "table", f"column {name!r} with values that are not numbers", "numbers"
+            ) from None
     needed = [*objectives, *(["accuracy"] if floor is not None else [])]
     complete = np.isfinite(rows[needed]).all(axis=1)
     groups = rows[complete].groupby(keys, sort=False, dropna=False)
-    points = groups[labels].first().join(groups[measured].mean().round(12))  # means of equal numbers must be equal
+    points = (
+        groups[labels].first().join(groups[measured].mean().round(12))
+    )  # means of equal numbers must be equal
     points["seeds"] = groups.size()
     variants = listed(list(rows[~complete]["variant"].unique()))
     note = f"{(~complete).sum()} of {len(rows)} rows lack an objective and are left out, of {variants}."

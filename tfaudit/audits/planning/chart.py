@@ -21,7 +21,10 @@ def plan_chart(frame: pd.DataFrame, half_width: float) -> Drawing:
     scale = alt.Scale(type="log", nice=False)
     x = alt.X("images:Q", title="images of the class", scale=scale, axis=alt.Axis(format=",d"))
     y = alt.Y("half_width_pp:Q", title="half-width of the interval, points", scale=scale)
-    tooltip = [*tooltips("members", "images"), alt.Tooltip("half_width_pp:Q", format=".2f", title="half-width, points")]
+    tooltip = [
+        *tooltips("members", "images"),
+        alt.Tooltip("half_width_pp:Q", format=".2f", title="half-width, points"),
+    ]
     lines = base.mark_line(point=True).encode(
         x=x, y=y, color=categories("label", list(labels.values()), hues), tooltip=tooltip
     )

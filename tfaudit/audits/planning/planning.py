@@ -47,21 +47,34 @@ class Plan(Result):
     @property
     def passable_limit(self) -> float:
         """The limit of a gate that a class without any true loss passes with a probability of about 80 %."""
-        return float(self.half_width * (1 + special.ndtri(POWER) / special.ndtri(1 - self.alpha / 2)))
+        return float(
+            self.half_width * (1 + special.ndtri(POWER) / special.ndtri(1 - self.alpha / 2))
+        )
 
     notes = ()
 
     def frame(self) -> pd.DataFrame:
         """Return one row per number of `members` and of `images`, with `half_width_pp`."""
         members, images = np.meshgrid(self.members, self.images, indexing="ij")
-        columns = {"members": members.ravel(), "images": images.ravel(), "half_width_pp": self.half_widths.ravel()}
+        columns = {
+            "members": members.ravel(),
+            "images": images.ravel(),
+            "half_width_pp": self.half_widths.ravel(),
+        }
         return pd.DataFrame(columns)
 
     def summary(self) -> dict[str, Any]:
         """Return the wanted half-width, the limit it serves, and the images needed per number of members."""
-        needed = {str(k): d.images if d else None for k, d in zip(self.members, self.smallest, strict=True)}
+        needed = {
+            str(k): d.images if d else None
+            for k, d in zip(self.members, self.smallest, strict=True)
+        }
         limit = self.passable_limit
-        return {"half_width_pp": self.half_width, "passable_limit_pp": limit, "images_by_members": needed}
+        return {
+            "half_width_pp": self.half_width,
+            "passable_limit_pp": limit,
+            "images_by_members": needed,
+        }
 
     def chart(self) -> Drawing:
         """Draw the half-widths over the images, one line per number of members."""
@@ -111,7 +124,15 @@ def plan(
     widths = [[spread.half_width(n, k, 1 - alpha) for n in images] for k in members]
     needed = ((k, spread.images_needed(half_width_pp, k, 1 - alpha)) for k in members)
     smallest = [Design(count, k) if count else None for k, count in needed]
-    return Plan(spread, tuple(members), tuple(images), np.array(widths), half_width_pp, tuple(smallest), alpha)
+    return Plan(
+        spread,
+        tuple(members),
+        tuple(images),
+        np.array(widths),
+        half_width_pp,
+        tuple(smallest),
+        alpha,
+    )
 
 
 def pilot_spread(measurements: Measurements, class_name: str | None = None) -> Spread:
@@ -132,7 +153,11 @@ def pilot_spread(measurements: Measurements, class_name: str | None = None) -> S
         require(class_name in losses.names, "class_name", class_name, "a class of the study")
         rows = rows & (np.array(losses.names, object) == class_name)
     if not rows.any():
-        raise InputError("measurements", "no class with 2 images or more", "a pilot study with images of the class")
+        raise InputError(
+            "measurements",
+            "no class with 2 images or more",
+            "a pilot study with images of the class",
+        )
     images, members = losses.examples[rows], measurements.members_a_side
     shared = losses.overlap[rows]
     image = np.mean((losses.of_images[rows] - shared) * images)

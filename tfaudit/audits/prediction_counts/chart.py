@@ -3,7 +3,18 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GAIN, GREY, PLUM, SLATE, WIDTH, WRONG, Drawing, before_after, categories, row_axis
+from tfaudit.charts.style import (
+    GAIN,
+    GREY,
+    PLUM,
+    SLATE,
+    WIDTH,
+    WRONG,
+    Drawing,
+    before_after,
+    categories,
+    row_axis,
+)
 
 OTHERS = "other predictions"
 
@@ -17,7 +28,12 @@ def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
     measured = recalls.dropna(subset=["recall"]).assign(percent=lambda rows: 100 * rows["recall"])
     titles = measured["title"].drop_duplicates()
     y = row_axis(titles, limit=150)
-    x = alt.X("percent:Q", title="recall, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
+    x = alt.X(
+        "percent:Q",
+        title="recall, %",
+        scale=alt.Scale(zero=False, nice=True),
+        axis=alt.Axis(tickCount=5),
+    )
     tooltip = [
         alt.Tooltip("title:N"),
         alt.Tooltip("member:N"),
@@ -25,7 +41,9 @@ def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
     ]
     base = alt.Chart(measured, width=WIDTH, height=alt.Step(24))
     first = base.transform_filter(alt.datum.title == titles.iloc[0] if len(titles) else "false")
-    level = first.mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x.aggregate("mean"))
+    level = first.mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(
+        x=x.aggregate("mean")
+    )
     dots = base.mark_circle(size=45, opacity=0.6, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
     means = base.mark_tick(color=PLUM, thickness=3, size=18).encode(x=x.aggregate("mean"), y=y)
     return alt.layer(level, dots, means)
@@ -62,16 +80,28 @@ def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
         votes: rows of `title`, `name` (the predicted class) and `share`; titles are distinct.
         truth: name of the true class.
     """
-    wrong = votes[votes["name"] != truth].groupby("name")["share"].sum().sort_values(ascending=False, kind="stable")
+    wrong = (
+        votes[votes["name"] != truth]
+        .groupby("name")["share"]
+        .sum()
+        .sort_values(ascending=False, kind="stable")
+    )
     named = [truth, *wrong.index[: len(WRONG)]]
     shown = votes.assign(prediction=votes["name"].where(votes["name"].isin(named), OTHERS))
     summed = shown.groupby(["title", "prediction"], as_index=False, sort=False)["share"].sum()
     predictions = [*named, *[OTHERS] * (len(wrong) > len(WRONG))]
-    summed = summed.assign(order=summed["prediction"].map(predictions.index), percent=100 * summed["share"])
+    summed = summed.assign(
+        order=summed["prediction"].map(predictions.index), percent=100 * summed["share"]
+    )
     colours = [GAIN, *WRONG[: len(named) - 1], GREY][: len(predictions)]
     bars = alt.Chart(summed, width=WIDTH, height=alt.Step(22)).mark_bar(height=15)
     return bars.encode(
-        x=alt.X("percent:Q", title="votes, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),
+        x=alt.X(
+            "percent:Q",
+            title="votes, %",
+            scale=alt.Scale(domain=[0, 100]),
+            axis=alt.Axis(tickCount=5),
+        ),
         y=row_axis(votes["title"].drop_duplicates(), limit=150),
         color=categories("prediction", predictions, colours, columns=2, labelLimit=130),
         order=alt.Order("order:Q"),

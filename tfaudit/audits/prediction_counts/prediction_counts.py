@@ -73,10 +73,16 @@ class PredictionCounts:
 
         Columns: `answer`, `class`, `votes`, `share`, and `probability` where it is known.
         """
-        require(0 <= position < len(self.labels), "position", position, f"0 to {len(self.labels) - 1}")
+        require(
+            0 <= position < len(self.labels), "position", position, f"0 to {len(self.labels) - 1}"
+        )
         rows = slice(*np.searchsorted(self.example, [position, position + 1]))
-        table = self._table(self.answer[rows], self.count[rows], len(self.members)).rename(columns={"count": "votes"})
-        return table if self.probability is None else table.assign(probability=self.probability[rows])
+        table = self._table(self.answer[rows], self.count[rows], len(self.members)).rename(
+            columns={"count": "votes"}
+        )
+        return (
+            table if self.probability is None else table.assign(probability=self.probability[rows])
+        )
 
     def predicted(self, answer: int) -> np.ndarray:
         """Return the `(N,)` shares of the members that predict a class."""
@@ -91,7 +97,9 @@ class PredictionCounts:
         Columns: `answer` (the predicted class, the most frequent first), `class` (its name), `count` over all members
         and examples of the true class, `share` of these.
         """
-        require(0 <= label < len(self.class_names), "label", label, f"0 to {len(self.class_names) - 1}")
+        require(
+            0 <= label < len(self.class_names), "label", label, f"0 to {len(self.class_names) - 1}"
+        )
         rows = self.labels[self.example] == label
         counts = np.bincount(self.answer[rows], self.count[rows], minlength=len(self.class_names))
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
@@ -101,7 +109,9 @@ class PredictionCounts:
 
     def frame(self) -> pd.DataFrame:
         """Return one row per example and predicted class: `example` (position), `answer`, `class`, `votes`, `share`."""
-        table = self._table(self.answer, self.count, len(self.members)).rename(columns={"count": "votes"})
+        table = self._table(self.answer, self.count, len(self.members)).rename(
+            columns={"count": "votes"}
+        )
         table.insert(0, "example", self.example)
         return table
 
@@ -123,7 +133,9 @@ class PredictionCounts:
 
     def _table(self, classes: np.ndarray, counts: np.ndarray, of: int) -> pd.DataFrame:
         names = np.array(self.class_names, object)[classes]
-        return pd.DataFrame({"answer": classes, "class": names, "count": counts, "share": counts / of})
+        return pd.DataFrame(
+            {"answer": classes, "class": names, "count": counts, "share": counts / of}
+        )
 
 
 def count_predictions(population: Predictions) -> PredictionCounts:
@@ -145,7 +157,9 @@ def count_predictions(population: Predictions) -> PredictionCounts:
     count = np.bincount(place, votes)
     probability = None
     if population.probabilities is not None:
-        probability = np.bincount(place, votes * population.probabilities[..., 0].ravel()[rows]) / count
+        probability = (
+            np.bincount(place, votes * population.probabilities[..., 0].ravel()[rows]) / count
+        )
     example, answer = np.divmod(cell, classes)
     name_rank = np.argsort(np.argsort(population.class_names, kind="stable"))
     order = np.lexsort((name_rank[answer], -count.round(6), example))

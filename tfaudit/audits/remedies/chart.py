@@ -18,18 +18,31 @@ def remedies_chart(table: pd.DataFrame) -> Drawing:
         shown = rows.assign(before=100 * rows["control"], after=100 * rows["remedy"])
         base = alt.Chart(shown, width=WIDTH - 160, height=alt.Step(24)).encode(
             y=alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=190)),
-            color=alt.Color("verdict:N", title=None, scale=colours, legend=alt.Legend(orient="top", symbolOpacity=1)),
+            color=alt.Color(
+                "verdict:N",
+                title=None,
+                scale=colours,
+                legend=alt.Legend(orient="top", symbolOpacity=1),
+            ),
             tooltip=[
                 *tooltips("title", "measure", before=".2f", after=".2f", difference_pp="+.2f"),
                 alt.Tooltip("verdict"),
             ],
         )
-        x = alt.X("difference_pp:Q", title="remedy minus control, points", axis=alt.Axis(tickCount=6))
+        x = alt.X(
+            "difference_pp:Q", title="remedy minus control, points", axis=alt.Axis(tickCount=6)
+        )
         bars = (
             base.transform_filter("isValid(datum.low_pp)")
             .mark_rule(strokeWidth=2)
             .encode(x=alt.X("low_pp:Q"), x2=alt.X2("high_pp:Q"))
         )
-        none = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=GREY, strokeDash=[3, 3]).encode(x=alt.X("x:Q"))
-        panels.append(alt.layer(none, bars, base.mark_circle(size=70, opacity=1).encode(x=x), title=measure))
+        none = (
+            alt.Chart(pd.DataFrame({"x": [0.0]}))
+            .mark_rule(color=GREY, strokeDash=[3, 3])
+            .encode(x=alt.X("x:Q"))
+        )
+        panels.append(
+            alt.layer(none, bars, base.mark_circle(size=70, opacity=1).encode(x=x), title=measure)
+        )
     return alt.vconcat(*panels, spacing=16)

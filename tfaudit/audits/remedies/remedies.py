@@ -70,7 +70,10 @@ class Remedies(Result):
 
 
 def remedies(
-    trios: Mapping[str, Trio], groups: Mapping[str, pd.DataFrame] | None = None, *, alpha: float = 0.05
+    trios: Mapping[str, Trio],
+    groups: Mapping[str, pd.DataFrame] | None = None,
+    *,
+    alpha: float = 0.05,
 ) -> Remedies:
     """Compare models that were trained with a remedy to their controls, pair by pair from the same dense model.
 
@@ -103,20 +106,26 @@ def remedies(
         4                PIEs    0.250   0.000
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    notes = ["Intervals of worst-class recall and of the largest excess gap are over members, for these images."]
+    notes = [
+        "Intervals of worst-class recall and of the largest excess gap are over members, for these images."
+    ]
     rows = []
     for title, trio in trios.items():
         grouping, left_out = _grouping((groups or {}).get(title), trio[0].num_examples)
         rows.append(_rows(title, *trio, grouping, alpha))
         if left_out:
-            notes.append(f"{title}: groups of fewer than {LEAST_IMAGES} images are left out ({left_out:,}).")
+            notes.append(
+                f"{title}: groups of fewer than {LEAST_IMAGES} images are left out ({left_out:,})."
+            )
     table = pd.concat(rows, ignore_index=True)
     table["p_holm"] = adjust(table["p"].to_numpy(), "holm")
     sign = np.where(table["measure"].isin(MEASURES[:2]), 1, -1) * table["difference_pp"]
     verdict = np.where(sign > 0, BETTER, WORSE)
     table["verdict"] = np.where(table["p_holm"] <= alpha, verdict, CANNOT_TELL)
     if (table["members"] == 1).any():
-        notes.append("A single pair of models has intervals over images alone, and none of the worst class.")
+        notes.append(
+            "A single pair of models has intervals over images alone, and none of the worst class."
+        )
     return Remedies(table, alpha, tuple(notes))
 
 
@@ -145,8 +154,12 @@ def _rows(
     require_same_examples(dense, control)
     require_same_examples(dense, remedied)
     common = [m for m in dense.members if m in set(control.members) & set(remedied.members)]
-    require(bool(common), "members", f"none in common for {title!r}", "members of the same dense models")
-    dense, control, remedied = (_chosen(population, common) for population in (dense, control, remedied))
+    require(
+        bool(common), "members", f"none in common for {title!r}", "members of the same dense models"
+    )
+    dense, control, remedied = (
+        _chosen(population, common) for population in (dense, control, remedied)
+    )
     before, *sides = (population.correct() for population in (dense, control, remedied))
     lost = [np.maximum(before - right, 0) for right in sides]
     moved = [changed_modes(dense, population)[None] for population in (control, remedied)]
@@ -170,7 +183,17 @@ def _rows(
         means = float(first.mean()), float(second.mean())
         figures = 100 * (means[1] - means[0]), 100 * ends[0], 100 * ends[1], ends[2]
         rows.append((title, measure, len(common), *means, *figures))
-    names = ["title", "measure", "members", "control", "remedy", "difference_pp", "low_pp", "high_pp", "p"]
+    names = [
+        "title",
+        "measure",
+        "members",
+        "control",
+        "remedy",
+        "difference_pp",
+        "low_pp",
+        "high_pp",
+        "p",
+    ]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -182,7 +205,9 @@ def _chosen(population: Predictions, members: list[Any]) -> Predictions:
 
 def _recalls(right: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the accuracies `(K, G)` in the classes, or groups, that have examples; a code below 0 is in none."""
-    return np.stack([right[:, codes == code].mean(1) for code in np.unique(codes[codes >= 0])], axis=1)
+    return np.stack(
+        [right[:, codes == code].mean(1) for code in np.unique(codes[codes >= 0])], axis=1
+    )
 
 
 def _largest_gaps(before: np.ndarray, after: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -60,17 +60,23 @@ class AccuracyChange:
             "members_after": self.members[1],
             "accuracy_before": self.before,
             "accuracy_after": self.after,
-            **dict(zip(("relative_change", "relative_low", "relative_high"), relative, strict=True)),
+            **dict(
+                zip(("relative_change", "relative_low", "relative_high"), relative, strict=True)
+            ),
             **{name: getattr(self, name) for name in ("lost", "won", "test")},
             "published_low_pp": 100 * self.published_low,
             "published_high_pp": 100 * self.published_high,
             "published_p": self.published_p,
-            **dict(zip(("change_pp", "change_low_pp", "change_high_pp"), 100 * change, strict=True)),
+            **dict(
+                zip(("change_pp", "change_low_pp", "change_high_pp"), 100 * change, strict=True)
+            ),
             "change_p": self.p,
         }
 
 
-def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int, *, alpha: float) -> AccuracyChange:
+def accuracy_change(
+    rates: ConditionRates, weights: np.ndarray, k: int, *, alpha: float
+) -> AccuracyChange:
     """Compare the weighted sums of top-k accuracies of the two populations.
 
     A member counts if it was evaluated in every column with a weight. The versions of an image that the columns show
@@ -99,7 +105,9 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int, *, alpha
             return _with_mcnemar(change, len(step), abs(float(weights[columns[0]])), alpha)
     else:
         # Accuracies are ratios of counts: a difference below 1e-12 is rounding, not training.
-        test = welch(np.round(after, 12)[:, None], np.round(before, 12)[:, None], confidence=1 - alpha)
+        test = welch(
+            np.round(after, 12)[:, None], np.round(before, 12)[:, None], confidence=1 - alpha
+        )
         low, high, p = (float(figure[0]) for figure in (test.low, test.high, test.p))
         change = dataclasses.replace(change, published_low=low, published_high=high, published_p=p)
     estimate = total_change(first, second, image_set, image_set[-1] + 1, paired=rates.paired)
@@ -108,17 +116,24 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int, *, alpha
     return dataclasses.replace(change, low=low, high=high, test=name, p=float(estimate.p()[0]))
 
 
-def _with_mcnemar(change: AccuracyChange, images: int, scale: float, alpha: float) -> AccuracyChange:
+def _with_mcnemar(
+    change: AccuracyChange, images: int, scale: float, alpha: float
+) -> AccuracyChange:
     """Return a change of two single models in one column, whose weight is the scale, with its exact test."""
     ends = paired_interval([change.lost], [change.won], [images], confidence=1 - alpha)
     low, high = (scale * float(end[0]) for end in ends)
-    return dataclasses.replace(change, low=low, high=high, test=MCNEMAR, p=float(mcnemar(change.lost, change.won)))
+    return dataclasses.replace(
+        change, low=low, high=high, test=MCNEMAR, p=float(mcnemar(change.lost, change.won))
+    )
 
 
 def corruption_table(rates: ConditionRates, *, alpha: float, margin_pp: float) -> pd.DataFrame:
     """Return one row per k and corruption, the mean over its severities; `Robustness.frame` describes the columns."""
     pairs = itertools.product(rates.ranks, rates.corruptions.items())
-    rows = [_mean_row(rates, corruption, {corruption: columns}, k, alpha) for k, (corruption, columns) in pairs]
+    rows = [
+        _mean_row(rates, corruption, {corruption: columns}, k, alpha)
+        for k, (corruption, columns) in pairs
+    ]
     return _with_excess_p(_with_verdict(pd.DataFrame(rows), alpha, margin_pp))
 
 
@@ -150,13 +165,17 @@ def clean_table(rates: ConditionRates, *, alpha: float, margin_pp: float) -> pd.
     weights = np.eye(len(rates.conditions) + 1)[-1]
     ranks = rates.ranks if rates.has_clean else ()
     rows = [{"k": k, **accuracy_change(rates, weights, k, alpha=alpha).columns()} for k in ranks]
-    return _with_verdict(pd.DataFrame(rows, columns=["k", *AccuracyChange().columns()]), alpha, margin_pp)
+    return _with_verdict(
+        pd.DataFrame(rows, columns=["k", *AccuracyChange().columns()]), alpha, margin_pp
+    )
 
 
 def severity_table(rates: ConditionRates, *, alpha: float, margin_pp: float) -> pd.DataFrame:
     """Return one row per k, corruption and severity; `Robustness.severity_frame` describes the columns."""
     rows = []
-    for k, (i, (corruption, severity)) in itertools.product(rates.ranks, enumerate(rates.conditions)):
+    for k, (i, (corruption, severity)) in itertools.product(
+        rates.ranks, enumerate(rates.conditions)
+    ):
         change = accuracy_change(rates, np.eye(len(rates.conditions) + 1)[i], k, alpha=alpha)
         row = {"corruption": corruption, "severity": severity, "k": k, **change.columns()}
         row["examples"] = len(rates.labels[i])
@@ -169,20 +188,33 @@ def severity_table(rates: ConditionRates, *, alpha: float, margin_pp: float) -> 
     return _with_verdict(pd.DataFrame(rows), alpha, margin_pp)
 
 
-_ERRORS = ("corruption_error", "corruption_error_low", "corruption_error_high", "relative_corruption_error")
+_ERRORS = (
+    "corruption_error",
+    "corruption_error_low",
+    "corruption_error_high",
+    "relative_corruption_error",
+)
 
 
 def _relative_error(rates: ConditionRates, columns: list[int], k: int) -> float:
     """Return the loss from clean to corrupted images as a share of the baseline's; NaN if that loses nothing."""
     losses = []
-    for population, rows in zip(rates.populations, rates.complete_members([*columns, -1]), strict=True):
+    for population, rows in zip(
+        rates.populations, rates.complete_members([*columns, -1]), strict=True
+    ):
         accuracy = population.accuracy[k][rows]
-        losses.append((accuracy[:, -1] - accuracy[:, columns].mean(1)).mean() if len(rows) else np.nan)
+        losses.append(
+            (accuracy[:, -1] - accuracy[:, columns].mean(1)).mean() if len(rows) else np.nan
+        )
     return float(losses[1] / losses[0]) if losses[0] > 0 else np.nan
 
 
 def _corruption_errors(
-    rates: ConditionRates, corruptions: dict[str, list[int]], weights: np.ndarray, k: int, alpha: float
+    rates: ConditionRates,
+    corruptions: dict[str, list[int]],
+    weights: np.ndarray,
+    k: int,
+    alpha: float,
 ) -> dict[str, float]:
     """Return the mean corruption error with the interval of its change, and the mean of the defined relative ones."""
     accuracy = rates.before.accuracy[k][rates.complete_members(np.flatnonzero(weights))[0]]
@@ -192,10 +224,20 @@ def _corruption_errors(
         scaled[columns] /= error if error > 0 else np.nan
         relative.append(_relative_error(rates, columns, k))
     # The baseline takes the place of AlexNet (Hendrycks and Dietterich): its own errors are the scale, its mean is 1.
-    change = AccuracyChange() if np.isnan(scaled).any() else accuracy_change(rates, scaled, k, alpha=alpha)
+    change = (
+        AccuracyChange()
+        if np.isnan(scaled).any()
+        else accuracy_change(rates, scaled, k, alpha=alpha)
+    )
     defined = [value for value in relative if not np.isnan(value)]
     mean_relative = float(np.mean(defined)) if defined else np.nan
-    return dict(zip(_ERRORS, (1 - change.change, 1 - change.high, 1 - change.low, mean_relative), strict=True))
+    return dict(
+        zip(
+            _ERRORS,
+            (1 - change.change, 1 - change.high, 1 - change.low, mean_relative),
+            strict=True,
+        )
+    )
 
 
 def _excess(rates: ConditionRates, weights: np.ndarray, k: int, alpha: float) -> dict[str, float]:
@@ -218,7 +260,14 @@ def _with_verdict(table: pd.DataFrame, alpha: float, margin_pp: float) -> pd.Dat
     for _, rows in table.groupby("k", sort=False):
         value, low, high, p = (rows[name].to_numpy(float) for name in names)
         columns = question_columns(
-            "change", value / 100, low / 100, high / 100, p, alpha=alpha, margin_pp=margin_pp, noun="accuracy"
+            "change",
+            value / 100,
+            low / 100,
+            high / 100,
+            p,
+            alpha=alpha,
+            margin_pp=margin_pp,
+            noun="accuracy",
         )
         parts.append(rows.assign(**columns))
     if not parts:
@@ -232,4 +281,6 @@ def _with_verdict(table: pd.DataFrame, alpha: float, margin_pp: float) -> pd.Dat
 def _with_excess_p(table: pd.DataFrame) -> pd.DataFrame:
     """Append the p-values of the excess, adjusted over the rows of the same k."""
     by_rank = table.groupby("k")["excess_p"]
-    return table.assign(**{f"excess_p_{method}": by_rank.transform(adjust, method) for method in ("holm", "bh")})
+    return table.assign(
+        **{f"excess_p_{method}": by_rank.transform(adjust, method) for method in ("holm", "bh")}
+    )

@@ -14,7 +14,9 @@ WORDS = "replace(datum.label, /_/g, ' ')"
 """Names of corruptions in words."""
 
 
-def relative_change_chart(levels: Mapping[str, pd.DataFrame], *, k: int = 1, mean: str = "all corruptions") -> Drawing:
+def relative_change_chart(
+    levels: Mapping[str, pd.DataFrame], *, k: int = 1, mean: str = "all corruptions"
+) -> Drawing:
     """Draw [F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
 
     A dot per corruption and variant with its interval, corruptions by their largest fall; the mean over them last.
@@ -43,7 +45,10 @@ def relative_change_chart(levels: Mapping[str, pd.DataFrame], *, k: int = 1, mea
     rules = base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=low, x2=alt.X2("relative_high:Q"))
     dots = base.mark_circle(size=38, opacity=1).encode(
         x=alt.X("relative_change:Q", title=title, axis=alt.Axis(tickCount=5)),
-        tooltip=[*tooltips("corruption", "level", relative_change="+.2f", change_pp="+.2f"), alt.Tooltip("verdict")],
+        tooltip=[
+            *tooltips("corruption", "level", relative_change="+.2f", change_pp="+.2f"),
+            alt.Tooltip("verdict"),
+        ],
     )
     zero = alt.Chart(shown).mark_rule(strokeWidth=1, color=SLATE).encode(x=alt.XDatum(0))
     return alt.layer(zero, rules, dots)
@@ -72,14 +77,20 @@ def severity_chart(
         if corruptions is not None:
             rows = rows[rows["corruption"].isin(list(corruptions))]
         for level, column in ((baseline, "accuracy_before"), (title, "accuracy_after"))[i > 0 :]:
-            parts.append(rows[["corruption", "severity"]].assign(level=level, accuracy=100 * rows[column]))
+            parts.append(
+                rows[["corruption", "severity"]].assign(level=level, accuracy=100 * rows[column])
+            )
     shown = pd.concat(parts, ignore_index=True).dropna(subset=["accuracy"])
     names = list(dict.fromkeys(shown["corruption"]))
     several = len(names) > 1
     width, height = (98, 150) if several else (WIDTH, WIDTH // 2)
     colour = _levels([baseline, *levels], [SLATE, *HUES])
     severities = alt.Axis(values=sorted(set(shown["severity"])), format="d", grid=False)
-    reach = alt.Scale(zero=False, nice=True, domain=[float(shown["accuracy"].min()), float(shown["accuracy"].max())])
+    reach = alt.Scale(
+        zero=False,
+        nice=True,
+        domain=[float(shown["accuracy"].min()), float(shown["accuracy"].max())],
+    )
     tooltip = tooltips("corruption", "level", "severity", accuracy=".2f")
 
     def panel(name: str) -> Drawing:
@@ -91,13 +102,19 @@ def severity_chart(
         )
         dense = alt.FieldEqualPredicate(field="level", equal=baseline)
         lines = base.transform_filter(~dense).mark_line(strokeWidth=1.8)
-        dashes = base.transform_filter(dense).mark_line(strokeWidth=1.8, strokeDash=[5, 4])  # equal to some variant's
-        return alt.layer(lines, dashes, base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip))
+        dashes = base.transform_filter(dense).mark_line(
+            strokeWidth=1.8, strokeDash=[5, 4]
+        )  # equal to some variant's
+        return alt.layer(
+            lines, dashes, base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip)
+        )
 
     panels = [panel(name) for name in names]
     return in_grid(panels, most=MOST, legend=[colour]) if several else panels[0]
 
 
 def _levels(titles: Sequence[str], hues: Sequence[str]) -> alt.Color:
-    colour = categories("level", titles, hues[: len(titles)], columns=2, symbolOpacity=1, labelLimit=150)
+    colour = categories(
+        "level", titles, hues[: len(titles)], columns=2, symbolOpacity=1, labelLimit=150
+    )
     return colour if len(titles) <= len(hues) else colour.scale(domain=titles, scheme="turbo")

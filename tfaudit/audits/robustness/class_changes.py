@@ -32,9 +32,14 @@ def class_changes(rates: ConditionRates, *, alpha: float, margin_pp: float) -> p
     exact = [_exact_test(rates, columns, alpha) for columns in corruptions.values()]
     if any(test is not None for test in exact):
         estimates = [(*part.absolute.interval(1 - alpha), part.absolute.p()) for part in changes]
-        chosen = [estimate if test is None else test for test, estimate in zip(exact, estimates, strict=True)]
+        chosen = [
+            estimate if test is None else test
+            for test, estimate in zip(exact, estimates, strict=True)
+        ]
         figures = (np.concatenate(column) for column in zip(*chosen, strict=True))
-        questions |= question_columns("change", joined.absolute.value, *figures, alpha=alpha, margin_pp=margin_pp)
+        questions |= question_columns(
+            "change", joined.absolute.value, *figures, alpha=alpha, margin_pp=margin_pp
+        )
     clean = np.full(len(rates.class_names), np.nan)
     if rates.has_clean:
         clean = _changes(rates, [len(rates.conditions)]).relative.value
@@ -66,14 +71,20 @@ def _changes(rates: ConditionRates, columns: list[int]) -> GroupChanges:
 
 def _joined(changes: list[Change]) -> Change:
     names = [field.name for field in dataclasses.fields(Change)]
-    return Change(*(np.concatenate([getattr(change, name) for change in changes]) for name in names))
+    return Change(
+        *(np.concatenate([getattr(change, name) for change in changes]) for name in names)
+    )
 
 
 def _exact_test(
     rates: ConditionRates, columns: list[int], alpha: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Return the intervals and p-values of two single models at one severity; None of others."""
-    members, labels, count = rates.complete_members(columns), rates.labels[columns[0]], len(rates.class_names)
+    members, labels, count = (
+        rates.complete_members(columns),
+        rates.labels[columns[0]],
+        len(rates.class_names),
+    )
     if len(columns) > 1 or tuple(map(len, members)) != (1, 1):
         return None
     before, after, _ = rates.shares(np.eye(len(rates.conditions) + 1)[columns[0]], 1)

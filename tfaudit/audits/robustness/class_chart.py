@@ -9,7 +9,12 @@ from tfaudit.charts.style import INK, PALE, Drawing, distinct_names, tooltips
 
 SHOWN = 30  # classes at most in half a page
 WIDEST = 300  # pixels of all cells of a row
-FIGURES = {"change_pp": "+.2f", "change_low_pp": "+.2f", "change_high_pp": "+.2f", "relative_pp": "+.2f"}
+FIGURES = {
+    "change_pp": "+.2f",
+    "change_low_pp": "+.2f",
+    "change_high_pp": "+.2f",
+    "relative_pp": "+.2f",
+}
 
 
 def class_corruption_chart(
@@ -27,10 +32,18 @@ def class_corruption_chart(
     """
     asked, change = QUESTIONS[question], f"{question}_pp"
     loss, gain, _ = asked.colours
-    measured = cells.assign(value=cells[change], **{"class": distinct_class_names(cells)}).dropna(subset=["value"])
+    measured = cells.assign(value=cells[change], **{"class": distinct_class_names(cells)}).dropna(
+        subset=["value"]
+    )
     columns = ["class", "corruption", "value", *FIGURES, "verdict", "relative_verdict"]
     measured = measured[columns].assign(claimed=measured[asked.verdict].isin([loss, gain]))
-    largest = measured["value"].abs().groupby(measured["class"]).max().sort_values(ascending=False, kind="stable")
+    largest = (
+        measured["value"]
+        .abs()
+        .groupby(measured["class"])
+        .max()
+        .sort_values(ascending=False, kind="stable")
+    )
     shown = measured[measured["class"].isin(largest.index[:most])]
     order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
     corruptions = list(dict.fromkeys(shown["corruption"]))
@@ -41,16 +54,24 @@ def class_corruption_chart(
     base = alt.Chart(shown, width=alt.Step(width), height=alt.Step(16)).encode(
         x=alt.X("corruption:N", sort=corruptions, title=None, axis=across),
         y=alt.Y("class:N", sort=order, title=None, axis=down),
-        tooltip=[*tooltips("class", "corruption", **FIGURES), *tooltips("verdict", "relative_verdict")],
+        tooltip=[
+            *tooltips("class", "corruption", **FIGURES),
+            *tooltips("verdict", "relative_verdict"),
+        ],
     )
     scale = alt.Scale(
-        domain=[-reach, 0, reach], range=[asked.colours[loss], PALE, asked.colours[gain]], interpolate="rgb"
+        domain=[-reach, 0, reach],
+        range=[asked.colours[loss], PALE, asked.colours[gain]],
+        interpolate="rgb",
     )
     legend = alt.Legend(orient="top", gradientLength=180, titleLimit=260)
     colour = alt.Color("value:Q", title=asked.title, scale=scale, legend=legend)
     boxes = base.mark_rect().encode(color=colour)
     dots = base.transform_filter("datum.claimed").mark_circle(size=22, color=INK, opacity=1)
-    chart, some = alt.layer(boxes, dots), f"the {most} classes of largest change, of {len(largest):,}"
+    chart, some = (
+        alt.layer(boxes, dots),
+        f"the {most} classes of largest change, of {len(largest):,}",
+    )
     return chart.properties(title=some) if len(largest) > most else chart
 
 
@@ -81,4 +102,6 @@ def distinct_class_names(cells: pd.DataFrame) -> pd.Series:
         ['crane (0)', 'dog', 'crane (2)']
     """
     by_corruption = cells.groupby("corruption", sort=False)["class"]
-    return by_corruption.transform(lambda classes: distinct_names(classes.reset_index(drop=True)).to_numpy())
+    return by_corruption.transform(
+        lambda classes: distinct_names(classes.reset_index(drop=True)).to_numpy()
+    )

@@ -118,23 +118,34 @@ class ConditionRates:
     @property
     def graded(self) -> dict[str, list[int]]:
         """The columns of every corruption that has severities; means over corruptions are over these."""
-        return {name: columns for name, columns in self.corruptions.items() if self.conditions[columns[0]][1] > 0}
+        return {
+            name: columns
+            for name, columns in self.corruptions.items()
+            if self.conditions[columns[0]][1] > 0
+        }
 
     @property
     def has_clean(self) -> bool:
         """Whether there are clean images."""
         return len(self.labels) > len(self.conditions)
 
-    def complete_members(self, columns: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def complete_members(
+        self, columns: Sequence[int] | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the members of either population that were evaluated in all of these columns.
 
         Of paired populations only members count whose partner was evaluated, too; they are in the same order.
         """
-        before, after = (np.flatnonzero(population.evaluated[:, columns].all(1)) for population in self.populations)
+        before, after = (
+            np.flatnonzero(population.evaluated[:, columns].all(1))
+            for population in self.populations
+        )
         if not self.paired:
             return before, after
         position = {self.after.parents[i]: i for i in after}
-        pairs = [(i, position[name]) for i in before if (name := self.before.members[i]) in position]
+        pairs = [
+            (i, position[name]) for i in before if (name := self.before.members[i]) in position
+        ]
         first, second = np.array(pairs, int).reshape(-1, 2).T
         return first, second
 
@@ -155,7 +166,9 @@ class ConditionRates:
         sets = self.image_sets(columns)
         sizes = [len(self.labels[group[0]]) for group in sets]
         sides = []
-        for population, members in zip(self.populations, self.complete_members(columns), strict=True):
+        for population, members in zip(
+            self.populations, self.complete_members(columns), strict=True
+        ):
             if len(columns) == 1 and weights[columns[0]] == 1:
                 sides.append(population.correct(k, int(columns[0]), members, sizes[0]))
                 continue
@@ -189,8 +202,12 @@ def condition_rates(
         for columns, population in zip(rates, populations, strict=True):
             columns.append(_rates(population))
         if clean and labels[-1] is clean_labels:
-            flips.append({"corruption": corruption, "severity": severity, **flip_counts(clean, populations)})
-            lost[corruption] = lost.get(corruption, 0) + lost_first(clean, populations).astype(np.int16)
+            flips.append(
+                {"corruption": corruption, "severity": severity, **flip_counts(clean, populations)}
+            )
+            lost[corruption] = lost.get(corruption, 0) + lost_first(clean, populations).astype(
+                np.int16
+            )
     if clean and clean_labels is not None:
         labels.append(clean_labels)
         for columns, population in zip(rates, clean, strict=True):
@@ -205,7 +222,8 @@ def condition_rates(
 
 
 def matched_conditions(
-    baseline: Mapping[CorruptionLevel, Predictions], compressed: Mapping[CorruptionLevel, Predictions]
+    baseline: Mapping[CorruptionLevel, Predictions],
+    compressed: Mapping[CorruptionLevel, Predictions],
 ) -> tuple[CorruptionLevel, ...]:
     """Return the conditions of both mappings, in the order of the first.
 
@@ -227,12 +245,23 @@ def matched_conditions(
             raise InputError(argument, f"key {condition!r}", allowed)
     if not baseline:
         raise InputError("baseline", "no conditions", "Predictions by corruption and severity")
-    for argument, own, other in (("compressed", compressed, baseline), ("baseline", baseline, compressed)):
-        if missing := [" ".join(map(str, condition)) for condition in other if condition not in own]:
-            raise InputError(argument, f"no {listed(missing)}", "the same conditions as the other population")
+    for argument, own, other in (
+        ("compressed", compressed, baseline),
+        ("baseline", baseline, compressed),
+    ):
+        if missing := [
+            " ".join(map(str, condition)) for condition in other if condition not in own
+        ]:
+            raise InputError(
+                argument, f"no {listed(missing)}", "the same conditions as the other population"
+            )
     graded = {corruption for corruption, severity in baseline if severity}
-    if mixed := [corruption for corruption, severity in baseline if not severity and corruption in graded]:
-        raise InputError("baseline", f"{listed(mixed)} with a severity and without", "one of the two")
+    if mixed := [
+        corruption for corruption, severity in baseline if not severity and corruption in graded
+    ]:
+        raise InputError(
+            "baseline", f"{listed(mixed)} with a severity and without", "one of the two"
+        )
     return tuple(baseline)
 
 
@@ -248,13 +277,19 @@ class _ImageSets:
         try:
             require_same_examples(*populations)
         except InputError as problem:
-            raise InputError(f"{problem.argument} ({condition})", problem.got, problem.expected) from None
+            raise InputError(
+                f"{problem.argument} ({condition})", problem.got, problem.expected
+            ) from None
         baseline = populations[0]
         self.class_names = self.class_names or baseline.class_names
         if baseline.class_names != self.class_names:
-            raise InputError(f"baseline ({condition})", "other class names", "those of the other conditions")
+            raise InputError(
+                f"baseline ({condition})", "other class names", "those of the other conditions"
+            )
         for ids, labels in self._sets:
-            if np.array_equal(labels, baseline.labels) and np.array_equal(ids, baseline.example_ids):
+            if np.array_equal(labels, baseline.labels) and np.array_equal(
+                ids, baseline.example_ids
+            ):
                 return labels
         self._sets.append((baseline.example_ids, baseline.labels))
         return baseline.labels
@@ -281,7 +316,9 @@ def _rates(population: Predictions) -> _Rates:
     )
 
 
-def _population_rates(columns: list[_Rates], ranks: tuple[int, ...], conditions: int) -> PopulationRates:
+def _population_rates(
+    columns: list[_Rates], ranks: tuple[int, ...], conditions: int
+) -> PopulationRates:
     """Collect the columns; members in the order of their appearance, the clean column last even if it is missing."""
     members = list(dict.fromkeys(member for column in columns for member in column.members))
     accuracy = {k: np.full((len(members), conditions + 1), np.nan) for k in ranks}
@@ -297,4 +334,6 @@ def _population_rates(columns: list[_Rates], ranks: tuple[int, ...], conditions:
         for k in ranks:
             accuracy[k][rows, i] = column.accuracy[k]
     packed = {(k, i): column.packed[k] for i, column in enumerate(columns) for k in ranks}
-    return PopulationRates(tuple(members), tuple(parents.values()), accuracy, recall, packed, places)
+    return PopulationRates(
+        tuple(members), tuple(parents.values()), accuracy, recall, packed, places
+    )

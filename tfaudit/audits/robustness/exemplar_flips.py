@@ -33,7 +33,9 @@ def flip_counts(
     return dict(zip(_COUNTS, map(int, counts), strict=True))
 
 
-def lost_first(clean: tuple[Predictions, Predictions], corrupted: tuple[Predictions, Predictions]) -> np.ndarray:
+def lost_first(
+    clean: tuple[Predictions, Predictions], corrupted: tuple[Predictions, Predictions]
+) -> np.ndarray:
     """Return `(N,)` booleans: both modes are right on the clean image, only the baseline's under corruption.
 
     The arguments are those of `flip_counts`.
@@ -44,7 +46,8 @@ def lost_first(clean: tuple[Predictions, Predictions], corrupted: tuple[Predicti
         array([False,  True])
     """
     before, after, corrupted_before, corrupted_after = (
-        population.modal_classes().among_best(population.labels) for population in (*clean, *corrupted)
+        population.modal_classes().among_best(population.labels)
+        for population in (*clean, *corrupted)
     )
     return (before == 1) & (after == 1) & (corrupted_before == 1) & (corrupted_after == 0)
 
@@ -66,9 +69,13 @@ def flip_table(counts: Sequence[dict[str, object]], alpha: float) -> pd.DataFram
         0       0.05             0.4    8.0             0.8
     """
     table = pd.DataFrame([*counts], columns=["corruption", "severity", *_COUNTS])
-    table = table.astype({"corruption": "object", "severity": "int64", **dict.fromkeys(_COUNTS, "int64")})
+    table = table.astype(
+        {"corruption": "object", "severity": "int64", **dict.fromkeys(_COUNTS, "int64")}
+    )
     examples, flips, pies, both = (table[name].to_numpy() for name in _COUNTS)
-    proportions = compare_proportions(both, flips, pies - both, examples - flips, confidence=1 - alpha)
+    proportions = compare_proportions(
+        both, flips, pies - both, examples - flips, confidence=1 - alpha
+    )
     share = pies / examples
     return table.assign(
         pie_share=share,

@@ -19,7 +19,11 @@ from tfaudit.audits.robustness.accuracy_changes import (
     severity_table,
 )
 from tfaudit.audits.robustness.class_changes import class_changes
-from tfaudit.audits.robustness.condition_rates import ConditionRates, CorruptionLevel, condition_rates
+from tfaudit.audits.robustness.condition_rates import (
+    ConditionRates,
+    CorruptionLevel,
+    condition_rates,
+)
 from tfaudit.audits.robustness.exemplar_flips import flip_table
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions
@@ -100,7 +104,9 @@ class Robustness(Result):
     def curves(self) -> pd.DataFrame:
         """Return the rows of `severity_frame` with a severity, and clean images as severity 0 of each corruption."""
         rows = self.severities[self.severities["severity"] > 0]
-        clean = rows[["k", "corruption"]].drop_duplicates().merge(self.clean.assign(severity=0), on="k")
+        clean = (
+            rows[["k", "corruption"]].drop_duplicates().merge(self.clean.assign(severity=0), on="k")
+        )
         return pd.concat([clean, rows] if len(clean) else [rows])
 
     def flip_frame(self) -> pd.DataFrame:
@@ -115,23 +121,35 @@ class Robustness(Result):
         top1 = self.corruptions[self.corruptions["k"] == 1]
         overall = self.overall[self.overall["k"] == 1].to_dict("records")[0]
         clean = next(iter(self.clean[self.clean["k"] == 1].to_dict("records")), {})
-        verdicts = {LOST: "verdict", GAINED: "verdict", WORSE: "relative_verdict", BETTER: "relative_verdict"}
+        verdicts = {
+            LOST: "verdict",
+            GAINED: "verdict",
+            WORSE: "relative_verdict",
+            BETTER: "relative_verdict",
+        }
         lowest = top1.dropna(subset=["relative_change"]).nsmallest(1, "relative_change")
         worst = next(iter(lowest.to_dict("records")), {})
         return {
             "corruptions": len(top1),
             "conditions": len(self.conditions),
             **{name: overall[name] for name in _OVERALL_KEYS},
-            **{f"clean_{name}": clean.get(name, float("nan")) for name in ("change_pp", "relative_change")},
+            **{
+                f"clean_{name}": clean.get(name, float("nan"))
+                for name in ("change_pp", "relative_change")
+            },
             **{f"mce{end}": overall[f"corruption_error{end}"] for end in ("", "_low", "_high")},
             "relative_mce": overall["relative_corruption_error"],
             **{name.replace(" ", "_"): int((top1["verdict"] == name).sum()) for name in _VERDICTS},
-            "worse_than_clean_holm": int(((top1["excess_p_holm"] <= self.alpha) & (top1["excess_pp"] < 0)).sum()),
+            "worse_than_clean_holm": int(
+                ((top1["excess_p_holm"] <= self.alpha) & (top1["excess_pp"] < 0)).sum()
+            ),
             "most_sensitive": worst.get("corruption"),
             "most_sensitive_relative_change": worst.get("relative_change", float("nan")),
             "class_tests": int(self.classes["change_p"].notna().sum()),
             **{
-                f"class_tests_{verdict.replace(' ', '_')}": int((self.classes[name] == verdict).sum())
+                f"class_tests_{verdict.replace(' ', '_')}": int(
+                    (self.classes[name] == verdict).sum()
+                )
                 for verdict, name in verdicts.items()
             },
         }
@@ -157,7 +175,14 @@ class Robustness(Result):
 
 _VERDICTS = ("lost accuracy", "gained accuracy")
 _OVERALL_KEYS = (
-    *("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp", "change_p"),
+    *(
+        "accuracy_before",
+        "accuracy_after",
+        "change_pp",
+        "change_low_pp",
+        "change_high_pp",
+        "change_p",
+    ),
     *("verdict", "relative_change"),
     *("excess_pp", "excess_low_pp", "excess_high_pp", "excess_p"),
 )
@@ -207,7 +232,10 @@ def robustness(
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
-    rates, level = condition_rates(baseline, compressed, clean, paired=paired), {"alpha": alpha, "margin_pp": margin_pp}
+    rates, level = (
+        condition_rates(baseline, compressed, clean, paired=paired),
+        {"alpha": alpha, "margin_pp": margin_pp},
+    )
     return Robustness(
         conditions=rates.conditions,
         corruptions=corruption_table(rates, **level),
@@ -254,27 +282,47 @@ def robustness_table(
         names = list(dict.fromkeys(level.corruptions["corruption"]))
         rows = rows or names
         if names != rows:
-            raise InputError("levels", f"{title} with the corruptions {listed(names)}", f"{listed(rows)} for all")
-        wanted = {title: "relative_change"} if relative else {baseline: "accuracy_before", title: "accuracy_after"}
+            raise InputError(
+                "levels", f"{title} with the corruptions {listed(names)}", f"{listed(rows)} for all"
+            )
+        wanted = (
+            {title: "relative_change"}
+            if relative
+            else {baseline: "accuracy_before", title: "accuracy_after"}
+        )
         for heading, values in wanted.items():
-            wide = level.changes().pivot(index="corruption", columns="k", values=values).loc[[*names, OVERALL]]
-            parts[heading] = 100 * wide.rename(columns=lambda k: f"top-{k}").rename_axis(columns=None)
+            wide = (
+                level.changes()
+                .pivot(index="corruption", columns="k", values=values)
+                .loc[[*names, OVERALL]]
+            )
+            parts[heading] = 100 * wide.rename(columns=lambda k: f"top-{k}").rename_axis(
+                columns=None
+            )
     return pd.concat(parts, axis=1)
 
 
 def _notes(rates: ConditionRates) -> list[str]:
     notes = []
     evaluated = [population.evaluated for population in rates.populations]
-    counts = [sorted(set(members[:, : len(rates.conditions)].sum(0).tolist())) for members in evaluated]
+    counts = [
+        sorted(set(members[:, : len(rates.conditions)].sum(0).tolist())) for members in evaluated
+    ]
     if counts == [[1], [1]]:
         notes.append(
             "One model against one: the tests are over the images, about these two models, not about training."
         )
     elif min(map(min, counts)) < 2:
-        sizes = " against ".join("–".join(map(str, dict.fromkeys((sizes[0], sizes[-1])))) for sizes in counts)
-        notes.append(f"No test with a single member: {sizes} members; it needs two or more on both sides.")
+        sizes = " against ".join(
+            "–".join(map(str, dict.fromkeys((sizes[0], sizes[-1])))) for sizes in counts
+        )
+        notes.append(
+            f"No test with a single member: {sizes} members; it needs two or more on both sides."
+        )
     if any(len(sizes) > 1 for sizes in counts):
-        notes.append("Conditions have different members; a mean is over the members that have all of its conditions.")
+        notes.append(
+            "Conditions have different members; a mean is over the members that have all of its conditions."
+        )
     if rates.paired and set(rates.before.members) != set(rates.after.members):
         notes.append("Members without a partner in the other population do not count.")
     if not rates.graded:
@@ -287,5 +335,7 @@ def _notes(rates: ConditionRates) -> list[str]:
                 "the majority predictions under corruption are those of the members evaluated there."
             )
         if len(rates.flips) < len(rates.conditions):
-            notes.append("Sets that show other images than the clean ones have no exemplars to compare with.")
+            notes.append(
+                "Sets that show other images than the clean ones have no exemplars to compare with."
+            )
     return notes

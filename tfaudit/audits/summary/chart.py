@@ -25,14 +25,24 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     apart = top1["percent"].max() - top1["percent"].min() > 12 * spans.median() and spans.any()
     if apart:
         top1["from_mean"] = top1["percent"] - by.transform("mean")
-        means = json.dumps({title: f"mean {mean:.2f} %" for title, mean in by.mean().items()}, ensure_ascii=False)
-        labels = alt.Axis(labelLimit=190, labelFlush=False, labelExpr=f"[datum.value, ({means})[datum.value]]")
-        field, title, step = "from_mean:Q", "top-1 accuracy of the members, points from their mean", 38
+        means = json.dumps(
+            {title: f"mean {mean:.2f} %" for title, mean in by.mean().items()}, ensure_ascii=False
+        )
+        labels = alt.Axis(
+            labelLimit=190, labelFlush=False, labelExpr=f"[datum.value, ({means})[datum.value]]"
+        )
+        field, title, step = (
+            "from_mean:Q",
+            "top-1 accuracy of the members, points from their mean",
+            38,
+        )
         axis = alt.Axis(tickCount=5)
     else:
         labels = alt.Axis(labelLimit=190, labelFlush=False)
         field, title, step = "percent:Q", "top-1 accuracy, %", 30
-        axis = alt.Axis(tickCount=5, format=".6~g")  # else a single value has ticks with six decimals
+        axis = alt.Axis(
+            tickCount=5, format=".6~g"
+        )  # else a single value has ticks with six decimals
     x = alt.X(field, title=title, scale=alt.Scale(zero=False, nice=True), axis=axis)
     y = alt.Y("title:N", sort=order, title=None, axis=labels)
     base = alt.Chart(top1, width=WIDTH, height=alt.Step(step))

@@ -22,10 +22,21 @@ from tfaudit.stats.ratios import relative_change
 
 _COLUMNS = (
     {"variant": "str", "title": "str", "family": "str", "sparsity": "Float64", "members": "int64"}
-    | {"bytes": "Float64", "gzipped_bytes": "Float64", "top1": "float64", "top5": "Float64", "top1_change": "Float64"}
+    | {
+        "bytes": "Float64",
+        "gzipped_bytes": "Float64",
+        "top1": "float64",
+        "top5": "Float64",
+        "top1_change": "Float64",
+    }
     | {"argmax_top1": "Float64", "tied": "Float64"}
     | {"significant": "Int64", "expected_by_chance": "Float64", "significant_p": "Float64"}
-    | {"significant_holm": "Int64", "significant_bh": "Int64", "harmed": "Int64", "favoured": "Int64"}
+    | {
+        "significant_holm": "Int64",
+        "significant_bh": "Int64",
+        "harmed": "Int64",
+        "favoured": "Int64",
+    }
     | {
         "changed_predictions": "Float64",
         "pies": "Int64",
@@ -37,7 +48,14 @@ _COLUMNS = (
     }
 )
 
-_TESTED = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed", "favoured")
+_TESTED = (
+    "significant",
+    "expected_by_chance",
+    "significant_holm",
+    "significant_bh",
+    "harmed",
+    "favoured",
+)
 _BY_CHANCE = ("significant_p", "pies_by_chance", "pies_p")
 _DESCRIPTION = ("title", "family", "sparsity", "bytes", "gzipped_bytes")
 
@@ -71,8 +89,13 @@ class VariantAudit:
 
     def accuracies(self) -> pd.DataFrame:
         """Return one row per `member` and `k`: the member's top-k `accuracy`, a share."""
-        known = [(k, values) for k, values in ((1, self.top1), (5, self.top5)) if values is not None]
-        return pd.concat(pd.DataFrame({"member": self.members, "k": k, "accuracy": values}) for k, values in known)
+        known = [
+            (k, values) for k, values in ((1, self.top1), (5, self.top5)) if values is not None
+        ]
+        return pd.concat(
+            pd.DataFrame({"member": self.members, "k": k, "accuracy": values})
+            for k, values in known
+        )
 
     def row(self) -> dict[str, Any]:
         """Return its figures in the table of a study: the columns of `Summary.frame` that predictions give."""
@@ -180,11 +203,20 @@ def summary(
         0   dense        2  0.833  <NA>
         1    int8        2  0.667     1
     """
-    require(baseline in populations, "baseline", baseline, f"one of {', '.join(populations) or 'no populations'}")
+    require(
+        baseline in populations,
+        "baseline",
+        baseline,
+        f"one of {', '.join(populations) or 'no populations'}",
+    )
     require(permutations >= 0, "permutations", permutations, "0 or more")
-    audit = functools.partial(audit_variant, populations[baseline], alpha=alpha, permutations=permutations, seed=seed)
+    audit = functools.partial(
+        audit_variant, populations[baseline], alpha=alpha, permutations=permutations, seed=seed
+    )
     audits = {baseline: audit(None)}
-    audits |= {key: audit(populations[key], paired=key in paired) for key in populations if key != baseline}
+    audits |= {
+        key: audit(populations[key], paired=key in paired) for key in populations if key != baseline
+    }
     return summarise(audits, descriptions, alpha=alpha)
 
 
@@ -209,7 +241,9 @@ def audit_variant(
     population = baseline if compressed is None else compressed
     parentless = paired and permutations > 0 and set(population.members) != set(baseline.members)
     several = min(population.num_members, baseline.num_members) > 1
-    countable = permutations and not parentless and population.num_members + baseline.num_members > 2
+    countable = (
+        permutations and not parentless and population.num_members + baseline.num_members > 2
+    )
     return VariantAudit(
         members=population.members,
         top1=population.accuracy(),
@@ -217,23 +251,31 @@ def audit_variant(
         argmax_top1=population.by_argmax().accuracy(),
         tied=(population.tied_classes() > 1).sum(1),
         changed=changed_predictions(baseline, compressed, None if parentless else paired or None),
-        impact=class_impact(baseline, compressed, paired or None, alpha=alpha) if compressed and several else None,
+        impact=class_impact(baseline, compressed, paired or None, alpha=alpha)
+        if compressed and several
+        else None,
         exemplars=exemplars(baseline, compressed) if compressed else None,
-        chance=chance(baseline, compressed, permutations=permutations, seed=seed, alpha=alpha, paired=paired)
+        chance=chance(
+            baseline, compressed, permutations=permutations, seed=seed, alpha=alpha, paired=paired
+        )
         if compressed and countable
         else None,
         parentless=parentless,
     )
 
 
-def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float) -> Summary:
+def summarise(
+    audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float
+) -> Summary:
     """Join the results of `audit_variant` by key of the variant, the baseline's first; arguments as in `summary`."""
     facts = _described(list(audits), descriptions)
     titles = {key: str(title) for key, title in facts["title"].items()}
     rows: list[dict[str, Any]] = []
     for key, audit in audits.items():
         row = {"variant": key, **facts.loc[key], **audit.row()}
-        rows.append(row | ({"top1_change": relative_change(rows[0]["top1"], row["top1"])} if rows else {}))
+        rows.append(
+            row | ({"top1_change": relative_change(rows[0]["top1"], row["top1"])} if rows else {})
+        )
     impacts = {key: audit.impact for key, audit in audits.items() if audit.impact}
     pies = {key: audit.exemplars for key, audit in audits.items() if audit.exemplars}
     chances = {key: audit.chance for key, audit in audits.items() if audit.chance}
@@ -244,10 +286,22 @@ def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | N
         notes.append(f"{untested}; `tfaudit.compare` tests single models.")
     parentless = [titles[key] for key, audit in audits.items() if audit.parentless]
     if parentless:
-        notes.append(f"No counts expected by chance where a member's parent is missing: {listed(parentless)}.")
-    few = {titles[key]: null.pies.smallest_p for key, null in chances.items() if null.pies.smallest_p > alpha}
-    said = {titles[key]: count_verdict(null.pies, alpha) for key, null in chances.items() if titles[key] not in few}
-    unclear, usual = ([title for title, words in said.items() if words == v] for v in (CANNOT_TELL, CONSISTENT))
+        notes.append(
+            f"No counts expected by chance where a member's parent is missing: {listed(parentless)}."
+        )
+    few = {
+        titles[key]: null.pies.smallest_p
+        for key, null in chances.items()
+        if null.pies.smallest_p > alpha
+    }
+    said = {
+        titles[key]: count_verdict(null.pies, alpha)
+        for key, null in chances.items()
+        if titles[key] not in few
+    }
+    unclear, usual = (
+        [title for title, words in said.items() if words == v] for v in (CANNOT_TELL, CONSISTENT)
+    )
     if unclear:
         notes.append(
             f"Cannot tell whether there are more PIEs than expected by chance (p > {alpha:g}): {listed(unclear)}."
@@ -258,9 +312,15 @@ def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | N
         least = listed([f"{title} ({p:.3g})" for title, p in few.items()])
         notes.append(f"Too few members to test the number of PIEs; p cannot be below: {least}.")
     table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
-    tables = [audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()]
-    accuracies = pd.concat(tables, ignore_index=True)[["variant", "title", "member", "k", "accuracy"]]
-    return Summary(next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes))
+    tables = [
+        audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()
+    ]
+    accuracies = pd.concat(tables, ignore_index=True)[
+        ["variant", "title", "member", "k", "accuracy"]
+    ]
+    return Summary(
+        next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes)
+    )
 
 
 def _described(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:

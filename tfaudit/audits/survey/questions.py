@@ -22,7 +22,10 @@ class Question:
 
 QUESTIONS: tuple[Question, ...] = (
     Question(
-        "accurate_label", "Does label 1 accurately label an object in the image?", "incorrect or inadequate label", 0
+        "accurate_label",
+        "Does label 1 accurately label an object in the image?",
+        "incorrect or inadequate label",
+        0,
     ),
     Question("single_object", "Does this image depict a single object?", "multiple objects", 0),
     Question(

@@ -54,7 +54,12 @@ def survey_sample(exemplars: Exemplars, n: int, *, seed: int) -> SurveySample:
     sizes = f"{len(pies)} PIEs and {len(others)} other examples"
     if not most:
         raise InputError("exemplars", sizes, "one or more of both, to draw a balanced sample")
-    require(n >= 2 and n % 2 == 0 and n <= most, "n", n, f"an even number from 2 to {most} (there are {sizes})")
+    require(
+        n >= 2 and n % 2 == 0 and n <= most,
+        "n",
+        n,
+        f"an even number from 2 to {most} (there are {sizes})",
+    )
     rng = np.random.default_rng(seed)
     drawn = np.concatenate([rng.choice(kind, n // 2, replace=False) for kind in (pies, others)])
     order = rng.permutation(drawn)

@@ -60,7 +60,9 @@ class Survey(Result):
         return over_indexing_chart(self.table, self.alpha)
 
 
-def survey(answers: pd.DataFrame, *, questions: Sequence[Question] | None = None, alpha: float = 0.05) -> Survey:
+def survey(
+    answers: pd.DataFrame, *, questions: Sequence[Question] | None = None, alpha: float = 0.05
+) -> Survey:
     """Analyse the answers of a human study.
 
     An image has an attribute if most of its raters say so; if they are divided evenly, it is left out of that question
@@ -97,7 +99,9 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] | None = None
         rows.append(row)
         notes += note
     table = pd.DataFrame(rows)
-    counts = [table[name].to_numpy() for name in ("pies", "pies_judged", "non_pies", "non_pies_judged")]
+    counts = [
+        table[name].to_numpy() for name in ("pies", "pies_judged", "non_pies", "non_pies_judged")
+    ]
     proportions = compare_proportions(*counts, always_exact=True, confidence=1 - alpha)
     counted, agreement = table.iloc[:, :-3], table.iloc[:, -3:]
     table = pd.concat([counted, pd.DataFrame(share_columns(proportions)), agreement], axis=1)
@@ -109,16 +113,26 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] | None = None
 
 def _with_co_occurring(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the answers with a column for the labels that co-occur, from the categories where raters used them."""
-    if CO_OCCURRING.key in answers or "categories" not in answers or not answers["categories"].notna().any():
+    if (
+        CO_OCCURRING.key in answers
+        or "categories" not in answers
+        or not answers["categories"].notna().any()
+    ):
         return answers
     chosen = answers["categories"].fillna("").astype(str).str.split("; ")
-    return answers.assign(**{CO_OCCURRING.key: [int(CO_OCCURRING.attribute in names) for names in chosen]})
+    return answers.assign(
+        **{CO_OCCURRING.key: [int(CO_OCCURRING.attribute in names) for names in chosen]}
+    )
 
 
-def _row(answers: pd.DataFrame, question: Question, is_pie: pd.Series) -> tuple[dict[str, Any], list[str]]:
+def _row(
+    answers: pd.DataFrame, question: Question, is_pie: pd.Series
+) -> tuple[dict[str, Any], list[str]]:
     """Return counts and agreement of one question, and notes about them."""
     decided_answers = answers.dropna(subset=[question.key])
-    holds = (decided_answers[question.key].astype(int) == question.holds).groupby(decided_answers["example"])
+    holds = (decided_answers[question.key].astype(int) == question.holds).groupby(
+        decided_answers["example"]
+    )
     votes = pd.DataFrame({"yes": holds.sum(), "raters": holds.size()})
     margin = 2 * votes["yes"] - votes["raters"]
     decided = margin[margin != 0]
@@ -139,7 +153,9 @@ def _row(answers: pd.DataFrame, question: Question, is_pie: pd.Series) -> tuple[
     if judged == 0:
         return row, [f"{question.key}: no agreement, because no image has two raters."]
     if judged < len(votes):
-        return row, [f"{question.key}: kappa rests on the {judged} of {len(votes)} images that have {raters} raters."]
+        return row, [
+            f"{question.key}: kappa rests on the {judged} of {len(votes)} images that have {raters} raters."
+        ]
     return row, []
 
 
@@ -153,7 +169,10 @@ def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
         return float("nan"), 0, 0
     raters = int(sizes.index[sizes == sizes.max()].max())
     yes = votes.loc[votes["raters"] == raters, "yes"].to_numpy()
-    if yes.sum() in (0, raters * len(yes)):  # all answers are the same: chance alone explains that agreement
+    if yes.sum() in (
+        0,
+        raters * len(yes),
+    ):  # all answers are the same: chance alone explains that agreement
         return float("nan"), len(yes), raters
     return float(fleiss_kappa(np.stack([yes, raters - yes], axis=1))), len(yes), raters
 
@@ -163,12 +182,18 @@ def _is_pie(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
     require(len(questions) > 0, "questions", questions, "one or more")
     needed = ["rater", "example", "is_pie", *(question.key for question in questions)]
     if missing := [name for name in needed if name not in answers.columns]:
-        raise InputError("answers", f"no column {', '.join(missing)}", f"the columns {', '.join(needed)}")
+        raise InputError(
+            "answers", f"no column {', '.join(missing)}", f"the columns {', '.join(needed)}"
+        )
     if not len(answers):
         raise InputError("answers", "no rows", "one per rater and image")
     for name in ("rater", "example", "is_pie"):
         if empty := int(answers[name].isna().sum()):
-            raise InputError("answers", f"column {name} without a value in {empty} of {len(answers)} rows", "values")
+            raise InputError(
+                "answers",
+                f"column {name} without a value in {empty} of {len(answers)} rows",
+                "values",
+            )
     for name in needed[2:]:
         odd = answers.loc[~answers[name].isin([0, 1]) & answers[name].notna(), name]
         if len(odd):
@@ -179,5 +204,7 @@ def _is_pie(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
         raise InputError("answers", f"two rows of rater {rater} about example {example}", "one")
     kinds = answers["is_pie"].astype(bool).groupby(answers["example"])
     if (divided := kinds.nunique() > 1).any():
-        raise InputError("answers", f"example {divided.idxmax()} both as PIE and non-PIE", "one value of is_pie")
+        raise InputError(
+            "answers", f"example {divided.idxmax()} both as PIE and non-PIE", "one value of is_pie"
+        )
     return kinds.first()

@@ -6,7 +6,16 @@ import pandas as pd
 
 from tfaudit.charts.panels import in_grid
 from tfaudit.charts.sampling import sampled
-from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, categories, square_axes, tooltips
+from tfaudit.charts.style import (
+    GREY,
+    HUES,
+    WIDTH,
+    Drawing,
+    before_after,
+    categories,
+    square_axes,
+    tooltips,
+)
 
 SIDE = 280  # pixels of the square of individuals
 BARS = 30  # of a histogram
@@ -22,21 +31,30 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
         name: of the property.
         column: of the groups.
     """
-    crowd = binned.groupby("group")["units"].sum().sort_values(ascending=False, kind="stable").head(PANELS)
+    crowd = (
+        binned.groupby("group")["units"]
+        .sum()
+        .sort_values(ascending=False, kind="stable")
+        .head(PANELS)
+    )
     groups = [group for group in dict.fromkeys(binned["group"]) if group in crowd.index]
     dots = binned[binned["group"].isin(groups)].copy()
     dots["accuracy"] = 100 * dots["accuracy"]
     # An interval of Student's t has no bounds.
     dots["low"], dots["high"] = 100 * dots["low"].clip(lower=0), 100 * dots["high"].clip(upper=1)
     spans = binned.groupby("group")["value"].agg(["min", "max"]).reset_index()
-    fits = table[(table["measure"] != "change") & table["group"].isin(groups)].merge(spans, on="group")
+    fits = table[(table["measure"] != "change") & table["group"].isin(groups)].merge(
+        spans, on="group"
+    )
     parts = [dots.assign(part="mean")]
     for end in ("min", "max"):
         fitted = 100 * (fits["intercept"] + fits["slope"] * fits[end])
         line = fits[["group", "measure"]].assign(value=fits[end], accuracy=fitted)
         parts.append(line.dropna().assign(part="line"))
     colour = before_after("measure")
-    ends = pd.concat([dots["low"], dots["high"], *(line["accuracy"] for line in parts[1:])]).dropna()
+    ends = pd.concat(
+        [dots["low"], dots["high"], *(line["accuracy"] for line in parts[1:])]
+    ).dropna()
     scales = [
         alt.Scale(zero=False, domain=[float(values.min()), float(values.max())], nice=True)
         for values in (pd.concat(part["value"] for part in parts), ends)
@@ -48,15 +66,21 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
 
     def panel(group: object, colour: alt.Color) -> Drawing:
         base = alt.Chart(width=WIDTH - 40, height=150).encode(x=x, color=colour)
-        means, lines = (base.transform_filter(f"datum.part == '{part}'") for part in ("mean", "line"))
+        means, lines = (
+            base.transform_filter(f"datum.part == '{part}'") for part in ("mean", "line")
+        )
         fitted = lines.mark_line(strokeWidth=2.5).encode(y=y)
-        bars = means.mark_rule(strokeWidth=1.5, opacity=0.6).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+        bars = means.mark_rule(strokeWidth=1.5, opacity=0.6).encode(
+            y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+        )
         points = means.mark_circle(size=45, opacity=1).encode(y=y, tooltip=tooltip)
         return alt.layer(bars, fitted, points, data=rows[rows["group"] == group])
 
     if len(groups) == 1:
         return panel(groups[0], colour)
-    panels = [panel(group, colour.legend(None)).properties(title=f"{column} {group}") for group in groups]
+    panels = [
+        panel(group, colour.legend(None)).properties(title=f"{column} {group}") for group in groups
+    ]
     return in_grid(panels, most=1, legend=[colour])
 
 
@@ -70,16 +94,22 @@ def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Draw
     """
     rows, columns = np.indices(levels.shape)
     on = levels > 255 * threshold
-    pixels = pd.DataFrame({"row": rows.ravel(), "column": columns.ravel(), "level": levels.ravel() / 255})
+    pixels = pd.DataFrame(
+        {"row": rows.ravel(), "column": columns.ravel(), "level": levels.ravel() / 255}
+    )
     rows_on, columns_on = np.nonzero(on)
     ends = np.array([rows_on.min(), rows_on.max()])
-    line = pd.DataFrame({"row": ends + 0.5, "column": columns_on.mean() + slope * (ends - rows_on.mean()) + 0.5})
+    line = pd.DataFrame(
+        {"row": ends + 0.5, "column": columns_on.mean() + slope * (ends - rows_on.mean()) + 0.5}
+    )
     scales = [alt.Scale(domain=(0, size), nice=False) for size in levels.shape]
     place = {
         "x": alt.X("column:Q", scale=scales[1], axis=None),
         "y": alt.Y("row:Q", scale=scales[0].copy(deep=True), axis=None, sort="descending"),
     }
-    shade = alt.Color("level:Q", scale=alt.Scale(domain=(0, 1), range=["#ffffff", "#000000"]), legend=None)
+    shade = alt.Color(
+        "level:Q", scale=alt.Scale(domain=(0, 1), range=["#ffffff", "#000000"]), legend=None
+    )
     square = {"width": SIDE / 2, "height": SIDE / 2 * levels.shape[0] / levels.shape[1]}
     beyond = {"x2": alt.X2("right:Q"), "y2": alt.Y2("below:Q")}
     cells = (
@@ -88,16 +118,18 @@ def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Draw
         .mark_rect()
         .encode(**place, **beyond)
     )
-    binary = alt.Color("on:Q", scale=alt.Scale(domain=(0, 1), range=["#ffffff", "#9a9fa8"]), legend=None)
+    binary = alt.Color(
+        "on:Q", scale=alt.Scale(domain=(0, 1), range=["#ffffff", "#9a9fa8"]), legend=None
+    )
     marked = cells.transform_calculate(on=f"datum.level > {threshold} ? 1 : 0").encode(color=binary)
     fitted = (
         alt.Chart(line, **square)
         .mark_line(color=HUES[0], strokeWidth=3, clip=True)
         .encode(**place, order=alt.Order("row:Q"))
     )
-    return alt.hconcat(cells.encode(color=shade), alt.layer(marked, fitted), spacing=20).resolve_scale(
-        color="independent"
-    )
+    return alt.hconcat(
+        cells.encode(color=shade), alt.layer(marked, fitted), spacing=20
+    ).resolve_scale(color="independent")
 
 
 def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
@@ -118,7 +150,9 @@ def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
             across, along = fit.linspace(40)
             curves.append(pd.DataFrame({"group": group, "value": across, "change_pp": along}))
     few = len(names) <= len(HUES)
-    colour = categories("group", names, HUES[: len(names)] if few else [GREY] * len(names), columns=3)
+    colour = categories(
+        "group", names, HUES[: len(names)] if few else [GREY] * len(names), columns=3
+    )
     colour = colour if few and len(names) > 1 else colour.legend(None)
     x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     y = alt.Y("change_pp:Q", title="change of accuracy, points")
@@ -128,7 +162,11 @@ def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     points = base.mark_circle(size=30, opacity=0.45).encode(x=x, y=y, color=colour, tooltip=tooltip)
     chart = alt.layer(zero, points)
     if curves:
-        lines = alt.Chart(pd.concat(curves)).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
+        lines = (
+            alt.Chart(pd.concat(curves))
+            .mark_line(strokeWidth=2.5, clip=True)
+            .encode(x=x, y=y, color=colour)
+        )
         chart = alt.layer(zero, points, lines)
     return chart.properties(title=f"{column}; {some}") if some else chart
 
@@ -147,7 +185,9 @@ def histogram_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     bars = []
     for group, rows in inside.groupby(inside["group"].astype(str), sort=False):
         counts, _ = np.histogram(rows["value"], edges)
-        bars.append(pd.DataFrame({"group": group, "value": edges[:-1], "end": edges[1:], "units": counts}))
+        bars.append(
+            pd.DataFrame({"group": group, "value": edges[:-1], "end": edges[1:], "units": counts})
+        )
     scale = alt.Scale(scheme="plasma", domain=[float(edges[0]), float(edges[-1])])
     span = alt.Scale(zero=False, nice=False, domain=[float(edges[0]), float(edges[-1])])
     x = alt.X("value:Q", title=name, scale=span, axis=alt.Axis(tickCount=5))
@@ -163,7 +203,9 @@ def histogram_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     if len(bars) == 1:
         return panel(bars[0])
     by_name = {str(rows["group"].iloc[0]): panel(rows) for rows in bars}
-    return in_grid([by_name[group].properties(title=f"{column} {group}") for group in crowd], most=1)
+    return in_grid(
+        [by_name[group].properties(title=f"{column} {group}") for group in crowd], most=1
+    )
 
 
 def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
@@ -175,14 +217,23 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
         column: of the groups.
     """
     drawn, some = sampled(units)
-    shown = drawn.assign(before=100 * drawn["before"], after=100 * drawn["after"], group=drawn["group"].astype(str))
+    shown = drawn.assign(
+        before=100 * drawn["before"], after=100 * drawn["after"], group=drawn["group"].astype(str)
+    )
     x, y, diagonal = square_axes(shown)
-    scale, legend = alt.Scale(scheme="plasma", zero=False), alt.Legend(orient="top", gradientLength=110)
+    scale, legend = (
+        alt.Scale(scheme="plasma", zero=False),
+        alt.Legend(orient="top", gradientLength=110),
+    )
     colour = alt.Color("value:Q", title=name, scale=scale, legend=legend)
     tooltip = [*tooltips("unit", "group", value=".3g"), *tooltips("before", "after")]
-    points = alt.Chart(shown, width=SIDE, height=SIDE).mark_point(filled=True, size=40, opacity=0.85)
+    points = alt.Chart(shown, width=SIDE, height=SIDE).mark_point(
+        filled=True, size=40, opacity=0.85
+    )
     points = points.encode(x=x, y=y, color=colour, tooltip=tooltip)
     if shown["group"].nunique() > 1:
-        points = points.encode(shape=alt.Shape("group:N", title=column, legend=alt.Legend(orient="top")))
+        points = points.encode(
+            shape=alt.Shape("group:N", title=column, legend=alt.Legend(orient="top"))
+        )
     chart = alt.layer(diagonal, points)
     return chart.properties(title=some) if some else chart

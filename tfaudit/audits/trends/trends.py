@@ -78,7 +78,8 @@ class Trends(Result):
         slopes = self.table.pivot(index="group", columns="measure", values="slope")
         p = self.table[self.table["measure"] == "change"].set_index("group")["p"]
         groups = {
-            str(group): {name: float(slopes.loc[group, name]) for name in MEASURES} | {"p": float(p[group])}
+            str(group): {name: float(slopes.loc[group, name]) for name in MEASURES}
+            | {"p": float(p[group])}
             for group in slopes.index
         }
         return {"property": self.property, "groups": groups}
@@ -153,16 +154,42 @@ def trends(
             points = inside["value"], inside[measure].round(12)
             fit = line(*points, confidence=comparison.confidence)
             bend = curvature(*points, confidence=comparison.confidence)
-            rows.append((group, measure, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r, fit.p, *bend))
+            rows.append(
+                (
+                    group,
+                    measure,
+                    fit.n,
+                    fit.slope,
+                    fit.low,
+                    fit.high,
+                    fit.intercept,
+                    fit.r,
+                    fit.p,
+                    *bend,
+                )
+            )
     for group, inside in groups:
         binned += _bins(group, inside, bins, comparison.confidence)
-    columns = ["group", "measure", "units", "slope", "slope_low", "slope_high", "intercept", "r", "p"]
+    columns = [
+        "group",
+        "measure",
+        "units",
+        "slope",
+        "slope_low",
+        "slope_high",
+        "intercept",
+        "r",
+        "p",
+    ]
     columns += ["curvature", "curvature_low", "curvature_high", "curvature_p"]
     return Trends(
         property=column_name(values, "value"),
         column=column_name(column, "group"),
         table=pd.DataFrame(rows, columns=columns),
-        binned=pd.DataFrame(binned, columns=["group", "measure", "units", "value", "accuracy", "low", "high", *RANGE]),
+        binned=pd.DataFrame(
+            binned,
+            columns=["group", "measure", "units", "value", "accuracy", "low", "high", *RANGE],
+        ),
         units=units[["group", "unit", "value", *MEASURES]].reset_index(drop=True),
         alpha=alpha,
         notes=tuple(notes),
@@ -180,7 +207,9 @@ def _units(
     count = baseline.num_examples
     property_ = np.asarray(values, np.float64)
     if property_.shape != (count,):
-        raise InputError("values", f"shape {property_.shape}", f"one number for each of the {count} examples")
+        raise InputError(
+            "values", f"shape {property_.shape}", f"one number for each of the {count} examples"
+        )
     if np.isinf(property_).any():
         raise InputError("values", "infinite ones", "finite numbers, and NaN for unknown ones")
     codes, names = group_codes(["all"] * count if column is None else column, count, "column")
@@ -190,7 +219,9 @@ def _units(
     notes = []
     known = ~np.isnan(property_)
     if not known.all():
-        notes.append(f"{(~known).sum()} examples of unknown {column_name(values, 'value')} are left out.")
+        notes.append(
+            f"{(~known).sum()} examples of unknown {column_name(values, 'value')} are left out."
+        )
     if individuals is not None:
         who, people = group_codes(individuals, count, "individuals")
         nobody = who == people.index(MISSING) if MISSING in people else np.zeros(count, bool)
@@ -204,7 +235,9 @@ def _units(
     return units.assign(change=units["after"] - units["before"]), notes
 
 
-def _bins(group: str, inside: pd.DataFrame, bins: int, confidence: float) -> list[tuple[object, ...]]:
+def _bins(
+    group: str, inside: pd.DataFrame, bins: int, confidence: float
+) -> list[tuple[object, ...]]:
     value = inside["value"].to_numpy()
     # Quantiles that coincide are one edge, so that equal values stay together.
     edges = np.unique(np.quantile(value, np.linspace(0, 1, bins + 1))) if len(value) else value

@@ -28,8 +28,25 @@ SIMILAR = 0.01
 """Share by which a file may be larger than the smallest that passes and still be the best one."""
 
 _COLUMNS = (
-    *("variant", "title", "outcome", "reason", "best", "top1", "change_pp", "change_low_pp", "change_high_pp"),
-    *("worst_class", "worst_before", "worst_after", "worst_change_pp", "worst_low_pp", "worst_high_pp"),
+    *(
+        "variant",
+        "title",
+        "outcome",
+        "reason",
+        "best",
+        "top1",
+        "change_pp",
+        "change_low_pp",
+        "change_high_pp",
+    ),
+    *(
+        "worst_class",
+        "worst_before",
+        "worst_after",
+        "worst_change_pp",
+        "worst_low_pp",
+        "worst_high_pp",
+    ),
     *("lost", "collapsed", "changed_share", "size_ratio"),
 )
 
@@ -83,14 +100,18 @@ class StudyVerdict(Result):
 
     def summary(self) -> dict[str, Any]:
         """Return the headline, the alerts, the best variant and the number of variants by outcome."""
-        counts = {name.replace(" ", "_"): int((self.table["outcome"] == name).sum()) for name in OUTCOMES}
+        counts = {
+            name.replace(" ", "_"): int((self.table["outcome"] == name).sum()) for name in OUTCOMES
+        }
         return {"headline": self.headline, "alerts": list(self.alerts), "best": self.best, **counts}
 
     def chart(self) -> Drawing:
         """Draw the changes of accuracy and of the worst class of every variant, against their limits."""
         from tfaudit.audits.gate.chart import verdict_chart
 
-        return verdict_chart(self.table, (self.limits.overall_drop_pp, self.limits.worst_class_drop_pp))
+        return verdict_chart(
+            self.table, (self.limits.overall_drop_pp, self.limits.worst_class_drop_pp)
+        )
 
 
 def study_verdict(
@@ -118,21 +139,30 @@ def study_verdict(
         int8 fails. Recall of class 0 falls from 100.0 to 82.0 %, more than chance explains.
     """
     facts = _facts([baseline, *measured], descriptions)
-    known = {key: measurements for key, measurements in measured.items() if measurements is not None}
-    verdicts = {key: judge(of_key, limits, _sizes(facts, baseline, key)) for key, of_key in known.items()}
+    known = {
+        key: measurements for key, measurements in measured.items() if measurements is not None
+    }
+    verdicts = {
+        key: judge(of_key, limits, _sizes(facts, baseline, key)) for key, of_key in known.items()
+    }
     alpha = min((of_key.alpha for of_key in known.values()), default=0.05)
     lost = _lost(known, alpha)
     variants = [
-        _Variant(str(facts["title"][key]), known.get(key), verdicts.get(key), lost.get(key, ())) for key in measured
+        _Variant(str(facts["title"][key]), known.get(key), verdicts.get(key), lost.get(key, ()))
+        for key in measured
     ]
-    table = pd.DataFrame([variant.row() for variant in variants]).assign(variant=list(measured), best=False)
+    table = pd.DataFrame([variant.row() for variant in variants]).assign(
+        variant=list(measured), best=False
+    )
     plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
     sizes = pd.to_numeric(facts["bytes" if plain else "gzipped_bytes"])
     table["size_ratio"] = (sizes[list(measured)] / sizes[baseline]).to_numpy()
     table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
     table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
     passing = [i for i, variant in enumerate(variants) if variant.outcome == PASS]
-    order = pd.DataFrame({"size": table["size_ratio"], "sparsity": -pd.to_numeric(facts["sparsity"])[1:].to_numpy()})
+    order = pd.DataFrame(
+        {"size": table["size_ratio"], "sparsity": -pd.to_numeric(facts["sparsity"])[1:].to_numpy()}
+    )
     order = order.assign(worst=-pd.to_numeric(table["worst_change_pp"]).fillna(0)).loc[passing]
     sized = order["size"].notna().all()
     similar = order[order["size"] <= (1 + SIMILAR) * order["size"].min()] if sized else order
@@ -149,13 +179,17 @@ def study_verdict(
         verdicts=verdicts,
         lost=lost,
         alpha=alpha,
-        notes=tuple(joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})),
+        notes=tuple(
+            joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})
+        ),
     )
 
 
 def _facts(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
     descriptions = pd.DataFrame(index=keys) if descriptions is None else descriptions
-    facts = descriptions.reindex(index=keys, columns=["title", "sparsity", "bytes", "gzipped_bytes"]).astype(object)
+    facts = descriptions.reindex(
+        index=keys, columns=["title", "sparsity", "bytes", "gzipped_bytes"]
+    ).astype(object)
     facts["title"] = facts["title"].where(facts["title"].notna(), facts.index)
     return facts.where(facts.notna(), np.nan)
 
@@ -170,7 +204,9 @@ def _lost(known: Mapping[str, Measurements], alpha: float) -> dict[str, tuple[st
     if not known:
         return {}
     ends = np.cumsum([len(of_key.classes.p) for of_key in known.values()])[:-1]
-    adjusted = np.split(adjust(np.concatenate([of_key.classes.p for of_key in known.values()]), "holm"), ends)
+    adjusted = np.split(
+        adjust(np.concatenate([of_key.classes.p for of_key in known.values()]), "holm"), ends
+    )
     return {
         key: tuple(np.array(of_key.classes.names, object)[(p <= alpha) & (of_key.classes.loss > 0)])
         for (key, of_key), p in zip(known.items(), adjusted, strict=True)
@@ -196,12 +232,18 @@ class _Variant:
         if self.measurements is None:
             return None
         losses = self.measurements.classes
-        return worst_class(pd.DataFrame({"collapsed": self.measurements.collapsed, "change_pp": -losses.loss}))
+        return worst_class(
+            pd.DataFrame({"collapsed": self.measurements.collapsed, "change_pp": -losses.loss})
+        )
 
     def reason(self) -> str:
         """Return the gravest check in few words; of those that pass that of the classes."""
         gravest = self.gravest()
-        return "A single model cannot be compared with a population." if gravest is None else gravest.reason
+        return (
+            "A single model cannot be compared with a population."
+            if gravest is None
+            else gravest.reason
+        )
 
     def gravest(self) -> Check | None:
         """Return the gravest check; among those that pass that of the classes."""
@@ -215,7 +257,11 @@ class _Variant:
 
     def other_cause(self) -> str:
         """Return the reason as the end of a sentence, or a full stop where it is the worst class, which comes next."""
-        worst = "" if self.worst is None or self.measurements is None else self.measurements.classes.names[self.worst]
+        worst = (
+            ""
+            if self.worst is None or self.measurements is None
+            else self.measurements.classes.names[self.worst]
+        )
         reason, gravest = self.reason(), self.gravest()
         subject = "" if gravest is None else gravest.subject
         if subject and subject == worst:
@@ -226,12 +272,25 @@ class _Variant:
     def row(self) -> dict[str, Any]:
         """Return the columns of `StudyVerdict.frame` that measurements give."""
         row: dict[str, Any] = dict.fromkeys(_COLUMNS, np.nan)
-        row |= {"title": self.title, "outcome": self.outcome, "reason": self.reason(), "worst_class": None}
+        row |= {
+            "title": self.title,
+            "outcome": self.outcome,
+            "reason": self.reason(),
+            "worst_class": None,
+        }
         if self.measurements is None:
             return row
         whole, losses, worst = self.measurements.overall, self.measurements.classes, self.worst
-        row |= {"top1": whole.after[0], "lost": len(self.lost), "collapsed": int(self.measurements.collapsed.sum())}
-        row |= {"change_pp": 0 - whole.loss[0], "change_low_pp": -whole.high[0], "change_high_pp": -whole.low[0]}
+        row |= {
+            "top1": whole.after[0],
+            "lost": len(self.lost),
+            "collapsed": int(self.measurements.collapsed.sum()),
+        }
+        row |= {
+            "change_pp": 0 - whole.loss[0],
+            "change_low_pp": -whole.high[0],
+            "change_high_pp": -whole.low[0],
+        }
         row["changed_share"] = self.measurements.flips.value
         if worst is not None:
             row |= {"worst_class": losses.names[worst]}
@@ -245,7 +304,11 @@ class _Variant:
         if self.measurements is None or self.worst is None:
             return False, -np.inf, -np.inf
         losses, overall = self.measurements.classes.loss, self.measurements.overall.loss
-        return bool(self.measurements.collapsed[self.worst]), float(losses[self.worst]), float(overall[0])
+        return (
+            bool(self.measurements.collapsed[self.worst]),
+            float(losses[self.worst]),
+            float(overall[0]),
+        )
 
     def worst_in_words(self) -> str:
         """Return the worst class and its recalls, and whether chance may explain them."""
@@ -253,8 +316,12 @@ class _Variant:
             return "no class has test images"
         losses, worst = self.measurements.classes, self.worst
         before, after = 100 * losses.before[worst], 100 * losses.after[worst]
-        moves = "falls" if losses.loss[worst] > 0 else "rises" if losses.loss[worst] < 0 else "stays"
-        recalls = f"from {before:.1f} to {after:.1f} %" if losses.loss[worst] else f"at {before:.1f} %"
+        moves = (
+            "falls" if losses.loss[worst] > 0 else "rises" if losses.loss[worst] < 0 else "stays"
+        )
+        recalls = (
+            f"from {before:.1f} to {after:.1f} %" if losses.loss[worst] else f"at {before:.1f} %"
+        )
         return f"recall of {class_in_words(losses.names[worst])} {moves} {recalls}, {self._certainty()}"
 
     def _certainty(self) -> str:
@@ -262,7 +329,8 @@ class _Variant:
         assert self.worst is not None
         losses, worst = self.measurements.classes, self.worst
         failed = self.verdict is not None and any(
-            check.outcome == FAIL and check.subject == losses.names[worst] for check in self.verdict.checks
+            check.outcome == FAIL and check.subject == losses.names[worst]
+            for check in self.verdict.checks
         )
         if losses.names[worst] in self.lost or failed:
             return "more than chance explains"
@@ -289,11 +357,15 @@ class _Variant:
         alerts = []
         for row in collapsed[:NAMED]:
             fell = f"recall of {class_in_words(losses.names[row])} collapsed from {100 * losses.before[row]:.1f} to"
-            alerts.append(f"{self.title}: {fell} {100 * losses.after[row]:.1f} %{self.blindness(row)}.")
+            alerts.append(
+                f"{self.title}: {fell} {100 * losses.after[row]:.1f} %{self.blindness(row)}."
+            )
         more = [losses.names[row] for row in collapsed[NAMED:]]
         if more:
             verb = "class" if len(more) == 1 else "classes"
-            alerts.append(f"{self.title}: the recall of {len(more)} more {verb} collapsed: {listed(more)}.")
+            alerts.append(
+                f"{self.title}: the recall of {len(more)} more {verb} collapsed: {listed(more)}."
+            )
         return alerts
 
 

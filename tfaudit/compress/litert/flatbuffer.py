@@ -58,15 +58,26 @@ class Flatbuffer:
         outputs = self._named("outputs", self._interpreter.get_output_details())
         self.outputs = tuple(outputs)
         if len(outputs) > 1 and output is not None and output not in outputs:
-            raise InputError("output", f"{output!r} for a flatbuffer", f"one of {listed(self.outputs, 9)}")
+            raise InputError(
+                "output", f"{output!r} for a flatbuffer", f"one of {listed(self.outputs, 9)}"
+            )
         only = next(iter(outputs.values())) if len(outputs) == 1 else None
         self._output = only or outputs.get(str(output))
         shapes = [detail["shape"] for detail in self._details.values()]
         if not shapes or not outputs or not all(len(shape) and np.all(shape) for shape in shapes):
-            raise InputError("model", "a flatbuffer without inputs of images, or without outputs", "one with both")
+            raise InputError(
+                "model",
+                "a flatbuffer without inputs of images, or without outputs",
+                "one with both",
+            )
         sides = {name: _sides(detail) for name, detail in self._details.items()}
-        self.batch: int | None = next((shape[0] for shape in sides.values() if shape[0] is not None), None)
-        self.inputs = tuple(Input(name, tuple(shape[1:]), _dtype(self._details[name])) for name, shape in sides.items())
+        self.batch: int | None = next(
+            (shape[0] for shape in sides.values() if shape[0] is not None), None
+        )
+        self.inputs = tuple(
+            Input(name, tuple(shape[1:]), _dtype(self._details[name]))
+            for name, shape in sides.items()
+        )
         self.gives_probabilities = self._ends_in_probabilities()
 
     def __call__(self, images: Inputs) -> np.ndarray:
@@ -92,7 +103,10 @@ class Flatbuffer:
         details = list(self._details.values())
         arrays = [_quantized(array, detail) for array, detail in zip(arrays, details, strict=True)]
         try:
-            now = {detail["index"]: tuple(detail["shape"]) for detail in self._interpreter.get_input_details()}
+            now = {
+                detail["index"]: tuple(detail["shape"])
+                for detail in self._interpreter.get_input_details()
+            }
             changed = False
             for array, detail in zip(arrays, details, strict=True):
                 if now[detail["index"]] != array.shape:
@@ -103,14 +117,19 @@ class Flatbuffer:
             for array, detail in zip(arrays, details, strict=True):
                 self._interpreter.set_tensor(detail["index"], array)
             self._interpreter.invoke()
-        except RuntimeError as error:  # LiteRT prepares some operators only once it knows the shapes.
+        except (
+            RuntimeError
+        ) as error:  # LiteRT prepares some operators only once it knows the shapes.
             got = f"a flatbuffer that LiteRT cannot run on {len(arrays[0])} images ({one_line(error)})"
             raise InputError("model", got, "one that runs") from error
         return self._interpreter.invoke
 
     def sources(self) -> list[tuple[int, Input]]:
         """Return the inputs with the indices of their tensors."""
-        return [(detail["index"], source) for detail, source in zip(self._details.values(), self.inputs, strict=True)]
+        return [
+            (detail["index"], source)
+            for detail, source in zip(self._details.values(), self.inputs, strict=True)
+        ]
 
     def check_range(self, images: Inputs) -> None:
         """Raise an `InputError` if images are in another range than those that an integer network was calibrated with.
@@ -127,7 +146,10 @@ class Flatbuffer:
 
     def outside(self, images: Inputs) -> tuple[int, int]:
         """Return the number of values outside the range that an integer network was calibrated with, and of all."""
-        counts = [(int(outside(array, *ends).sum()), array.size) for array, ends in self._in_ranges(images)]
+        counts = [
+            (int(outside(array, *ends).sum()), array.size)
+            for array, ends in self._in_ranges(images)
+        ]
         return sum(beyond for beyond, _ in counts), sum(size for _, size in counts)
 
     def _in_ranges(self, images: Inputs) -> list[tuple[np.ndarray, tuple[float, float]]]:
@@ -141,7 +163,10 @@ class Flatbuffer:
 
     def _ranges(self) -> dict[str, tuple[float, float]]:
         """Return the calibrated range of every float input that is quantized first, and of every integer input."""
-        ranges, tensors = {}, {tensor["index"]: tensor for tensor in self._interpreter.get_tensor_details()}
+        ranges, tensors = (
+            {},
+            {tensor["index"]: tensor for tensor in self._interpreter.get_tensor_details()},
+        )
         first = {
             operator["inputs"][0]: operator["outputs"][0]
             for operator in self._interpreter._get_ops_details()
@@ -152,17 +177,25 @@ class Flatbuffer:
             scale, zero_point = detail["quantization"]
             if scale:
                 bounds = np.iinfo(detail["dtype"])
-                ranges[name] = (float(scale * (bounds.min - zero_point)), float(scale * (bounds.max - zero_point)))
+                ranges[name] = (
+                    float(scale * (bounds.min - zero_point)),
+                    float(scale * (bounds.max - zero_point)),
+                )
         return ranges
 
     def _named(self, kind: str, details: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Return the tensors by their names in the file's signature, else by their own."""
-        signatures = self._interpreter._get_full_signature_list()  # its public form does not tell the tensors
+        signatures = (
+            self._interpreter._get_full_signature_list()
+        )  # its public form does not tell the tensors
         by_index = {detail["index"]: detail for detail in details}
         names = next(iter(signatures.values()))[kind] if len(signatures) == 1 else {}
         if set(names.values()) != set(by_index):
             return {detail["name"]: detail for detail in details}
-        return {name: by_index[index] for name, index in sorted(names.items(), key=lambda item: _position(item[0]))}
+        return {
+            name: by_index[index]
+            for name, index in sorted(names.items(), key=lambda item: _position(item[0]))
+        }
 
     def _dequantized(self, detail: dict[str, Any]) -> np.ndarray:
         scale, zero_point = detail["quantization"]
@@ -183,7 +216,9 @@ class Flatbuffer:
         operator = producers.get(self._output["index"])
         while operator is not None and operator["op_name"] in _RESHAPING:
             operator = producers.get(operator["inputs"][0])
-        return operator and {"SOFTMAX": True, "LOGISTIC": True, "FULLY_CONNECTED": False}.get(operator["op_name"])
+        return operator and {"SOFTMAX": True, "LOGISTIC": True, "FULLY_CONNECTED": False}.get(
+            operator["op_name"]
+        )
 
 
 def _position(name: str) -> int:
@@ -194,13 +229,22 @@ def _position(name: str) -> int:
 
 def _sides(detail: dict[str, Any]) -> list[int | None]:
     signature = detail["shape_signature"]  # Old converters write none; the shape is then fixed.
-    return [None if side < 0 else int(side) for side in (signature if len(signature) else detail["shape"])]
+    return [
+        None if side < 0 else int(side)
+        for side in (signature if len(signature) else detail["shape"])
+    ]
 
 
 def _dtype(detail: dict[str, Any]) -> np.dtype:
     """Return the type in which values are given: float32 for integers with a scale."""
     kind = np.dtype(detail["dtype"])
-    return np.dtype(np.float32) if detail["quantization"][0] else np.dtype(object) if kind.kind in "OSU" else kind
+    return (
+        np.dtype(np.float32)
+        if detail["quantization"][0]
+        else np.dtype(object)
+        if kind.kind in "OSU"
+        else kind
+    )
 
 
 def _quantized(array: np.ndarray, detail: dict[str, Any]) -> np.ndarray:
@@ -208,4 +252,6 @@ def _quantized(array: np.ndarray, detail: dict[str, Any]) -> np.ndarray:
     if not scale:
         return array
     bounds = np.iinfo(detail["dtype"])
-    return np.clip(np.rint(array / scale) + zero_point, bounds.min, bounds.max).astype(detail["dtype"])
+    return np.clip(np.rint(array / scale) + zero_point, bounds.min, bounds.max).astype(
+        detail["dtype"]
+    )

@@ -56,22 +56,36 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
         got = f"a flatbuffer that LiteRT cannot run without delegates ({one_line(error)})"
         raise InputError("model", got, "one that runs") from None
     graph = _Graph(model, shapes)
-    stored = {tensor.buffer: tensor for part in model.subgraphs for tensor in part.tensors if graph.is_weight(tensor)}
+    stored = {
+        tensor.buffer: tensor
+        for part in model.subgraphs
+        for tensor in part.tensors
+        if graph.is_weight(tensor)
+    }
     kernels, counted, uncounted = {}, [], []
     for operator in graph.operators:
         kind = graph.kind(operator)
         if kind in _OPAQUE:
-            uncounted.append(" ".join([kind, *(_name(graph.tensors[index]) for index in operator.outputs[:1])]))
+            uncounted.append(
+                " ".join([kind, *(_name(graph.tensors[index]) for index in operator.outputs[:1])])
+            )
         if kind not in _MACS:
             continue
         (result,) = operator.outputs
-        macs = _MACS[kind](list(map(graph.shape, operator.inputs)), graph.shape(result), operator) // batch
+        macs = (
+            _MACS[kind](list(map(graph.shape, operator.inputs)), graph.shape(result), operator)
+            // batch
+        )
         kernel = next(filter(None, map(graph.constant, operator.inputs[:2])), None)
         if kernel is None:
             counted.append(Operation(_name(graph.tensors[result]), macs, macs))
         else:
             kernels[kernel.buffer] = kernel
-            counted.append(Operation(_name(kernel), macs, round(macs * (graph.nonzero(kernel) / _size(kernel)))))
+            counted.append(
+                Operation(
+                    _name(kernel), macs, round(macs * (graph.nonzero(kernel) / _size(kernel)))
+                )
+            )
     prunable = sum(map(_size, kernels.values()))
     unread = sorted({_name(kernel) for kernel in kernels.values() if kernel.type not in _TYPES})
     return FlatbufferContents(
@@ -106,7 +120,9 @@ class _Graph:
     def __init__(self, model: Any, shapes: dict[int, list[int]]) -> None:
         self._model, self._shapes = model, shapes
         self.tensors, self.operators = model.subgraphs[0].tensors, model.subgraphs[0].operators
-        self._makers = {output: operator for operator in self.operators for output in operator.outputs}
+        self._makers = {
+            output: operator for operator in self.operators for output in operator.outputs
+        }
 
     def kind(self, operator: Any) -> str:
         code = self._model.operatorCodes[operator.opcodeIndex]
@@ -118,8 +134,14 @@ class _Graph:
 
     def is_weight(self, tensor: Any) -> bool:
         scaled = tensor.quantization is not None and tensor.quantization.scale is not None
-        floating = tensor.type in (schema.TensorType.FLOAT32, schema.TensorType.FLOAT16, schema.TensorType.FLOAT64)
-        return self._data(tensor) is not None and (floating or (scaled and len(tensor.quantization.scale) > 0))
+        floating = tensor.type in (
+            schema.TensorType.FLOAT32,
+            schema.TensorType.FLOAT16,
+            schema.TensorType.FLOAT64,
+        )
+        return self._data(tensor) is not None and (
+            floating or (scaled and len(tensor.quantization.scale) > 0)
+        )
 
     def constant(self, index: int) -> Any:
         """Return the stored tensor of weights behind a tensor, or None."""
@@ -131,7 +153,9 @@ class _Graph:
         if tensor.type not in _TYPES:
             return _size(tensor)
         points = None if tensor.quantization is None else tensor.quantization.zeroPoint
-        zero = 0 if points is None or not len(points) else points[0]  # By specification, those per channel are all 0.
+        zero = (
+            0 if points is None or not len(points) else points[0]
+        )  # By specification, those per channel are all 0.
         return int(np.count_nonzero(np.frombuffer(self._data(tensor), _TYPES[tensor.type]) != zero))
 
     def _data(self, tensor: Any) -> Any:
@@ -143,7 +167,9 @@ def _shapes(content: bytes, runnable: Flatbuffer, batch: int) -> dict[int, list[
     """Return the shapes of all tensors in a run, since the file is incomplete for an open batch."""
     # Delegates hide the shapes of the tensors that they take over.
     plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-    interpreter = Interpreter(model_content=content, num_threads=1, experimental_op_resolver_type=plain)
+    interpreter = Interpreter(
+        model_content=content, num_threads=1, experimental_op_resolver_type=plain
+    )
     sources = {detail["index"]: detail["dtype"] for detail in interpreter.get_input_details()}
     shapes = {index: (batch, *source.example_shape) for index, source in runnable.sources()}
     for index, shape in shapes.items():
@@ -152,7 +178,9 @@ def _shapes(content: bytes, runnable: Flatbuffer, batch: int) -> dict[int, list[
     for index, shape in shapes.items():
         interpreter.set_tensor(index, np.zeros(shape, sources[index]))
     interpreter.invoke()
-    return {tensor["index"]: tensor["shape"].tolist() for tensor in interpreter.get_tensor_details()}
+    return {
+        tensor["index"]: tensor["shape"].tolist() for tensor in interpreter.get_tensor_details()
+    }
 
 
 def _name(tensor: Any) -> str:
@@ -167,22 +195,40 @@ _MACS: dict[str, Callable[[list[list[int]], list[int], Any], int]] = {
     # kernel: (filters, height, width, channels of a group)
     "CONV_2D": lambda operands, result, _: math.prod(result) * math.prod(operands[1][1:]),
     # kernel: (1, height, width, channels of the result)
-    "DEPTHWISE_CONV_2D": lambda operands, result, _: math.prod(result) * math.prod(operands[1][1:3]),
+    "DEPTHWISE_CONV_2D": lambda operands, result, _: (
+        math.prod(result) * math.prod(operands[1][1:3])
+    ),
     # kernel: (depth, height, width, channels, filters)
     "CONV_3D": lambda operands, result, _: math.prod(result) * math.prod(operands[1][:-1]),
     # kernel: channels last; every input is multiplied with the rest
-    "TRANSPOSE_CONV": lambda operands, result, _: math.prod(operands[2]) * math.prod(operands[1][:-1]),
-    "CONV_3D_TRANSPOSE": lambda operands, result, _: math.prod(operands[2]) * math.prod(operands[1][:-1]),
+    "TRANSPOSE_CONV": lambda operands, result, _: (
+        math.prod(operands[2]) * math.prod(operands[1][:-1])
+    ),
+    "CONV_3D_TRANSPOSE": lambda operands, result, _: (
+        math.prod(operands[2]) * math.prod(operands[1][:-1])
+    ),
     "FULLY_CONNECTED": lambda operands, result, _: math.prod(result) * operands[1][-1],
-    "BATCH_MATMUL": lambda operands, result, op: math.prod(result) * operands[0][-2 if op.builtinOptions.adjX else -1],
+    "BATCH_MATMUL": lambda operands, result, op: (
+        math.prod(result) * operands[0][-2 if op.builtinOptions.adjX else -1]
+    ),
 }
 _OPAQUE = {
-    *("CUSTOM", "CALL", "IF", "WHILE", "STABLEHLO_COMPOSITE", "STABLEHLO_CONVOLUTION", "STABLEHLO_DOT_GENERAL"),
+    *(
+        "CUSTOM",
+        "CALL",
+        "IF",
+        "WHILE",
+        "STABLEHLO_COMPOSITE",
+        "STABLEHLO_CONVOLUTION",
+        "STABLEHLO_DOT_GENERAL",
+    ),
     *("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "SVDF"),
     *("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"),
 }
 """Operators whose number of multiplications shows only when they run."""
-_KINDS = {code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)}
+_KINDS = {
+    code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)
+}
 _TYPES = {
     getattr(schema.TensorType, dtype.upper()): np.dtype(dtype)
     for dtype in ("float32", "float16", "float64", "int8", "uint8", "int16")

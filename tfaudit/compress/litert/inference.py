@@ -82,11 +82,19 @@ def predict(
     ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
     forward = forward_of(model, threads, output)
-    return _ranked(forward, images, batch_size, k, classes, scores_are, sure=False, check_range=check_range)
+    return _ranked(
+        forward, images, batch_size, k, classes, scores_are, sure=False, check_range=check_range
+    )
 
 
 def predict_classifier(
-    model: Any, images: Any, *, k: int = 5, batch_size: int = 256, classes: Any = None, output: str | None = None
+    model: Any,
+    images: Any,
+    *,
+    k: int = 5,
+    batch_size: int = 256,
+    classes: Any = None,
+    output: str | None = None,
 ) -> RankedClasses:
     """Predict as `predict` does, for a model that is known to be a classifier: one output is that of class 1.
 
@@ -94,11 +102,25 @@ def predict_classifier(
     >>> predict_classifier(keras.Sequential([keras.Input((1,)), keras.layers.Identity()]), np.array([[-1.0]])).classes
     array([[0, 1]], dtype=int32)
     """
-    return _ranked(forward_of(model, 1, output), images, batch_size, k, classes, "auto", sure=True, check_range=True)
+    return _ranked(
+        forward_of(model, 1, output),
+        images,
+        batch_size,
+        k,
+        classes,
+        "auto",
+        sure=True,
+        check_range=True,
+    )
 
 
 def decisions(
-    model: Any, images: Any, *, batch_size: int = 256, output: str | None = None, multilabel: bool = False
+    model: Any,
+    images: Any,
+    *,
+    batch_size: int = 256,
+    output: str | None = None,
+    multilabel: bool = False,
 ) -> tuple[np.ndarray, int]:
     """Predict the top-1 class of every example `(N,)`, or the labels `(N, C)`; return the number of outputs as well.
 
@@ -125,7 +147,9 @@ def _blocks_of_decisions(
         if multilabel:
             decided = positive
         else:
-            decided = positive[:, 0].astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+            decided = (
+                positive[:, 0].astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+            )
         yield decided, scores.shape[1]
 
 
@@ -162,7 +186,9 @@ def _ranked(
     return RankedClasses(ranked.classes.astype(np.int32), ranked.probabilities, ranked.ties)
 
 
-def _scores(forward: Any, images: Any, batch_size: int, *, check_range: bool = True) -> Iterator[np.ndarray]:
+def _scores(
+    forward: Any, images: Any, batch_size: int, *, check_range: bool = True
+) -> Iterator[np.ndarray]:
     batches = input_batches(images, batch_size)
     if check_range and hasattr(forward, "check_range"):
         batches = _in_range(forward, batches)
@@ -174,7 +200,11 @@ def _scores(forward: Any, images: Any, batch_size: int, *, check_range: bool = T
             raise InputError("model", f"scores of shape {scores.shape}", "(N, classes)")
         if not np.isfinite(scores).all():
             rows = int((~np.isfinite(scores)).any(axis=1).sum())
-            raise InputError("model", f"scores of NaN or infinity for {rows} of {len(scores)} images", "finite scores")
+            raise InputError(
+                "model",
+                f"scores of NaN or infinity for {rows} of {len(scores)} images",
+                "finite scores",
+            )
         yield scores
 
 
@@ -184,7 +214,11 @@ def _in_range(forward: Any, batches: Iterator[Inputs]) -> Iterator[Inputs]:
     while sum(map(length_of, first)) < SEVERAL and (batch := next(batches, None)) is not None:
         first.append(batch)
     shapes = [[array.shape[1:] for array in arrays_of(batch)] for batch in first]
-    alike = [batch for batch, shape in zip(first, shapes, strict=True) if length_of(batch) and shape == shapes[0]]
+    alike = [
+        batch
+        for batch, shape in zip(first, shapes, strict=True)
+        if length_of(batch) and shape == shapes[0]
+    ]
     if alike:
         forward.check_range(joined(alike))
     yield from itertools.chain(first, batches)
@@ -201,7 +235,9 @@ def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the classes in rising order, so that equal scores rank the lower one first."""
     allowed = np.asarray(classes)
     if allowed.ndim != 1 or not allowed.size or allowed.dtype.kind not in "iu":
-        raise InputError("classes", f"{allowed.dtype} of shape {allowed.shape}", "one class index or more")
+        raise InputError(
+            "classes", f"{allowed.dtype} of shape {allowed.shape}", "one class index or more"
+        )
     if (np.diff(np.sort(allowed)) == 0).any() or allowed.min() < 0:
         raise InputError("classes", "a negative or repeated class", "different integers >= 0")
     return np.sort(allowed)

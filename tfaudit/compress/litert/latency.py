@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 BATCHES = (1, 32)
 REPEATS = 20
 COLUMNS = (
-    *("batch", "model", "latency_ms", "q25_ms", "q75_ms", "least_ms", "ratio", "ratio_q25", "ratio_q75"),
+    *(
+        "batch",
+        "model",
+        "latency_ms",
+        "q25_ms",
+        "q75_ms",
+        "least_ms",
+        "ratio",
+        "ratio_q25",
+        "ratio_q75",
+    ),
     *("repeats", "threads"),
 )
 SAMPLE_SECONDS = 0.005
@@ -70,10 +80,16 @@ def latencies(
     (['32', '4096'], True)
     """
     require(len(models) > 0, "models", dict(models), "one model or more")
-    for argument, value in (("repeats", repeats), ("threads", threads), *(("batches", batch) for batch in batches)):
+    for argument, value in (
+        ("repeats", repeats),
+        ("threads", threads),
+        *(("batches", batch) for batch in batches),
+    ):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         require(whole and value >= 1, argument, value, "a whole number of 1 or more")
-    if images is not None and not all(isinstance(array, np.ndarray) and len(array) for array in arrays_of(images)):
+    if images is not None and not all(
+        isinstance(array, np.ndarray) and len(array) for array in arrays_of(images)
+    ):
         got = "no images" if isinstance(images, np.ndarray) else type(images).__name__
         raise InputError("images", got, "an array (N, H, W, C) of one image or more")
     require(len(batches) > 0, "batches", batches, "one batch size or more")
@@ -109,7 +125,9 @@ def _ready(
     if network.batch not in (None, batch):
         return None
     if images is None:
-        tokens = any(source.dtype is not None and source.dtype.kind in "iu" for source in network.inputs)
+        tokens = any(
+            source.dtype is not None and source.dtype.kind in "iu" for source in network.inputs
+        )
         levels = table_rows(content) if tokens else 256
         images = {source.name: _pixels(source, draws, batch, levels) for source in network.inputs}
     return network.run(mapped(lambda array: np.resize(array, (batch, *array.shape[1:])), images))
@@ -121,7 +139,9 @@ def _pixels(source: Input, draws: np.random.Generator, batch: int, levels: int) 
     return source.drawn(draws, batch, levels=levels)
 
 
-def _times(runs: Sequence[Callable[[], None] | None], repeats: int, draws: np.random.Generator) -> np.ndarray:
+def _times(
+    runs: Sequence[Callable[[], None] | None], repeats: int, draws: np.random.Generator
+) -> np.ndarray:
     """Return seconds `(repeats, models)`, NaN where there is nothing to run."""
     times = np.full((repeats, len(runs)), np.nan)
     timers = [run and timeit.Timer(run) for run in runs]  # it switches garbage collection off
@@ -146,5 +166,8 @@ def _table(times: pd.DataFrame) -> pd.DataFrame:
         (times, ("q25_ms", "latency_ms", "q75_ms")),
         (times.div(times.iloc[:, 0], axis=0), ("ratio_q25", "ratio", "ratio_q75")),
     ):
-        columns |= {name: table.quantile(level) for name, level in ((low, 0.25), (median, 0.5), (high, 0.75))}
+        columns |= {
+            name: table.quantile(level)
+            for name, level in ((low, 0.25), (median, 0.5), (high, 0.75))
+        }
     return pd.DataFrame({**columns, "least_ms": times.min()}).rename_axis("model").reset_index()

@@ -119,7 +119,9 @@ def quantize(
             raise InputError("kind", f"{kind!r} for a quantization-aware model", repr(AWARE))
         require_ranges(forward.model)
     elif representative is None and KINDS[kind].calibrated:
-        raise InputError("representative", "None", f"training images (N, H, W, C) for kind {kind!r}")
+        raise InputError(
+            "representative", "None", f"training images (N, H, W, C) for kind {kind!r}"
+        )
     require(isinstance(sparse, bool), "sparse", sparse, "True or False")
     require(calibration_examples >= 1, "calibration_examples", calibration_examples, "1 or more")
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
@@ -129,7 +131,11 @@ def quantize(
         expected = "quantization_aware(model, keep_float=...)" if aware else "kind 'int8'"
         raise InputError("keep_float" if kept else "percentile", got, expected)
     _check_layers(forward, kind)
-    images = _noise(forward) if representative is None else _checked(representative, forward, calibration_examples)
+    images = (
+        _noise(forward)
+        if representative is None
+        else _checked(representative, forward, calibration_examples)
+    )
     if representative is not None:
         _check_rescaling(forward.model, images[0])
     conversion = _Conversion(forward, images, output, aware, check)
@@ -144,7 +150,9 @@ def quantize(
             raise
         got = f"None, and {forward.model.name!r} takes no inputs of {OPEN_SIDE} along an open side"
         raise InputError("representative", got, "inputs of a size that the model takes") from None
-    with _float32_compute(forward.model):  # the lists of a recurrent layer need a batch size that is known
+    with _float32_compute(
+        forward.model
+    ):  # the lists of a recurrent layer need a batch size that is known
         return _converted(conversion, kind, sparse, kept, percentile, 1)
 
 
@@ -165,15 +173,21 @@ def calibrated(
     """
     forward = _forward(model, output)
     _check_layers(forward, "int8")
-    conversion = _Conversion(forward, _checked(representative, forward, examples), output, check=check)
+    conversion = _Conversion(
+        forward, _checked(representative, forward, examples), output, check=check
+    )
     with tempfile.TemporaryDirectory() as exported, _float32_compute(model):
         try:
             with captured_output():
                 with marked([[layer] for layer in layers]):
                     converter = _converter(conversion, exported, forward.batch)
-                content = _convert(conversion, converter, "int8", forward.batch, calibrate_only=True)
+                content = _convert(
+                    conversion, converter, "int8", forward.batch, calibrate_only=True
+                )
         except Exception as error:
-            reason = f"kind 'int8': TensorFlow Lite cannot convert {model.name!r}: {one_line(error)}"
+            reason = (
+                f"kind 'int8': TensorFlow Lite cannot convert {model.name!r}: {one_line(error)}"
+            )
             raise ConversionError(reason) from error
     return Calibrated(content), _feeds(conversion, forward.batch)
 
@@ -184,7 +198,9 @@ def _forward(model: Any, output: str | None) -> KerasForward:
     return KerasForward(model, output if output is not None or len(names) < 2 else names[0])
 
 
-def kept_layers(model: keras.Model, names: Iterable[str] | str, output: str | None = None) -> dict[str, list[Any]]:
+def kept_layers(
+    model: keras.Model, names: Iterable[str] | str, output: str | None = None
+) -> dict[str, list[Any]]:
     """Return the layers that stay in float, by name; the last ones together, by that word.
 
     Raises:
@@ -200,7 +216,9 @@ def kept_layers(model: keras.Model, names: Iterable[str] | str, output: str | No
     layers = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
     unknown = [name for name in wanted if name not in layers]
     if unknown:
-        raise InputError("keep_float", listed(unknown), f"names of layers, such as {listed(list(layers), 5)}")
+        raise InputError(
+            "keep_float", listed(unknown), f"names of layers, such as {listed(list(layers), 5)}"
+        )
     return {name: [layers[name]] for name in wanted}
 
 
@@ -230,12 +248,18 @@ def _converted(
             with captured_output() as captured:
                 with marked(list(kept.values())), exporting():
                     converter = _converter(conversion, exported, batch)
-                plain = b"" if conversion.aware else _convert(conversion, converter, "float32", batch)
+                plain = (
+                    b"" if conversion.aware else _convert(conversion, converter, "float32", batch)
+                )
                 if selective:
                     dense = _selective(conversion, converter, kept, percentile, batch)
                 else:
-                    dense = plain if kind == "float32" else _convert(conversion, converter, kind, batch)
-                content = _convert(conversion, converter, kind, batch, sparse=True) if sparse else dense
+                    dense = (
+                        plain if kind == "float32" else _convert(conversion, converter, kind, batch)
+                    )
+                content = (
+                    _convert(conversion, converter, kind, batch, sparse=True) if sparse else dense
+                )
         except InputError:
             raise
         except Exception as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
@@ -250,7 +274,11 @@ def _converted(
 
 
 def _selective(
-    conversion: _Conversion, converter: Any, kept: Iterable[str], percentile: float, batch: int | None
+    conversion: _Conversion,
+    converter: Any,
+    kept: Iterable[str],
+    percentile: float,
+    batch: int | None,
 ) -> bytes:
     calibrated = Calibrated(_convert(conversion, converter, "int8", batch, calibrate_only=True))
     if percentile < 100:
@@ -259,7 +287,9 @@ def _selective(
     for number, name in enumerate(kept):
         operators = calibrated.operators_of(number)
         if not operators:
-            raise InputError("keep_float", f"{name!r}, which has no operator of its own", "another layer")
+            raise InputError(
+                "keep_float", f"{name!r}, which has no operator of its own", "another layer"
+            )
         spared.extend(operators)
     return calibrated.quantized(spared)
 
@@ -267,30 +297,41 @@ def _selective(
 def _checked(representative: Inputs, forward: KerasForward, examples: int) -> list[np.ndarray]:
     for array in arrays_of(representative):
         if not hasattr(array, "__array__"):
-            raise InputError("representative", type(array).__name__, "an array of shape (N, H, W, C)")
+            raise InputError(
+                "representative", type(array).__name__, "an array of shape (N, H, W, C)"
+            )
     try:
         cut = mapped(lambda array: np.asarray(array)[:examples], representative)
         arrays = as_inputs(cut, forward.inputs)
     except InputError as error:
-        raise InputError(error.argument.replace("images", "representative"), error.got, error.expected) from None
+        raise InputError(
+            error.argument.replace("images", "representative"), error.got, error.expected
+        ) from None
     if not length_of(tuple(arrays)):
         raise InputError("representative", "no images", "one image or more")
     if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
         raise InputError("representative", "NaN or infinity", "finite values")
-    return [np.resize(array, (max(len(array), forward.batch or 1), *array.shape[1:])) for array in arrays]
+    return [
+        np.resize(array, (max(len(array), forward.batch or 1), *array.shape[1:]))
+        for array in arrays
+    ]
 
 
 def _noise(forward: KerasForward) -> list[np.ndarray]:
     draws, count = np.random.default_rng(0), forward.batch or CHECK_IMAGES
     if not getattr(forward.model, "inputs", None):
-        return [draws.random((count, *shape)).astype(np.float32) for shape in forward.example_shapes]
+        return [
+            draws.random((count, *shape)).astype(np.float32) for shape in forward.example_shapes
+        ]
     return [source.drawn(draws, count, levels=forward.levels()) for source in forward.inputs]
 
 
 def _check_layers(forward: KerasForward, kind: str) -> None:
     """Raise an `InputError` for layers that the converter cannot take: text, and recurrent ones in integers."""
     text = (keras.layers.TextVectorization, keras.layers.StringLookup)
-    if found := [layer.name for layer in forward.model._flatten_layers() if isinstance(layer, text)]:
+    if found := [
+        layer.name for layer in forward.model._flatten_layers() if isinstance(layer, text)
+    ]:
         got = f"the text layers {listed(found)}, which TensorFlow Lite cannot convert"
         raise InputError("model", got, "a model that starts behind them, with integers as inputs")
     loops = [
@@ -305,8 +346,14 @@ def _check_layers(forward: KerasForward, kind: str) -> None:
 
 def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
     """Raise an `InputError` for images that the model's own `Rescaling` makes all but constant, or far too large."""
-    first = next((layer for layer in model.layers if not isinstance(layer, keras.layers.InputLayer)), None)
-    if not isinstance(first, keras.layers.Rescaling) or images.dtype.kind != "f" or images.min() == images.max():
+    first = next(
+        (layer for layer in model.layers if not isinstance(layer, keras.layers.InputLayer)), None
+    )
+    if (
+        not isinstance(first, keras.layers.Rescaling)
+        or images.dtype.kind != "f"
+        or images.min() == images.max()
+    ):
         return
     scale = float(np.max(np.abs(first.scale)))
     spread = float(np.ptp(images)) * scale
@@ -314,7 +361,9 @@ def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
     if too_wide or spread < LEAST_SPREAD:
         got = f"values from {images.min():g} to {images.max():g}"
         wanted = "a narrower" if too_wide else "a wider"
-        expected = f"{wanted} range, such as 0 to 255: the model multiplies them by {scale:.3g} itself"
+        expected = (
+            f"{wanted} range, such as 0 to 255: the model multiplies them by {scale:.3g} itself"
+        )
         raise InputError("representative", got, expected)
 
 
@@ -325,7 +374,9 @@ def _converter(conversion: _Conversion, directory: str, batch: int | None) -> An
     # `keras.export.ExportArchive` traces the model twice, which is a fifth of a small model's conversion.
     # A subclassed model declares no sides and is converted for those of the images.
     declared, specs = getattr(forward.model, "inputs", None), []
-    for source, name, array in zip(forward.inputs, _signature_names(forward), conversion.images, strict=True):
+    for source, name, array in zip(
+        forward.inputs, _signature_names(forward), conversion.images, strict=True
+    ):
         sides = source.shape if declared else array.shape[1:]
         specs.append(tf.TensorSpec((batch, *sides), tf.as_dtype(array.dtype), name=name))
     several = len(output_names(forward.model)) > 1 or output is not None
@@ -341,7 +392,11 @@ def _converter(conversion: _Conversion, directory: str, batch: int | None) -> An
     traced = tf.function(serve, input_signature=specs, autograph=False).get_concrete_function()
     module = tf.Module()
     descendants = tf.train.TrackableView(forward.model).descendants()
-    tables = [item for item in descendants if isinstance(item, tf.saved_model.experimental.TrackableResource)]
+    tables = [
+        item
+        for item in descendants
+        if isinstance(item, tf.saved_model.experimental.TrackableResource)
+    ]
     module.state = [*traced.variables, *tables]
     tf.saved_model.save(module, directory, signatures=traced)
     return tf.lite.TFLiteConverter.from_saved_model(directory)
@@ -368,14 +423,23 @@ def _convert(
     kind = KINDS[name]
     if conversion.check:
         conversion.check()
-    optimizations = {tf.lite.Optimize.DEFAULT: kind.optimized, tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse}
+    optimizations = {
+        tf.lite.Optimize.DEFAULT: kind.optimized,
+        tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse,
+    }
     converter.optimizations = [optimization for optimization, on in optimizations.items() if on]
-    converter.target_spec = tf.lite.TargetSpec(supported_types=[getattr(tf, dtype) for dtype in kind.types])
+    converter.target_spec = tf.lite.TargetSpec(
+        supported_types=[getattr(tf, dtype) for dtype in kind.types]
+    )
     # The graph of a quantization-aware model holds its ranges.
     calibrates = kind.calibrated and not conversion.aware
     if calibrates:
-        converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, operators) for operators in kind.operators]
-    converter.representative_dataset = (lambda: _checked_feeds(conversion, batch)) if calibrates else None
+        converter.target_spec.supported_ops = [
+            getattr(tf.lite.OpsSet, operators) for operators in kind.operators
+        ]
+    converter.representative_dataset = (
+        (lambda: _checked_feeds(conversion, batch)) if calibrates else None
+    )
     converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
     with skip_existing_objects():  # the converter's collections took half the time of a small model
         return bytes(converter.convert())
@@ -393,10 +457,16 @@ def _feeds(conversion: _Conversion, batch: int | None, *, named: bool = False) -
     step, names = batch or 1, _signature_names(conversion.forward)
     starts = range(0, len(conversion.images[0]) - step + 1, step)
     steps = [[array[i : i + step] for array in conversion.images] for i in starts]
-    return [dict(zip(names, arrays, strict=True)) for arrays in steps] if named and len(names) > 1 else steps
+    return (
+        [dict(zip(names, arrays, strict=True)) for arrays in steps]
+        if named and len(names) > 1
+        else steps
+    )
 
 
-def _check_against_keras(conversion: _Conversion, content: bytes, kind: str, images: list[np.ndarray]) -> None:
+def _check_against_keras(
+    conversion: _Conversion, content: bytes, kind: str, images: list[np.ndarray]
+) -> None:
     """Raise a `ConversionError` unless the float32 file, or the int8 one of a quantization-aware model, fits Keras."""
     forward, output = conversion.forward, conversion.output
     outputs = forward.call(*map(tf.convert_to_tensor, images))
@@ -406,7 +476,9 @@ def _check_against_keras(conversion: _Conversion, content: bytes, kind: str, ima
     for name, found in zip(names, scores.values(), strict=True):
         expected = np.asarray(tf.cast(chosen_output(forward.model, outputs, name), tf.float32))
         if not np.isfinite(expected).all():
-            raise InputError("model", f"{forward.model.name!r} with scores of NaN or infinity", "finite scores")
+            raise InputError(
+                "model", f"{forward.model.name!r} with scores of NaN or infinity", "finite scores"
+            )
         if difference := _difference(found, expected, tolerance):
             reason = f"kind {kind!r}: the {stored} flatbuffer of {forward.model.name!r} differs from Keras"
             raise ConversionError(f"{reason} by up to {difference}; the conversion is wrong")
@@ -414,7 +486,9 @@ def _check_against_keras(conversion: _Conversion, content: bytes, kind: str, ima
 
 def _named(forward: KerasForward, images: list[np.ndarray]) -> Inputs:
     """Return the inputs by their names in the file's signature."""
-    return dict(zip(_signature_names(forward), images, strict=True)) if len(images) > 1 else images[0]
+    return (
+        dict(zip(_signature_names(forward), images, strict=True)) if len(images) > 1 else images[0]
+    )
 
 
 def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: Inputs) -> None:
@@ -422,16 +496,22 @@ def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: Inputs) -> Non
     try:
         scores = Flatbuffer(sparse).all_outputs(images)
     except InputError as error:
-        raise ConversionError(f"{reason}; leave sparse out, and compress the file with gzip ({error})") from error
+        raise ConversionError(
+            f"{reason}; leave sparse out, and compress the file with gzip ({error})"
+        ) from error
     for name, expected in Flatbuffer(dense).all_outputs(images).items():
         if difference := _difference(scores[name], expected):
-            raise ConversionError(f"{reason} correctly: it differs from the dense flatbuffer by up to {difference}")
+            raise ConversionError(
+                f"{reason} correctly: it differs from the dense flatbuffer by up to {difference}"
+            )
 
 
 def _difference(scores: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> str:
     """Return the largest difference as text, or an empty text if it is within the tolerance."""
     allowed = tolerance * float(np.abs(expected).max()) + 1e-6
-    difference = float(np.abs(scores - expected).max()) if scores.shape == expected.shape else np.inf
+    difference = (
+        float(np.abs(scores - expected).max()) if scores.shape == expected.shape else np.inf
+    )
     text = f"{difference:.3g} on {len(expected)} images, allowed is {allowed:.3g}"
     return "" if difference <= allowed else text  # a difference of NaN is not allowed
 

@@ -52,9 +52,15 @@ class Calibrated:
         self._content = bytearray(content)
         graph = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0)).subgraphs[0]
         names = [tensor.name.decode() for tensor in graph.tensors]
-        floats = {index for index, tensor in enumerate(graph.tensors) if tensor.type == schema.TensorType.FLOAT32}
+        floats = {
+            index
+            for index, tensor in enumerate(graph.tensors)
+            if tensor.type == schema.TensorType.FLOAT32
+        }
         self.operators: Mapping[str, tuple[str, ...]] = {
-            names[operator.outputs[0]]: tuple(names[index] for index in operator.inputs if index in floats)
+            names[operator.outputs[0]]: tuple(
+                names[index] for index in operator.inputs if index in floats
+            )
             for operator in graph.operators
         }
 
@@ -78,7 +84,9 @@ class Calibrated:
         """
         self.clip_at(percentile, self.histograms(feeds))
 
-    def clip_at(self, percentile: float, histograms: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> None:
+    def clip_at(
+        self, percentile: float, histograms: Mapping[int, tuple[np.ndarray, np.ndarray]]
+    ) -> None:
         """Narrow the ranges as `clip` does, given the result of `histograms`."""
         ranges = self._ranges()
         for index, (counts, edges) in histograms.items():
@@ -96,7 +104,10 @@ class Calibrated:
             # Delegates hide the tensors between their operators.
             experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
         )
-        edges = {index: np.linspace(low[0], high[0], BINS + 1) for index, (low, high) in self._ranges().items()}
+        edges = {
+            index: np.linspace(low[0], high[0], BINS + 1)
+            for index, (low, high) in self._ranges().items()
+        }
         counts = {index: np.zeros(BINS, np.int64) for index in edges}
         sources = interpreter.get_input_details()
         for arrays in feeds:
@@ -107,7 +118,9 @@ class Calibrated:
                 interpreter.set_tensor(source["index"], array)
             interpreter.invoke()
             for index, bins in edges.items():
-                counts[index] += np.histogram(interpreter.get_tensor(index), BINS, (bins[0], bins[-1]))[0]
+                counts[index] += np.histogram(
+                    interpreter.get_tensor(index), BINS, (bins[0], bins[-1])
+                )[0]
         return {index: (counts[index], bins) for index, bins in edges.items()}
 
     def _ranges(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
@@ -128,4 +141,8 @@ class Calibrated:
             spared: names of operators that stay in float.
             verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
         """
-        return bytes(mlir_quantize(bytes(self._content), denylisted_nodes=list(spared), enable_numeric_verify=verified))
+        return bytes(
+            mlir_quantize(
+                bytes(self._content), denylisted_nodes=list(spared), enable_numeric_verify=verified
+            )
+        )

@@ -21,7 +21,11 @@ AXES = (-2, -1)
 """-2: input channels; -1: output channels."""
 
 _DEPTHWISE = (keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D)
-_TRANSPOSED = (keras.layers.Conv1DTranspose, keras.layers.Conv2DTranspose, keras.layers.Conv3DTranspose)
+_TRANSPOSED = (
+    keras.layers.Conv1DTranspose,
+    keras.layers.Conv2DTranspose,
+    keras.layers.Conv3DTranspose,
+)
 
 
 def channel_axes(model: keras.Model, kernels: Kernels, axis: int) -> dict[str, tuple[int, ...]]:

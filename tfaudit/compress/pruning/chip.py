@@ -23,7 +23,14 @@ _layers = keras.layers
 _PASSES = (_layers.BatchNormalization, _layers.Add, _layers.Dropout, _layers.SpatialDropout2D)
 _ACTIVATES = (_layers.Activation, _layers.ReLU, _layers.LeakyReLU, _layers.PReLU, _layers.ELU)
 _MAPPED = (
-    *(_layers.Conv1D, _layers.Conv2D, _layers.Conv3D, _layers.Dense, _layers.DepthwiseConv1D, _layers.DepthwiseConv2D),
+    *(
+        _layers.Conv1D,
+        _layers.Conv2D,
+        _layers.Conv3D,
+        _layers.Dense,
+        _layers.DepthwiseConv1D,
+        _layers.DepthwiseConv2D,
+    ),
     *(_layers.Conv1DTranspose, _layers.Conv2DTranspose, _layers.Conv3DTranspose),
     *(_layers.SeparableConv1D, _layers.SeparableConv2D),
 )
@@ -60,8 +67,13 @@ def independence(maps: tf.Tensor) -> tf.Tensor:
     ridge = _NODES**2
     power = (sigma / scale)[..., None] ** 2
     leverage = squared @ (power / (power + ridge))
-    complement = outside + squared @ (ridge / (power + ridge))  # 1 - leverage, accurate where it is small
-    small, large = tf.math.log1p(-tf.minimum(leverage, 0.5)), tf.math.log(tf.minimum(complement, 1.0))
+    complement = outside + squared @ (
+        ridge / (power + ridge)
+    )  # 1 - leverage, accurate where it is small
+    small, large = (
+        tf.math.log1p(-tf.minimum(leverage, 0.5)),
+        tf.math.log(tf.minimum(complement, 1.0)),
+    )
     height = -tf.where(leverage < 0.5, small, large)
     integral = tf.linalg.matvec(height, tf.constant(_NODES * _SPACING)) + 0.0
     return tf.cast(tf.reduce_mean(scale * integral / np.pi, axis=0), tf.float32)
@@ -75,7 +87,9 @@ def batch_independence(
     `values`, in their dtypes, replace the kernels' own. Axis -2: input channels of their layers; -1: output channels.
     Raise an `InputError` if a kernel has no observable maps, or more or fewer channels than maps.
     """
-    with keras.StatelessScope(list(zip(kernels.values(), values, strict=True)), collect_losses=True):
+    with keras.StatelessScope(
+        list(zip(kernels.values(), values, strict=True)), collect_losses=True
+    ):
         maps = feature_maps(model, kernels, inputs, axis=axis)
     for name, axes in channel_axes(model, kernels, axis).items():
         count, number = channel_count(kernels[name].shape, axes), maps[name].shape[1]
@@ -85,7 +99,9 @@ def batch_independence(
     return [independence(maps[name]) for name in kernels]
 
 
-def feature_maps(model: keras.Model, kernels: Kernels, images: Any, *, axis: int) -> dict[str, tf.Tensor]:
+def feature_maps(
+    model: keras.Model, kernels: Kernels, images: Any, *, axis: int
+) -> dict[str, tf.Tensor]:
     """Compute the input maps (axis -2) or output maps (-1) of each kernel's layer on a batch, in inference mode.
 
     The model may be of any kind: its layers are observed while they are called.
@@ -99,7 +115,9 @@ def feature_maps(model: keras.Model, kernels: Kernels, images: Any, *, axis: int
         hidden = separable and (kernels[name].name == "depthwise_kernel") == (axis == -1)
         if hidden or not isinstance(layer, _MAPPED):
             got = f"'chip' for {name!r} of a {type(layer).__name__} layer"
-            raise InputError("method", got, f"a layer with observable {'inputs' if axis == -2 else 'outputs'}")
+            raise InputError(
+                "method", got, f"a layer with observable {'inputs' if axis == -2 else 'outputs'}"
+            )
         names.setdefault(id(layer), []).append(name)
     maps: dict[str, list[tf.Tensor]] = {name: [] for name in kernels}
     # By identity of a tensor: the tensor, to keep it alive, and the maps (kernel, number) that it currently stands for.
@@ -127,8 +145,13 @@ def feature_maps(model: keras.Model, kernels: Kernels, images: Any, *, axis: int
         model(images, training=False)
     for name, parts in maps.items():
         if not parts:
-            raise InputError("method", f"'chip' for {name!r}", "a kernel whose layer the model calls")
-    return {name: tf.concat(parts, axis=-1) if len(parts) > 1 else parts[0] for name, parts in maps.items()}
+            raise InputError(
+                "method", f"'chip' for {name!r}", "a kernel whose layer the model calls"
+            )
+    return {
+        name: tf.concat(parts, axis=-1) if len(parts) > 1 else parts[0]
+        for name, parts in maps.items()
+    }
 
 
 def _channels_first(layer: keras.Layer, values: tf.Tensor) -> tf.Tensor:
@@ -140,7 +163,9 @@ def _channels_first(layer: keras.Layer, values: tf.Tensor) -> tf.Tensor:
 @contextlib.contextmanager
 def _watched(model: keras.Model, see: Any) -> Iterator[None]:
     """Call `see(layer, inputs, outputs)` after every call of a layer of the model."""
-    layers = [layer for layer in model._flatten_layers(include_self=False) if "call" not in vars(layer)]
+    layers = [
+        layer for layer in model._flatten_layers(include_self=False) if "call" not in vars(layer)
+    ]
 
     def spied(layer: keras.Layer, own: Any) -> Any:
         def call(inputs: Any, *rest: Any, **named: Any) -> Any:

@@ -38,15 +38,25 @@ def loss_gradients(
     check_loss(model)
     require(of in LOSSES, "gradient", of, " or ".join(map(repr, LOSSES)))
     values = [tf.convert_to_tensor(kernel) for kernel in kernels.values()]
-    means = mean_over(batches(data), lambda x, y: batch_gradients(model, kernels, values, x, y, of=of))
+    means = mean_over(
+        batches(data), lambda x, y: batch_gradients(model, kernels, values, x, y, of=of)
+    )
     for name, mean in zip(kernels, means, strict=True):
         if not np.isfinite(mean).all():
-            raise InputError("gradient_data", f"a gradient of {name!r} with NaN or infinity", "finite gradients")
+            raise InputError(
+                "gradient_data", f"a gradient of {name!r} with NaN or infinity", "finite gradients"
+            )
     return dict(zip(kernels, means, strict=True))
 
 
 def batch_gradients(
-    model: keras.Model, kernels: Kernels, values: Sequence[tf.Tensor], inputs: Any, targets: Any, *, of: str
+    model: keras.Model,
+    kernels: Kernels,
+    values: Sequence[tf.Tensor],
+    inputs: Any,
+    targets: Any,
+    *,
+    of: str,
 ) -> list[tf.Tensor]:
     """Compute the gradient of the mean loss of one batch: per kernel a float32 tensor of its shape.
 
@@ -60,7 +70,9 @@ def batch_gradients(
             loss = model.compute_loss(x=inputs, y=targets, y_pred=outputs, training=False)
             penalties = model.losses if of == "data" else []
         # Inside a replica Keras divides each of its losses by the number of replicas, but not `model.losses`.
-        loss = loss * tf.distribute.get_strategy().num_replicas_in_sync - sum(map(tf.reduce_sum, penalties))
+        loss = loss * tf.distribute.get_strategy().num_replicas_in_sync - sum(
+            map(tf.reduce_sum, penalties)
+        )
     gradients = tape.gradient(loss, values, unconnected_gradients=tf.UnconnectedGradients.ZERO)
     return [tf.cast(tf.convert_to_tensor(gradient), tf.float32) for gradient in gradients]
 
@@ -82,22 +94,33 @@ def batch_class_gradients(
             losses = []
             for c in range(max(width, 2)):
                 own = tf.cast(classes == c, tf.float32)
-                loss = model.compute_loss(x=inputs, y=targets, y_pred=outputs, sample_weight=own, training=False)
+                loss = model.compute_loss(
+                    x=inputs, y=targets, y_pred=outputs, sample_weight=own, training=False
+                )
                 losses.append(loss * tf.distribute.get_strategy().num_replicas_in_sync - penalties)
     zero = tf.UnconnectedGradients.ZERO
     by_class = [tape.gradient(loss, values, unconnected_gradients=zero) for loss in losses]
-    return [tf.stack([tf.cast(gradients[i], tf.float32) for gradients in by_class]) for i in range(len(values))]
+    return [
+        tf.stack([tf.cast(gradients[i], tf.float32) for gradients in by_class])
+        for i in range(len(values))
+    ]
 
 
-def _replaced(model: keras.Model, kernels: Kernels, values: Sequence[tf.Tensor]) -> list[tuple[keras.Variable, Any]]:
+def _replaced(
+    model: keras.Model, kernels: Kernels, values: Sequence[tf.Tensor]
+) -> list[tuple[keras.Variable, Any]]:
     """Return the variables of a stateless scope in which kernels have other values."""
     chosen = {id(kernel) for kernel in kernels.values()}
     mapping = list(zip(kernels.values(), values, strict=True))
     # Keras looks up every variable that has a regularizer in the scope, also those that are not pruned.
-    return mapping + [(other, other.value) for other in model.trainable_variables if id(other) not in chosen]
+    return mapping + [
+        (other, other.value) for other in model.trainable_variables if id(other) not in chosen
+    ]
 
 
 def check_loss(model: keras.Model) -> None:
     """Raise an `InputError` if the model has no loss."""
     if not getattr(model, "compiled", False) or model.loss is None:
-        raise InputError("model", "a model without a loss", "a compiled model with a loss to take gradients of")
+        raise InputError(
+            "model", "a model without a loss", "a compiled model with a loss to take gradients of"
+        )

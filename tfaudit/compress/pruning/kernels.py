@@ -56,7 +56,9 @@ def kernel_layers(model: keras.Model) -> list[str]:
     ['a']
     """
     prunable = {id(kernel) for kernel in find_kernels(model).values()}
-    layers = (layer for layer in _layers(model) if {id(v) for v in layer._trainable_variables} & prunable)
+    layers = (
+        layer for layer in _layers(model) if {id(v) for v in layer._trainable_variables} & prunable
+    )
     return list(dict.fromkeys(layer.name for layer in layers))
 
 
@@ -96,7 +98,10 @@ def select_kernels(
     if not kernels:
         got = f"{model.name!r}, which has nothing to prune"
         raise InputError(
-            "model", got, f"a float variable called {_quoted(KERNELS)}" + " in a trainable layer" * trainable_only
+            "model",
+            got,
+            f"a float variable called {_quoted(KERNELS)}"
+            + " in a trainable layer" * trainable_only,
         )
     if layers is None:
         return kernels
@@ -104,14 +109,18 @@ def select_kernels(
     if not choices:
         raise InputError("layers", "an empty list", "one layer or more, or None to prune all")
     prunable = {id(kernel) for kernel in kernels.values()}
-    owned = [(layer, {id(weight) for weight in layer.weights} & prunable) for layer in _layers(model)]
+    owned = [
+        (layer, {id(weight) for weight in layer.weights} & prunable) for layer in _layers(model)
+    ]
     selected: set[int] = set()
     for choice in choices:
         matches = [own for layer, own in owned if own and (layer is choice or layer.name == choice)]
         if not matches:
             name = choice.name if isinstance(choice, keras.Layer) else choice
             names = _quoted(sorted({layer.name for layer, own in owned if own}))
-            raise InputError("layers", repr(name), f"layers of {model.name!r} with a kernel: {names}")
+            raise InputError(
+                "layers", repr(name), f"layers of {model.name!r} with a kernel: {names}"
+            )
         selected.update(*matches)
     return {name: kernel for name, kernel in kernels.items() if id(kernel) in selected}
 
@@ -133,9 +142,13 @@ def kernels_of_masks(model: keras.Model, masks: Mapping[str, Any]) -> dict[str, 
             raise InputError("masks", repr(name), f"kernels of {model.name!r}: {_quoted(kernels)}")
         shape = tuple(kernels[match].shape)
         if np.shape(mask) != shape:
-            raise InputError("masks", f"shape {np.shape(mask)} for {name!r}", f"{shape}, the shape of the kernel")
+            raise InputError(
+                "masks", f"shape {np.shape(mask)} for {name!r}", f"{shape}, the shape of the kernel"
+            )
         if any(kernels[match] is other for other in selected.values()):
-            raise InputError("masks", f"{name!r} and another mask for {match!r}", "one mask per kernel")
+            raise InputError(
+                "masks", f"{name!r} and another mask for {match!r}", "one mask per kernel"
+            )
         selected[name] = kernels[match]
     return selected
 
@@ -164,12 +177,16 @@ def owners(model: keras.Model, kernels: Kernels) -> dict[str, keras.Layer]:
     """
     creators: dict[int, keras.Layer] = {}
     for layer in model._flatten_layers():
-        creators |= {id(v): layer for v in (*layer._trainable_variables, *layer._non_trainable_variables)}
+        creators |= {
+            id(v): layer for v in (*layer._trainable_variables, *layer._non_trainable_variables)
+        }
     return {name: creators[id(kernel)] for name, kernel in kernels.items()}
 
 
 def _layers(model: keras.Model) -> list[keras.Layer]:
-    return list(model._flatten_layers(include_self=False))  # Keras has no public way to layers inside layers.
+    return list(
+        model._flatten_layers(include_self=False)
+    )  # Keras has no public way to layers inside layers.
 
 
 def _quoted(names: Iterable[str]) -> str:

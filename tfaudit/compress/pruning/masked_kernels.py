@@ -71,16 +71,24 @@ class MaskedKernels:
         # Without aggregation every replica writes its own copy, also inside `tf.cond`; all write the same values.
         with model.distribute_strategy.scope():
             shapes = {name: kernel.shape for name, kernel in kernels.items()}
-            self._masks = {name: tf.Variable(tf.ones(s, tf.bool), trainable=False) for name, s in shapes.items()}
+            self._masks = {
+                name: tf.Variable(tf.ones(s, tf.bool), trainable=False)
+                for name, s in shapes.items()
+            }
             draws = self._method.draws(shapes, self._axes)
-            self._draws = {name: tf.Variable(numbers, trainable=False) for name, numbers in draws.items()}
+            self._draws = {
+                name: tf.Variable(numbers, trainable=False) for name, numbers in draws.items()
+            }
             self._updated = tf.Variable(0, dtype=tf.int64, trainable=False)
             self._beyond = tf.Variable(-1, dtype=tf.int64, trainable=False)
         self._update_now: Callable[[Any], Any] | None = None
 
     def fits(self, kernels: Kernels, schedule: Schedule) -> bool:
         """Return whether a train function traced with these masks serves these kernels and this schedule."""
-        return list(map(id, kernels.values())) == list(map(id, self.kernels.values())) and schedule is self.schedule
+        return (
+            list(map(id, kernels.values())) == list(map(id, self.kernels.values()))
+            and schedule is self.schedule
+        )
 
     def reset(self, masks: Mapping[str, np.ndarray], *, beyond: int) -> None:
         """Start a run with these masks; `beyond` is the step after its first epoch, or -1 if unknown."""
@@ -95,9 +103,13 @@ class MaskedKernels:
         self._beyond.assign(done + steps + 1 if steps else -1)
         if self.updated() < first <= done + 1:
             self.detach()  # the constraints that the kernels had are met already
-            if self._update_now is None:  # a concrete function: TensorFlow warns of retracing after a few runs
+            if (
+                self._update_now is None
+            ):  # a concrete function: TensorFlow warns of retracing after a few runs
                 specification = tf.TensorSpec((), tf.int64)
-                self._update_now = tf.function(self.update, autograph=False).get_concrete_function(specification)
+                self._update_now = tf.function(self.update, autograph=False).get_concrete_function(
+                    specification
+                )
             self._update_now(tf.constant(first, tf.int64))
             self.attach()
             self.apply()
@@ -126,7 +138,9 @@ class MaskedKernels:
             _, sparsity = ask(self.schedule, step)  # inside: most steps do not need it
             for name, mask in self._new_masks(sparsity).items():
                 self._masks[name].assign(mask)
-                if name in self._frozen:  # No optimizer updates it, and its constraint is never called.
+                if (
+                    name in self._frozen
+                ):  # No optimizer updates it, and its constraint is never called.
                     self.kernels[name].assign(self.masked(name, self.kernels[name]))
             self._updated.assign(tf.cast(step, tf.int64))
 
@@ -156,13 +170,18 @@ class MaskedKernels:
 
     def sparsity(self) -> float:
         """Return the share of the weights of all kernels that the masks prune."""
-        remaining = sum(int(tf.math.count_nonzero(mask.read_value())) for mask in self._masks.values())
+        remaining = sum(
+            int(tf.math.count_nonzero(mask.read_value())) for mask in self._masks.values()
+        )
         return 1 - remaining / sum(int(np.prod(kernel.shape)) for kernel in self.kernels.values())
 
     def unheld(self) -> float:
         """Return the share of the weights of all kernels that are not 0 although the masks prune them."""
         kernels = self.kernels.items()
-        count = sum(int(tf.math.count_nonzero(~self._masks[name] & (kernel.value != 0))) for name, kernel in kernels)
+        count = sum(
+            int(tf.math.count_nonzero(~self._masks[name] & (kernel.value != 0)))
+            for name, kernel in kernels
+        )
         return count / sum(int(np.prod(kernel.shape)) for _, kernel in kernels)
 
     def updated(self) -> int:
@@ -178,11 +197,16 @@ class MaskedKernels:
         method, xla = self._method, bool(self._model.jit_compile)
         values = {name: tf.convert_to_tensor(self._unmasked(name)) for name in self.kernels}
         if method.tfmot is not None:
-            return {name: method.tfmot.mask(weights, sparsity, xla=xla) for name, weights in values.items()}
+            return {
+                name: method.tfmot.mask(weights, sparsity, xla=xla)
+                for name, weights in values.items()
+            }
         measured = {}
         if self._data is not None and method.needs_data:
             masked = [self.masked(name, weights) for name, weights in values.items()]
-            means = mean_inside(self._data, partial(method.measure, self._model, self.kernels, masked))
+            means = mean_inside(
+                self._data, partial(method.measure, self._model, self.kernels, masked)
+            )
             measured = dict(zip(self.kernels, means, strict=True))
 
         def rank(scores: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
@@ -197,7 +221,9 @@ class MaskedKernels:
 class _Masked(keras.constraints.Constraint):
     """Constraint of a kernel under a mask."""
 
-    def __init__(self, kernels: MaskedKernels, name: str, inner: Callable[[Any], Any] | None) -> None:
+    def __init__(
+        self, kernels: MaskedKernels, name: str, inner: Callable[[Any], Any] | None
+    ) -> None:
         self.inner, self._kernels, self._name = inner, kernels, name
 
     def __call__(self, w: Any) -> tf.Tensor:

@@ -40,7 +40,9 @@ class MaskingCallback(keras.callbacks.Callback):
     def _require_optimizer(self) -> None:
         if getattr(self.model, "optimizer", None) is None:
             got = "a model without an optimizer"
-            raise InputError("model", got, "model.compile(optimizer) first: masks are held by model.optimizer")
+            raise InputError(
+                "model", got, "model.compile(optimizer) first: masks are held by model.optimizer"
+            )
 
     def _attach(
         self,
@@ -59,8 +61,14 @@ class MaskingCallback(keras.callbacks.Callback):
         the schedule is asked before training starts (None: at none). `beyond` is as in `MaskedKernels.reset`.
         """
         masked, train_function = self._masked, self._train_function
-        reusable = masked is not None and train_function is not None and train_function.fits(self.model)
-        if masked is None or train_function is None or not (reusable and masked.fits(kernels, schedule)):
+        reusable = (
+            masked is not None and train_function is not None and train_function.fits(self.model)
+        )
+        if (
+            masked is None
+            or train_function is None
+            or not (reusable and masked.fits(kernels, schedule))
+        ):
             masked = MaskedKernels(self.model, kernels, schedule, method, data)
             train_function = SecondTrainFunction(self.model, self._detach)
         masked.reset(masks, beyond=beyond)

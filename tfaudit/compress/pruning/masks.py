@@ -18,7 +18,9 @@ def keep_count(size: int, sparsity: float) -> int:
     return min(max(int(count), 1), size)
 
 
-def masks(scores: Mapping[str, np.ndarray], sparsity: float, *, scope: str = "layer") -> dict[str, np.ndarray]:
+def masks(
+    scores: Mapping[str, np.ndarray], sparsity: float, *, scope: str = "layer"
+) -> dict[str, np.ndarray]:
     """Keep the weights with the highest scores, exactly `keep_count` of them.
 
     Of equal scores, the first stays: the lower position in its kernel (row-major), and with `scope="global"` the
@@ -31,10 +33,16 @@ def masks(scores: Mapping[str, np.ndarray], sparsity: float, *, scope: str = "la
     {'a': array([ True, False]), 'b': array([ True, False])}
     """
     if scope == "layer":
-        return {name: _highest(values.ravel(), sparsity).reshape(values.shape) for name, values in scores.items()}
+        return {
+            name: _highest(values.ravel(), sparsity).reshape(values.shape)
+            for name, values in scores.items()
+        }
     highest = _highest(np.concatenate([values.ravel() for values in scores.values()]), sparsity)
     parts = np.split(highest, np.cumsum([values.size for values in scores.values()])[:-1])
-    return {name: part.reshape(values.shape) for (name, values), part in zip(scores.items(), parts, strict=True)}
+    return {
+        name: part.reshape(values.shape)
+        for (name, values), part in zip(scores.items(), parts, strict=True)
+    }
 
 
 def _highest(scores: np.ndarray, sparsity: float) -> np.ndarray:

@@ -79,14 +79,20 @@ def prune(
     """
     check_sparsity("sparsity", sparsity)
     pruning_method = PruningMethod(method, scope, granularity, axis, gradient, decay, seed, tfmot)
-    choice: dict[str, Any] = {"trainable_only": trainable_only, "embeddings": embeddings, "as_tfmot": tfmot is not None}
+    choice: dict[str, Any] = {
+        "trainable_only": trainable_only,
+        "embeddings": embeddings,
+        "as_tfmot": tfmot is not None,
+    }
     kernels = select_kernels(model, layers, **choice)
     warn_of_quantized(model)
     kernel_masks = _masks(model, kernels, sparsity, pruning_method, gradient_data)
     for name, kernel in kernels.items():
         values = kernel.numpy()
         kernel.assign(np.where(kernel_masks[name], values, np.zeros((), values.dtype)))
-    masked = 1 - sum(mask.sum() for mask in kernel_masks.values()) / sum(mask.size for mask in kernel_masks.values())
+    masked = 1 - sum(mask.sum() for mask in kernel_masks.values()) / sum(
+        mask.size for mask in kernel_masks.values()
+    )
     warn_of_shortfall(model, kernels, float(masked), "the kernels cannot be assigned")
     return kernel_masks
 
@@ -98,13 +104,19 @@ def check_sparsity(argument: str, value: object, alternative: str = "") -> None:
 
 
 def _masks(
-    model: keras.Model, kernels: Kernels, sparsity: float, method: PruningMethod, data: GradientData | None
+    model: keras.Model,
+    kernels: Kernels,
+    sparsity: float,
+    method: PruningMethod,
+    data: GradientData | None,
 ) -> dict[str, np.ndarray]:
     values = {name: kernel.numpy() for name, kernel in kernels.items()}
     if method.tfmot is not None:
         for name, weights in values.items():
             method.tfmot.check(name, weights.shape, sparsity)
-        return {name: method.tfmot.mask(weights, sparsity).numpy() for name, weights in values.items()}
+        return {
+            name: method.tfmot.mask(weights, sparsity).numpy() for name, weights in values.items()
+        }
     axes = channel_axes(model, kernels, method.axis)
 
     def rank(scores: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -122,7 +134,9 @@ def _masks(
     return {name: np.array(mask) for name, mask in kernel_masks.items()}
 
 
-def _measured(model: keras.Model, kernels: Kernels, method: PruningMethod, data: GradientData | None) -> dict[str, Any]:
+def _measured(
+    model: keras.Model, kernels: Kernels, method: PruningMethod, data: GradientData | None
+) -> dict[str, Any]:
     """Return the gradients or the channel independence of each kernel, if the method needs them."""
     method.check_data(data)
     if data is None or not method.needs_data:
@@ -130,4 +144,10 @@ def _measured(model: keras.Model, kernels: Kernels, method: PruningMethod, data:
     if "gradients" in method.inputs:
         return loss_gradients(model, kernels, data, of=method.gradient)
     values = [tf.convert_to_tensor(kernel) for kernel in kernels.values()]
-    return dict(zip(kernels, mean_over(batches(data), partial(method.measure, model, kernels, values)), strict=True))
+    return dict(
+        zip(
+            kernels,
+            mean_over(batches(data), partial(method.measure, model, kernels, values)),
+            strict=True,
+        )
+    )

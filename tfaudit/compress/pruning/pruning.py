@@ -96,14 +96,22 @@ class Pruning(MaskingCallback):
             check_sparsity("schedule", schedule, "a TF-MOT PruningSchedule or ")
         self._method = PruningMethod(method, scope, granularity, axis, gradient, decay, seed, tfmot)
         if tfmot is not None and tfmot.sparsity_m_by_n is not None:
-            raise InputError("tfmot", "sparsity_m_by_n, a constant mask", "tfaudit.prune, then HoldMasks, for m-by-n")
+            raise InputError(
+                "tfmot",
+                "sparsity_m_by_n, a constant mask",
+                "tfaudit.prune, then HoldMasks, for m-by-n",
+            )
         self._method.check_data(gradient_data)
         self._schedule, self._layers = schedule, layers
         self._choice: dict[str, Any] = {"trainable_only": trainable_only, "embeddings": embeddings}
         self._choice["as_tfmot"] = tfmot is not None
         self._kept: KeptEpochs | None = None
         self._ends, self._planned, self._batches = 0, 0, 0
-        self._data = gathered(gradient_data) if gradient_data is not None and self._method.needs_data else None
+        self._data = (
+            gathered(gradient_data)
+            if gradient_data is not None and self._method.needs_data
+            else None
+        )
         self._plan: tuple[dict[str, Any], Schedule] | None = None
 
     def masks(self) -> dict[str, np.ndarray]:
@@ -148,7 +156,11 @@ class Pruning(MaskingCallback):
         done = int(steps_done(optimizer).numpy())
         if not self._masked.updated() and not self._masked.sparsity():
             got = f"{describe(self._masked.schedule)}, which pruned nothing in this fit"
-            raise InputError("schedule", got, f"a schedule that prunes before the optimizer has done {done} steps")
+            raise InputError(
+                "schedule",
+                got,
+                f"a schedule that prunes before the optimizer has done {done} steps",
+            )
         self._warn(self._masked, done)
 
     def _note_kept_epochs(self) -> None:
@@ -174,15 +186,24 @@ class Pruning(MaskingCallback):
             warn_of_shortfall(self.model, masked.kernels, reached, UNMASKED)
 
     def _start(self, epoch: int) -> None:
-        params = {"steps": None, "epochs": 1} | (self.params or {})  # a loop of the user's own may state none
+        params = {"steps": None, "epochs": 1} | (
+            self.params or {}
+        )  # a loop of the user's own may state none
         model, kernels = self.model, select_kernels(self.model, self._layers, **self._choice)
         trainable = {id(variable) for variable in model.trainable_variables}
         frozen = {name for name, kernel in kernels.items() if id(kernel) not in trainable}
         if len(frozen) == len(kernels):
-            raise InputError("layers", "frozen layers only", "a trainable layer; tfaudit.prune prunes frozen ones")
+            raise InputError(
+                "layers",
+                "frozen layers only",
+                "a trainable layer; tfaudit.prune prunes frozen ones",
+            )
         if frozen:
             remedy = "trainable_only=True leaves them as they are"
-            warnings.warn(f"kernels of frozen layers are pruned too: {listed(sorted(frozen))}; {remedy}", stacklevel=2)
+            warnings.warn(
+                f"kernels of frozen layers are pruned too: {listed(sorted(frozen))}; {remedy}",
+                stacklevel=2,
+            )
         warn_of_quantized(model)
         if "gradients" in self._method.inputs:
             check_loss(model)
@@ -193,22 +214,49 @@ class Pruning(MaskingCallback):
         done = int(steps_done(model.optimizer).numpy())
         steps = params["steps"] and params["steps"] * (params["epochs"] - epoch)
         self._planned, self._ends = steps or 0, done + (steps or 0)
-        start = {name: _nonzero(kernel) if done else np.ones(kernel.shape, bool) for name, kernel in kernels.items()}
-        pruned = 1 - sum(mask.sum() for mask in start.values()) / sum(mask.size for mask in start.values())
+        start = {
+            name: _nonzero(kernel) if done else np.ones(kernel.shape, bool)
+            for name, kernel in kernels.items()
+        }
+        pruned = 1 - sum(mask.sum() for mask in start.values()) / sum(
+            mask.size for mask in start.values()
+        )
         schedule = self._schedule_of(done, steps, float(pruned))
         beyond = done + params["steps"] + 1 if params["steps"] else -1
-        self._attach(kernels, schedule, start, method=self._method, data=self._data, first=done + 1, beyond=beyond)
+        self._attach(
+            kernels,
+            schedule,
+            start,
+            method=self._method,
+            data=self._data,
+            first=done + 1,
+            beyond=beyond,
+        )
 
     def _schedule_of(self, done: int, steps: int | None, pruned: float) -> Schedule:
         """Return the schedule of a run of `steps` steps (None: unknown) after `done` steps, with this share pruned."""
         if callable(self._schedule):
-            if steps and not pruned and first_update(self._schedule, done + 1, done + steps) is None:
-                expected = f"a schedule that prunes in steps {done + 1} to {done + steps} of the optimizer"
-                raise InputError("schedule", f"{describe(self._schedule)}, which never prunes in this fit", expected)
+            if (
+                steps
+                and not pruned
+                and first_update(self._schedule, done + 1, done + steps) is None
+            ):
+                expected = (
+                    f"a schedule that prunes in steps {done + 1} to {done + steps} of the optimizer"
+                )
+                raise InputError(
+                    "schedule",
+                    f"{describe(self._schedule)}, which never prunes in this fit",
+                    expected,
+                )
             return self._schedule
         if not steps:
             got = f"{self._schedule} for data of unknown length"
-            raise InputError("schedule", got, f"steps_per_epoch in fit, {OWN_LOOP} in a loop, or a TF-MOT schedule")
+            raise InputError(
+                "schedule",
+                got,
+                f"steps_per_epoch in fit, {OWN_LOOP} in a loop, or a TF-MOT schedule",
+            )
         plan: dict[str, Any] = {"final": self._schedule, "initial": min(pruned, self._schedule)}
         plan |= {"done": done, "steps": steps}
         if self._plan is None or self._plan[0] != plan:

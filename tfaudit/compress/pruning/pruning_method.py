@@ -44,15 +44,28 @@ class PruningMethod:
 
     def __post_init__(self) -> None:
         self._require_one_of("granularity", GRANULARITIES)
-        self._require_one_of("method", GRANULARITIES[self.granularity], f" with granularity={self.granularity!r}")
+        self._require_one_of(
+            "method", GRANULARITIES[self.granularity], f" with granularity={self.granularity!r}"
+        )
         self._require_one_of("scope", SCOPES)
         self._require_one_of("axis", AXES)
         self._require_one_of("gradient", LOSSES)
         is_integer = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
         require(is_integer and self.seed >= 0, "seed", self.seed, "an integer >= 0")
-        require(self.decay >= 0 and bool(np.isfinite(self.decay)), "decay", self.decay, "a finite number >= 0")
-        if self.tfmot is not None and (self.method, self.granularity, self.scope) != ("magnitude", "weight", "layer"):
-            got = f"method={self.method!r}, granularity={self.granularity!r} and scope={self.scope!r}"
+        require(
+            self.decay >= 0 and bool(np.isfinite(self.decay)),
+            "decay",
+            self.decay,
+            "a finite number >= 0",
+        )
+        if self.tfmot is not None and (self.method, self.granularity, self.scope) != (
+            "magnitude",
+            "weight",
+            "layer",
+        ):
+            got = (
+                f"method={self.method!r}, granularity={self.granularity!r} and scope={self.scope!r}"
+            )
             expected = "method='magnitude', granularity='weight' and scope='layer', the only ones that TF-MOT has"
             raise InputError("tfmot", got, expected)
 
@@ -73,15 +86,27 @@ class PruningMethod:
     def check_data(self, data: object) -> None:
         """Raise an `InputError` if the method averages its scores over examples and `data` is None."""
         if self.needs_data and data is None:
-            raise InputError("gradient_data", "None", f"data to average the scores of method {self.method!r} over")
+            raise InputError(
+                "gradient_data",
+                "None",
+                f"data to average the scores of method {self.method!r} over",
+            )
 
-    def draws(self, shapes: Mapping[str, Sequence[int]], axes: Mapping[str, Sequence[int]]) -> dict[str, np.ndarray]:
+    def draws(
+        self, shapes: Mapping[str, Sequence[int]], axes: Mapping[str, Sequence[int]]
+    ) -> dict[str, np.ndarray]:
         """Return the random numbers of all kernels, from their shapes and `channel_axes`; none if it needs none."""
         if "draws" not in self.inputs:
             return {}
         by_channel = self.granularity == "channel"
-        sizes = {name: (channel_count(s, axes[name]),) if by_channel else tuple(s) for name, s in shapes.items()}
-        return {name: draws_for(position, size, self.seed) for position, (name, size) in enumerate(sizes.items())}
+        sizes = {
+            name: (channel_count(s, axes[name]),) if by_channel else tuple(s)
+            for name, s in shapes.items()
+        }
+        return {
+            name: draws_for(position, size, self.seed)
+            for position, (name, size) in enumerate(sizes.items())
+        }
 
     def measure(
         self, model: keras.Model, kernels: Kernels, values: Sequence[Any], inputs: Any, targets: Any
@@ -125,7 +150,10 @@ class PruningMethod:
         masks = rank(scores)
         if self.granularity == "weight":
             return dict(masks)
-        return {name: expand_channel_mask(mask, values[name].shape, axes[name]) for name, mask in masks.items()}
+        return {
+            name: expand_channel_mask(mask, values[name].shape, axes[name])
+            for name, mask in masks.items()
+        }
 
 
 def _class_totals(values: ByKernel, measured: ByKernel) -> Any:

@@ -41,7 +41,9 @@ def reached_sparsity(model: keras.Model, kernels: Kernels) -> float:
     """Return the share of zeros among the values that the layers of these kernels compute with."""
     layers = owners(model, kernels)
     size = sum(int(np.prod(kernel.shape)) for kernel in kernels.values())
-    used = sum(np.count_nonzero(effective_values(kernel, layers[name])) for name, kernel in kernels.items())
+    used = sum(
+        np.count_nonzero(effective_values(kernel, layers[name])) for name, kernel in kernels.items()
+    )
     return float(1 - used / size)
 
 
@@ -51,7 +53,9 @@ def warn_of_shortfall(model: keras.Model, kernels: Kernels, masked: float, remed
     if reached >= masked - TOLERANCE / 10:
         return
     layers = owners(model, kernels)
-    with_lora = sorted({layer.name for layer in layers.values() if getattr(layer, "lora_enabled", False)})
+    with_lora = sorted(
+        {layer.name for layer in layers.values() if getattr(layer, "lora_enabled", False)}
+    )
     if with_lora:
         remedy = f"LoRA fills the zeros of {listed(with_lora)}; save and load the model, which merges LoRA, then prune"
     warnings.warn(f"sparsity: reached {reached:.2f} of {masked:.2f}: {remedy}", stacklevel=3)
@@ -62,7 +66,10 @@ def warn_of_quantized(model: keras.Model) -> None:
     layers = [layer for layer in model._flatten_layers(include_self=False) if _is_quantized(layer)]
     if layers:
         names = listed([layer.name for layer in layers])
-        warnings.warn(f"layers that Keras has quantized are not pruned: {names}; prune, then quantize", stacklevel=3)
+        warnings.warn(
+            f"layers that Keras has quantized are not pruned: {names}; prune, then quantize",
+            stacklevel=3,
+        )
 
 
 def _is_quantized(layer: keras.Layer) -> bool:
@@ -77,7 +84,11 @@ class KeptEpochs:
     """
 
     def __init__(self, callback: keras.callbacks.Callback) -> None:
-        self._watched = [(other, getattr(other, "best", None)) for other in _neighbours(callback) if _keeps_best(other)]
+        self._watched = [
+            (other, getattr(other, "best", None))
+            for other in _neighbours(callback)
+            if _keeps_best(other)
+        ]
         self._sparsities: list[float | None] = [None] * len(self._watched)
 
     def after_epoch(self, sparsity: float) -> None:
@@ -92,7 +103,9 @@ class KeptEpochs:
         for (other, _), sparsity in zip(self._watched, self._sparsities, strict=True):
             if sparsity is not None and sparsity < final - TOLERANCE:
                 name = type(other).__name__
-                keeps = "saved" if isinstance(other, keras.callbacks.ModelCheckpoint) else "restores"
+                keeps = (
+                    "saved" if isinstance(other, keras.callbacks.ModelCheckpoint) else "restores"
+                )
                 remedy = "let it watch the epochs after the last mask only"
                 message = f"sparsity: {name} {keeps} an epoch of {sparsity:.3f}, not {final:.3f}: {remedy}"
                 warnings.warn(message, stacklevel=3)
@@ -102,7 +115,8 @@ class KeptEpochs:
 
 def _keeps_best(callback: Any) -> bool:
     return hasattr(callback, "best") and (
-        getattr(callback, "save_best_only", False) or getattr(callback, "restore_best_weights", False)
+        getattr(callback, "save_best_only", False)
+        or getattr(callback, "restore_best_weights", False)
     )
 
 

@@ -54,7 +54,11 @@ class Rewind(keras.callbacks.Callback):
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Raise an `InputError` if step 0 of a model that its first batch builds was missed."""
         if self._step == 0 and self._values is None:
-            raise InputError("step", "0 for a model without weights before its first batch", "a model that is built")
+            raise InputError(
+                "step",
+                "0 for a model without weights before its first batch",
+                "a model that is built",
+            )
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Store the weights after the chosen step."""

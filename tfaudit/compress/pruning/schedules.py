@@ -51,7 +51,11 @@ def polynomial(initial: float, final: float, begin: int, end: int, frequency: in
     (True, 0.7)
     """
     if end <= begin or frequency < 1 or (end - begin) % frequency:
-        raise InputError("frequency", str(frequency), f"a divisor of end - begin = {end} - {begin}, which is positive")
+        raise InputError(
+            "frequency",
+            str(frequency),
+            f"a divisor of end - begin = {end} - {begin}, which is positive",
+        )
     return _made("PolynomialDecay", initial, final, begin, end, power=3, frequency=frequency)
 
 
@@ -64,7 +68,9 @@ def _made(kind: str, *values: Any, **settings: Any) -> Schedule:
     try:
         return getattr(_tfmot(), kind)(*values, **settings)
     except ValueError as error:
-        raise InputError("schedule", f"{values}", f"values that {kind} accepts ({one_line(error)})") from error
+        raise InputError(
+            "schedule", f"{values}", f"values that {kind} accepts ({one_line(error)})"
+        ) from error
 
 
 def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) -> Schedule:

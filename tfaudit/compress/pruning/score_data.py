@@ -31,12 +31,18 @@ def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
             got = f"arrays of {' and '.join(map(str, lengths))} examples"
             raise InputError("gradient_data", got, "inputs and targets of one length")
         for start in range(0, lengths[0], BATCH):
-            inputs, targets = keras.tree.map_structure(lambda array, start=start: array[start : start + BATCH], data)
+            inputs, targets = keras.tree.map_structure(
+                lambda array, start=start: array[start : start + BATCH], data
+            )
             yield inputs, targets
         return
     for batch in data:
         if not isinstance(batch, tuple) or len(batch) < 2:
-            raise InputError("gradient_data", f"a batch of type {type(batch).__name__}", "batches of (inputs, targets)")
+            raise InputError(
+                "gradient_data",
+                f"a batch of type {type(batch).__name__}",
+                "batches of (inputs, targets)",
+            )
         yield batch[0], batch[1]
 
 
@@ -46,7 +52,9 @@ def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[n
     for inputs, targets in batches:
         size = len(keras.tree.flatten(inputs)[0])
         sums = [size * mean.numpy().astype(np.float64) for mean in per_batch(inputs, targets)]
-        totals = [total + more for total, more in zip(totals, sums, strict=True)] if totals else sums
+        totals = (
+            [total + more for total, more in zip(totals, sums, strict=True)] if totals else sums
+        )
         count += size
     _require_examples(count)
     return [(total / count).astype(np.float32) for total in totals]
@@ -56,7 +64,9 @@ def gathered(data: GradientData) -> tuple[Any, Any]:
     """Return all examples in memory, as tensors, for `mean_inside`; raise an `InputError` if there are none."""
     parts = [keras.tree.map_structure(np.asarray, pair) for pair in batches(data)]
     _require_examples(len(parts))
-    joined = keras.tree.map_structure(lambda *arrays: tf.convert_to_tensor(np.concatenate(arrays)), *parts)
+    joined = keras.tree.map_structure(
+        lambda *arrays: tf.convert_to_tensor(np.concatenate(arrays)), *parts
+    )
     return joined[0], joined[1]
 
 
@@ -78,7 +88,9 @@ def mean_inside(data: tuple[Any, Any], per_batch: PerBatch) -> list[tf.Tensor]:
         return [size * mean for mean in per_batch(*cut(start, size))]
 
     def more(number: tf.Tensor, totals: list[tf.Tensor]) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        return number + 1, [a + b for a, b in zip(totals, summed(number * BATCH, BATCH), strict=True)]
+        return number + 1, [
+            a + b for a, b in zip(totals, summed(number * BATCH, BATCH), strict=True)
+        ]
 
     totals = summed(0, min(count, BATCH))
     if whole > 1:

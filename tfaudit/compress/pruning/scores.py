@@ -86,7 +86,9 @@ def class_gradient(weights: Any, class_gradients: Any, class_totals: Any) -> Any
     largest = abs(weights * class_gradients[0]) / class_totals[0]
     for c in range(1, class_totals.shape[0]):
         share = abs(weights * class_gradients[c]) / class_totals[c]
-        largest = share + (abs(largest - share) + (largest - share)) / 2  # the larger one, of arrays and tensors alike
+        largest = (
+            share + (abs(largest - share) + (largest - share)) / 2
+        )  # the larger one, of arrays and tensors alike
     return largest
 
 

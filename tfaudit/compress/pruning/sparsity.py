@@ -36,12 +36,22 @@ def sparsity(model: keras.Model, *, embeddings: bool = False) -> pd.DataFrame:
     """
     kernels = find_kernels(model, embeddings=embeddings)
     layers = owners(model, kernels)
-    values = {id(kernel): effective_values(kernel, layers[name]) for name, kernel in kernels.items()}
+    values = {
+        id(kernel): effective_values(kernel, layers[name]) for name, kernel in kernels.items()
+    }
     sizes = {id(weight): int(np.prod(weight.shape)) for weight in model.weights}
-    counts = {id(w): (sizes[id(w)], sizes[id(w)] - _nonzero(values.get(id(w), w))) for w in model.weights}
+    counts = {
+        id(w): (sizes[id(w)], sizes[id(w)] - _nonzero(values.get(id(w), w))) for w in model.weights
+    }
     rows = [(name, *counts[id(kernel)]) for name, kernel in kernels.items()]
     rows.append(("total: kernels", sum(row[1] for row in rows), sum(row[2] for row in rows)))
-    rows.append(("total: model", sum(n for n, _ in counts.values()), sum(zeros for _, zeros in counts.values())))
+    rows.append(
+        (
+            "total: model",
+            sum(n for n, _ in counts.values()),
+            sum(zeros for _, zeros in counts.values()),
+        )
+    )
     frame = pd.DataFrame(rows, columns=["kernel", "parameters", "zeros"])
     return frame.assign(sparsity=frame["zeros"] / frame["parameters"].clip(lower=1))
 
@@ -51,7 +61,11 @@ def _nonzero(weights: Any) -> int:
 
 
 def sparsity_at(
-    model: keras.Model, ratio: float, layers: Iterable[str] | None = None, *, count_biases: bool = True
+    model: keras.Model,
+    ratio: float,
+    layers: Iterable[str] | None = None,
+    *,
+    count_biases: bool = True,
 ) -> float:
     """Compute the sparsity of the pruned kernels at which a model has `ratio` times fewer parameters, [R] 6.
 
@@ -80,11 +94,15 @@ def sparsity_at(
     remaining = (total / ratio - others) / prunable
     if remaining <= 0:
         most = total / others if others else float("inf")
-        expected = f"below {most:.4g}, since only {prunable:,} of {total:,} parameters can be pruned"
+        expected = (
+            f"below {most:.4g}, since only {prunable:,} of {total:,} parameters can be pruned"
+        )
         raise InputError("ratio", f"{ratio:g}", expected)
     if remaining >= 1:
         raise InputError(
-            "ratio", f"{ratio:g}", f"above {total / (others + prunable):.4g}, at which no weight is pruned"
+            "ratio",
+            f"{ratio:g}",
+            f"above {total / (others + prunable):.4g}, at which no weight is pruned",
         )
     return 1 - remaining
 

@@ -15,12 +15,16 @@ _LOW_BITS = 16
 _UPPER, _LOWER = 2 ** (31 - _LOW_BITS), 2**_LOW_BITS
 
 
-def rank_masks(scores: Sequence[tf.Tensor], sparsity: tf.Tensor, *, scope: str, xla: bool = False) -> list[tf.Tensor]:
+def rank_masks(
+    scores: Sequence[tf.Tensor], sparsity: tf.Tensor, *, scope: str, xla: bool = False
+) -> list[tf.Tensor]:
     """Compute the masks of `tfaudit.compress.pruning.masks.masks` for tensors of static shape.
 
     `sparsity` is a float32 scalar. `xla` states whether XLA compiles the function; the masks are the same.
     """
-    ranks = [tf.reshape(tf.bitcast(tf.cast(values, tf.float32), tf.int32), [-1]) for values in scores]
+    ranks = [
+        tf.reshape(tf.bitcast(tf.cast(values, tf.float32), tf.int32), [-1]) for values in scores
+    ]
     groups = [ranks] if scope == "global" else [[rank] for rank in ranks]
     masks = [mask for group in groups for mask in _group_masks(group, sparsity, xla)]
     return [tf.reshape(mask, values.shape) for mask, values in zip(masks, scores, strict=True)]
@@ -36,7 +40,9 @@ def _group_masks(ranks: list[tf.Tensor], sparsity: tf.Tensor, xla: bool) -> list
         masks, left = [], room
         for rank in ranks:
             equal = rank == threshold
-            masks.append((rank > threshold) | (equal & (_running(tf.cast(equal, tf.int32)) <= left)))
+            masks.append(
+                (rank > threshold) | (equal & (_running(tf.cast(equal, tf.int32)) <= left))
+            )
             left = tf.maximum(left - tf.math.count_nonzero(equal, dtype=tf.int32), 0)
         return masks
 
@@ -47,11 +53,15 @@ def _group_masks(ranks: list[tf.Tensor], sparsity: tf.Tensor, xla: bool) -> list
 def _threshold_by_counts(ranks: list[tf.Tensor], count: tf.Tensor) -> tf.Tensor:
     """Return the `count`-th highest value of all."""
 
-    def nth_highest(values: list[tf.Tensor], size: int, n: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def nth_highest(
+        values: list[tf.Tensor], size: int, n: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the n-th highest of integers below `size`, and how many are higher."""
         # Like `tf.math.bincount`, which would search for the largest value first. Values >= `size` are not counted.
         none = tf.constant([], tf.int32)
-        counts = tf.add_n([tf.raw_ops.DenseBincount(input=part, size=size, weights=none) for part in values])
+        counts = tf.add_n(
+            [tf.raw_ops.DenseBincount(input=part, size=size, weights=none) for part in values]
+        )
         from_top = tf.cumsum(counts, reverse=True)
         value = tf.math.count_nonzero(from_top >= n, dtype=tf.int32) - 1
         return value, from_top[value] - counts[value]
@@ -68,7 +78,9 @@ def _threshold_by_bits(ranks: list[tf.Tensor], count: tf.Tensor) -> tf.Tensor:
 
     def one_bit(bit: tf.Tensor, threshold: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         trial = threshold | tf.bitwise.left_shift(1, bit)
-        return bit - 1, tf.where(_count(ranks, lambda rank: rank >= trial) >= count, trial, threshold)
+        return bit - 1, tf.where(
+            _count(ranks, lambda rank: rank >= trial) >= count, trial, threshold
+        )
 
     start = (tf.constant(30), tf.zeros_like(count))
     return tf.while_loop(lambda bit, _: bit >= 0, one_bit, start, maximum_iterations=31)[1]

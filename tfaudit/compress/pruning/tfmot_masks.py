@@ -50,7 +50,12 @@ class TFMOT:
         if self.sparsity_m_by_n is not None:
             zeros, size = self.sparsity_m_by_n
             require(zeros < size, "sparsity_m_by_n", self.sparsity_m_by_n, "m below n")
-            require(self.block_size == (1, 1), "block_size", self.block_size, "(1, 1) with sparsity_m_by_n")
+            require(
+                self.block_size == (1, 1),
+                "block_size",
+                self.block_size,
+                "(1, 1) with sparsity_m_by_n",
+            )
 
     def mask(self, weights: Any, sparsity: Any, *, xla: bool = False) -> tf.Tensor:
         """Compute the mask of one kernel: a bool tensor of its shape, True where the weight stays.
@@ -75,13 +80,19 @@ class TFMOT:
         if self.sparsity_m_by_n is not None and sparsity is not None:
             zeros, size = self.sparsity_m_by_n
             if sparsity != zeros / size:
-                raise InputError("sparsity", f"{sparsity:g}", f"{zeros / size:g}, which is {zeros} of {size} weights")
+                raise InputError(
+                    "sparsity",
+                    f"{sparsity:g}",
+                    f"{zeros / size:g}, which is {zeros} of {size} weights",
+                )
 
     def _pooled(self, magnitudes: tf.Tensor) -> tf.Tensor:
         """Pool one axis after the other, as TF-MOT does: sums in another order could make or break a tie."""
         for size in self.block_size:
             settings = {"strides": [size], "padding": "SAME", "data_format": "NWC"}
-            magnitudes = tf.transpose(tf.nn.pool(magnitudes[None], [size], self.block_pooling_type, **settings)[0])
+            magnitudes = tf.transpose(
+                tf.nn.pool(magnitudes[None], [size], self.block_pooling_type, **settings)[0]
+            )
         return magnitudes
 
     def _m_by_n(self, magnitudes: tf.Tensor) -> tf.Tensor:
@@ -90,7 +101,9 @@ class TFMOT:
         length = int(runs.shape[-1])
         padded = tf.pad(runs, [[0, 0]] * (len(runs.shape) - 1) + [[0, -length % size]])
         groups = tf.reshape(padded, (-1, size))
-        stays = tf.reduce_any(tf.one_hot(tf.math.top_k(groups, size - zeros).indices, size, True, False), axis=1)
+        stays = tf.reduce_any(
+            tf.one_hot(tf.math.top_k(groups, size - zeros).indices, size, True, False), axis=1
+        )
         return tf.linalg.matrix_transpose(tf.reshape(stays, padded.shape)[..., :length])
 
 

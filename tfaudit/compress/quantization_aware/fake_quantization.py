@@ -65,7 +65,9 @@ def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> t
         table, -limits, limits, num_bits=BITS, narrow_range=True
     )
     rounded = tf.reshape(rounded, turned.shape)
-    return rounded if in_order else tf.transpose(rounded, [order.index(axis) for axis in range(rank)])
+    return (
+        rounded if in_order else tf.transpose(rounded, [order.index(axis) for axis in range(rank)])
+    )
 
 
 @keras.saving.register_keras_serializable("tfaudit")
@@ -85,7 +87,13 @@ class FakeQuantization(keras.layers.Layer):
 
     def build(self, input_shape: Any) -> None:
         """Create the range, and the number of batches that it was measured on."""
-        options = {"shape": (), "initializer": "zeros", "trainable": False, "dtype": "float32", "aggregation": "mean"}
+        options = {
+            "shape": (),
+            "initializer": "zeros",
+            "trainable": False,
+            "dtype": "float32",
+            "aggregation": "mean",
+        }
         self.low = self.add_weight(name="low", **options)
         self.high = self.add_weight(name="high", **options)
         self.batches = self.add_weight(name="batches", **options)
@@ -107,10 +115,15 @@ class FakeQuantization(keras.layers.Layer):
         seen = tf.convert_to_tensor(self.batches)
         keep = tf.minimum(self.momentum, seen / (seen + 1))
         values = tf.stop_gradient(inputs)
-        low, high = tf.minimum(tf.reduce_min(values), 0.0), tf.maximum(tf.reduce_max(values), SMALLEST)
+        low, high = (
+            tf.minimum(tf.reduce_min(values), 0.0),
+            tf.maximum(tf.reduce_max(values), SMALLEST),
+        )
         self.low.assign(keep * self.low + (1 - keep) * low)
         self.high.assign(keep * self.high + (1 - keep) * high)
         self.batches.assign(seen + 1)
 
     def _rounded(self, inputs: Any) -> Any:
-        return tf.quantization.fake_quant_with_min_max_vars(inputs, self.low.value, self.high.value, num_bits=BITS)
+        return tf.quantization.fake_quant_with_min_max_vars(
+            inputs, self.low.value, self.high.value, num_bits=BITS
+        )

@@ -63,7 +63,11 @@ class FakeQuantizedWeights(keras.layers.Wrapper):
         """Call the layer; for the converter with the kernel as it is, since it takes the same scales."""
         if is_exporting():
             product = isinstance(self.layer, keras.layers.EinsumDense | keras.layers.Dense)
-            return _as_dense(self.layer, inputs) if product and inputs.shape.rank > 2 else self.layer(inputs)
+            return (
+                _as_dense(self.layer, inputs)
+                if product and inputs.shape.rank > 2
+                else self.layer(inputs)
+            )
         kernel = self.layer.kernel
         rounded = fake_quantized_weights(kernel, WEIGHTED[type(self.layer)](self.layer))
         with keras.StatelessScope(state_mapping=[(kernel, rounded)]):
@@ -103,9 +107,14 @@ class UnfoldedNormalization(keras.layers.Wrapper):
         shift = -layer.moving_mean * scale
         shift = shift + layer.beta if layer.center else shift
         sides = tf.shape(inputs)
-        image = inputs if inputs.shape.rank == 4 else tf.reshape(inputs, (sides[0], 1, -1, channels))
+        image = (
+            inputs if inputs.shape.rank == 4 else tf.reshape(inputs, (sides[0], 1, -1, channels))
+        )
         normalised = (
-            tf.nn.depthwise_conv2d(image, tf.reshape(scale, (1, 1, channels, 1)), [1, 1, 1, 1], "VALID") + shift
+            tf.nn.depthwise_conv2d(
+                image, tf.reshape(scale, (1, 1, channels, 1)), [1, 1, 1, 1], "VALID"
+            )
+            + shift
         )
         return normalised if inputs.shape.rank == 4 else tf.reshape(normalised, sides)
 
@@ -139,7 +148,9 @@ class RangedConcatenation(keras.layers.Wrapper):
         return {**super().get_config(), "momentum": self.momentum}
 
 
-def separable_parts(config: dict[str, Any], kind: type, weights: list[Any]) -> list[tuple[Any, list[Any]]]:
+def separable_parts(
+    config: dict[str, Any], kind: type, weights: list[Any]
+) -> list[tuple[Any, list[Any]]]:
     """Return the depthwise and the pointwise convolution of a SeparableConv, given its settings, with their weights."""
     depthwise: Any = keras.layers.DepthwiseConv1D
     pointwise: Any = keras.layers.Conv1D
@@ -148,7 +159,10 @@ def separable_parts(config: dict[str, Any], kind: type, weights: list[Any]) -> l
     shared = {name: config[name] for name in ("data_format", "dtype", "trainable")}
     own = ("kernel_size", "strides", "padding", "dilation_rate", "depth_multiplier")
     spatial = {name: config[name] for name in own}
-    biases = {name: config[name] for name in ("use_bias", "bias_initializer", "bias_regularizer", "bias_constraint")}
+    biases = {
+        name: config[name]
+        for name in ("use_bias", "bias_initializer", "bias_regularizer", "bias_constraint")
+    }
     kinds = ("initializer", "regularizer", "constraint")
     first = depthwise(
         **shared,

@@ -28,7 +28,16 @@ SEPARABLE = (L.SeparableConv1D, L.SeparableConv2D)
 SAME_RANGE = (
     *(L.MaxPooling1D, L.MaxPooling2D, L.AveragePooling1D, L.AveragePooling2D),
     *(L.GlobalMaxPooling1D, L.GlobalMaxPooling2D),
-    *(L.Flatten, L.Reshape, L.Permute, L.ZeroPadding1D, L.ZeroPadding2D, L.Cropping1D, L.Cropping2D, L.UpSampling2D),
+    *(
+        L.Flatten,
+        L.Reshape,
+        L.Permute,
+        L.ZeroPadding1D,
+        L.ZeroPadding2D,
+        L.Cropping1D,
+        L.Cropping2D,
+        L.UpSampling2D,
+    ),
     *(L.Dropout, L.SpatialDropout1D, L.SpatialDropout2D, L.GaussianNoise, L.GaussianDropout),
     *(L.ActivityRegularization, L.Identity),
 )
@@ -41,7 +50,13 @@ OWN_RANGE = (L.GlobalAveragePooling1D, L.GlobalAveragePooling2D, *PREPROCESSING)
 """Layers without weights to round whose output has another range."""
 
 SUMS = (L.Add, L.Subtract, L.Multiply)
-OPERATIONS = {"Add": "sum", "Subtract": "sum", "Multiply": "sum", "Reshape": "same range", "Mean": "own range"}
+OPERATIONS = {
+    "Add": "sum",
+    "Subtract": "sum",
+    "Multiply": "sum",
+    "Reshape": "same range",
+    "Mean": "own range",
+}
 """Kinds of the functions of `keras.ops`, by their names."""
 
 ACTIVATIONS = {
@@ -98,7 +113,9 @@ def _spared(model: keras.Model, keep_float: Iterable[str] | str) -> set[str]:
     if keep_float == LAST:
         return {layer.name for layer in last_layers(model)}
     spared = {keep_float} if isinstance(keep_float, str) else set(keep_float)
-    if missing := sorted(spared - {layer.name for layer in model._flatten_layers(include_self=False)}):
+    if missing := sorted(
+        spared - {layer.name for layer in model._flatten_layers(include_self=False)}
+    ):
         raise InputError("keep_float", listed(missing), "names of layers of the model")
     return spared
 
@@ -106,12 +123,20 @@ def _spared(model: keras.Model, keep_float: Iterable[str] | str) -> set[str]:
 def _check(model: keras.Model, spared: set[str]) -> None:
     """Raise an `InputError` unless all layers can be rounded or are to stay in float."""
     if is_quantization_aware(model):
-        raise InputError("model", f"{model.name!r}, which is quantization-aware already", "a model of float layers")
+        raise InputError(
+            "model",
+            f"{model.name!r}, which is quantization-aware already",
+            "a model of float layers",
+        )
     for layer in model._flatten_layers(include_self=False):
         if layer.compute_dtype in ("float16", "bfloat16"):
             got = f"layer {layer.name!r}, which computes in {layer.compute_dtype}"
             raise InputError("model", got, "a model in float32: build one and set_weights")
-    unknown = [f"{op.name!r} ({type(op).__name__})" for op in _operations(model, spared) if _kind(op) is None]
+    unknown = [
+        f"{op.name!r} ({type(op).__name__})"
+        for op in _operations(model, spared)
+        if _kind(op) is None
+    ]
     if unknown:
         got = f"layers that have no int8 rounding here: {listed(unknown, 5)}"
         raise InputError("model", got, "others, or their names in keep_float")
@@ -120,7 +145,9 @@ def _check(model: keras.Model, spared: set[str]) -> None:
 def _operations(model: Any, spared: set[str]) -> Iterator[Any]:
     """Yield the operations that are to be rounded, those of nested models too."""
     if not hasattr(model, "_nodes_by_depth") and not isinstance(model, keras.Sequential):
-        raise InputError("model", f"{model.name!r}, a subclassed model", "a functional or sequential model")
+        raise InputError(
+            "model", f"{model.name!r}, a subclassed model", "a functional or sequential model"
+        )
     for operation in model.layers if isinstance(model, keras.Sequential) else model.operations:
         if operation.name in spared:
             continue
@@ -135,12 +162,18 @@ def _kind(operation: Any) -> str | None:
     kind = type(operation)
     if kind in WEIGHTED or kind in SEPARABLE:
         usual = _activation(operation) in ACTIVATIONS and _channels_last(operation)
-        return "weights" if usual and (kind is not L.EinsumDense or contracted_axes(operation)) else None
+        return (
+            "weights"
+            if usual and (kind is not L.EinsumDense or contracted_axes(operation))
+            else None
+        )
     if kind is L.BatchNormalization:
         return "normalisation" if operation.axis in (-1, operation.input_spec.ndim - 1) else None
     if kind is L.InputLayer:
         return "input"
-    if kind is L.Concatenate:  # The converter cannot give a tensor one range for it and another for others.
+    if (
+        kind is L.Concatenate
+    ):  # The converter cannot give a tensor one range for it and another for others.
         sources = [tensor for node in operation._inbound_nodes for tensor in node.input_tensors]
         alone = all(len(tensor._keras_history.operation._outbound_nodes) == 1 for tensor in sources)
         return "concatenation" if alone else None
@@ -159,7 +192,11 @@ def _activation(layer: Any) -> str:
     if isinstance(layer, L.ReLU):
         if layer.threshold or (layer.negative_slope and layer.max_value is not None):
             return "relu of other settings"
-        return "leaky_relu" if layer.negative_slope else {None: "relu", 6: "relu6"}.get(layer.max_value, "other relu")
+        return (
+            "leaky_relu"
+            if layer.negative_slope
+            else {None: "relu", 6: "relu6"}.get(layer.max_value, "other relu")
+        )
     if isinstance(layer, L.LeakyReLU | L.Softmax):
         return "leaky_relu" if isinstance(layer, L.LeakyReLU) else "softmax"
     return str(getattr(layer.activation, "__name__", type(layer.activation).__name__))
@@ -173,11 +210,15 @@ def _channels_last(layer: Any) -> bool:
 
 def _rewritten(model: Any, spared: set[str], momentum: float) -> keras.Model:
     functional = (
-        keras.Model(model.inputs, model.outputs, name=model.name) if isinstance(model, keras.Sequential) else model
+        keras.Model(model.inputs, model.outputs, name=model.name)
+        if isinstance(model, keras.Sequential)
+        else model
     )
     rewriting = _Rewriting(functional, spared, momentum)
     # A Sequential has no graph of its own to rewrite, and its compilation stays with it.
-    aware = keras.models.clone_model(functional, clone_function=lambda layer: layer, call_function=rewriting.call)
+    aware = keras.models.clone_model(
+        functional, clone_function=lambda layer: layer, call_function=rewriting.call
+    )
     rewriting.set_weights()
     if functional is not model and model.compiled:
         aware.compile_from_config(model.get_compile_config())
@@ -197,7 +238,9 @@ class _Rewriting:
         self._copies: dict[int, Any] = {}  # by id of the operation
         self._weights: list[tuple[Any, list[Any]]] = []
         self._ranged: dict[int, Any] = {}  # by id of a tensor: the same with a range
-        self._fusable: dict[int, str] = {}  # by id of a tensor: what made it, if the next operation may be fused
+        self._fusable: dict[
+            int, str
+        ] = {}  # by id of a tensor: what made it, if the next operation may be fused
         self._float: set[int] = set()  # ids of tensors that only float operations made
         self._alive: list[Any] = []  # so that ids stay unique
         self._names: collections.Counter[str] = collections.Counter()
@@ -209,18 +252,24 @@ class _Rewriting:
 
     def call(self, operation: Any, *args: Any, **options: Any) -> Any:
         """Call the copy of an operation on tensors of the new model."""
-        if isinstance(operation, keras.Model) and operation.name not in self._spared:  # rounds its own ends
+        if (
+            isinstance(operation, keras.Model) and operation.name not in self._spared
+        ):  # rounds its own ends
             made = self._copy(operation)(*args, **options)
             return keras.tree.map_structure(self._has_range, made)
         made = self._called(operation, args, options)
-        is_end = any(id(t) in self._ends for node in operation._inbound_nodes for t in node.output_tensors)
+        is_end = any(
+            id(t) in self._ends for node in operation._inbound_nodes for t in node.output_tensors
+        )
         return self._with_range(made) if is_end and id(made) not in self._float else made
 
     def _called(self, operation: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         x, kind = args[0], _kind(operation)
         before = self._fusable.get(id(x), "")
         if self._stays_float(operation, kind, x):
-            ranged = keras.tree.map_structure(lambda t: t if self._is_float(t) else self._with_range(t), args)
+            ranged = keras.tree.map_structure(
+                lambda t: t if self._is_float(t) else self._with_range(t), args
+            )
             made = self._copy(operation)(*ranged, **options)
             tensors = keras.tree.flatten(made)
             self._alive.extend(tensors)
@@ -233,7 +282,11 @@ class _Rewriting:
         copy = self._copy(operation)
         if kind == "normalisation":
             options = {name: value for name, value in options.items() if name == "training"}
-            made = copy.layer(x, **options) if before == "weights" else copy(self._with_range(x), **options)
+            made = (
+                copy.layer(x, **options)
+                if before == "weights"
+                else copy(self._with_range(x), **options)
+            )
             return self._fusable_after(operation, made, "normalised")
         if kind == "fused" and before:
             return copy(*args, **options)
@@ -314,12 +367,16 @@ class _Rewriting:
 
     def _with_range(self, tensor: Any) -> Any:
         """Return a tensor rounded in a range; the same one for all who take it."""
-        if not isinstance(tensor, keras.KerasTensor) or not keras.backend.is_float_dtype(tensor.dtype):
+        if not isinstance(tensor, keras.KerasTensor) or not keras.backend.is_float_dtype(
+            tensor.dtype
+        ):
             return tensor
         if id(tensor) not in self._ranged:
             name = self._named(f"{tensor._keras_history.operation.name}_range")
             self._alive.append(tensor)
-            self._ranged[id(tensor)] = self._has_range(FakeQuantization(self._momentum, name=name)(tensor))
+            self._ranged[id(tensor)] = self._has_range(
+                FakeQuantization(self._momentum, name=name)(tensor)
+            )
         return self._ranged[id(tensor)]
 
     def _named(self, name: str) -> str:
@@ -337,5 +394,6 @@ def _sole_consumers(model: Any) -> set[int]:
     return {
         id(node.operation)
         for node in nodes
-        if calls[id(node.operation)] == 1 and all(taken[id(tensor)] == 1 for tensor in node.output_tensors)
+        if calls[id(node.operation)] == 1
+        and all(taken[id(tensor)] == 1 for tensor in node.output_tensors)
     }

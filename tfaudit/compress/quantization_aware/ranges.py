@@ -17,4 +17,6 @@ def require_ranges(model: keras.Model) -> None:
     unknown = [layer.name for layer in layers if not float(layer.batches.numpy())]
     if unknown:
         got = f"{model.name!r}, whose ranges {listed(unknown, 3)} were never measured"
-        raise InputError("model", got, "a quantization-aware model that was trained: fit it for a step or more")
+        raise InputError(
+            "model", got, "a quantization-aware model that was trained: fit it for a step or more"
+        )

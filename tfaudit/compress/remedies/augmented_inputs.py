@@ -29,16 +29,23 @@ class AugmentedInputs:
         kinds = [type(layer).__name__ for layer in self._layers]
         if self._copies and [type(layer).__name__ for layer in self._copies] != kinds:
             got = f"a teacher with {_kinds(self._copies)} for a model with {_kinds(self._layers)}"
-            raise InputError("teacher", got, "the same random layers in both, or augmentation in the data")
+            raise InputError(
+                "teacher", got, "the same random layers in both, or augmentation in the data"
+            )
         if self._layers and not self._copies and not _come_first(model, self._layers):
             got = f"a teacher without the model's {_kinds(self._layers)}, which is not its first layer"
-            raise InputError("teacher", got, "the same random layers in both, or augmentation in the data")
+            raise InputError(
+                "teacher", got, "the same random layers in both, or augmentation in the data"
+            )
 
     def record(self) -> None:
         """Begin to record the outputs of the model's random layers."""
         for position, layer in enumerate(self._layers):
             self._replace(
-                layer, lambda *args, at=position, call=layer.call, **kwargs: self._note(at, call, args, kwargs)
+                layer,
+                lambda *args, at=position, call=layer.call, **kwargs: self._note(
+                    at, call, args, kwargs
+                ),
             )
         for position, layer in enumerate(self._copies):
             self._replace(layer, lambda *args, at=position, **kwargs: self._seen.outputs[at])
@@ -80,11 +87,19 @@ def random_layers(model: keras.Model) -> list[keras.Layer]:
     """
     layers = model._flatten_layers(include_self=False)
     ours = [layer for layer in layers if type(layer).__module__.partition(".")[0] == "keras"]
-    return [layer for layer in ours if type(layer).__name__.startswith("Random") or type(layer).__name__ in _NAMES]
+    return [
+        layer
+        for layer in ours
+        if type(layer).__name__.startswith("Random") or type(layer).__name__ in _NAMES
+    ]
 
 
 def _come_first(model: keras.Model, layers: list[keras.Layer]) -> bool:
-    own = [layer for layer in getattr(model, "layers", []) if not isinstance(layer, keras.layers.InputLayer)]
+    own = [
+        layer
+        for layer in getattr(model, "layers", [])
+        if not isinstance(layer, keras.layers.InputLayer)
+    ]
     if own and isinstance(own[0], keras.Sequential):  # a block of random layers
         own = [*own[0].layers, *own[1:]]
     own = [layer for layer in own if not isinstance(layer, keras.layers.InputLayer)]

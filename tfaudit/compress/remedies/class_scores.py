@@ -18,10 +18,14 @@ def log_scores(outputs: tf.Tensor, probabilities: bool) -> tf.Tensor:
     outputs = tf.cast(outputs, tf.float32)
     if outputs.shape.rank != 2:
         raise InputError(
-            "model", f"outputs of shape {tuple(outputs.shape)}", "one score per class (N, C), or one (N, 1)"
+            "model",
+            f"outputs of shape {tuple(outputs.shape)}",
+            "one score per class (N, C), or one (N, 1)",
         )
     if outputs.shape[1] == 1:
-        outputs = tf.concat([1 - outputs if probabilities else tf.zeros_like(outputs), outputs], axis=1)
+        outputs = tf.concat(
+            [1 - outputs if probabilities else tf.zeros_like(outputs), outputs], axis=1
+        )
     return tf.math.log(tf.maximum(outputs, keras.config.epsilon())) if probabilities else outputs
 
 

@@ -65,9 +65,20 @@ class Distillation(Remedy):
         for name, value in (("temperature", temperature), ("weight", weight)):
             require(bool(np.isfinite(value)) and value > 0, name, value, "a number above 0")
         pair = (1.0, 0.0) if focus is None else focus
-        valid = np.shape(pair) == (2,) and bool(np.isfinite(pair).all()) and min(pair) >= 0 and max(pair) > 0
-        require(valid, "focus", focus, "(alpha, beta), numbers of at least 0 of which one is above 0")
-        self._temperature, self._weight, self._focus = float(temperature), float(weight), tuple(map(float, pair))
+        valid = (
+            np.shape(pair) == (2,)
+            and bool(np.isfinite(pair).all())
+            and min(pair) >= 0
+            and max(pair) > 0
+        )
+        require(
+            valid, "focus", focus, "(alpha, beta), numbers of at least 0 of which one is above 0"
+        )
+        self._temperature, self._weight, self._focus = (
+            float(temperature),
+            float(weight),
+            tuple(map(float, pair)),
+        )
         self._from_logits = from_logits
         self._copy: keras.Model | None = None
         self._strategy: Any = None
@@ -81,10 +92,14 @@ class Distillation(Remedy):
     @teacher.setter
     def teacher(self, teacher: Any) -> None:
         if isinstance(opened := open_model(teacher), bytes):
-            raise InputError("teacher", "a flatbuffer", "a Keras 3 model: only its scores are gradients' targets")
+            raise InputError(
+                "teacher", "a flatbuffer", "a Keras 3 model: only its scores are gradients' targets"
+            )
         self._teacher = check_model(opened)
         if len(names := output_names(self._teacher)) > 1:
-            raise InputError("teacher", f"{self._teacher.name!r} with outputs {', '.join(names)}", "one output")
+            raise InputError(
+                "teacher", f"{self._teacher.name!r} with outputs {', '.join(names)}", "one output"
+            )
         self._values = self._teacher.get_weights()
         self._stale = True
 
@@ -109,10 +124,14 @@ class Distillation(Remedy):
     def _copied(self) -> keras.Model:
         try:
             return keras.models.clone_model(self._teacher)
-        except Exception as problem:  # a subclassed model without get_config raises whatever it raises
+        except (
+            Exception
+        ) as problem:  # a subclassed model without get_config raises whatever it raises
             if self._teacher is self.model:
                 got = f"the model that is trained, which cannot be copied ({one_line(problem)})"
-                raise InputError("teacher", got, "a second model with the dense weights") from problem
+                raise InputError(
+                    "teacher", got, "a second model with the dense weights"
+                ) from problem
             return self._teacher
 
     def _detach(self) -> None:
@@ -128,11 +147,17 @@ class Distillation(Remedy):
         wanted = log_scores(self._augmented.teacher_outputs(batch.inputs), self._of_teacher)
         scores = log_scores(batch.outputs, self._probabilities)
         if wanted.shape[1] != scores.shape[1]:
-            raise InputError("teacher", f"{wanted.shape[1]} classes", f"{scores.shape[1]}, as {self.model.name!r} has")
+            raise InputError(
+                "teacher",
+                f"{wanted.shape[1]} classes",
+                f"{scores.shape[1]}, as {self.model.name!r} has",
+            )
         divergences = softened_divergences(tf.stop_gradient(wanted), scores, self._temperature)
         alpha, beta = self._focus
         if beta:
-            right = tf.argmax(wanted, axis=1) == class_ids(batch.targets, int(batch.outputs.shape[1]))
+            right = tf.argmax(wanted, axis=1) == class_ids(
+                batch.targets, int(batch.outputs.shape[1])
+            )
             divergences *= alpha + beta * tf.cast(right, tf.float32)
         else:
             divergences *= alpha
@@ -147,5 +172,8 @@ def softened_divergences(teacher: tf.Tensor, student: tf.Tensor, temperature: fl
     >>> softened_divergences(tf.constant([[0.0, 0.0]]), tf.constant([[0.0, np.log(3.0)]]), 1.0).numpy().round(4)
     array([0.1438], dtype=float32)
     """
-    targets, logs = tf.nn.log_softmax(teacher / temperature), tf.nn.log_softmax(student / temperature)
+    targets, logs = (
+        tf.nn.log_softmax(teacher / temperature),
+        tf.nn.log_softmax(student / temperature),
+    )
     return temperature**2 * tf.reduce_sum(tf.exp(targets) * (targets - logs), axis=1)

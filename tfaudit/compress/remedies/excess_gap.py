@@ -77,13 +77,22 @@ class ExcessGap(Remedy):
         examples: int = 1000,
     ) -> None:
         super().__init__()
-        require(bool(np.isfinite(epsilon)) and epsilon >= 0, "epsilon", epsilon, "a share, 0 or more")
+        require(
+            bool(np.isfinite(epsilon)) and epsilon >= 0, "epsilon", epsilon, "a share, 0 or more"
+        )
         require(bool(np.isfinite(rate)) and rate > 0, "rate", rate, "a number above 0")
         require(every >= 1, "every", every, "1 or more")
         require(examples >= 1, "examples", examples, "1 or more")
-        names = (CLASS,) if groups is None else (groups,) if isinstance(groups, str) else tuple(groups)
+        names = (
+            (CLASS,) if groups is None else (groups,) if isinstance(groups, str) else tuple(groups)
+        )
         require(bool(names), "groups", groups, "None, the name of a column, or several names")
-        self._epsilon, self._rate, self._every, self._examples = float(epsilon), float(rate), every, examples
+        self._epsilon, self._rate, self._every, self._examples = (
+            float(epsilon),
+            float(rate),
+            every,
+            examples,
+        )
         self._names = names
         self._multipliers: tf.Variable | None = None
         self._strategy: Any = None
@@ -105,7 +114,9 @@ class ExcessGap(Remedy):
         groups, measured = len(self._groups), ~np.isnan(self._right)
         codes = self._groups.codes
         rates = (
-            [_rates(codes[measured], self._right[measured], groups)] if measured.any() else [np.full(groups, np.nan)]
+            [_rates(codes[measured], self._right[measured], groups)]
+            if measured.any()
+            else [np.full(groups, np.nan)]
         )
         multipliers = np.zeros(groups) if self._multipliers is None else self._multipliers.numpy()
         return pd.DataFrame(
@@ -127,7 +138,9 @@ class ExcessGap(Remedy):
             self._predict_next()
             assert self._multipliers is not None
             self._multipliers.assign(
-                updated_multipliers(self._multipliers.numpy(), self._gaps(), epsilon=self._epsilon, rate=self._rate)
+                updated_multipliers(
+                    self._multipliers.numpy(), self._gaps(), epsilon=self._epsilon, rate=self._rate
+                )
             )
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
@@ -143,7 +156,11 @@ class ExcessGap(Remedy):
 
     def _begin(self) -> bool:
         strategy = self.model.distribute_strategy
-        retrace = self._traced is None or not self._groups.same_as(self._traced) or strategy is not self._strategy
+        retrace = (
+            self._traced is None
+            or not self._groups.same_as(self._traced)
+            or strategy is not self._strategy
+        )
         if retrace:
             self._strategy, self._traced = strategy, self._groups
             with strategy.scope():
@@ -189,16 +206,22 @@ class ExcessGap(Remedy):
         held_out = self._held_out
         if isinstance(baseline, Predictions):
             if not np.array_equal(baseline.labels, held_out.classes):
-                raise InputError("baseline", "other labels than those of validation", "the same examples")
+                raise InputError(
+                    "baseline", "other labels than those of validation", "the same examples"
+                )
             return baseline.modal()
         if hasattr(baseline, "shape") or isinstance(baseline, list):
             predicted = np.asarray(baseline)
             if predicted.dtype.kind not in "iu" or predicted.shape != held_out.classes.shape:
                 got = f"{predicted.dtype} of shape {predicted.shape}"
-                raise InputError("baseline", got, f"integer classes of shape {held_out.classes.shape}")
+                raise InputError(
+                    "baseline", got, f"integer classes of shape {held_out.classes.shape}"
+                )
             return predicted
         inputs = (
-            model_inputs(baseline, held_out.inputs, self.columns) if hasattr(baseline, "layers") else held_out.inputs
+            model_inputs(baseline, held_out.inputs, self.columns)
+            if hasattr(baseline, "layers")
+            else held_out.inputs
         )
         return decisions(baseline, inputs)[0]
 
@@ -219,10 +242,14 @@ def group_weights(members: tf.Tensor, multipliers: tf.Tensor) -> tf.Tensor:
     counts = tf.reduce_sum(belongs, axis=0)
     shares = tf.math.divide_no_nan(multipliers, counts)
     present = tf.reduce_sum(tf.where(counts > 0, multipliers, 0.0))
-    return 1 - present + tf.cast(tf.shape(members)[0], tf.float32) * tf.linalg.matvec(belongs, shares)
+    return (
+        1 - present + tf.cast(tf.shape(members)[0], tf.float32) * tf.linalg.matvec(belongs, shares)
+    )
 
 
-def excess_gaps(baseline: np.ndarray, right: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
+def excess_gaps(
+    baseline: np.ndarray, right: np.ndarray, codes: np.ndarray, groups: int
+) -> np.ndarray:
     """Return `(baseline_g - model_g) - (baseline - model)` of each group; NaN for one without a measured example.
 
     Args:
@@ -241,7 +268,9 @@ def excess_gaps(baseline: np.ndarray, right: np.ndarray, codes: np.ndarray, grou
     return _rates(codes[measured], loss, groups) - loss.mean()
 
 
-def updated_multipliers(multipliers: np.ndarray, gaps: np.ndarray, *, epsilon: float, rate: float) -> np.ndarray:
+def updated_multipliers(
+    multipliers: np.ndarray, gaps: np.ndarray, *, epsilon: float, rate: float
+) -> np.ndarray:
     """Return `max(lambda + rate (gap - epsilon), 0)` of each group; a group that was not measured keeps its own.
 
     >>> updated_multipliers(np.array([0.1, 0.0]), np.array([0.25, -0.25]), epsilon=0.05, rate=0.5)

@@ -33,7 +33,9 @@ class HeldOut:
         elif hasattr(validation, "__iter__") and not isinstance(validation, tuple | Mapping | str):
             parts = [tuple(part[:2]) for part in validation]
         else:
-            expected = "(inputs, labels), a tf.data.Dataset of batches of them, or a tfaudit data set"
+            expected = (
+                "(inputs, labels), a tf.data.Dataset of batches of them, or a tfaudit data set"
+            )
             raise InputError("validation", type(validation).__name__, expected)
         if not parts:
             raise InputError("validation", "no batches", "one batch or more")
@@ -58,10 +60,16 @@ class HeldOut:
         elif name == CLASS:
             return self.classes
         else:
-            names = [*(self.inputs if isinstance(self.inputs, Mapping) else ()), *self.columns, CLASS]
+            names = [
+                *(self.inputs if isinstance(self.inputs, Mapping) else ()),
+                *self.columns,
+                CLASS,
+            ]
             raise InputError("groups", repr(name), f"columns of validation: {listed(names)}")
         if values.size != len(self):
-            raise InputError("groups", f"{name!r} of shape {values.shape}", f"a value per example ({len(self)},)")
+            raise InputError(
+                "groups", f"{name!r} of shape {values.shape}", f"a value per example ({len(self)},)"
+            )
         return values.reshape(-1)
 
 
@@ -78,7 +86,11 @@ class Groups:
         """Return the groups of held-out examples."""
         table = pd.DataFrame({name: held_out.column(name) for name in names})
         groups = table.groupby(list(names), sort=True, dropna=False)
-        firsts = table.loc[~groups.ngroup().duplicated()].assign(code=groups.ngroup()).sort_values("code")
+        firsts = (
+            table.loc[~groups.ngroup().duplicated()]
+            .assign(code=groups.ngroup())
+            .sort_values("code")
+        )
         values = tuple(firsts[name].to_numpy() for name in names)
         return cls(tuple(names), values, groups.ngroup().to_numpy())
 
@@ -88,12 +100,16 @@ class Groups:
     def same_as(self, other: "Groups") -> bool:
         """Return whether these are the same groups, of whatever examples."""
         pairs = zip(self.values, other.values, strict=True)
-        return self.names == other.names and all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+        return self.names == other.names and all(
+            np.array_equal(mine, theirs) for mine, theirs in pairs
+        )
 
     @property
     def labels(self) -> list[str]:
         """Readable names of the groups, such as `"7"` or `"female, old"`."""
-        return [", ".join(map(_text, combination)) for combination in zip(*self.values, strict=True)]
+        return [
+            ", ".join(map(_text, combination)) for combination in zip(*self.values, strict=True)
+        ]
 
 
 def _text(value: object) -> str:

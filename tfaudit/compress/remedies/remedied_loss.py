@@ -61,7 +61,10 @@ class RemediedLoss:
         if not self._terms:
             self._inner_loss, self._inner_step = model.compute_loss, model.train_step
             self._takes_training = "training" in inspect.signature(self._inner_loss).parameters
-            for name, method in (("compute_loss", self.compute_loss), ("train_step", self.train_step)):
+            for name, method in (
+                ("compute_loss", self.compute_loss),
+                ("train_step", self.train_step),
+            ):
                 if name in vars(model):
                     self._replaced[name] = vars(model)[name]
                 setattr(model, name, method)
@@ -88,12 +91,19 @@ class RemediedLoss:
         if not losses:
             got = f"{self._model.name!r}, whose train_step never calls compute_loss"
             raise InputError(
-                "model", got, "self.compute_loss(x=x, y=y, y_pred=y_pred, ...), as in Keras' own train_step"
+                "model",
+                got,
+                "self.compute_loss(x=x, y=y, y_pred=y_pred, ...), as in Keras' own train_step",
             )
         return logs
 
     def compute_loss(
-        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: Any = True
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: Any = True,
     ) -> Any:
         """Compute the model's own loss with the weights and terms of the remedies, in a training step only."""
         known = {"training": training} if self._takes_training else {}
@@ -115,7 +125,9 @@ class RemediedLoss:
             penalty = term.penalty(batch, weights)
             if penalty is not None:
                 # Keras sums the losses of the replicas, each of which is the mean over its examples.
-                loss += tf.cast(penalty / tf.distribute.get_strategy().num_replicas_in_sync, loss.dtype)
+                loss += tf.cast(
+                    penalty / tf.distribute.get_strategy().num_replicas_in_sync, loss.dtype
+                )
         return loss
 
     def _without_columns(self, data: Any) -> tuple[Any, dict[str, Any]]:
@@ -128,8 +140,14 @@ class RemediedLoss:
             known = {**(own if isinstance(own, Mapping) else {}), **inputs}
             return (own, targets, weights), {name: known[name] for name in wanted}
         if not isinstance(inputs, Mapping) or not wanted <= set(inputs):
-            got = f"inputs {listed(list(inputs))}" if isinstance(inputs, Mapping) else "inputs without names"
-            expected = f"a dictionary of inputs with {listed(sorted(wanted))} among them, in fit too"
+            got = (
+                f"inputs {listed(list(inputs))}"
+                if isinstance(inputs, Mapping)
+                else "inputs without names"
+            )
+            expected = (
+                f"a dictionary of inputs with {listed(sorted(wanted))} among them, in fit too"
+            )
             raise InputError("groups", got, expected)
         columns = {name: inputs[name] for name in wanted}
         return (model_inputs(self._model, inputs, wanted), targets, weights), columns
@@ -148,7 +166,11 @@ def model_inputs(model: keras.Model, inputs: Any, columns: set[str] | tuple[str,
     if not isinstance(inputs, Mapping) or not columns:
         return inputs
     structure = getattr(model, "_inputs_struct", None)
-    own = set(structure) if isinstance(structure, dict) else {t.name for t in keras.tree.flatten(structure)}
+    own = (
+        set(structure)
+        if isinstance(structure, dict)
+        else {t.name for t in keras.tree.flatten(structure)}
+    )
     taken = {name: values for name, values in inputs.items() if name in own or name not in columns}
     single = structure is not None and not keras.tree.is_nested(structure)
     return next(iter(taken.values())) if single and len(taken) == 1 else taken
@@ -159,5 +181,7 @@ def _per_example(weights: Any) -> tf.Tensor:
     if weights.shape.rank == 2 and weights.shape[1] == 1:
         weights = weights[:, 0]
     if weights.shape.rank != 1:
-        raise InputError("sample_weight", f"weights of shape {tuple(weights.shape)}", "one per example (N,)")
+        raise InputError(
+            "sample_weight", f"weights of shape {tuple(weights.shape)}", "one per example (N,)"
+        )
     return weights

@@ -35,11 +35,17 @@ class Remedy(keras.callbacks.Callback):
         """Put the remedy in place."""
         self._detach()
         if getattr(self.model, "optimizer", None) is None:
-            raise InputError("model", "a model without an optimizer", "model.compile(optimizer, loss) first")
+            raise InputError(
+                "model", "a model without an optimizer", "model.compile(optimizer, loss) first"
+            )
         if len(names := output_names(self.model)) > 1:
-            raise InputError("model", f"{self.model.name!r} with outputs {', '.join(names)}", "one output")
+            raise InputError(
+                "model", f"{self.model.name!r} with outputs {', '.join(names)}", "one output"
+            )
         model, optimizer = self.model, self.model.optimizer
-        if model.built and not optimizer.built:  # an error while a step is traced would leave it half-built
+        if (
+            model.built and not optimizer.built
+        ):  # an error while a step is traced would leave it half-built
             with model.distribute_strategy.scope():
                 optimizer.build(model.trainable_variables)
         retrace = self._begin()
@@ -56,7 +62,9 @@ class Remedy(keras.callbacks.Callback):
         if not self.used:
             got = f"{type(self).__name__} in a training loop that does not use it"
             raise InputError(
-                "callbacks", got, "model.fit, or model.train_on_batch between on_train_begin and on_train_end"
+                "callbacks",
+                got,
+                "model.fit, or model.train_on_batch between on_train_begin and on_train_end",
             )
 
     def example_weights(self, batch: Batch) -> tf.Tensor | None:

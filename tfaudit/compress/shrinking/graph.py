@@ -27,10 +27,21 @@ class ChannelGraph:
     def __init__(self, model: keras.Model) -> None:
         self._model = model
         # A view: it shares the layers, has the calls of a Sequential too, and is never compiled.
-        ends = (model.inputs, model.outputs) if isinstance(model, keras.Sequential) else (model.input, model.output)
+        ends = (
+            (model.inputs, model.outputs)
+            if isinstance(model, keras.Sequential)
+            else (model.input, model.output)
+        )
         self._view = keras.Model(*ends, name=model.name)
-        by_depth = self._view._nodes_by_depth  # Keras has no public way to the calls of this model alone.
-        nodes = [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth] if not node.is_input]
+        by_depth = (
+            self._view._nodes_by_depth
+        )  # Keras has no public way to the calls of this model alone.
+        nodes = [
+            node
+            for depth in sorted(by_depth, reverse=True)
+            for node in by_depth[depth]
+            if not node.is_input
+        ]
         calls = Counter(id(node.operation) for node in nodes)
         self.operations = list({id(node.operation): node.operation for node in nodes}.values())
         self.steps: dict[int, list[Step]] = {id(operation): [] for operation in self.operations}
@@ -55,7 +66,9 @@ class ChannelGraph:
                 channels.changed = False
                 for step in reversed(steps):
                     step.propagate(channels)
-            empty = next((tensor for tensor, needed in channels.needed.items() if not needed.any()), None)
+            empty = next(
+                (tensor for tensor, needed in channels.needed.items() if not needed.any()), None
+            )
             if empty is None:
                 return channels
             first = np.arange(channels.needed[empty].size) == 0
@@ -93,15 +106,26 @@ class ChannelGraph:
 
 def _copied(operation: Any, change: LayerChange) -> Any:
     try:
-        if type(operation) is keras.layers.Lambda:  # By default Keras does not read Lambdas from their configs.
-            settings = (operation.function, operation._output_shape, operation.mask, operation.arguments)
+        if (
+            type(operation) is keras.layers.Lambda
+        ):  # By default Keras does not read Lambdas from their configs.
+            settings = (
+                operation.function,
+                operation._output_shape,
+                operation.mask,
+                operation.arguments,
+            )
             return keras.layers.Lambda(*settings, name=operation.name)
         with warnings.catch_warnings():  # A lambda can be copied, but not saved.
-            warnings.filterwarnings("ignore", "The object being serialized includes a `lambda`", UserWarning)
+            warnings.filterwarnings(
+                "ignore", "The object being serialized includes a `lambda`", UserWarning
+            )
             config = operation.get_config()
         activation = getattr(operation, "activation", None)
         if "activation" in config and not isinstance(activation, keras.Layer):
-            config["activation"] = activation  # the function itself: Keras cannot find unregistered ones by name
+            config["activation"] = (
+                activation  # the function itself: Keras cannot find unregistered ones by name
+            )
         return type(operation).from_config({**config, **change.config})
     except Exception as error:  # A layer's code may raise anything.
         got = f"layer {operation.name!r}, which its config cannot copy ({one_line(error)})"

@@ -9,8 +9,19 @@ import keras
 import numpy as np
 from keras import layers
 
-from tfaudit.compress.shrinking.elementwise import function_of_constants, is_elementwise, operation_of_constants
-from tfaudit.compress.shrinking.steps import ChannelStates, ChannelwiseStep, LayerChange, MixingStep, OpaqueStep, Step
+from tfaudit.compress.shrinking.elementwise import (
+    function_of_constants,
+    is_elementwise,
+    operation_of_constants,
+)
+from tfaudit.compress.shrinking.steps import (
+    ChannelStates,
+    ChannelwiseStep,
+    LayerChange,
+    MixingStep,
+    OpaqueStep,
+    Step,
+)
 
 
 def _for_all_dimensions(name: str) -> set[type]:
@@ -21,10 +32,18 @@ TRANSPOSED = _for_all_dimensions("Conv{}DTranspose")
 DEPTHWISE = {layers.DepthwiseConv1D, layers.DepthwiseConv2D}
 SEPARABLE = {layers.SeparableConv1D, layers.SeparableConv2D}
 # Without their subclasses, which may compute anything.
-WEIGHTED_LAYERS = _for_all_dimensions("Conv{}D") | TRANSPOSED | DEPTHWISE | SEPARABLE | {layers.Dense}
+WEIGHTED_LAYERS = (
+    _for_all_dimensions("Conv{}D") | TRANSPOSED | DEPTHWISE | SEPARABLE | {layers.Dense}
+)
 PADDING = _for_all_dimensions("ZeroPadding{}D")
 PASSING = {
-    *(layers.Dropout, layers.GaussianDropout, layers.GaussianNoise, layers.AlphaDropout, layers.Identity),
+    *(
+        layers.Dropout,
+        layers.GaussianDropout,
+        layers.GaussianNoise,
+        layers.AlphaDropout,
+        layers.Identity,
+    ),
     *(layers.ActivityRegularization, *_for_all_dimensions("SpatialDropout{}D")),
     *(_for_all_dimensions("UpSampling{}D") | _for_all_dimensions("Cropping{}D")),
     *(_for_all_dimensions("MaxPooling{}D") | _for_all_dimensions("AveragePooling{}D")),
@@ -41,7 +60,9 @@ def steps_of(node: Any, *, calls: int) -> list[Step]:
     """Return the steps of one call, a Keras node. Weights that several `calls` of an operation share do not change."""
     operation = node.operation
     inputs = tuple(id(tensor) for tensor in node.input_tensors)
-    opaque = partial(OpaqueStep, operation.name, inputs, {id(tensor): width(tensor) for tensor in node.outputs})
+    opaque = partial(
+        OpaqueStep, operation.name, inputs, {id(tensor): width(tensor) for tensor in node.outputs}
+    )
     if isinstance(operation, keras.Model):
         return [opaque("a model inside the model")]
     if reason := _obstacle(node):
@@ -49,7 +70,9 @@ def steps_of(node: Any, *, calls: int) -> list[Step]:
     steps = _known(node, inputs)
     if not steps:
         return [opaque(f"no rule for {type(operation).__name__} with these arguments")]
-    resized = getattr(operation, "weights", ()) or any(getattr(step, "resize", None) for step in steps)
+    resized = getattr(operation, "weights", ()) or any(
+        getattr(step, "resize", None) for step in steps
+    )
     return [opaque(f"it is called {calls} times")] if calls > 1 and resized else steps
 
 
@@ -67,8 +90,17 @@ def _obstacle(node: Any) -> str | None:
 
 
 def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
-    operation, kind, tensors, output = node.operation, type(node.operation), node.input_tensors, node.outputs[0]
-    if len(node.outputs) != 1 or not tensors or any(len(t.shape) < 2 or not t.shape[-1] for t in (*tensors, output)):
+    operation, kind, tensors, output = (
+        node.operation,
+        type(node.operation),
+        node.input_tensors,
+        node.outputs[0],
+    )
+    if (
+        len(node.outputs) != 1
+        or not tensors
+        or any(len(t.shape) < 2 or not t.shape[-1] for t in (*tensors, output))
+    ):
         return []
     step = partial(ChannelwiseStep, operation.name, inputs, id(output))
     same = np.arange(width(output))
@@ -76,7 +108,9 @@ def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
         return _concatenated(step, operation, tensors, output)
     if is_elementwise(operation) and _broadcasts(node, tensors, output):
         # A single channel that is broadcast to many is tied to none of them, and stays because it is the only one.
-        sources = tuple(same if width(one) == width(output) else np.full_like(same, -1) for one in tensors)
+        sources = tuple(
+            same if width(one) == width(output) else np.full_like(same, -1) for one in tensors
+        )
         return [step(sources, values=operation_of_constants(node, tensors))]
     if len(tensors) > 1:
         return []
@@ -93,7 +127,9 @@ def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
     return []
 
 
-def _reshaped(step: Any, layer: Any, tensor: keras.KerasTensor, output: keras.KerasTensor) -> list[Step]:
+def _reshaped(
+    step: Any, layer: Any, tensor: keras.KerasTensor, output: keras.KerasTensor
+) -> list[Step]:
     if output.shape[-1] == tensor.shape[-1]:
         source = np.arange(width(tensor))
     elif len(output.shape) == 2 and None not in tensor.shape[1:]:
@@ -104,31 +140,44 @@ def _reshaped(step: Any, layer: Any, tensor: keras.KerasTensor, output: keras.Ke
         return [step((source,))]
 
     def resize(channels: ChannelStates) -> LayerChange:
-        return LayerChange({"target_shape": (*layer.target_shape[:-1], int(channels.needed[id(output)].sum()))})
+        return LayerChange(
+            {"target_shape": (*layer.target_shape[:-1], int(channels.needed[id(output)].sum()))}
+        )
 
     return [step((source,), resize=resize)]
 
 
-def _concatenated(step: Any, operation: Any, tensors: list, output: keras.KerasTensor) -> list[Step]:
+def _concatenated(
+    step: Any, operation: Any, tensors: list, output: keras.KerasTensor
+) -> list[Step]:
     if operation.axis not in (-1, len(output.shape) - 1):
         sources = tuple(np.arange(width(output)) for _ in tensors)
         return [step(sources, values=_agreed)]
     starts = np.cumsum([0, *map(width, tensors)])
     places = np.arange(width(output))
-    parts = [np.where((places >= start) & (places < end), places - start, -1) for start, end in pairwise(starts)]
+    parts = [
+        np.where((places >= start) & (places < end), places - start, -1)
+        for start, end in pairwise(starts)
+    ]
     return [step(tuple(parts))]
 
 
 def _agreed(constants: list[np.ndarray]) -> np.ndarray:
-    return np.where(np.all([constant == constants[0] for constant in constants], axis=0), constants[0], np.nan)
+    return np.where(
+        np.all([constant == constants[0] for constant in constants], axis=0), constants[0], np.nan
+    )
 
 
-def _padded(step: Any, node: Any, tensor: keras.KerasTensor, output: keras.KerasTensor) -> list[Step]:
+def _padded(
+    step: Any, node: Any, tensor: keras.KerasTensor, output: keras.KerasTensor
+) -> list[Step]:
     """Return the step of zeros as additional channels, as in He et al.'s shortcuts of option A, or around the image."""
     operation = node.operation
     if operation.mode != "constant" or (node.arguments.kwargs.get("constant_values") or 0) != 0:
         return []
-    widths = [tuple(pair) for pair in operation.pad_width] * (1 if len(operation.pad_width) > 1 else len(output.shape))
+    widths = [tuple(pair) for pair in operation.pad_width] * (
+        1 if len(operation.pad_width) > 1 else len(output.shape)
+    )
     before = widths[-1][0]
     place = np.arange(width(output)) - before
     source = np.where((place >= 0) & (place < width(tensor)), place, -1)
@@ -147,7 +196,10 @@ def _broadcasts(node: Any, tensors: list, output: keras.KerasTensor) -> bool:
     return (
         all(len(tensor.shape) == len(output.shape) for tensor in tensors)
         and all(width(tensor) in (1, width(output)) for tensor in tensors)
-        and all(other is None or isinstance(other, keras.KerasTensor | int | float | np.number) for other in others)
+        and all(
+            other is None or isinstance(other, keras.KerasTensor | int | float | np.number)
+            for other in others
+        )
     )
 
 
@@ -156,19 +208,34 @@ def _weighted_steps(layer: Any, tensor: Hashable, output: Hashable) -> list[Step
     kind, name = type(layer), layer.name
     summed = (output, "before the activation")
     bias = _array(layer.bias) if layer.use_bias else None
-    padded = kind is not layers.Dense and layer.padding != "valid" and any(size > 1 for size in layer.kernel_size)
+    padded = (
+        kind is not layers.Dense
+        and layer.padding != "valid"
+        and any(size > 1 for size in layer.kernel_size)
+    )
     activation = _activation(layer, summed, output)
     if kind is layers.Dense:
-        return [MixingStep(name, tensor, summed, _array(layer.kernel), bias, padded, count="units"), activation]
-    if kind in TRANSPOSED:  # Outputs near the border have fewer contributions, whatever the padding.
+        return [
+            MixingStep(name, tensor, summed, _array(layer.kernel), bias, padded, count="units"),
+            activation,
+        ]
+    if (
+        kind in TRANSPOSED
+    ):  # Outputs near the border have fewer contributions, whatever the padding.
         kernel = np.swapaxes(_array(layer.kernel), -1, -2)
         return [MixingStep(name, tensor, summed, kernel, bias, True, transposed=True), activation]
     if kind in DEPTHWISE:
         return [_depthwise(layer, layer.kernel, tensor, summed, bias, padded), activation]
     if kind in SEPARABLE:
         between, variable = (output, "between the convolutions"), "pointwise_kernel"
-        pointwise = MixingStep(name, between, summed, _array(layer.pointwise_kernel), bias, False, variable=variable)
-        return [_depthwise(layer, layer.depthwise_kernel, tensor, between, None, padded), pointwise, activation]
+        pointwise = MixingStep(
+            name, between, summed, _array(layer.pointwise_kernel), bias, False, variable=variable
+        )
+        return [
+            _depthwise(layer, layer.depthwise_kernel, tensor, between, None, padded),
+            pointwise,
+            activation,
+        ]
     return [MixingStep(name, tensor, summed, _array(layer.kernel), bias, padded), activation]
 
 
@@ -180,11 +247,18 @@ def _activation(layer: Any, summed: Hashable, output: Hashable) -> Step:
     if is_elementwise(layer.activation):
         values = function_of_constants(layer.activation)
         return ChannelwiseStep(layer.name, (summed,), output, (np.arange(count),), values=values)
-    return OpaqueStep(layer.name, (summed,), {output: count}, "its activation is not known to be elementwise")
+    return OpaqueStep(
+        layer.name, (summed,), {output: count}, "its activation is not known to be elementwise"
+    )
 
 
 def _depthwise(
-    layer: Any, variable: Any, tensor: Hashable, output: Hashable, bias: np.ndarray | None, padded: bool
+    layer: Any,
+    variable: Any,
+    tensor: Hashable,
+    output: Hashable,
+    bias: np.ndarray | None,
+    padded: bool,
 ) -> ChannelwiseStep:
     kernel = _array(variable)
     source = np.repeat(np.arange(kernel.shape[-2]), kernel.shape[-1])
@@ -200,7 +274,9 @@ def _depthwise(
 
     def resize(channels: ChannelStates) -> LayerChange:
         weights = {variable.name: kernel[..., channels.needed[tensor], :]}
-        return LayerChange(weights=weights if bias is None else weights | {"bias": bias[channels.needed[output]]})
+        return LayerChange(
+            weights=weights if bias is None else weights | {"bias": bias[channels.needed[output]]}
+        )
 
     return ChannelwiseStep(layer.name, (tensor,), output, (source,), values=values, resize=resize)
 
@@ -208,7 +284,9 @@ def _depthwise(
 def _normalisation_step(layer: Any, tensor: Hashable, output: Hashable) -> ChannelwiseStep:
     """Return the step of batch normalisation over the last axis, with its moving statistics."""
     mean, variance = _array(layer.moving_mean), _array(layer.moving_variance)
-    slope = (_array(layer.gamma) if layer.scale else 1) / np.sqrt(variance.astype(np.float64) + layer.epsilon)
+    slope = (_array(layer.gamma) if layer.scale else 1) / np.sqrt(
+        variance.astype(np.float64) + layer.epsilon
+    )
     offset = _array(layer.beta) if layer.center else 0.0
 
     def values(constants: list[np.ndarray]) -> np.ndarray:
@@ -216,9 +294,13 @@ def _normalisation_step(layer: Any, tensor: Hashable, output: Hashable) -> Chann
 
     def resize(channels: ChannelStates) -> LayerChange:
         needed = channels.needed[output]
-        return LayerChange(weights={variable.name: _array(variable)[needed] for variable in layer.weights})
+        return LayerChange(
+            weights={variable.name: _array(variable)[needed] for variable in layer.weights}
+        )
 
-    return ChannelwiseStep(layer.name, (tensor,), output, (np.arange(mean.size),), values=values, resize=resize)
+    return ChannelwiseStep(
+        layer.name, (tensor,), output, (np.arange(mean.size),), values=values, resize=resize
+    )
 
 
 def _array(variable: Any) -> np.ndarray:

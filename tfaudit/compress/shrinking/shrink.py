@@ -36,7 +36,12 @@ class Shrunk(Result):
         names = ("parameters_before", "parameters_after", "idle")
         before, after, idle = (int(self.layers[name].sum()) for name in names)
         ratio = before / after if after else float("nan")
-        return {"parameters_before": before, "parameters_after": after, "ratio": ratio, "idle": idle}
+        return {
+            "parameters_before": before,
+            "parameters_after": after,
+            "ratio": ratio,
+            "idle": idle,
+        }
 
 
 def shrink(model: keras.Model) -> Shrunk:
@@ -79,7 +84,9 @@ def shrink(model: keras.Model) -> Shrunk:
     """
     _check(model)
     graph = ChannelGraph(model)
-    nested = {id(inner): shrink(inner) for inner in graph.operations if isinstance(inner, keras.Model)}
+    nested = {
+        id(inner): shrink(inner) for inner in graph.operations if isinstance(inner, keras.Model)
+    }
     smaller = graph.rebuilt({inner: shrunk.model for inner, shrunk in nested.items()})
     copies = {layer.name: layer for layer in smaller.layers}
     rows: list[pd.DataFrame] = []
@@ -89,8 +96,18 @@ def shrink(model: keras.Model) -> Shrunk:
             rows.append(inside.assign(layer=layer.name + "/" + inside["layer"]))
         elif getattr(layer, "weights", ()):
             rows.append(pd.DataFrame([_row(graph, layer, copies[layer.name])]))
-    columns = ["layer", "channels_before", "channels_after", "parameters_before", "parameters_after", "idle", "why"]
-    return Shrunk(smaller, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns))
+    columns = [
+        "layer",
+        "channels_before",
+        "channels_after",
+        "parameters_before",
+        "parameters_after",
+        "idle",
+        "why",
+    ]
+    return Shrunk(
+        smaller, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
+    )
 
 
 def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
@@ -105,7 +122,9 @@ def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
             read = step.reads[:, channels.needed[step.output]].any(axis=1)
             idle += channels.reasons[step.input][channels.needed[step.input] & ~read].tolist()
     last = steps[-1]
-    needed = channels.needed[next(iter(last.outputs)) if isinstance(last, OpaqueStep) else last.output]
+    needed = channels.needed[
+        next(iter(last.outputs)) if isinstance(last, OpaqueStep) else last.output
+    ]
     return {
         "layer": layer.name,
         "channels_before": needed.size,
@@ -119,14 +138,20 @@ def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
 
 def _check(model: object) -> None:
     kind: Any = type(model)
-    bases = [base for base in kind.__mro__ if base.__name__ == "Functional"]  # Keras does not publish it.
+    bases = [
+        base for base in kind.__mro__ if base.__name__ == "Functional"
+    ]  # Keras does not publish it.
     functional = kind is keras.Sequential or any(kind.call is base.call for base in bases)
     if isinstance(model, keras.Model) and not functional:
         got = f"{model.name!r}, a subclassed model ({type(model).__name__}), whose code cannot be analysed"
         raise InputError("model", got, "a functional or Sequential model")
     require_keras_model(model, "a functional or Sequential Keras 3 model")
     assert isinstance(model, keras.Model)
-    eighths = [layer.name for layer in model._flatten_layers() if getattr(layer, "quantization_mode", None) == "float8"]
+    eighths = [
+        layer.name
+        for layer in model._flatten_layers()
+        if getattr(layer, "quantization_mode", None) == "float8"
+    ]
     if eighths:
         got = f"{model.name!r}, whose layers {listed(eighths)} Keras has quantized to float8"
         raise InputError("model", got, "a model before it is quantized: shrink, then quantize")

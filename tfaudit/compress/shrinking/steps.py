@@ -63,7 +63,9 @@ class ChannelStates:
         """Mark channels, bool `(C,)`, as needed; only the first reason of each is stored."""
         fresh = which & ~self.needed[tensor]
         if fresh.any():
-            self.reasons[tensor][fresh] = reasons[fresh] if isinstance(reasons, np.ndarray) else reasons
+            self.reasons[tensor][fresh] = (
+                reasons[fresh] if isinstance(reasons, np.ndarray) else reasons
+            )
             self.needed[tensor] |= fresh
             self.changed = True
 
@@ -97,14 +99,18 @@ class MixingStep:
 
     def _constants(self, channels: ChannelStates, which: np.ndarray) -> np.ndarray:
         """Return the contribution of constant input channels to every output channel: `(out,)`."""
-        total = self.kernel[..., which, :].sum(axis=tuple(range(self.kernel.ndim - 2)), dtype=np.float64)
+        total = self.kernel[..., which, :].sum(
+            axis=tuple(range(self.kernel.ndim - 2)), dtype=np.float64
+        )
         return channels.constant[self.input][which] @ total
 
     def infer_constants(self, channels: ChannelStates) -> None:
         """Mark outputs that read nothing, or only constants, as constant."""
         constant = channels.constant[self.input]
         usable = ~np.isnan(constant) if self._folds(channels) else constant == 0
-        values = np.zeros(self.reads.shape[1]) if self.bias is None else self.bias.astype(np.float64)
+        values = (
+            np.zeros(self.reads.shape[1]) if self.bias is None else self.bias.astype(np.float64)
+        )
         if (known := usable & (constant != 0)).any():
             values = values + self._constants(channels, known)
         channels.add(self.output, np.where(self.reads[~usable].any(axis=0), np.nan, values))
@@ -116,10 +122,16 @@ class MixingStep:
         channels.need(self.input, read & np.isnan(constant), f"{self.name!r} reads it")
         if not self._folds(channels) and (read & (np.nan_to_num(constant) != 0)).any():
             carrier = np.arange(constant.size) == self._carrier(constant)
-            channels.need(self.input, carrier, f"it carries all constants through the zero padding of {self.name!r}")
+            channels.need(
+                self.input,
+                carrier,
+                f"it carries all constants through the zero padding of {self.name!r}",
+            )
 
     def _carrier(self, constant: np.ndarray) -> int:
-        return int(np.abs(np.nan_to_num(constant)).argmax())  # the largest, so that no kernel is scaled up
+        return int(
+            np.abs(np.nan_to_num(constant)).argmax()
+        )  # the largest, so that no kernel is scaled up
 
     def change(self, channels: ChannelStates) -> LayerChange:
         """Return the layer with fewer inputs and outputs, including the constants of removed inputs."""
@@ -132,7 +144,9 @@ class MixingStep:
             added = self._constants(channels, gone)
         elif gone.any() and needed[carrier]:
             shares = constant[gone] / constant[carrier]
-            carried = kernel[..., carrier, :] + np.einsum("i,...io->...o", shares, kernel[..., gone, :])
+            carried = kernel[..., carrier, :] + np.einsum(
+                "i,...io->...o", shares, kernel[..., gone, :]
+            )
             kernel[..., carrier, :] = carried
         kernel = kernel[..., needed, :]
         weights = {self.variable: np.swapaxes(kernel, -1, -2) if self.transposed else kernel}
@@ -180,14 +194,26 @@ class ChannelwiseStep:
         for tensor, source in zip(self.inputs, self.sources, strict=True):
             outputs = np.flatnonzero(source >= 0)
             origins = source[outputs]
-            needed, reasons = channels.needed[self.output][outputs], channels.reasons[self.output][outputs]
+            needed, reasons = (
+                channels.needed[self.output][outputs],
+                channels.reasons[self.output][outputs],
+            )
             lost = varies[outputs] & ~np.isnan(channels.constant[tensor][origins])
             reasons = np.where(lost, f"after {self.name!r} it is no longer constant", reasons)
-            which, why = np.zeros_like(channels.needed[tensor]), np.full_like(channels.reasons[tensor], "")
+            which, why = (
+                np.zeros_like(channels.needed[tensor]),
+                np.full_like(channels.reasons[tensor], ""),
+            )
             which[origins[needed]], why[origins[needed]] = True, reasons[needed]
             channels.need(tensor, which, why)
-            which, why = np.zeros_like(channels.needed[self.output]), np.full_like(channels.reasons[self.output], "")
-            which[outputs], why[outputs] = channels.needed[tensor][origins], channels.reasons[tensor][origins]
+            which, why = (
+                np.zeros_like(channels.needed[self.output]),
+                np.full_like(channels.reasons[self.output], ""),
+            )
+            which[outputs], why[outputs] = (
+                channels.needed[tensor][origins],
+                channels.reasons[tensor][origins],
+            )
             channels.need(self.output, which, why)
 
     def change(self, channels: ChannelStates) -> LayerChange:
@@ -212,7 +238,9 @@ class OpaqueStep:
     def propagate(self, channels: ChannelStates) -> None:
         """Mark all channels as needed."""
         for tensor in (*self.inputs, *self.outputs):
-            channels.need(tensor, np.ones_like(channels.needed[tensor]), f"{self.name!r} keeps all channels")
+            channels.need(
+                tensor, np.ones_like(channels.needed[tensor]), f"{self.name!r} keeps all channels"
+            )
 
     def change(self, channels: ChannelStates) -> LayerChange:
         """Return no change."""

@@ -29,7 +29,9 @@ def gaussian_blur(image: np.ndarray, rng: np.random.Generator, sigma: float) -> 
     return rounded(smoothed(image, sigma))
 
 
-def defocus_blur(image: np.ndarray, rng: np.random.Generator, radius: float, alias_sigma: float) -> np.ndarray:
+def defocus_blur(
+    image: np.ndarray, rng: np.random.Generator, radius: float, alias_sigma: float
+) -> np.ndarray:
     """Blur with a disk that has a softened rim."""
     return rounded(cv2.filter2D(image.astype(np.float32), -1, _disk(radius, alias_sigma)))
 
@@ -45,7 +47,9 @@ def _disk(radius: float, alias_sigma: float) -> np.ndarray:
     return disk[margin : len(disk) - margin, margin : len(disk) - margin]
 
 
-def glass_blur(image: np.ndarray, rng: np.random.Generator, sigma: float, reach: int, rounds: int) -> np.ndarray:
+def glass_blur(
+    image: np.ndarray, rng: np.random.Generator, sigma: float, reach: int, rounds: int
+) -> np.ndarray:
     """Blur, replace every pixel by one at most `reach` away, in several rounds, and blur again."""
     height, width = image.shape[:2]
     # The reference truncates; the small addend is for constant images, whose sum may end just below the value.
@@ -96,7 +100,9 @@ def chained_sources(size: int, places: np.ndarray, sources: np.ndarray) -> np.nd
     return origin
 
 
-def motion_blur(image: np.ndarray, rng: np.random.Generator, radius: int, sigma: float) -> np.ndarray:
+def motion_blur(
+    image: np.ndarray, rng: np.random.Generator, radius: int, sigma: float
+) -> np.ndarray:
     """Blur along a random line at most 45 degrees from the horizontal, fading to one side."""
     return rounded(streaked(image.astype(np.float32), radius, sigma, rng.uniform(-45, 45)))
 
@@ -112,7 +118,9 @@ def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np
     top, left = rows.min(), columns.min()
     kernel = np.zeros((rows.max() - top + 1, columns.max() - left + 1), np.float32)
     np.add.at(kernel, (rows - top, columns - left), taps / taps.sum())
-    return cv2.filter2D(image, cv2.CV_32F, kernel, anchor=(int(-left), int(-top)), borderType=cv2.BORDER_REPLICATE)
+    return cv2.filter2D(
+        image, cv2.CV_32F, kernel, anchor=(int(-left), int(-top)), borderType=cv2.BORDER_REPLICATE
+    )
 
 
 def zoom_blur(image: np.ndarray, rng: np.random.Generator, bound: float, step: float) -> np.ndarray:
@@ -122,7 +130,9 @@ def zoom_blur(image: np.ndarray, rng: np.random.Generator, bound: float, step: f
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     for factor in factors:
         matrix = zoom_matrix(*image.shape[:2], float(factor))
-        zoomed = cv2.warpAffine(pixels, matrix, image.shape[1::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
+        zoomed = cv2.warpAffine(
+            pixels, matrix, image.shape[1::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE
+        )
         cv2.accumulate(zoomed, total)
     return rounded(total / np.float32(len(factors) + 1))
 

@@ -31,7 +31,9 @@ def contrast(image: np.ndarray, rng: np.random.Generator, factor: float) -> np.n
     return cv2.LUT(image, table[np.newaxis] if image.ndim == 3 else table)
 
 
-def saturate(image: np.ndarray, rng: np.random.Generator, factor: float, added: float) -> np.ndarray:
+def saturate(
+    image: np.ndarray, rng: np.random.Generator, factor: float, added: float
+) -> np.ndarray:
     """Multiply HSV's saturation by a factor and add to it; a grey image has none and stays as it is.
 
     In a colour image a grey pixel counts as red, as in the reference.
@@ -40,7 +42,9 @@ def saturate(image: np.ndarray, rng: np.random.Generator, factor: float, added: 
         return image
     value, least = _extremes(image)
     stretch = _stretched(factor, added).take((value.astype(np.uint16) << 8) | least)
-    new = rounded(value[..., np.newaxis] - (value[..., np.newaxis] - image) * stretch[..., np.newaxis])
+    new = rounded(
+        value[..., np.newaxis] - (value[..., np.newaxis] - image) * stretch[..., np.newaxis]
+    )
     if added:
         grey = value == least
         new[grey, 1:] = np.rint(value[grey] * (1 - min(added, 1)))[:, np.newaxis]

@@ -72,7 +72,9 @@ def corrupt(
     if corruption.textured:
         from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
 
-        function = partial(function, textures=frosted_panes() if textures is None else read_textures(textures))
+        function = partial(
+            function, textures=frosted_panes() if textures is None else read_textures(textures)
+        )
     elif textures is not None:
         takers = ", ".join(repr(name) for name, entry in CORRUPTIONS.items() if entry.textured)
         raise InputError("textures", f"textures for {name!r}", f"none: only {takers} takes them")
@@ -80,7 +82,9 @@ def corrupt(
     stream = np.random.Philox(key=np.array((seed, 0), np.uint64))
     rng, start = np.random.Generator(stream), stream.state
     for position, image in enumerate(images):
-        start["state"]["key"][1] = first + position  # ten times as fast as a new generator for each image
+        start["state"]["key"][1] = (
+            first + position
+        )  # ten times as fast as a new generator for each image
         stream.state = start
         flat = np.ascontiguousarray(image[..., 0] if image.shape[2] == 1 else image)
         corrupted[position] = function(flat, rng, *constants).reshape(image.shape)
@@ -94,9 +98,13 @@ def _check(images: np.ndarray, name: str, severity: int, seed: int, first: int) 
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
         raise InputError("images", f"{images.dtype} {images.shape}", expected)
     if min(images.shape[1:3]) < SMALLEST_EDGE:
-        raise InputError("images", f"{images.shape[1]} x {images.shape[2]} pixels", "at least 8 x 8")
+        raise InputError(
+            "images", f"{images.shape[1]} x {images.shape[2]} pixels", "at least 8 x 8"
+        )
     require(name in CORRUPTIONS, "name", name, f"one of {', '.join(CORRUPTIONS)}")
-    require(isinstance(severity, Integral) and severity in SEVERITIES, "severity", severity, "1 to 5")
+    require(
+        isinstance(severity, Integral) and severity in SEVERITIES, "severity", severity, "1 to 5"
+    )
     for argument, value in (("seed", seed), ("first", first)):
         valid = isinstance(value, Integral) and 0 <= value < 2**63
         require(valid, argument, value, "a whole number from 0 to 2**63 - 1")

@@ -21,7 +21,9 @@ def elastic_transform(
         return image
     noise = rng.random((2, height, width), np.float32) * 2 - 1
     # The Gaussian is a matrix here: it may have more taps than the image has pixels.
-    right, down = _smoothing(height, sigma) @ noise @ _smoothing(width, sigma).T * np.float32(strength)
+    right, down = (
+        _smoothing(height, sigma) @ noise @ _smoothing(width, sigma).T * np.float32(strength)
+    )
     right += np.arange(width, dtype=np.float32)
     down += np.arange(height, dtype=np.float32)[:, np.newaxis]
     return cv2.remap(image, right, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
@@ -29,20 +31,26 @@ def elastic_transform(
 
 @lru_cache
 def _smoothing(size: int, sigma: float) -> np.ndarray:
-    return gaussian_filter1d(np.eye(size), sigma, axis=0, mode="reflect", truncate=3).astype(np.float32)
+    return gaussian_filter1d(np.eye(size), sigma, axis=0, mode="reflect", truncate=3).astype(
+        np.float32
+    )
 
 
 def pixelate(image: np.ndarray, rng: np.random.Generator, share: float) -> np.ndarray:
     """Average the pixels in boxes, and repeat each mean over its box."""
     boxes = tuple(int(size * share) for size in image.shape[:2])
-    (top, bottom), (left, right) = (_windows(size, count) for size, count in zip(image.shape, boxes, strict=False))
+    (top, bottom), (left, right) = (
+        _windows(size, count) for size, count in zip(image.shape, boxes, strict=False)
+    )
     corners = cv2.integral(image)
     strips = corners.take(bottom, 0) - corners.take(top, 0)
     sums = strips.take(right, 1) - strips.take(left, 1)
     area = np.outer(bottom - top, right - left)
     # Halves are rounded up, as in Pillow, which rounds after each of the two axes.
     means = (sums / (area if image.ndim == 2 else area[..., np.newaxis]) + 0.5).astype(np.uint8)
-    above, before = (_windows(count, size)[0] for size, count in zip(image.shape, boxes, strict=False))
+    above, before = (
+        _windows(count, size)[0] for size, count in zip(image.shape, boxes, strict=False)
+    )
     return means.take(before, 1).take(above, 0)
 
 

@@ -39,7 +39,9 @@ def _single_precision() -> np.ndarray:
     return quantiles().astype(np.float32)
 
 
-def normals(rng: np.random.Generator, shape: tuple[int, ...], mean: float, deviation: float) -> np.ndarray:
+def normals(
+    rng: np.random.Generator, shape: tuple[int, ...], mean: float, deviation: float
+) -> np.ndarray:
     """Draw from a normal distribution, float32 of a shape.
 
     Example:

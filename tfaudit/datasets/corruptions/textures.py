@@ -41,7 +41,9 @@ def clouds(rng: np.random.Generator, size: int, decay: float) -> np.ndarray:
 
     def rough(sums: np.ndarray) -> np.ndarray:
         # The mean of four neighbours, plus a step whose size is the square of the roughness, as in the reference.
-        return sums * np.float32(0.25) + (rng.random(sums.shape, np.float32) * 2 - 1) * np.float32(roughness**2)
+        return sums * np.float32(0.25) + (rng.random(sums.shape, np.float32) * 2 - 1) * np.float32(
+            roughness**2
+        )
 
     while len(heights) < size:
         right, below = np.roll(heights, -1, 1), np.roll(heights, -1, 0)
@@ -70,20 +72,32 @@ def frosted_panes() -> tuple[np.ndarray, ...]:
     return tuple(_pane(np.random.default_rng(number), *pane) for number, pane in enumerate(PANES))
 
 
-def _pane(rng: np.random.Generator, colour: tuple[int, int, int], deviation: float, ferns: int) -> np.ndarray:
+def _pane(
+    rng: np.random.Generator, colour: tuple[int, int, int], deviation: float, ferns: int
+) -> np.ndarray:
     ground = cv2.resize(clouds(rng, 256, 1.8), (WIDTH, HEIGHT))
     ice = np.zeros((HEIGHT, WIDTH), np.float32)
     for _ in range(ferns):
-        root, angle, reach = rng.random(2) * (WIDTH, HEIGHT), rng.uniform(0, 2 * np.pi), rng.gamma(4, 12)
+        root, angle, reach = (
+            rng.random(2) * (WIDTH, HEIGHT),
+            rng.uniform(0, 2 * np.pi),
+            rng.gamma(4, 12),
+        )
         for stem in angle + rng.normal(0, 0.35, 6):
             _draw_fern(ice, rng, root, stem, reach * rng.uniform(0.4, 1.2))
     grain = cv2.GaussianBlur(rng.normal(0, 1, ice.shape).astype(np.float32), (0, 0), 0.8)
-    relief = 1.2 * _standard(ground) + 0.8 * _standard(cv2.GaussianBlur(ice, (0, 0), 0.7)) + 0.5 * _standard(grain)
+    relief = (
+        1.2 * _standard(ground)
+        + 0.8 * _standard(cv2.GaussianBlur(ice, (0, 0), 0.7))
+        + 0.5 * _standard(grain)
+    )
     light = _standard(relief)[..., np.newaxis] * deviation
     return np.rint(light - light.mean() + colour).clip(0, 255).astype(np.uint8)
 
 
-def _draw_fern(ice: np.ndarray, rng: np.random.Generator, root: np.ndarray, angle: float, length: float) -> None:
+def _draw_fern(
+    ice: np.ndarray, rng: np.random.Generator, root: np.ndarray, angle: float, length: float
+) -> None:
     """Draw a stem and its barbs, which leave it at 60 degrees, as ice crystals do, and shorten towards the tip."""
     along = np.arange(0, length, 4)[:, np.newaxis]
     joints = root + along * (np.cos(angle), np.sin(angle))
@@ -92,7 +106,14 @@ def _draw_fern(ice: np.ndarray, rng: np.random.Generator, root: np.ndarray, angl
     for side in (-np.pi / 3, np.pi / 3):
         barb = np.array((np.cos(angle + side), np.sin(angle + side)))
         tips = joints + (length - along) * rng.uniform(0.15, 0.45, along.shape) * barb
-        cv2.polylines(ice, list(_fixed_point(np.stack([joints, tips], 1))), False, bright, 1, shift=FRACTION_BITS)
+        cv2.polylines(
+            ice,
+            list(_fixed_point(np.stack([joints, tips], 1))),
+            False,
+            bright,
+            1,
+            shift=FRACTION_BITS,
+        )
 
 
 def _fixed_point(points: np.ndarray) -> np.ndarray:

@@ -19,7 +19,9 @@ def fog(image: np.ndarray, rng: np.random.Generator, density: float, decay: floa
     brightest = int(image.max()) / 255
     sky = clouds(rng, 1 << (max(height, width) - 1).bit_length(), decay)[:height, :width]
     scale = brightest / (brightest + density)
-    return rounded(image * np.float32(scale) + _like(image, sky * np.float32(255 * density * scale)))
+    return rounded(
+        image * np.float32(scale) + _like(image, sky * np.float32(255 * density * scale))
+    )
 
 
 def frost(
@@ -36,9 +38,14 @@ def frost(
     texture = textures[rng.integers(len(textures))]
     scale = max(scale, (height + 1) / texture.shape[0], (width + 1) / texture.shape[1])
     texture = texture if scale == 1 else cv2.resize(texture, None, fx=scale, fy=scale)
-    top, left = (rng.integers(have - want + 1) for have, want in zip(texture.shape, (height, width), strict=False))
+    top, left = (
+        rng.integers(have - want + 1)
+        for have, want in zip(texture.shape, (height, width), strict=False)
+    )
     piece = texture[top : top + height, left : left + width]
-    return cv2.addWeighted(image, image_weight, _luma(piece) if image.ndim == 2 else piece, frost_weight, 0)
+    return cv2.addWeighted(
+        image, image_weight, _luma(piece) if image.ndim == 2 else piece, frost_weight, 0
+    )
 
 
 def snow(
@@ -57,7 +64,9 @@ def snow(
     flakes = draws.normals(rng, (height, width), mean, deviation)
     if zoom != 1:
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        flakes = cv2.warpAffine(flakes, zoom_matrix(height, width, zoom), (width, height), flags=flags)
+        flakes = cv2.warpAffine(
+            flakes, zoom_matrix(height, width, zoom), (width, height), flags=flags
+        )
     flakes[flakes < threshold] = 0
     flakes = streaked(flakes.clip(0, 1) * 255, radius, sigma, rng.uniform(-135, -45))
     pixels = image.astype(np.float32)
@@ -102,7 +111,9 @@ def _with_rim(liquid: np.ndarray) -> np.ndarray:
     return cv2.blur(lit, (3, 3)).astype(np.float32) * liquid
 
 
-def _blended(image: np.ndarray, colour: np.ndarray, share: np.ndarray, image_share: np.ndarray) -> np.ndarray:
+def _blended(
+    image: np.ndarray, colour: np.ndarray, share: np.ndarray, image_share: np.ndarray
+) -> np.ndarray:
     if image.ndim == 2:
         return rounded(image * image_share + share * _luma(colour[np.newaxis, np.newaxis]))
     return rounded(image * image_share[..., np.newaxis] + share[..., np.newaxis] * colour)

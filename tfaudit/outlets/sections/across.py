@@ -17,7 +17,11 @@ def across_sections(study_audit: StudyAudit) -> tuple[Section, ...]:
         frame = result.frame()
         tables = [ReportTable.declared("Table", audit.shown.table, frame, folded=len(frame) > ROWS)]
         further = result.tables()
-        tables += [ReportTable.of(title, rows, table=name, folded=True) for title, rows in further.items()]
-        figure = Figure(f"across-{name}", result.chart(), f"{audit.shown.title}: {audit.shown.question}")
+        tables += [
+            ReportTable.of(title, rows, table=name, folded=True) for title, rows in further.items()
+        ]
+        figure = Figure(
+            f"across-{name}", result.chart(), f"{audit.shown.title}: {audit.shown.question}"
+        )
         sections.append(Section.of(audit.shown, (figure,), tuple(tables), result.notes))
     return tuple(sections)

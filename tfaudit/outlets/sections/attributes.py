@@ -27,5 +27,7 @@ def attributes_section(study_audit: StudyAudit) -> Section | None:
 
 def _table(result: Attributes, title: str) -> ReportTable:
     frame = ATTRIBUTES.table.rows(result).head(MANY)
-    title = f"{title}: {result.pies:,} PIE{'s' * (result.pies != 1)} and {result.others:,} other images"
+    title = (
+        f"{title}: {result.pies:,} PIE{'s' * (result.pies != 1)} and {result.others:,} other images"
+    )
     return ReportTable.declared(title, ATTRIBUTES.table, frame, folded=len(frame) > LONG)

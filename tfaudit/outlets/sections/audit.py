@@ -33,9 +33,14 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
     figures, tables = [], []
     for place, result in results.items():
         title = titles[place]
-        figures.append(Figure("-".join([name, *place]), result.chart(), f"{shown.title}: {title}.", title))
+        figures.append(
+            Figure("-".join([name, *place]), result.chart(), f"{shown.title}: {title}.", title)
+        )
         tables.append(ReportTable.declared(title, shown.table, frames[place], folded=folded))
         further = result.tables()
-        tables += [ReportTable.of(f"{title}: {of}", rows, table=name, folded=True) for of, rows in further.items()]
+        tables += [
+            ReportTable.of(f"{title}: {of}", rows, table=name, folded=True)
+            for of, rows in further.items()
+        ]
     notes = titled_notes({titles[place]: result for place, result in results.items()})
     return Section.of(shown, tuple(figures), tuple(tables), notes)

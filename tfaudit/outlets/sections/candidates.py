@@ -28,7 +28,11 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
         (Figure("candidates", candidates_chart(table, None), description),),
         (
             ReportTable.of("Tried, the smallest first", tried, SHOWN, "candidates"),
-            ReportTable.of(reasons, table, ("title", "outcome", "reason"), "candidates", folded=True),
+            ReportTable.of(
+                reasons, table, ("title", "outcome", "reason"), "candidates", folded=True
+            ),
         ),
-        ("Figures of this section are measured on the selection part; those of all others on the held-out part.",),
+        (
+            "Figures of this section are measured on the selection part; those of all others on the held-out part.",
+        ),
     )

@@ -15,7 +15,11 @@ def chance_section(study_audit: StudyAudit) -> Section | None:
     rows = pd.concat([chance.frame().assign(title=titles[key]) for key, chance in chances.items()])
     rows["kind"] = rows["exact"].map({True: "all", False: "random"})
     # Where each count has a single value, a histogram shows nothing.
-    varied = {key: chance for key, chance in chances.items() if len(chance.distribution()) > len(chance.frame())}
+    varied = {
+        key: chance
+        for key, chance in chances.items()
+        if len(chance.distribution()) > len(chance.frame())
+    }
     findings = [
         f"{titles[key]}: every reassignment gives {values.iloc[0]:,} {count}, and {row['observed']:,} are observed."
         for key, chance in chances.items()
@@ -24,7 +28,9 @@ def chance_section(study_audit: StudyAudit) -> Section | None:
     ]
     return Section.of(
         CHANCE,
-        chart_per_variant("chance", varied, titles, "Histogram of the counts by chance, with the observed count."),
+        chart_per_variant(
+            "chance", varied, titles, "Histogram of the counts by chance, with the observed count."
+        ),
         (ReportTable.declared("Counts by chance", CHANCE.table, rows, folded=True),),
         notes_of(chances.values()),
         findings=findings,

@@ -21,7 +21,8 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
     """
     data = study_audit.data
     table = pd.DataFrame(
-        {"variant": key, "title": title, **data.means(key, OPERATIONS + BYTES)} for key, title in data.titles.items()
+        {"variant": key, "title": title, **data.means(key, OPERATIONS + BYTES)}
+        for key, title in data.titles.items()
     )
     measured, missing = _measured(study_audit, list(table["variant"])), ""
     if measured is not None:
@@ -35,7 +36,13 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
     timed = "latency_1_ms" in table and bool(table["latency_1_ms"].notna().any())
     description = "Latency with quartiles, and accuracy, of every variant."
     figures = (Figure("costs", cost_chart(table), description),) if timed else ()
-    names = ("title", "accuracy", *OPERATIONS, *BYTES, *(name for name in LATENCIES if timed and name in table))
+    names = (
+        "title",
+        "accuracy",
+        *OPERATIONS,
+        *BYTES,
+        *(name for name in LATENCIES if timed and name in table),
+    )
     again = f"tfaudit cost {data.store.directory.name}"
     notes = [f"Latency was not measured; “{again}” measures it."] * (not timed)
     notes += [f"The file of costs has no {missing}; “{again}” writes it again."] * bool(missing)
@@ -60,6 +67,9 @@ def _measured(study_audit: StudyAudit, variants: list[str]) -> pd.DataFrame | No
     figures = [table[name] for name in table if name != "variant"]
     known = "variant" in table and table["variant"].is_unique
     if not known or not all(map(pd.api.types.is_numeric_dtype, figures)):
-        got, expected = "a file that is no table of costs", f"what `tfaudit cost {store.directory}` writes"
+        got, expected = (
+            "a file that is no table of costs",
+            f"what `tfaudit cost {store.directory}` writes",
+        )
         raise InputError("costs", f"{got}, {store.directory / 'costs.parquet'}", expected)
     return table.set_index("variant").reindex(variants).reset_index(drop=True)

@@ -15,7 +15,12 @@ from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.audits.distortion.slope_tables import level_table, p_table, variance_table
 from tfaudit.audits.distortion.slope_tests import slope_tests
-from tfaudit.audits.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
+from tfaudit.audits.distortion.slopes import (
+    balance_frame,
+    pooled_frame,
+    slope_frame,
+    slope_intervals,
+)
 from tfaudit.errors import listed
 from tfaudit.outlets.columns import Column, P
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, crosstab, notes_of
@@ -26,7 +31,13 @@ BY = ("method", "level")
 MethodLevel: TypeAlias = tuple[str, float | str]
 """Method and level of a variant: the level is a number for pruning and a name otherwise."""
 
-CORRECTED = ("corrected", "corrected_low", "corrected_high", "corrected_mark", "corrected_between_dense")
+CORRECTED = (
+    "corrected",
+    "corrected_low",
+    "corrected_high",
+    "corrected_mark",
+    "corrected_between_dense",
+)
 SLOPE = ("title", "members", "alpha", "low", "high", "slope_between_dense", *CORRECTED)
 VARIANCE = Column("variance", ".4f")
 RECALL = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
@@ -54,8 +65,14 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
 def distortions(study_audit: StudyAudit) -> dict[str, Distortion]:
     """Return the audit of every variant that has slopes, by key."""
     data = study_audit.data
-    results = {key: study_audit.distortion(key) for key in data.compressed_keys if data.shares_members(key)}
-    return {key: result for key, result in results.items() if result.alpha.size and pd.notna(result.alpha).any()}
+    results = {
+        key: study_audit.distortion(key) for key in data.compressed_keys if data.shares_members(key)
+    }
+    return {
+        key: result
+        for key, result in results.items()
+        if result.alpha.size and pd.notna(result.alpha).any()
+    }
 
 
 def method_levels(study_audit: StudyAudit) -> dict[str, MethodLevel]:
@@ -74,7 +91,9 @@ def method_levels(study_audit: StudyAudit) -> dict[str, MethodLevel]:
 def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> tuple[str, ...]:
     """Return the notes of these audits, and one on variants without dense parents."""
     data = study_audit.data
-    titles = [data.titles[key] for key in data.compressed_keys if data.study.variant(key).parent is None]
+    titles = [
+        data.titles[key] for key in data.compressed_keys if data.study.variant(key).parent is None
+    ]
     notes = notes_of(results.values())
     if not titles or data.study.training is None:
         return notes
@@ -146,22 +165,34 @@ def _figures(
     if slopes.groupby([*BY]).size().max() > 1:
         spread = "A box per variant and a dot per model."
         levels, means = (
-            rows.assign(title=[titles[level] for level in rows[[*BY]].itertuples(index=False, name=None)])
+            rows.assign(
+                title=[titles[level] for level in rows[[*BY]].itertuples(index=False, name=None)]
+            )
             for rows in (slopes, intervals)
         )
-        figures.append(Figure("slopes", slope_chart(levels, means), spread, "Slopes, as published: not corrected"))
+        figures.append(
+            Figure(
+                "slopes", slope_chart(levels, means), spread, "Slopes, as published: not corrected"
+            )
+        )
         mean = "Mean slope with its interval."
         heading = "Mean slopes, as published: not corrected"
         figures.append(Figure("slope-intervals", interval_chart(means), mean, heading))
     description = "Mean accuracy and mean slope of every variant with standard errors."
-    figures.append(Figure("accuracy-slope", tradeoff_chart(level_table(slopes)), description, "Accuracy and slope"))
+    figures.append(
+        Figure(
+            "accuracy-slope", tradeoff_chart(level_table(slopes)), description, "Accuracy and slope"
+        )
+    )
     description = "A point per class and member: normalised recall balance after against before."
     chart = balance_chart(balance_frame(named), pooled_frame(named))
     return (*figures, Figure("balances", chart, description, "Balances after and before"))
 
 
 def _slope_table(
-    by_level: Mapping[MethodLevel, Distortion], intervals: pd.DataFrame, titles: Mapping[MethodLevel, str]
+    by_level: Mapping[MethodLevel, Distortion],
+    intervals: pd.DataFrame,
+    titles: Mapping[MethodLevel, str],
 ) -> ReportTable:
     summaries = [
         {"title": titles[level], **dict(zip(BY, level, strict=True)), **result.summary()}
@@ -171,14 +202,20 @@ def _slope_table(
     return ReportTable.of("Slopes and variance of recall", rows, SLOPE + RECALL, "slopes")
 
 
-def _spread_table(by_level: Mapping[MethodLevel, Distortion], titles: Mapping[MethodLevel, str]) -> ReportTable:
-    rows = pd.concat([result.spread_frame().assign(title=titles[level]) for level, result in by_level.items()])
+def _spread_table(
+    by_level: Mapping[MethodLevel, Distortion], titles: Mapping[MethodLevel, str]
+) -> ReportTable:
+    rows = pd.concat(
+        [result.spread_frame().assign(title=titles[level]) for level, result in by_level.items()]
+    )
     names = ("title", "measure", "members", "mean", "sd", "least", "most")
     title = "Slopes and means of the intensification ratios over the models ([R] G)"
     return ReportTable.of(title, rows, names, "spread", folded=True)
 
 
-def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tuple[str, pd.DataFrame, Column], ...]:
+def slope_questions(
+    study_audit: StudyAudit, slopes: pd.DataFrame
+) -> tuple[tuple[str, pd.DataFrame, Column], ...]:
     """Answer the questions of [R] 7 for pruned variants: does the slope grow with the level, do methods differ?
 
     Args:
@@ -199,11 +236,21 @@ def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tupl
         rising = slope_tests(pruned, "level", paired=paired, alternative="less")
         if rising["p"].notna().any():
             title = f"Does the slope grow from one level to the next? p, {kind}, one-sided"
-            questions.append((f"{title}, Bonferroni by column ([R] 1-4)", p_table(rising, columns="method"), P))
+            questions.append(
+                (f"{title}, Bonferroni by column ([R] 1-4)", p_table(rising, columns="method"), P)
+            )
     if pruned["method"].nunique() > 1:
         between = slope_tests(pruned, "method", paired=paired, pairs="all")
         if between["p"].notna().any():
             title = f"Do methods differ at a level? p, {kind}, two-sided"
-            questions.append((f"{title}, Bonferroni by column ([R] table 8)", p_table(between, columns="level"), P))
-    questions.append(("Variance of recall over the classes ([R] table 11)", variance_table(pruned), VARIANCE))
+            questions.append(
+                (
+                    f"{title}, Bonferroni by column ([R] table 8)",
+                    p_table(between, columns="level"),
+                    P,
+                )
+            )
+    questions.append(
+        ("Variance of recall over the classes ([R] table 11)", variance_table(pruned), VARIANCE)
+    )
     return tuple(questions)

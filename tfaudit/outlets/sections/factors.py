@@ -13,7 +13,16 @@ from tfaudit.outlets.sections.section import Figure, ReportTable, Section
 
 DIAGNOSTICS = (
     *("rows", "r_squared", "r_squared_adjusted", "f", "f_p", "log_likelihood", "aic", "bic"),
-    *("omnibus", "omnibus_p", "jarque_bera", "jarque_bera_p", "durbin_watson", "skew", "kurtosis", "condition_number"),
+    *(
+        "omnibus",
+        "omnibus_p",
+        "jarque_bera",
+        "jarque_bera_p",
+        "durbin_watson",
+        "skew",
+        "kurtosis",
+        "condition_number",
+    ),
 )
 
 
@@ -24,15 +33,26 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
         return None
     least_squares, binomial = fits
     diagnostics = least_squares.diagnostics_chart()
-    tables = (("Least squares, changes of accuracy", least_squares), ("Binomial model, log-odds", binomial))
+    tables = (
+        ("Least squares, changes of accuracy", least_squares),
+        ("Binomial model, log-odds", binomial),
+    )
     return Section.of(
         FACTORS,
         (
-            Figure("factors", least_squares.chart(), "Coefficients with confidence intervals.", "Least squares"),
+            Figure(
+                "factors",
+                least_squares.chart(),
+                "Coefficients with confidence intervals.",
+                "Least squares",
+            ),
             Figure("factors-residuals", diagnostics, "Fitted against observed, residuals.", "Fit"),
         ),
         (
-            *(ReportTable.declared(title, FACTORS.table, fit.frame(), folded=True) for title, fit in tables),
+            *(
+                ReportTable.declared(title, FACTORS.table, fit.frame(), folded=True)
+                for title, fit in tables
+            ),
             _diagnostics_table(fits),
         ),
         (
@@ -47,16 +67,24 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
 def _diagnostics_table(fits: tuple[Factors, ...]) -> ReportTable:
     rows = pd.DataFrame([{name: fit.summary()[name] for name in DIAGNOSTICS} for fit in fits])
     title = "Diagnostics ([P] D)"
-    return ReportTable.of(title, rows.assign(fit=[fit.fit for fit in fits]), ("fit", *DIAGNOSTICS), folded=True)
+    return ReportTable.of(
+        title, rows.assign(fit=[fit.fit for fit in fits]), ("fit", *DIAGNOSTICS), folded=True
+    )
 
 
 def withdrawn(fit: Factors) -> tuple[str, ...]:
     """Return a note of the terms whose HAC interval lacks 0, but whose interval by class does not; () without any."""
     rows = fit.frame()
     by_class = rows["cluster_low"] * rows["cluster_high"] <= 0
-    if not (terms := rows.loc[(rows["low"] * rows["high"] > 0) & by_class, "term"].map(term_title).tolist()):
+    if not (
+        terms := rows.loc[(rows["low"] * rows["high"] > 0) & by_class, "term"]
+        .map(term_title)
+        .tolist()
+    ):
         return ()
-    return (f"Errors that allow for correlation within a class leave no evidence for: {listed(terms)}.",)
+    return (
+        f"Errors that allow for correlation within a class leave no evidence for: {listed(terms)}.",
+    )
 
 
 def _goodness_of_fit(fit: Factors) -> str:

@@ -15,11 +15,23 @@ def groups_section(study_audit: StudyAudit) -> Section | None:
     if not data.group_columns and data.individuals is None:
         return None
     columns: list[str | None] = [*data.group_columns] or [None]
-    by_variant = {key: [study_audit.groups(key, column) for column in columns] for key in data.compressed_keys}
+    by_variant = {
+        key: [study_audit.groups(key, column) for column in columns] for key in data.compressed_keys
+    }
     first = {key: results[0] for key, results in by_variant.items()}
-    tables = [_group_table(result, data.titles[key]) for key, results in by_variant.items() for result in results]
-    tables += [_individuals_table(result, data.titles[key]) for key, result in first.items() if len(result.individuals)]
-    description = "Accuracy of every group before and after; a point per individual where they are known."
+    tables = [
+        _group_table(result, data.titles[key])
+        for key, results in by_variant.items()
+        for result in results
+    ]
+    tables += [
+        _individuals_table(result, data.titles[key])
+        for key, result in first.items()
+        if len(result.individuals)
+    ]
+    description = (
+        "Accuracy of every group before and after; a point per individual where they are known."
+    )
     return Section.of(
         GROUPS,
         chart_per_variant("groups", first, data.titles, description),
@@ -31,7 +43,9 @@ def groups_section(study_audit: StudyAudit) -> Section | None:
 def _group_table(result: Groups, title: str) -> ReportTable:
     frame, headings = GROUPS.table.rows(result), {"group": result.name}
     folded = len(frame) > LONG
-    return ReportTable.declared(f"{title}: by {result.name}", GROUPS.table, frame, headings=headings, folded=folded)
+    return ReportTable.declared(
+        f"{title}: by {result.name}", GROUPS.table, frame, headings=headings, folded=folded
+    )
 
 
 def _individuals_table(result: Groups, title: str) -> ReportTable:

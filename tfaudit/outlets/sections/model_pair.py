@@ -20,14 +20,17 @@ def model_pair_section(study_audit: StudyAudit) -> Section | None:
     data, pairs = study_audit.data, study_audit.model_pairs
     if not pairs:
         return None
-    overall = pd.DataFrame([{"title": data.titles[key], **pair.summary()} for key, pair in pairs.items()])
+    overall = pd.DataFrame(
+        [{"title": data.titles[key], **pair.summary()} for key, pair in pairs.items()]
+    )
     title = f"All images, with {data.level} confidence intervals"
     tables = [
         ReportTable.of(title, overall, OVERALL + FLIPS + COUNTS, "pairs"),
         *(_class_table(pair, data.titles[key]) for key, pair in pairs.items()),
     ]
     description = (
-        "Share of each class's images newly wrong and newly correct, with the change of recall and its interval."
+        "Share of each class's images newly wrong and newly correct, "
+        "with the change of recall and its interval."
     )
     return Section.of(
         MODEL_PAIR,

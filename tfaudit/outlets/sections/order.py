@@ -33,7 +33,14 @@ SECTIONS: Mapping[str, Callable[[StudyAudit], Section | None]] = {
             distortion_section,
             operating_points_section,
         ),
-        *(costs_section, groups_section, attributes_section, trends_section, factors_section, survey_section),
+        *(
+            costs_section,
+            groups_section,
+            attributes_section,
+            trends_section,
+            factors_section,
+            survey_section,
+        ),
     )
 }
 """By name of the audit, in the order of the viewer's pages.

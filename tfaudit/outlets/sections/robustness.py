@@ -32,9 +32,35 @@ MEAN = (
     "mce_high",
     "relative_mce",
 )
-RECALL = ("recall_before", "recall_after", "change_pp", "change_low_pp", "change_high_pp", "change_p_holm", "verdict")
-CELL = ("class", "corruption", "title", *RECALL, "relative_pp", "clean_relative_pp", "relative_verdict")
-FLIP = ("condition", "title", "flips", "pies", "pie_share", "flip_pie_share", "ratio", "pie_flip_share", "test")
+RECALL = (
+    "recall_before",
+    "recall_after",
+    "change_pp",
+    "change_low_pp",
+    "change_high_pp",
+    "change_p_holm",
+    "verdict",
+)
+CELL = (
+    "class",
+    "corruption",
+    "title",
+    *RECALL,
+    "relative_pp",
+    "clean_relative_pp",
+    "relative_verdict",
+)
+FLIP = (
+    "condition",
+    "title",
+    "flips",
+    "pies",
+    "pie_share",
+    "flip_pie_share",
+    "ratio",
+    "pie_flip_share",
+    "test",
+)
 
 
 def robustness_section(study_audit: StudyAudit) -> Section | None:
@@ -55,7 +81,9 @@ def robustness_section(study_audit: StudyAudit) -> Section | None:
 def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:
     """Return the audit of every variant that was evaluated under conditions, by key; {} without conditions."""
     data = study_audit.data
-    return {key: study_audit.robustness(key) for key in data.corrupted_keys} if data.conditions else {}
+    return (
+        {key: study_audit.robustness(key) for key in data.corrupted_keys} if data.conditions else {}
+    )
 
 
 def robustness_notes(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> tuple[str, ...]:
@@ -68,7 +96,9 @@ def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
     data = study_audit.data
     study, evaluated, conditions = data.study, data.corrupted_keys, data.conditions
     planned = data.compressed_keys if study.corrupted_variants is None else study.corrupted_variants
-    absent = [data.titles[key] for key in data.compressed_keys if key not in evaluated and key in planned]
+    absent = [
+        data.titles[key] for key in data.compressed_keys if key not in evaluated and key in planned
+    ]
     if absent:
         yield f"Not evaluated under corruption: {listed(absent)}."
     omitted = [condition.title for condition in study.conditions if condition not in conditions]
@@ -104,23 +134,36 @@ def _figures(
         yield Figure("robustness-severity", chart, description, "Accuracy over severity")
     # All variants share one scale.
     reach = max(largest_change(result.classes) for result in results.values())
-    description = "Change of recall by class and corruption; a dot where recall is lost or gained after Holm."
+    description = (
+        "Change of recall by class and corruption; a dot where recall is lost or gained after Holm."
+    )
     for key, result in results.items():
         if result.classes["change_pp"].notna().any():
             chart = class_corruption_chart(result.classes, reach=reach)
-            yield Figure(f"robustness-classes-{key}", chart, description, f"{titles[key]}: classes by corruption")
+            yield Figure(
+                f"robustness-classes-{key}",
+                chart,
+                description,
+                f"{titles[key]}: classes by corruption",
+            )
 
 
 def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterator[ReportTable]:
     intervals = f"with {study_audit.data.level} confidence intervals"
     first = next(iter(titled.values()))
     if first.overall["accuracy_before"].notna().all():
-        means = pd.DataFrame([{"title": title, **result.summary()} for title, result in titled.items()])
+        means = pd.DataFrame(
+            [{"title": title, **result.summary()} for title, result in titled.items()]
+        )
         title = f"Means over severities and corruptions, top-1, {intervals}"
         yield ReportTable.of(title, means, MEAN, "robustness")
     relative = robustness_table(titled).dropna(how="all").rename(index=corruption_title)
     relative.columns = pd.Index([", ".join(names) for names in relative.columns])
-    yield crosstab("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, Column("change", "+.2f"))
+    yield crosstab(
+        "Relative change of accuracy, % of the baseline's ([F] table 3)",
+        relative,
+        Column("change", "+.2f"),
+    )
 
     rows = _stacked({title: result.frame() for title, result in titled.items()})
     rows["rank"] = rows["k"].map(lambda k: f"top-{k}")
@@ -131,14 +174,18 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
     yield ReportTable.of(title, rows, (*names, "excess_p_holm"), "corruptions", folded=True)
 
     yield _severity_table(titled, study_audit.data.titles[BASELINE])
-    yield from _cell_table(_stacked({title: result.class_frame() for title, result in titled.items()}))
+    yield from _cell_table(
+        _stacked({title: result.class_frame() for title, result in titled.items()})
+    )
     rows = _stacked({title: result.flip_frame() for title, result in titled.items()})
     if not rows.empty:
         severities = rows["severity"].map(lambda severity: f" {severity}" if severity else "")
         title = "PIEs among the images whose majority prediction differs between baseline and variant under corruption"
         rows["condition"] = rows["corruption"] + severities
         yield ReportTable.of(title, rows, (*FLIP, "p", "p_holm"), "flips", folded=True)
-    absolute = robustness_table(titled, relative=False, baseline=study_audit.data.titles[BASELINE]).dropna(how="all")
+    absolute = robustness_table(
+        titled, relative=False, baseline=study_audit.data.titles[BASELINE]
+    ).dropna(how="all")
     absolute = absolute.rename(index=corruption_title)
     absolute.columns = pd.Index([", ".join(names) for names in absolute.columns])
     yield crosstab("Accuracy over levels, % ([F] tables 3 and 8)", absolute, ACCURACY, folded=True)
@@ -148,12 +195,22 @@ def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTa
     """Return top-1 accuracy, a row per condition and a column per variant."""
     top1 = {title: result.severities.query("k == 1") for title, result in titled.items()}
     first = next(iter(top1.values()))
-    columns = {baseline: first["accuracy_before"], **{title: rows["accuracy_after"] for title, rows in top1.items()}}
+    columns = {
+        baseline: first["accuracy_before"],
+        **{title: rows["accuracy_after"] for title, rows in top1.items()},
+    }
     conditions = first["corruption"].map(corruption_title) + first["severity"].map(
         lambda severity: f" {severity}" if severity else ""
     )
-    percent = 100 * pd.DataFrame({title: column.to_numpy() for title, column in columns.items()}, index=conditions)
-    return crosstab("Top-1 accuracy by severity, %", percent.rename_axis(index="condition"), ACCURACY, folded=True)
+    percent = 100 * pd.DataFrame(
+        {title: column.to_numpy() for title, column in columns.items()}, index=conditions
+    )
+    return crosstab(
+        "Top-1 accuracy by severity, %",
+        percent.rename_axis(index="condition"),
+        ACCURACY,
+        folded=True,
+    )
 
 
 def _cell_table(rows: pd.DataFrame) -> Iterator[ReportTable]:
@@ -163,10 +220,16 @@ def _cell_table(rows: pd.DataFrame) -> Iterator[ReportTable]:
         return
     shown = tested.assign(size=-tested["change_pp"].abs())
     shown = shown.sort_values(["change_p", "size"], kind="stable").head(CELLS)
-    some = f"the {CELLS} of smallest p of {len(tested):,}" if len(tested) > CELLS else f"{len(tested):,}"
+    some = (
+        f"the {CELLS} of smallest p of {len(tested):,}"
+        if len(tested) > CELLS
+        else f"{len(tested):,}"
+    )
     yield ReportTable.of(f"Classes by corruption, {some}", shown, CELL, "cells", folded=True)
 
 
 def _stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the frames of all variants below each other, with their titles."""
-    return pd.concat([frame.assign(title=title) for title, frame in frames.items()], ignore_index=True)
+    return pd.concat(
+        [frame.assign(title=title) for title, frame in frames.items()], ignore_index=True
+    )

@@ -124,17 +124,24 @@ class Section:
             *contents: figures, tables, notes and strip.
             findings: the answers to the question.
         """
-        section = cls(shown.name.replace("_", "-"), shown.title, shown.question, shown.source, *contents)
+        section = cls(
+            shown.name.replace("_", "-"), shown.title, shown.question, shown.source, *contents
+        )
         return dataclasses.replace(section, findings=tuple(findings))
 
     @property
     def panels(self) -> list[tuple[str, list[Figure]]]:
         """Return the figures in runs that are shown or folded together, each with what opens it."""
-        return [(folded, list(run)) for folded, run in itertools.groupby(self.figures, lambda figure: figure.folded)]
+        return [
+            (folded, list(run))
+            for folded, run in itertools.groupby(self.figures, lambda figure: figure.folded)
+        ]
 
     def fills_page(self, figure: Figure) -> bool:
         """Return whether a figure has the page's width to itself: one of many panels, or one without a neighbour."""
-        beside = [other for other in self.figures if other.folded == figure.folded and not other.is_wide]
+        beside = [
+            other for other in self.figures if other.folded == figure.folded and not other.is_wide
+        ]
         return figure.is_wide or len(beside) == 1
 
 
@@ -149,7 +156,10 @@ def chart_per_variant(
         titles: by key of the variant.
         description: alternative text.
     """
-    return tuple(Figure(f"{name}-{key}", result.chart(), description, titles[key]) for key, result in results.items())
+    return tuple(
+        Figure(f"{name}-{key}", result.chart(), description, titles[key])
+        for key, result in results.items()
+    )
 
 
 def titled_notes(results: Mapping[str, Any]) -> tuple[str, ...]:
@@ -164,7 +174,9 @@ def titled_notes(results: Mapping[str, Any]) -> tuple[str, ...]:
     for title, result in results.items():
         for note in result.notes:
             whose.setdefault(note, []).append(title)
-    return tuple(note if len(of) == len(results) else f"{listed(of)}: {note}" for note, of in whose.items())
+    return tuple(
+        note if len(of) == len(results) else f"{listed(of)}: {note}" for note, of in whose.items()
+    )
 
 
 def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
@@ -172,7 +184,9 @@ def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(note for result in results for note in result.notes))
 
 
-def crosstab(title: str, frame: pd.DataFrame, entry: Column, *, folded: bool = False) -> ReportTable:
+def crosstab(
+    title: str, frame: pd.DataFrame, entry: Column, *, folded: bool = False
+) -> ReportTable:
     """Return a frame of numbers of one kind as a table, its index as the first column.
 
     Example:
@@ -182,6 +196,11 @@ def crosstab(title: str, frame: pd.DataFrame, entry: Column, *, folded: bool = F
         [('pair', ('2 vs 4',)), ('10', ('0.50',))]
     """
     index = frame.index.to_frame(index=False)
-    rows = TextColumn(", ".join(map(str, index)), "", tuple(index.astype(str).agg(", ".join, axis=1)), numeric=False)
+    rows = TextColumn(
+        ", ".join(map(str, index)),
+        "",
+        tuple(index.astype(str).agg(", ".join, axis=1)),
+        numeric=False,
+    )
     numbers = [TextColumn(str(name), "", tuple(map(entry.text, frame[name]))) for name in frame]
     return ReportTable(title, (rows, *numbers), folded)

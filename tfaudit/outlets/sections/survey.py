@@ -12,13 +12,21 @@ from tfaudit.store.ratings.answers import open_answers
 def survey_section(study_audit: StudyAudit) -> Section | None:
     """Return the analysis of the answers that were passed, else of the last study that raters began in the viewer."""
     data = study_audit.data
-    answers, notes = (data.answers, ()) if data.answers is not None else _stored_answers(study_audit)
+    answers, notes = (
+        (data.answers, ()) if data.answers is not None else _stored_answers(study_audit)
+    )
     if answers is None:
         return None
     result = survey(answers, alpha=data.alpha)
     return Section.of(
         SURVEY,
-        (Figure("survey", result.chart(), "Share of PIEs and of other images to which raters answered yes."),),
+        (
+            Figure(
+                "survey",
+                result.chart(),
+                "Share of PIEs and of other images to which raters answered yes.",
+            ),
+        ),
         (ReportTable.declared("Answers", SURVEY.table, result.frame()),),
         (*notes, *result.notes),
     )
@@ -28,10 +36,16 @@ def _stored_answers(study_audit: StudyAudit) -> tuple[pd.DataFrame | None, tuple
     """Return the answers of the last study that has any, and a note that names it."""
     data = study_audit.data
     stored = open_answers(data.store.directory)
-    studies = stored.studies(data.split, data.fingerprints.examples).query("raters > 0").to_dict("records")
+    studies = (
+        stored.studies(data.split, data.fingerprints.examples)
+        .query("raters > 0")
+        .to_dict("records")
+    )
     if not studies:
         return None, ()
     last = studies[-1]
     more = f"; the last of {len(studies)} studies" if len(studies) > 1 else ""
     title = data.study.titles.get(last["variant"], last["variant"])
-    return stored.answers(last["study"]), (f"The images are of {title}, {last['images']} of them{more}.",)
+    return stored.answers(last["study"]), (
+        f"The images are of {title}, {last['images']} of them{more}.",
+    )

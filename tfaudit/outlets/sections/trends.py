@@ -22,7 +22,11 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
     data = study_audit.data
     if not len(data.groups.columns):
         return None
-    results = {(key, i): result for key in data.compressed_keys for i, result in enumerate(study_audit.trends(key))}
+    results = {
+        (key, i): result
+        for key in data.compressed_keys
+        for i, result in enumerate(study_audit.trends(key))
+    }
     if not results:
         return None
     figures = _tilt_example(study_audit, results.values())
@@ -34,7 +38,9 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
         name, title = f"property-{i}-histogram", f"{result.property.capitalize()}: distribution"
         figures.append(Figure(name, result.histogram(), description, title))
     for (key, i), result in results.items():
-        of_variant = _figures(result, f"property-{i}-{key}", data.titles[key], data.individuals is not None)
+        of_variant = _figures(
+            result, f"property-{i}-{key}", data.titles[key], data.individuals is not None
+        )
         folded = f"{data.titles[key]}: charts" if len(data.compressed_keys) > SHOWN else ""
         figures += [dataclasses.replace(figure, folded=folded) for figure in of_variant]
     tables = tuple(_table(result, data.titles[key]) for (key, _), result in results.items())
@@ -61,8 +67,12 @@ def _figures(result: Trends, name: str, title: str, individuals: bool) -> list[F
     description = f"Change of accuracy against {result.property}, with a parabola per group."
     figures.append(Figure(f"{name}-change", result.change_chart(), description, f"{title}, change"))
     if individuals:
-        description = f"Accuracy of every individual after against before, coloured by {result.property}."
-        figures.append(Figure(f"{name}-individuals", result.scatter(), description, f"{title}, by individual"))
+        description = (
+            f"Accuracy of every individual after against before, coloured by {result.property}."
+        )
+        figures.append(
+            Figure(f"{name}-individuals", result.scatter(), description, f"{title}, by individual")
+        )
     return figures
 
 

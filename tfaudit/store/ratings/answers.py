@@ -18,7 +18,12 @@ import pandas as pd
 from tfaudit.audits.survey.image_labels import image_labels
 from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError, require
-from tfaudit.store.ratings.checksums import participant_damage, seal_participant, seal_study, study_damage
+from tfaudit.store.ratings.checksums import (
+    participant_damage,
+    seal_participant,
+    seal_study,
+    study_damage,
+)
 from tfaudit.store.ratings.database import AnswerFile
 from tfaudit.store.ratings.names import folded_name, rater_name
 
@@ -59,7 +64,14 @@ class Answers:
         self._file = file
 
     def begin(
-        self, sample: SurveySample, *, variant: str, split: str, seed: int, examples: str, example_ids: Sequence[object]
+        self,
+        sample: SurveySample,
+        *,
+        variant: str,
+        split: str,
+        seed: int,
+        examples: str,
+        example_ids: Sequence[object],
     ) -> int:
         """Begin a study, or return the number of the existing one with the same arguments and number of images.
 
@@ -162,19 +174,28 @@ class Answers:
             require(question in _KEYS, "answers", question, f"one of {', '.join(_KEYS)}")
             require(value in (0, 1, None), question, value, "0, 1 or None")
         for category in categories or ():
-            require(category in CATEGORIES, "categories", category, f"one of {', '.join(CATEGORIES)}")
+            require(
+                category in CATEGORIES, "categories", category, f"one of {', '.join(CATEGORIES)}"
+            )
         with self._file.writing() as database:
             self._require_study(database, study)
-            shown = database.execute("SELECT 1 FROM shown WHERE (study, example) = (?, ?)", (study, example))
+            shown = database.execute(
+                "SELECT 1 FROM shown WHERE (study, example) = (?, ?)", (study, example)
+            )
             if shown.fetchone() is None:
                 raise InputError("example", repr(example), f"an image of study {study}")
             rater_id = _rater_id(database, name)
             self._file.require_whole(participant_damage(database, study, rater_id))
             image, now = (study, rater_id, example), _now()
-            values = [(*image, key, None if value is None else int(value), now) for key, value in answers.items()]
+            values = [
+                (*image, key, None if value is None else int(value), now)
+                for key, value in answers.items()
+            ]
             database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", values)
             if categories is not None:
-                database.execute("DELETE FROM categories WHERE (study, rater, example) = (?, ?, ?)", image)
+                database.execute(
+                    "DELETE FROM categories WHERE (study, rater, example) = (?, ?, ?)", image
+                )
                 chosen = [(*image, category) for category in dict.fromkeys(categories)]
                 database.executemany("INSERT INTO categories VALUES (?, ?, ?, ?)", chosen)
             seal_participant(database, study, rater_id)
@@ -184,10 +205,14 @@ class Answers:
         image = (study, example, folded_name(rater_name(rater)))
         of_rater = "JOIN raters USING (rater) WHERE (study, example, folded) = (?, ?, ?)"
         with self._file.reading() as database:
-            answers = dict(database.execute(f"SELECT question, value FROM answers {of_rater}", image))
+            answers = dict(
+                database.execute(f"SELECT question, value FROM answers {of_rater}", image)
+            )
             rows = database.execute(f"SELECT category FROM categories {of_rater}", image)
             categories = {category for (category,) in rows}
-        return ImageAnswers(answers, tuple(category for category in CATEGORIES if category in categories))
+        return ImageAnswers(
+            answers, tuple(category for category in CATEGORIES if category in categories)
+        )
 
     def next_place(self, study: int, rater: str) -> int | None:
         """Return the place of the first image that lacks an answer of the rater; None if none does."""
@@ -198,7 +223,9 @@ class Answers:
         )
         with self._file.reading() as database:
             self._require_study(database, study)
-            (place,) = database.execute(query, (study, folded_name(rater_name(rater)), len(_KEYS))).fetchone()
+            (place,) = database.execute(
+                query, (study, folded_name(rater_name(rater)), len(_KEYS))
+            ).fetchone()
         return None if place is None else int(place)
 
     def progress(self, study: int) -> pd.DataFrame:
@@ -230,36 +257,65 @@ class Answers:
             long = _frame(database, query, study)
         long["value"] = long["value"].astype("Int64")
         rows = long.drop_duplicates(["rater", "example"]).set_index(["rater", "example"])
-        values = long.pivot(index=["rater", "example"], columns="question", values="value").reindex(columns=_KEYS)
-        rows = rows[["is_pie", "categories", *_LABELS]].assign(is_pie=rows["is_pie"].astype(bool)).join(values)
+        values = long.pivot(index=["rater", "example"], columns="question", values="value").reindex(
+            columns=_KEYS
+        )
+        rows = (
+            rows[["is_pie", "categories", *_LABELS]]
+            .assign(is_pie=rows["is_pie"].astype(bool))
+            .join(values)
+        )
         return rows.reset_index()[["rater", "example", "is_pie", *_KEYS, "categories", *_LABELS]]
 
     def labels(self, split: str, examples: str) -> pd.DataFrame:
         """Return the `image_labels` of these examples, over all their studies."""
         of_examples = "JOIN studies USING (study) WHERE (split, examples) = (?, ?)"
-        answers = f"SELECT rater, example, question, value FROM answers {of_examples} ORDER BY answered"
+        answers = (
+            f"SELECT rater, example, question, value FROM answers {of_examples} ORDER BY answered"
+        )
         categories = f"SELECT rater, example, category FROM categories {of_examples}"
         with self._file.reading(whole=True) as database:
-            return image_labels(*(_frame(database, query, split, examples) for query in (answers, categories)))
+            return image_labels(
+                *(_frame(database, query, split, examples) for query in (answers, categories))
+            )
 
     def _require_study(self, database: sqlite3.Connection, study: int) -> None:
         """Raise an `InputError` unless the study has begun and shows what was drawn for it."""
-        studies = [number for (number,) in database.execute("SELECT study FROM studies ORDER BY study")]
+        studies = [
+            number for (number,) in database.execute("SELECT study FROM studies ORDER BY study")
+        ]
         if study not in studies:
-            raise InputError("study", repr(study), f"a study that has begun ({', '.join(map(str, studies)) or 'none'})")
+            raise InputError(
+                "study",
+                repr(study),
+                f"a study that has begun ({', '.join(map(str, studies)) or 'none'})",
+            )
         self._file.require_whole(study_damage(database, study))
 
 
 def _rows(sample: SurveySample) -> list[tuple[int, str, str, str, int]]:
     """Return position, three labels and membership of each image, in plain types."""
-    columns = [sample.sheet["example"], *(sample.sheet[name].astype(str) for name in _LABELS), sample.key["is_pie"]]
-    return [(int(position), *labels, int(is_pie)) for position, *labels, is_pie in zip(*columns, strict=True)]
+    columns = [
+        sample.sheet["example"],
+        *(sample.sheet[name].astype(str) for name in _LABELS),
+        sample.key["is_pie"],
+    ]
+    return [
+        (int(position), *labels, int(is_pie))
+        for position, *labels, is_pie in zip(*columns, strict=True)
+    ]
 
 
 def _rater_id(database: sqlite3.Connection, name: str) -> int:
     """Return the number of a rater, who is added if unknown."""
-    database.execute("INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded_name(name)))
-    return int(database.execute("SELECT rater FROM raters WHERE folded = ?", (folded_name(name),)).fetchone()[0])
+    database.execute(
+        "INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded_name(name))
+    )
+    return int(
+        database.execute(
+            "SELECT rater FROM raters WHERE folded = ?", (folded_name(name),)
+        ).fetchone()[0]
+    )
 
 
 def _frame(database: sqlite3.Connection, query: str, *values: object) -> pd.DataFrame:

@@ -55,14 +55,32 @@ def participant_damage(database: sqlite3.Connection, study: int, rater: int) -> 
 
 def study_damage(database: sqlite3.Connection, study: int) -> str:
     """Return whether what a study shows does not match its checksum, in words; empty if it does."""
-    sealed = database.execute("SELECT checksum FROM study_checksums WHERE study = ?", (study,)).fetchone()
-    return "" if sealed == (_checksum(database, _SHOWN, study),) else f"whose study {study} does not match its checksum"
+    sealed = database.execute(
+        "SELECT checksum FROM study_checksums WHERE study = ?", (study,)
+    ).fetchone()
+    return (
+        ""
+        if sealed == (_checksum(database, _SHOWN, study),)
+        else f"whose study {study} does not match its checksum"
+    )
 
 
 def file_damage(database: sqlite3.Connection) -> str:
     """Return the first study or participant that does not match its checksum, in words; empty if all do."""
-    tables = ("studies", "study_checksums", "shown", "membership", "participants", "answers", "categories")
-    studies = {study for table in tables for (study,) in database.execute(f"SELECT DISTINCT study FROM {table}")}
+    tables = (
+        "studies",
+        "study_checksums",
+        "shown",
+        "membership",
+        "participants",
+        "answers",
+        "categories",
+    )
+    studies = {
+        study
+        for table in tables
+        for (study,) in database.execute(f"SELECT DISTINCT study FROM {table}")
+    }
     for study in sorted(studies, key=str):  # a damaged number may be a text
         if words := study_damage(database, study):
             return words
@@ -74,7 +92,10 @@ def file_damage(database: sqlite3.Connection) -> str:
 
 def _raters(database: sqlite3.Connection, study: int, *tables: str) -> set[int]:
     """Return the numbers of the raters with a row of a study in the answers, the categories or other tables."""
-    queries = [f"SELECT DISTINCT rater FROM {table} WHERE study = ?" for table in ("answers", "categories", *tables)]
+    queries = [
+        f"SELECT DISTINCT rater FROM {table} WHERE study = ?"
+        for table in ("answers", "categories", *tables)
+    ]
     return {rater for query in queries for (rater,) in database.execute(query, (study,))}
 
 

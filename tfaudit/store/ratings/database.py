@@ -60,17 +60,35 @@ _TABLES = (
 _MARKS = (f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {_VERSION}")
 
 _MOVE = "move it away to start from scratch"
-_DAMAGED = ("which is damaged", f"a file that tfaudit wrote; {_MOVE} (`sqlite3 FILE .recover` saves its content)")
+_DAMAGED = (
+    "which is damaged",
+    f"a file that tfaudit wrote; {_MOVE} (`sqlite3 FILE .recover` saves its content)",
+)
 _NO_ACCESS = ("which cannot be opened", "access to the study's directory; check its permissions")
 _REASONS = {
-    sqlite3.SQLITE_BUSY: ("which another program locks", "an unlocked file; try again when that program has ended"),
-    sqlite3.SQLITE_READONLY: ("which cannot be written: it is read-only", "a file that can be written"),
+    sqlite3.SQLITE_BUSY: (
+        "which another program locks",
+        "an unlocked file; try again when that program has ended",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        "which cannot be written: it is read-only",
+        "a file that can be written",
+    ),
     sqlite3.SQLITE_CANTOPEN: _NO_ACCESS,
     sqlite3.SQLITE_PERM: _NO_ACCESS,
     sqlite3.SQLITE_FULL: ("which cannot be written: the disk is full", "free space on the disk"),
-    sqlite3.SQLITE_IOERR: ("which cannot be read or written: the disk fails or is full", "a working disk"),
-    sqlite3.SQLITE_PROTOCOL: ("which cannot be used: its locks fail", "a disk that supports SQLite's locks"),
-    sqlite3.SQLITE_NOLFS: ("which cannot be used: it is too large for this disk", "a disk for large files"),
+    sqlite3.SQLITE_IOERR: (
+        "which cannot be read or written: the disk fails or is full",
+        "a working disk",
+    ),
+    sqlite3.SQLITE_PROTOCOL: (
+        "which cannot be used: its locks fail",
+        "a disk that supports SQLite's locks",
+    ),
+    sqlite3.SQLITE_NOLFS: (
+        "which cannot be used: it is too large for this disk",
+        "a disk for large files",
+    ),
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_ERROR: _DAMAGED,
     sqlite3.SQLITE_CONSTRAINT: _DAMAGED,
@@ -89,7 +107,9 @@ class AnswerFile:
         InputError: no such directory.
     """
 
-    def __init__(self, directory: str | Path, *, patience: float = 5, read_only: bool = False) -> None:
+    def __init__(
+        self, directory: str | Path, *, patience: float = 5, read_only: bool = False
+    ) -> None:
         if not Path(directory).is_dir():
             expected = "a directory of `tfaudit run RECIPE --out DIR`"
             raise InputError("directory", f"{directory}, which does not exist", expected)
@@ -110,7 +130,9 @@ class AnswerFile:
                 read_only = self._read_only or not os.access(self.path.parent, os.W_OK)
                 mode = "ro&immutable=1" if read_only and not self._beside("-wal").exists() else "rw"
                 if mode == "rw" and self._read_only:
-                    mode = "ro"  # another process writes: its files are there, and this one makes none
+                    mode = (
+                        "ro"  # another process writes: its files are there, and this one makes none
+                    )
                 database = opened.enter_context(contextlib.closing(self._connect(mode)))
                 database.execute("BEGIN")  # one snapshot, even if another process writes meanwhile
                 if version := self._version(database):
@@ -122,7 +144,9 @@ class AnswerFile:
                         self.require_whole(file_damage(database))
                     yield database
                     return
-            database = opened.enter_context(contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)))
+            database = opened.enter_context(
+                contextlib.closing(sqlite3.connect(":memory:", isolation_level=None))
+            )
             _create(database)
             yield database
 
@@ -167,7 +191,12 @@ class AnswerFile:
         database = sqlite3.connect(uri, uri=True, timeout=self._patience, isolation_level=None)
         try:
             database.execute("PRAGMA trusted_schema = OFF")
-            if mode in ("rw", "rwc") and not self._read_only and self._has_wal() and is_shared(self.path.parent):
+            if (
+                mode in ("rw", "rwc")
+                and not self._read_only
+                and self._has_wal()
+                and is_shared(self.path.parent)
+            ):
                 # A write-ahead log needs memory that all who use the file share. Alone one can do without.
                 database.execute("PRAGMA locking_mode = EXCLUSIVE")
                 database.execute("PRAGMA journal_mode = DELETE")
@@ -182,22 +211,37 @@ class AnswerFile:
     def _version(self, database: sqlite3.Connection) -> int:
         """Return the version of the tables, 0 for a file without any; raise for damaged tables and those of others."""
         application, version = (
-            database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+            database.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("application_id", "user_version")
         )
         if application == _APPLICATION:
             if not 1 <= version <= _VERSION:
-                raise self._error(f"which has the format {version}", f"the format {_VERSION} of this tfaudit")
+                raise self._error(
+                    f"which has the format {version}", f"the format {_VERSION} of this tfaudit"
+                )
             tables = _FIRST_TABLES if version == 1 else _TABLES
             schema = database.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
             if not {sql for *_, sql in schema}.issuperset(tables):
                 raise self._error(*_DAMAGED)
             # A trigger or view would run when answers are written or read; SQLite itself makes the others.
-            if foreign := [f"{kind} {name!a}" for kind, name, sql in schema if sql not in tables and not _made(name)]:
+            if foreign := [
+                f"{kind} {name!a}"
+                for kind, name, sql in schema
+                if sql not in tables and not _made(name)
+            ]:
                 expected = f"the tables of tfaudit alone; {_MOVE}"
-                raise self._error(f"which holds what tfaudit did not make: {listed(foreign)}", expected)
+                raise self._error(
+                    f"which holds what tfaudit did not make: {listed(foreign)}", expected
+                )
             return int(version)
-        if application or version or database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            raise self._error("which is another program's SQLite file", f"a file that tfaudit wrote; {_MOVE}")
+        if (
+            application
+            or version
+            or database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        ):
+            raise self._error(
+                "which is another program's SQLite file", f"a file that tfaudit wrote; {_MOVE}"
+            )
         return 0
 
     def _has_wal(self) -> bool:
@@ -216,7 +260,9 @@ class AnswerFile:
         for path in map(self._beside, ("", "-wal", "-shm", "-journal")):
             # Path.resolve refuses links to themselves; opening them fails with an error of its own.
             if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(home):
-                raise InputError("answers", f"{path}, a link out of the study's directory", "a file in it")
+                raise InputError(
+                    "answers", f"{path}, a link out of the study's directory", "a file in it"
+                )
         if self.path.exists() and not self.path.is_file():
             raise self._error("which is not a file", "a file; move it away")
 
