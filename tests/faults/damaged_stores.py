@@ -43,7 +43,7 @@ EVERY = 12
 
 
 class Studies:
-    """A study, what it was in an earlier version, and a study of imported predictions; the whole ones with audits."""
+    """A study, an older copy of it, and a study of imported predictions; the whole ones with audits."""
 
     def __init__(self, folder):
         self.folder = folder

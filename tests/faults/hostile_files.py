@@ -7,6 +7,7 @@ the memory: the seeds tell which.
 """
 
 import collections
+import contextlib
 import dataclasses
 import gzip
 import io
@@ -36,6 +37,7 @@ from tfaudit.datasets.image_folder import image_folder_files
 from tfaudit.datasets.labelled_images import labelled_images
 from tfaudit.outlets import html
 from tfaudit.readers.prediction_files import read_predictions
+from tfaudit.store.members import sealed_json
 
 ROWS, CLASSES = 12, 3
 NAMES = ("cat", "dog", "owl")
@@ -133,7 +135,7 @@ class Place:
         return ending(lambda: read_predictions(self.truth, [self.answers], classes=path))
 
     def unsealed(self, name):
-        """A file of the study as earlier versions wrote it: without a checksum of its own, which would tell."""
+        """A file of the study without its checksum, which `in_study` adds again."""
         content = json.loads((self.study / name).read_text())
         del content["sha256"]
         return json.dumps(content, indent=1).encode()
@@ -142,7 +144,7 @@ class Place:
         """How commands end that read the study with this file in it."""
         target = self.study / ("study.json" if kind == "study" else RECORD)
         before = target.read_bytes()
-        target.write_bytes(path.read_bytes())
+        target.write_bytes(resealed(path.read_bytes()))
         try:
             for words in (("check",), ("gate",), ("audit", "--permutations", 0)):
                 end = command(words[0], self.study, *words[1:])
@@ -154,6 +156,14 @@ class Place:
 
 
 RECORD = "members/int8/001/member.json"
+
+
+def resealed(content):
+    """A changed file with the checksum of what it holds, so that more than the checksum is tried."""
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(fields := json.loads(content), dict):
+            return sealed_json(fields)
+    return content
 
 
 def _worse(labels, predictions):

@@ -51,7 +51,6 @@ def test_counted_and_not_timed_has_no_chart(tmp_path):
 
 @pytest.mark.slow
 def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp_path):
-    """Such as one that an earlier version wrote."""
     store = make_study(tmp_path)
     store.save_table(
         "costs",

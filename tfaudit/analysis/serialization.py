@@ -106,8 +106,8 @@ def _to_json(value: Any, hint: Any, files: Files) -> Any:
     if dataclasses.is_dataclass(hint):
         return {
             name: _to_json(getattr(value, name), field, files)
-            for name, field in _fields(hint).items()
-        }  # type: ignore[arg-type]
+            for name, field in _fields(hint).items()  # type: ignore[arg-type]
+        }
     if isinstance(value, tuple):
         return [
             _to_json(item, inner, files)

@@ -174,10 +174,10 @@ def kind_of(file_name: str, label: int) -> str:
 
 
 ALLOWED = {
-    "_reconstruct": np._core.multiarray._reconstruct,
+    "_reconstruct": np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
     "ndarray": np.ndarray,
     "dtype": np.dtype,
-}  # type: ignore[attr-defined]
+}
 
 
 class _ArraysOnly(pickle.Unpickler):

@@ -69,7 +69,7 @@ def sealed_json(content: Mapping[str, Any]) -> bytes:
 
 
 def read_sealed_json(text: bytes) -> dict[str, Any]:
-    """Return what `sealed_json` wrote; without a checksum, as earlier versions wrote it, the content as it is.
+    """Return what `sealed_json` wrote.
 
     Raises:
         ValueError: the text is no JSON object, or does not match its checksum.
@@ -90,8 +90,7 @@ def read_sealed_json(text: bytes) -> dict[str, Any]:
         raise ValueError("nested too deeply") from None
     if not isinstance(content, dict):
         raise ValueError(f"{type(content).__name__} instead of an object")
-    seal = content.pop(_SEAL, None)
-    if seal is not None and seal != _digest(content):
+    if content.pop(_SEAL, None) != _digest(content):
         raise ValueError("the content does not match its checksum")
     return content
 

@@ -152,34 +152,29 @@ def example_bytes(
 def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame:
     """Decode `example_bytes`; damage raises one of `DAMAGED`.
 
-    `.attrs` holds `class_names`, the names of `groups` and the `split`; None where an earlier version wrote the file.
+    `.attrs` holds `class_names`, the names of `groups` and the `split`.
     """
     stored = _open(file)
     notes = _notes(stored.schema_arrow)
-    group_names = json.loads(notes.get("groups", "[]")) if groups else []
+    group_names = json.loads(notes["groups"]) if groups else []
     columns = [*_EXAMPLE[: 2 + images], *group_names]
     table = stored.read(columns).select(
         columns
     )  # `read` ignores a missing column, `select` does not
     table.validate(full=True)
-    further = [notes[name] for name in ("split", "remarks") if name in notes]
+    further = [notes["split"], *([notes["remarks"]] if "remarks" in notes else [])]
     if _seal(table, _EXAMPLE[:2], notes["class_names"], *further) != notes["sha256"]:
         raise OSError("ids, labels or class names do not match their checksum")
     if group_names and _seal(table, group_names) != notes["groups_sha256"]:
         raise OSError("groups do not match their checksum")
     frame = table.to_pandas()
-    if (
-        images
-        and "images_sha256" in notes
-        and _image_seal(frame["image"]) != notes["images_sha256"]
-    ):
+    if images and _image_seal(frame["image"]) != notes["images_sha256"]:
         raise OSError("images do not match their checksum")
     frame = clean_table(frame, "examples")
     names = {"class_names": clean_names(json.loads(notes["class_names"]), "class_names")}
     names["groups"] = clean_names(group_names, "groups")
-    frame.attrs = {name: list(values) for name, values in names.items()} | {
-        "split": notes.get("split")
-    }
+    frame.attrs = {name: list(values) for name, values in names.items()}
+    frame.attrs["split"] = notes["split"]
     return frame
 
 
@@ -191,7 +186,7 @@ def read_remarks(file: BinaryIO) -> tuple[str, ...]:
 def examples_seal(file: BinaryIO) -> str:
     """Return a checksum of ids, labels, class names and images without reading them; damage raises one of `DAMAGED`."""
     notes = _notes(_open(file).schema_arrow)
-    return hashlib.sha256(f"{notes['sha256']} {notes.get('images_sha256')}".encode()).hexdigest()
+    return hashlib.sha256(f"{notes['sha256']} {notes['images_sha256']}".encode()).hexdigest()
 
 
 def identity_seal(file: BinaryIO) -> str:
@@ -238,11 +233,7 @@ def read_table(content: bytes) -> pd.DataFrame:
     """Decode `table_bytes`; damage raises one of `DAMAGED`."""
     table = _open(io.BytesIO(content)).read()
     names = table.column_names
-    seals = [
-        _seal(table, names, *names),
-        _seal(table, names),
-    ]  # earlier versions left the names of the columns out
-    if _notes(table.schema)["sha256"] not in seals:
+    if _notes(table.schema)["sha256"] != _seal(table, names, *names):
         raise OSError("the table does not match its checksum")
     return table.replace_schema_metadata().to_pandas()
 

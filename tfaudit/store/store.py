@@ -48,7 +48,8 @@ from tfaudit.store.members import (
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
 
-FORMAT = 1  # format of the directory; it increases when older versions of tfaudit cannot read newer files
+FORMAT = 2
+"""Format of the directory. No other is read: it increases with every change of a file."""
 
 _TABLES = {
     "classes": "examples/classes.parquet",
@@ -68,10 +69,9 @@ def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
         raise _no_study(f"{directory}, which holds no study (no study.json)")
     try:
         content = read_sealed_json(path.read_bytes())
-        fields, form = content["study"], content["format"]
-        members = {
-            str(key): tuple(map(int, numbers))
-            for key, numbers in content.get("members", {}).items()
+        form, study = content["format"], content["study"]
+        imported = content.get("members") and {
+            key: tuple(map(int, numbers)) for key, numbers in content["members"].items()
         }
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         expected = "a file that tfaudit wrote; the same `tfaudit run` with another --out starts from scratch"
@@ -82,7 +82,7 @@ def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
             f"{directory} with the format {form!r}",
             f"{FORMAT}, which this version reads",
         )
-    return Store(Path(directory), Study.from_json(fields), members or None, read_only=read_only)
+    return Store(Path(directory), Study.from_json(study), imported, read_only=read_only)
 
 
 def find_studies(directory: Path) -> dict[str, Path]:
@@ -120,8 +120,7 @@ class Store:
     """The files of one study. Reading them needs no TensorFlow.
 
     `imported` are the numbers of the members by variant of a study of imported predictions, whose populations may
-    differ in size; None for a study that was run, and for one that an earlier version imported. With `read_only`
-    `write` fails as on a disk that is read-only.
+    differ in size; None for a study that was run. With `read_only` `write` fails as on a disk that is read-only.
     """
 
     prediction_path = staticmethod(prediction_path)
@@ -176,26 +175,33 @@ class Store:
         store = cls(directory, study, imported)
         remove_unfinished(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        content = {"format": FORMAT, "study": study.to_json(), "versions": dict(versions)}
-        if imported is not None:
-            content["members"] = imported
-        if existing:
-            before = read_sealed_json(existing.read("study.json"))
-            content |= {key: before[key] for key in ("machines", "tables") if key in before}
+        before = existing._content() if existing else {}
+        content = {
+            "format": FORMAT,
+            "study": study.to_json(),
+            "versions": dict(versions),
+            "members": imported,
+            "machines": before.get("machines", []),
+            "tables": before.get("tables", []),
+        }
         store.write("study.json", sealed_json(content))
         return store
 
     @property
     def machines(self) -> list[dict[str, Any]]:
         """Engines and models of the processors with which members were made or tested; none where not recorded."""
-        return read_sealed_json(self.read("study.json")).get("machines", [])
+        return self._content()["machines"]
 
     def add_machine(self, machine: Mapping[str, Any]) -> None:
         """Record in `study.json` an engine and its processors, unless they are there; may raise `OSError`."""
-        content = read_sealed_json(self.read("study.json"))
-        if (machines := content.setdefault("machines", [])).count(dict(machine)) == 0:
-            machines.append(dict(machine))
+        content = self._content()
+        if dict(machine) not in content["machines"]:
+            content["machines"].append(dict(machine))
             self.write("study.json", sealed_json(content))
+
+    def _content(self) -> dict[str, Any]:
+        """Return the content of `study.json`."""
+        return read_sealed_json(self.read("study.json"))
 
     def _repr_html_(self) -> str:
         """Return name and directory of the study, and the number of members of every variant, for a notebook."""
@@ -291,8 +297,7 @@ class Store:
         (self.directory / record_path).unlink(missing_ok=True)
         for path, content in files.items():
             self.write(path, content)
-        seal = self.examples_seal()
-        facts = {**record, "examples": seal} if seal else record
+        facts = {**record, "examples": self.examples_seal()}
         self.write(record_path, complete_record(variant, member, files, facts))
 
     def missing(self, split: str = "test") -> tuple[Missing, ...]:
@@ -362,15 +367,6 @@ class Store:
         """Return the numbers of the members that a variant should have: of the population, or those imported."""
         if self.imported is not None:
             return self.imported.get(variant, ())
-        if (
-            self.study.training is None
-        ):  # imported by a version that did not write down which members there were
-            folders = (path.name for path in (self.directory / "members" / variant).glob("*"))
-            return sorted(
-                int(name)
-                for name in folders
-                if name.isdecimal() and int(name) < self.study.population
-            )
         return range(self.study.population)
 
     def save_failure(self, variant: str, member: int, traceback: str) -> None:
@@ -509,7 +505,7 @@ class Store:
         """
         with self._example_file(split) as file:
             examples = parquet.read_examples(file, images=images, groups=groups)
-            if examples.attrs.pop("split") not in (None, Path(self.example_path(split)).stem):
+            if examples.attrs.pop("split") != Path(self.example_path(split)).stem:
                 raise OSError("the examples of another split")
         return examples
 
@@ -527,8 +523,8 @@ class Store:
             return None
 
     def _is_of_these_examples(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a member was tested on the examples that are stored; earlier versions did not record it."""
-        return "examples" not in record or record["examples"] == self.examples_seal()
+        """Return whether a member was tested on the examples that are stored."""
+        return record.get("examples") == self.examples_seal()
 
     def images(self, split: str, positions: Sequence[int]) -> list[bytes]:
         """Return images by position, in any order, reading no others: PNGs or texts, empty for none.
@@ -573,9 +569,9 @@ class Store:
             InputError: a column holds other values.
         """
         self.write(_TABLES[name], parquet.table_bytes(table))
-        content = read_sealed_json(self.read("study.json"))
-        if name == "costs" and name not in (tables := content.setdefault("tables", [])):
-            tables.append(name)
+        content = self._content()
+        if name == "costs" and name not in content["tables"]:
+            content["tables"].append(name)
             self.write("study.json", sealed_json(content))
 
     def table(self, name: str) -> pd.DataFrame | None:
@@ -585,7 +581,7 @@ class Store:
             if (self.directory / path).exists():
                 return parquet.read_table(self.read(path))
             state = "a missing"
-            if name not in read_sealed_json(self.read("study.json")).get("tables", []):
+            if name not in self._content()["tables"]:
                 return None
         except parquet.DAMAGED:
             state = "a damaged"

@@ -128,14 +128,6 @@ class ExcessGapRemedy(_Remedy):
         """The names of the columns; none for the classes."""
         return (self.groups,) if isinstance(self.groups, str) else self.groups or ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return name and settings as JSON values, without groups of none, unknown to earlier versions."""
-        return {
-            name: value
-            for name, value in super().to_json().items()
-            if name != "groups" or self.groups
-        }
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class QuantizationAwareRemedy(_Remedy):

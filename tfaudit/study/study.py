@@ -400,12 +400,6 @@ class Study:
         for name in ("training", "retraining"):
             if isinstance(fields[name], Training):
                 fields[name] = fields[name].to_json()
-        for name in (
-            "initialise",
-            "fingerprints",
-        ):  # unknown to earlier versions, which read what is not there
-            if not fields[name]:
-                del fields[name]
         fields["variants"] = [variant.to_json() for variant in self.variants]
         return fields
 
@@ -421,12 +415,6 @@ class Study:
                 name: Training(**plan) if isinstance(plan, Mapping) else plan
                 for name, plan in given.items()
             }
-            if (
-                given["training"]
-                and "initialise" not in fields
-                and str(fields["model"]).endswith(".keras")
-            ):
-                plans["initialise"] = "file"  # as earlier versions did
             return cls(**{**fields, **plans, "variants": variants})
         except InputError:
             raise

@@ -121,15 +121,8 @@ class Training:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as JSON values, without those at their defaults that earlier versions do not know."""
-        later = [
-            name
-            for name in ("precision", "jit_compile", "steps_per_execution", "strategy")
-            if not self.changed(name)
-        ]
-        return {
-            name: value for name, value in dataclasses.asdict(self).items() if name not in later
-        }
+        """Return the settings as JSON values."""
+        return dataclasses.asdict(self)
 
     def changed(self, *settings: str) -> list[str]:
         """Return those of the settings that are not at their defaults."""

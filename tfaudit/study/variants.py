@@ -17,9 +17,6 @@ TITLE_SETTINGS = (
 )
 """Settings of pruning that a title names, in this order; a study omits those that all its variants share."""
 
-LATER = {"remedy", "count_biases", "batch_norm", "keep_float"}
-"""Settings that versions before their first one do not know."""
-
 OF_REMEDY = "remedy."
 """Begins the settings of remedies among those that a title names, such as `remedy.temperature`."""
 
@@ -64,16 +61,10 @@ class Remedied(Variant):
         return dataclasses.replace(self, **{"remedy": ()})
 
     def to_json(self) -> dict[str, Any]:
-        """Return family and settings as JSON values, without defaults of settings unknown to earlier versions."""
+        """Return family and settings as JSON values."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        unknown = {
-            field.name for field in dataclasses.fields(self) if fields[field.name] == field.default
-        } & LATER
         fields["remedy"] = [remedy.to_json() for remedy in self.remedies]
-        return {
-            "family": self.family,
-            **{name: fields[name] for name in fields if name not in unknown},
-        }
+        return {"family": self.family, **fields}
 
 
 def _text(value: object) -> str:

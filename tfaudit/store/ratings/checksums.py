@@ -22,14 +22,6 @@ _ANSWERED = (
 """Everything that a participant has answered, in a fixed order."""
 
 
-def add_checksums(database: sqlite3.Connection) -> None:
-    """Compute the checksums of a file without any, which an earlier version wrote."""
-    for (study,) in database.execute("SELECT study FROM studies").fetchall():
-        seal_study(database, study)
-        for rater in sorted(_raters(database, study)):
-            seal_participant(database, study, rater)
-
-
 def seal_study(database: sqlite3.Connection, study: int) -> None:
     """Write the checksum of what a study shows."""
     row = (study, _checksum(database, _SHOWN, study))

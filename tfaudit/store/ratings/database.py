@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tfaudit.errors import InputError, listed, one_line
 from tfaudit.runtime.file_systems import is_shared
-from tfaudit.store.ratings.checksums import add_checksums, file_damage
+from tfaudit.store.ratings.checksums import file_damage
 
 _APPLICATION = int.from_bytes(b"tfan")
 """Identifies the file as tfaudit's in its header."""
 
 _VERSION = 2
-"""Version of the tables; it rises when an older tfaudit could not use them. Files of version 1 have no checksums."""
+"""Version of the tables. No other is read: it rises with every change of them."""
 
-_FIRST_TABLES = (
+_TABLES = (
     """CREATE TABLE studies (
         study INTEGER PRIMARY KEY,
         split TEXT NOT NULL, examples TEXT NOT NULL, variant TEXT NOT NULL, images INTEGER NOT NULL,
@@ -47,10 +47,6 @@ _FIRST_TABLES = (
         PRIMARY KEY (study, rater, example, category),
         FOREIGN KEY (study, example) REFERENCES shown (study, example)
     ) STRICT""",
-)
-
-_TABLES = (
-    *_FIRST_TABLES,
     "CREATE TABLE study_checksums (study INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT",
     """CREATE TABLE participants (
         study INTEGER NOT NULL, rater INTEGER NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (study, rater)
@@ -121,8 +117,7 @@ class AnswerFile:
     def reading(self, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
         """Open a snapshot of the answers; empty tables if there is no file yet.
 
-        With `whole` the whole file is checked for damage first. A file that cannot be used raises an `InputError`. A
-        file of version 1 is read as if it had been written now: without its checksums nothing can be checked.
+        With `whole` the whole file is checked for damage first. A file that cannot be used raises an `InputError`.
         """
         with self._one_line(), contextlib.ExitStack() as opened:
             if self.path.exists() or self.path.is_symlink():
@@ -135,11 +130,9 @@ class AnswerFile:
                     )
                 database = opened.enter_context(contextlib.closing(self._connect(mode)))
                 database.execute("BEGIN")  # one snapshot, even if another process writes meanwhile
-                if version := self._version(database):
+                if self._holds_tables(database):
                     if whole and database.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
                         raise self._error(*_DAMAGED)
-                    if version < _VERSION:
-                        database = opened.enter_context(contextlib.closing(_updated_copy(database)))
                     if whole:
                         self.require_whole(file_damage(database))
                     yield database
@@ -160,7 +153,7 @@ class AnswerFile:
             raise self._error("which is opened read-only", "a viewer without --read-only")
         with self._one_line(), contextlib.closing(self._connect("rwc")) as database:
             database.execute("BEGIN")  # one snapshot, as above
-            new = not self._version(database)
+            new = not self._holds_tables(database)
             database.execute("COMMIT")
             if new and not is_shared(self.path.parent):
                 # Fails if another process does it at the same moment, which is as good.
@@ -168,11 +161,8 @@ class AnswerFile:
                     database.execute("PRAGMA journal_mode = WAL")
             database.execute("BEGIN IMMEDIATE")
             try:
-                version = self._version(database)
-                if not version:
+                if not self._holds_tables(database):
                     _create(database)
-                elif version < _VERSION:
-                    _update(database)
                 yield database
                 database.execute("COMMIT")
             except BaseException:
@@ -208,32 +198,31 @@ class AnswerFile:
             raise
         return database
 
-    def _version(self, database: sqlite3.Connection) -> int:
-        """Return the version of the tables, 0 for a file without any; raise for damaged tables and those of others."""
+    def _holds_tables(self, database: sqlite3.Connection) -> bool:
+        """Return whether the file holds tfaudit's tables or none; raise for damaged tables and those of others."""
         application, version = (
             database.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("application_id", "user_version")
         )
         if application == _APPLICATION:
-            if not 1 <= version <= _VERSION:
+            if version != _VERSION:
                 raise self._error(
                     f"which has the format {version}", f"the format {_VERSION} of this tfaudit"
                 )
-            tables = _FIRST_TABLES if version == 1 else _TABLES
             schema = database.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
-            if not {sql for *_, sql in schema}.issuperset(tables):
+            if not {sql for *_, sql in schema}.issuperset(_TABLES):
                 raise self._error(*_DAMAGED)
             # A trigger or view would run when answers are written or read; SQLite itself makes the others.
             if foreign := [
                 f"{kind} {name!a}"
                 for kind, name, sql in schema
-                if sql not in tables and not _made(name)
+                if sql not in _TABLES and not _made(name)
             ]:
                 expected = f"the tables of tfaudit alone; {_MOVE}"
                 raise self._error(
                     f"which holds what tfaudit did not make: {listed(foreign)}", expected
                 )
-            return int(version)
+            return True
         if (
             application
             or version
@@ -242,7 +231,7 @@ class AnswerFile:
             raise self._error(
                 "which is another program's SQLite file", f"a file that tfaudit wrote; {_MOVE}"
             )
-        return 0
+        return False
 
     def _has_wal(self) -> bool:
         """Return whether the header says that the file has a write-ahead log."""
@@ -294,18 +283,3 @@ def _made(name: str) -> bool:
 def _create(database: sqlite3.Connection) -> None:
     for statement in (*_TABLES, *_MARKS):
         database.execute(statement)
-
-
-def _update(database: sqlite3.Connection) -> None:
-    """Give a file of version 1 its checksums."""
-    for statement in (*_TABLES[len(_FIRST_TABLES) :], *_MARKS):
-        database.execute(statement)
-    add_checksums(database)
-
-
-def _updated_copy(database: sqlite3.Connection) -> sqlite3.Connection:
-    """Return an updated copy in memory of a file of version 1, for a reader who must not write."""
-    copy = sqlite3.connect(":memory:", isolation_level=None)
-    database.backup(copy)
-    _update(copy)
-    return copy
