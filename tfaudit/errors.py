@@ -1,7 +1,7 @@
 """Bad input: one error, one line, one form."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -103,6 +103,19 @@ def require(condition: bool, argument: str, got: object, expected: str) -> None:
     """
     if not condition:
         raise InputError(argument, repr(got), expected)
+
+
+def require_one_of(argument: str, got: object, choices: Collection[object]) -> None:
+    """Raise an `InputError` unless a value is one of several.
+
+    Example:
+        >>> require_one_of("scope", "model", ("layer", "global"))
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: scope: got 'model', expected 'layer' or 'global'
+    """
+    *others, last = map(repr, choices)
+    expected = f"{', '.join(others)} or {last}" if others else last
+    require(got in choices, argument, got, expected)
 
 
 def listed(names: Sequence[object], most: int = 5) -> str:

@@ -5,15 +5,38 @@ import re
 import zlib
 from typing import Any, ClassVar, Self
 
-from tfaudit.errors import require
+from tfaudit.errors import require, require_one_of
 from tfaudit.study.quantization import KINDS, LAST
 from tfaudit.study.remedies import QUANTIZATION_REMEDIES, in_words, remedies_of
 
 TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
 
+_CHOICES = {
+    "scope": ("layer", "global"),
+    "treatment": TREATMENTS,
+    "granularity": ("weight", "channel"),
+    "axis": (-2, -1),
+    "gradient": ("loss", "data"),
+    "count_biases": (True, False),
+    "batch_norm": ("moving", "recalibrated"),
+}
+"""Settings of pruning that are one of several values."""
+
 TITLE_SETTINGS = (
-    *("granularity", "treatment", "scope", "axis", "begin", "end", "frequency"),
-    *("layers", "spare", "gradient", "decay", "count_biases", "batch_norm", "remedy"),
+    "granularity",
+    "treatment",
+    "scope",
+    "axis",
+    "begin",
+    "end",
+    "frequency",
+    "layers",
+    "spare",
+    "gradient",
+    "decay",
+    "count_biases",
+    "batch_norm",
+    "remedy",
 )
 """Settings of pruning that a title names, in this order; a study omits those that all its variants share."""
 
@@ -161,9 +184,8 @@ class Pruned(Remedied):
             "a share in (0, 1)",
         )
         require(self.ratio is None or self.ratio > 1, "ratio", self.ratio, "above 1")
-        require(
-            self.count_biases in (True, False), "count_biases", self.count_biases, "True or False"
-        )
+        for name, choices in _CHOICES.items():
+            require_one_of(name, getattr(self, name), choices)
         require(
             self.count_biases or self.ratio is not None,
             "count_biases",
@@ -179,8 +201,6 @@ class Pruned(Remedied):
         require(
             self.frequency is None or self.frequency >= 1, "frequency", self.frequency, "1 or more"
         )
-        require(self.scope in ("layer", "global"), "scope", self.scope, "'layer' or 'global'")
-        require(self.treatment in TREATMENTS, "treatment", self.treatment, ", ".join(TREATMENTS))
         require(
             self.after == "dense" or self.treatment != "gradual",
             "after",
@@ -195,17 +215,7 @@ class Pruned(Remedied):
             "0 unless 'rewind'",
         )
         require(not (self.layers and self.spare), "spare", self.spare, "() where layers are given")
-        require(
-            self.granularity in ("weight", "channel"),
-            "granularity",
-            self.granularity,
-            "'weight' or 'channel'",
-        )
-        require(self.axis in (-2, -1), "axis", self.axis, "-2 or -1")
-        require(self.gradient in ("loss", "data"), "gradient", self.gradient, "'loss' or 'data'")
         require(self.decay is None or self.decay >= 0, "decay", self.decay, "0 or more")
-        known = self.batch_norm in ("moving", "recalibrated")
-        require(known, "batch_norm", self.batch_norm, "'moving' or 'recalibrated'")
         object.__setattr__(self, "remedy", remedies_of(self.remedy))
         trained = self.treatment in ("finetune", "rewind")
         require(
