@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from PIL import Image
@@ -10,6 +11,8 @@ from PIL import Image
 from tfaudit.errors import require
 from tfaudit.store.members import RECORD_KEYS
 from tfaudit.store.store import Store
+from tfaudit.study.study import Study
+from tfaudit.study.variants import Variant
 
 COLOURS = 32
 TABLES = ("classes", "costs")
@@ -58,35 +61,40 @@ def save_copy_without_models(
         ]
         return all(store.evaluations.exists(*pair, split) for split in splits for pair in wanted)
 
-    kept = {v.key for v in whole}
-    smaller = dataclasses.replace(
-        study,
-        population=max(numbers) + 1,
-        variants=tuple(v for v in whole if v.parent in (None, "dense", *kept)),
-        corruptions=tuple(name for name in study.corruptions if is_tested(name)),
-        benchmarks=(),
-        corrupted_variants=None
-        if study.corrupted_variants is None
-        else tuple(key for key in study.corrupted_variants if key in ("dense", *kept)),
-    )
-    copy = Store.create(place, smaller, json.loads(store.read("study.json")).get("versions", {}))
+    smaller = _smaller_study(study, whole, filter(is_tested, study.corruptions), max(numbers) + 1)
+    copy = Store.create(place, smaller, json.loads(store.read("study.json"))["versions"])
     _copy_examples(store, copy)
     for variant in smaller.all_variants:
         for number in numbers:
-            record, path = (
-                store.record(variant.key, number),
-                store.prediction_path(variant.key, number),
-            )
-            facts = {name: value for name, value in record.items() if name not in RECORD_KEYS}
-            copy.save_member(
-                variant.key, number, {path: store.read_checked(variant.key, number, path)}, facts
-            )
+            _copy_member(store, copy, variant.key, number)
     for condition in smaller.conditions:
         for pair in copy.evaluated_members():
             copy.evaluations.save(
                 *pair, condition.split, store.evaluations.read(*pair, condition.split)
             )
     return copy
+
+
+def _smaller_study(
+    study: Study, variants: Sequence[Variant], corruptions: Iterable[str], population: int
+) -> Study:
+    """Return a study of some of the variants and corruptions, without benchmarks."""
+    kept = {"dense", *(variant.key for variant in variants)}
+    evaluated = study.corrupted_variants
+    return dataclasses.replace(
+        study,
+        population=population,
+        variants=tuple(variant for variant in variants if variant.parent in (None, *kept)),
+        corruptions=tuple(corruptions),
+        benchmarks=(),
+        corrupted_variants=evaluated and tuple(key for key in evaluated if key in kept),
+    )
+
+
+def _copy_member(store: Store, copy: Store, key: str, number: int) -> None:
+    record, path = store.record(key, number), store.prediction_path(key, number)
+    facts = {name: value for name, value in record.items() if name not in RECORD_KEYS}
+    copy.save_member(key, number, {path: store.read_checked(key, number, path)}, facts)
 
 
 def _copy_examples(store: Store, copy: Store) -> None:

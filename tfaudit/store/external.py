@@ -1,10 +1,10 @@
 """Import of predictions as a study, for the report and the viewer."""
 
+import dataclasses
 import importlib.metadata
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from tfaudit.store.files import lock
 from tfaudit.store.parquet import example_bytes, prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
-from tfaudit.study.variants import ImportedPredictions
+from tfaudit.study.variants import ImportedPredictions, Variant
 
 _FACTS = ("sparsity", "bytes", "gzipped_bytes")
 
@@ -70,88 +70,91 @@ def import_predictions(
     """
     require(len(compressed) > 0, "compressed", dict(compressed), "at least one variant")
     compressed = dict(zip(clean_names(compressed, "compressed"), compressed.values(), strict=True))
-    paired, groups = (
-        set(map(clean_name, paired)),
-        None if groups is None else clean_table(groups, "groups"),
-    )
-    facts = None if facts is None else facts.rename(index=clean_name)
-    if unknown := set(paired) - set(compressed):
-        raise InputError(
-            "paired", repr(min(unknown)), f"names of variants: {', '.join(compressed)}"
-        )
-    variants = {
-        ImportedPredictions(key, key in paired): population
-        for key, population in compressed.items()
-    }
-    for population in compressed.values():
-        require_same_examples(baseline, population)
-    images = [b""] * baseline.num_examples if images is None else images
-    if len(images) != baseline.num_examples:
-        raise InputError(
-            "images", f"{len(images)} images", f"{baseline.num_examples}, one per example"
-        )
-    populations = (baseline, *compressed.values())
-    members = dict.fromkeys(member for population in populations for member in population.members)
-    numbers = {member: number for number, member in enumerate(members)}
-    k, size = max(population.ranked.shape[2] for population in populations), len(numbers)
     study = Study(
         name=name,
         dataset=dataset,
         model=model,
         training=None,
-        variants=tuple(variants),
-        population=size,
-        top_k=k,
+        variants=_variants(list(compressed), set(map(clean_name, paired))),
+        population=1,
     )
-    ids = [str(example) for example in baseline.example_ids]
+    for population in compressed.values():
+        require_same_examples(baseline, population)
+    populations = dict(zip(study.all_variants, (baseline, *compressed.values()), strict=True))
+    members = dict.fromkeys(
+        name for population in populations.values() for name in population.members
+    )
+    numbers = {member: number for number, member in enumerate(members)}
+    study = dataclasses.replace(
+        study,
+        population=len(numbers),
+        top_k=max(population.ranked.shape[2] for population in populations.values()),
+    )
     # before anything is written
-    examples = example_bytes(
-        baseline.labels, ids, baseline.class_names, images, groups, remarks=remarks
-    )
+    examples = _example_bytes(baseline, images, groups, remarks)
+    facts = None if facts is None else facts.rename(index=clean_name)
+    imported = {
+        variant.key: tuple(numbers[member] for member in population.members)
+        for variant, population in populations.items()
+    }
+    versions = {"tfaudit": importlib.metadata.version("tfaudit")}
     try:
         with lock(directory):
-            keys = [variant.key for variant in study.all_variants]
-            imported = {
-                key: tuple(numbers[member] for member in population.members)
-                for key, population in zip(keys, populations, strict=True)
-            }
-            store = Store.create(
-                directory, study, {"tfaudit": importlib.metadata.version("tfaudit")}, imported
-            )
-            for folder in (
-                "members",
-                "predictions",
-                "examples",
-            ):  # nothing of the replaced study may remain
-                shutil.rmtree(store.directory / folder, ignore_errors=True)
+            store = Store.create(directory, study, versions, imported)
+            for folder in ("members", "predictions", "examples"):
+                shutil.rmtree(store.directory / folder, ignore_errors=True)  # of the replaced study
             store.write("examples/test.parquet", examples)
-            _write(
-                store, study.all_variants[0].key, baseline, numbers, _facts_of(facts, "baseline")
-            )
-            for variant, population in variants.items():
-                _write(store, variant.key, population, numbers, _facts_of(facts, variant.name))
+            for variant, population in populations.items():
+                _write(store, variant, population, numbers, facts)
     except OSError as problem:
         got = f"{directory}, which cannot be written ({problem.strerror})"
         raise InputError("directory", got, "a directory that can be written") from problem
     return store
 
 
+def _variants(names: Sequence[str], paired: Collection[str]) -> tuple[ImportedPredictions, ...]:
+    """Return the variants; an unknown name of a paired one raises `InputError`."""
+    if unknown := set(paired) - set(names):
+        raise InputError("paired", repr(min(unknown)), f"names of variants: {', '.join(names)}")
+    return tuple(ImportedPredictions(name, name in paired) for name in names)
+
+
+def _example_bytes(
+    baseline: Predictions,
+    images: Sequence[bytes] | None,
+    groups: pd.DataFrame | None,
+    remarks: Sequence[str],
+) -> bytes:
+    """Return the file of the examples; images or groups of another number raise `InputError`."""
+    count = baseline.num_examples
+    images = [b""] * count if images is None else images
+    if len(images) != count:
+        raise InputError("images", f"{len(images)} images", f"{count}, one per example")
+    return example_bytes(
+        baseline.labels,
+        [str(example) for example in baseline.example_ids],
+        baseline.class_names,
+        images,
+        None if groups is None else clean_table(groups, "groups"),
+        remarks=remarks,
+    )
+
+
 def _write(
     store: Store,
-    key: str,
+    variant: Variant,
     population: Predictions,
     numbers: Mapping[object, int],
-    facts: Mapping[str, Any],
+    facts: pd.DataFrame | None,
 ) -> None:
+    """Write a variant's predictions, with the facts about its models that `member.json` records."""
+    name = variant.name if isinstance(variant, ImportedPredictions) else "baseline"
+    recorded = {}
+    if facts is not None and name in facts.index:
+        row = facts.reindex(columns=[*_FACTS]).astype(float).loc[name].dropna()
+        recorded = {str(fact): value for fact, value in row.items()}
     for position, member in enumerate(population.members):
-        path = store.prediction_path(key, numbers[member])
+        path = store.prediction_path(variant.key, numbers[member])
         content = prediction_bytes(population.member(position))
-        store.save_member(key, numbers[member], {path: content}, {"name": str(member), **facts})
-
-
-def _facts_of(facts: pd.DataFrame | None, name: str) -> dict[str, float]:
-    """Return the facts about one variant's models as `member.json` records them."""
-    if facts is None or name not in facts.index:
-        return {}
-    values = facts.reindex(index=[name], columns=[*_FACTS]).astype(float).to_dict("records")[0]
-    return {str(fact): value for fact, value in values.items() if pd.notna(value)}
+        record = {"name": str(member), **recorded}
+        store.save_member(variant.key, numbers[member], {path: content}, record)
