@@ -16,25 +16,27 @@ _NAME = re.compile(r"(mock:)?\w+(/[\w.\-]+)?")
 class Condition(NamedTuple):
     """A corruption and its severity; equal to the plain tuple.
 
+    Attributes:
+        corruption: a name of `tfaudit.corrupt`, or a benchmark set's TFDS name without its severity.
+        severity: 1 to 5; 0 for a set without severities.
+
     Example:
         >>> Condition("fog", 3).split, Condition("cifar10_corrupted/fog", 3).split, Condition("imagenet_a", 0).split
         ('fog-3', 'cifar10_corrupted.fog-3', 'imagenet_a')
     """
 
-    corruption: (
-        str  # a name of `tfaudit.corrupt`, or a benchmark set's TFDS name without its severity
-    )
-    severity: int  # 1 to 5; 0 for a set without severities
+    corruption: str
+    severity: int
 
     @property
     def split(self) -> str:
         """Name of the split, which is also a safe name for files and directories."""
-        return re.sub("[/:]", ".", self.corruption) + f"-{self.severity}" * bool(self.severity)
+        return re.sub("[/:]", ".", self._with_severity("-"))
 
     @property
     def title(self) -> str:
         """Readable name, such as "fog 3"."""
-        return self.corruption + f" {self.severity}" * bool(self.severity)
+        return self._with_severity(" ")
 
     @property
     def is_computed(self) -> bool:
@@ -53,7 +55,10 @@ class Condition(NamedTuple):
             raise InputError(
                 "condition", f"{self.title!r}, computed from the test set", "a benchmark set"
             )
-        return self.corruption + f"_{self.severity}" * bool(self.severity)
+        return self._with_severity("_")
+
+    def _with_severity(self, between: str) -> str:
+        return f"{self.corruption}{between}{self.severity}" if self.severity else self.corruption
 
 
 def benchmark_condition(name: str) -> Condition:
