@@ -7,10 +7,33 @@ from pathlib import Path
 MOUNTS = Path("/proc/self/mountinfo")
 
 _LOCAL = frozenset(
-    """
-    apfs aufs bcachefs btrfs exfat ext2 ext3 ext4 f2fs fuseblk hfs hfsplus jfs msdos ntfs ntfs3 overlay ramfs reiserfs
-    rootfs tmpfs ufs vfat xfs zfs
-    """.split()
+    [
+        "apfs",
+        "aufs",
+        "bcachefs",
+        "btrfs",
+        "exfat",
+        "ext2",
+        "ext3",
+        "ext4",
+        "f2fs",
+        "fuseblk",
+        "hfs",
+        "hfsplus",
+        "jfs",
+        "msdos",
+        "ntfs",
+        "ntfs3",
+        "overlay",
+        "ramfs",
+        "reiserfs",
+        "rootfs",
+        "tmpfs",
+        "ufs",
+        "vfat",
+        "xfs",
+        "zfs",
+    ]
 )
 """Types of file systems of one machine; any other may be shared."""
 
