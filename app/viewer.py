@@ -115,7 +115,7 @@ def _menu() -> dict[str, dict[str, ViewerPage]]:
             "calibration": _audit_page("calibration"),
         },
         "Compare": {
-            "levels": ViewerPage("levels", "All variants", definition=ALL),
+            "levels": ViewerPage("all_variants", "All variants", definition=ALL),
             "compare": ViewerPage(
                 "compare", "Compare two models", ("model_pair",), definition=FLIPS, always=True
             ),

@@ -275,7 +275,7 @@ def failure_line(text: str) -> str:
 
 def _own_line(lines: Sequence[tuple[str, str]]) -> str:
     """Return in words the last of some lines of files that is neither a library's nor this package's."""
-    libraries = (*_installed(), str(Path(__file__).parent), "<")
+    libraries = (*_installed(), str(Path(__file__).parents[1]), "<")
     own = [(file, number) for file, number in lines if not file.startswith(libraries)]
     return f", line {own[-1][1]} of {Path(own[-1][0]).name}" if own else ""
 
