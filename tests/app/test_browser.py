@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.many_classes import HOSTILE, MANY
+from tests.builders.nightly import first_and_nightly
 from tests.builders.pages import choose, settled
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import unique_labels
@@ -24,7 +25,7 @@ sync_api = pytest.importorskip("playwright.sync_api")
 expect = sync_api.expect
 
 
-@pytest.mark.parametrize("name", list(PAGES))
+@pytest.mark.parametrize("name", first_and_nightly(PAGES, 3))
 def test_every_page(viewer, visit, name):
     page = visit(f"{viewer.url}/{name.replace('overview', '')}")
     main = page.get_by_test_id("stMain")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.pages import settled
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.limits import Limits
@@ -119,7 +120,7 @@ def test_the_csv_holds_the_table(viewer, visit, table):
     assert list(rows["gate"].dropna()) == list(expected["gate"].dropna())
 
 
-@pytest.mark.parametrize("page", VIEWS)
+@pytest.mark.parametrize("page", first_and_nightly(VIEWS))
 def test_every_view_fits_a_narrow_window(viewer, visit, page):
     linked, *others = reversed(VIEWS[page])
     opened = visit(

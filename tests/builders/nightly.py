@@ -13,6 +13,12 @@ def and_nightly(always: Iterable, at_night: Iterable) -> list:
     ]
 
 
+def first_and_nightly(values: Iterable, always: int = 1) -> list:
+    """Return the values of `parametrize`, of which the first run always and the others at night."""
+    values = list(values)
+    return and_nightly(values[:always], values[always:])
+
+
 def as_tuple(value: object) -> tuple:
     """Return the values of one case."""
     return value if isinstance(value, tuple) else (value,)

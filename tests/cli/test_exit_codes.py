@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.builders.nightly import first_and_nightly
 from tfaudit import quantize
 
 JUDGE = (
@@ -115,15 +116,18 @@ def test_what_the_data_function_prints_is_not_among_the_results(gate, verdict):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("verdict", "body"),
-    [
-        ("fail", "threading.Thread(target=time.sleep, args=[300]).start()"),
-        ("fail", "threading.Thread(target=os._exit, args=[0]).start()"),
-        ("pass", "threading.Thread(target=os._exit, args=[1]).start()"),
-        ("pass", "threading.Thread(target=lambda: 1 / 0).start()"),
-        ("fail", "atexit.register(os._exit, 0)"),
-        ("fail", "os.fork() or os._exit(0)"),
-        ("pass", "os.fork() or sys.exit(1)"),
-    ],
+    first_and_nightly(
+        [
+            ("fail", "threading.Thread(target=time.sleep, args=[300]).start()"),
+            ("pass", "threading.Thread(target=os._exit, args=[1]).start()"),
+            ("fail", "atexit.register(os._exit, 0)"),
+            ("fail", "os.fork() or os._exit(0)"),
+            ("fail", "threading.Thread(target=os._exit, args=[0]).start()"),
+            ("pass", "threading.Thread(target=lambda: 1 / 0).start()"),
+            ("pass", "os.fork() or sys.exit(1)"),
+        ],
+        always=4,
+    ),
 )
 def test_the_exit_code_is_that_of_the_verdict_alone(gate, verdict, body):
     done = gate(body, verdict)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keras import layers
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.operators import operators
 from tfaudit.compress.last_layers import last_layers
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
@@ -120,7 +121,7 @@ EXPECTED = {
 """The last layers, and the operators of the file that stay in float: all others are int8."""
 
 
-@pytest.mark.parametrize("build", EXPECTED, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("build", first_and_nightly(EXPECTED, 4), ids=lambda build: build.__name__)
 def test_they_are_what_an_output_is_computed_from_back_to_the_first_kernel(build):
     names = [layer.name.rstrip("_0123456789") for layer in last_layers(build())]
     assert sorted(names) == sorted(EXPECTED[build][0].split())

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.builders.nightly import first_and_nightly
 from tfaudit.compress.cost import cost
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict
@@ -198,7 +199,7 @@ def recurrent(layer, *, unroll=False, batch=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layer", [keras.layers.LSTM, keras.layers.GRU])
+@pytest.mark.parametrize("layer", first_and_nightly([keras.layers.LSTM, keras.layers.GRU]))
 def test_recurrent_layers_are_converted_for_batches_of_one(layer):
     """TensorFlow Lite asks for a static batch (TensorListReserve), and crashes on int8 loops."""
     model, tokens = recurrent(layer), RNG.integers(0, 12, (6, 5))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.builders.nightly import first_and_nightly
 from tfaudit import Pruned, Study, Training, load_dataset
 from tfaudit.compress.counts import counts
 from tfaudit.compress.pruning.schedules import ask
@@ -46,7 +47,9 @@ def weights(model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "variant", [Dense(), Pruned(0.7), Pruned(0.7, scope="global")], ids=lambda v: v.key
+    "variant",
+    first_and_nightly([Pruned(0.7), Dense(), Pruned(0.7, scope="global")]),
+    ids=lambda v: v.key,
 )
 def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
     used = trainer(variant)
@@ -61,7 +64,7 @@ def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("smoothing", first_and_nightly([0.1, 0.0]))
 def test_the_step_is_traced_once_for_all_members(monkeypatch, smoothing):
     """TensorFlow repeats a trace that makes variables, as metrics by name do."""
     one = trainer(Pruned(0.5), label_smoothing=smoothing)
@@ -83,7 +86,7 @@ def test_steps_are_exact(steps):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", [Dense(), Pruned(0.7)], ids=lambda v: v.key)
+@pytest.mark.parametrize("variant", first_and_nightly([Pruned(0.7), Dense()]), ids=lambda v: v.key)
 def test_steps_of_a_small_net_are_made_together_and_give_the_same_weights(variant):
     settings = {"epochs": 12, "batch_size": 10, "validation": 0.2, "keep": "best"}
     together, single = (

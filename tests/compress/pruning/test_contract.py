@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.small_nets import compiled
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.channels import AXES, channel_axes, channel_count, slices
@@ -124,7 +125,9 @@ def test_the_dtype_is_kept(settings, dtype):
 
 
 @pytest.mark.slow
-@every
+@pytest.mark.parametrize(
+    "settings", first_and_nightly(EVERY, 8), ids=lambda each: "-".join(map(str, each.values()))
+)
 def test_a_compiled_update_finds_the_masks_of_one_shot_pruning(settings):
     """Ranking, scores, gradients and maps as operations of a graph; test_pruning_methods.py tests them in `fit`."""
     model, wanted = net(), pruned(settings)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.small_nets import (
     POLYNOMIAL,
     assert_same_weights,
@@ -70,7 +71,7 @@ def test_a_custom_train_step_gives_the_same(reference):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", ["layer", "global"])
-@pytest.mark.parametrize("method", ["magnitude", "random"])
+@pytest.mark.parametrize("method", first_and_nightly(["magnitude", "random"]))
 def test_every_method_and_scope_reaches_a_float(method, scope):
     model, pruning = small_model(), Pruning(0.75, method=method, scope=scope, seed=3)
     fit(model, pruning)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.small_nets import (
     POLYNOMIAL,
     Counted,
@@ -48,7 +49,9 @@ def reset(model, weights):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "schedule", [0.8, schedules.polynomial(**POLYNOMIAL)], ids=["float", "object"]
+    "schedule",
+    first_and_nightly([0.8, schedules.polynomial(**POLYNOMIAL)]),
+    ids=["float", "object"],
 )
 def test_members_share_one_trace(schedule):
     model, pruning = small_model(Counted), Pruning(schedule)

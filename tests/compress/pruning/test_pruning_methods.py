@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.small_nets import X, Y, assert_same_weights, fit, small_model
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.channels import expand_channel_mask, norm
@@ -89,7 +90,7 @@ def test_training_equals_a_loop_that_is_written_out(method, gradient):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("compiling", [{"steps_per_execution": 4}, {"jit_compile": True}], ids=str)
-@pytest.mark.parametrize("method", ["undecayed", "l2"])
+@pytest.mark.parametrize("method", first_and_nightly(["undecayed", "l2"]))
 def test_every_way_to_compile_gives_the_same(method, compiling):
     plain, other = decayed_model(), decayed_model(**compiling)
     one, two = pruning(method, "loss"), pruning(method, "loss")

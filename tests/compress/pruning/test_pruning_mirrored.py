@@ -8,9 +8,12 @@ import subprocess
 
 import pytest
 
+from tests.builders.nightly import first_and_nightly
+
 SCRIPT = """
 import json, sys
 import keras, numpy as np, tensorflow as tf
+from tests.builders.nightly import first_and_nightly
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.pruning import Pruning
 
@@ -65,7 +68,9 @@ def results(warm_python):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [0, 1], ids=["global, loss scaled", "undecayed"])
+@pytest.mark.parametrize(
+    "case", first_and_nightly([0, 1]), ids=["global, loss scaled", "undecayed"]
+)
 def test_two_replicas_prune_as_one_device(results, case):
     result = results[case]
     assert result["replicas"] == 2

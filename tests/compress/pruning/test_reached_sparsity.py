@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.small_nets import STEPS, X, Y, compiled, fit, small_model
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
@@ -121,7 +122,7 @@ def test_a_fit_that_ends_early_is_short_of_its_sparsity():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("first", first_and_nightly([True, False]))
 def test_a_best_epoch_before_the_last_mask_is_named(tmp_path, first):
     class Rising(keras.callbacks.Callback):
         """The second epoch seems the best."""

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.builders.nightly import first_and_nightly
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
@@ -113,7 +114,7 @@ def after_epochs(api, state):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("net", [convnet, residual_net])
-@pytest.mark.parametrize("scheduled", ["polynomial", "constant"])
+@pytest.mark.parametrize("scheduled", first_and_nightly(["polynomial", "constant"]))
 def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled):
     schedule = {
         "polynomial": schedules.polynomial(0.1, 0.8, begin=2, end=20, frequency=6),
@@ -156,7 +157,7 @@ def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled)
     ],
     ids=str,
 )
-@pytest.mark.parametrize("share", [0.7, None], ids=["constant", "rising"])
+@pytest.mark.parametrize("share", first_and_nightly([0.7, None]), ids=["constant", "rising"])
 def test_masks_of_an_epochs_first_step_equal_those_of_tfmot(
     tf_keras, steps, begin, frequency, rate, share
 ):

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from keras import layers
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.silenced_nets import (
     assert_same_outputs,
     lively,
@@ -78,7 +79,7 @@ def test_what_prune_leaves_out_goes(axis, left):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("axis", [-1, -2])
+@pytest.mark.parametrize("axis", first_and_nightly([-1, -2]))
 def test_resnet50_along_either_axis(axis):
     model = lively(keras.applications.ResNet50(weights=None, input_shape=(64, 64, 3), classes=10))
     inner = [
@@ -106,7 +107,8 @@ def test_resnet50_along_either_axis(axis):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "DenseNet121"]
+    "name",
+    first_and_nightly(["MobileNetV2", "MobileNetV3Small", "EfficientNetB0", "DenseNet121"]),
 )
 def test_other_architectures_answer_the_same(name):
     model = getattr(keras.applications, name)(weights=None, input_shape=(32, 32, 3), classes=10)
