@@ -13,7 +13,6 @@ from tests.builders.nightly import first_and_nightly
 SCRIPT = """
 import json, sys
 import keras, numpy as np, tensorflow as tf
-from tests.builders.nightly import first_and_nightly
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.pruning import Pruning
 
