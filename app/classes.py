@@ -50,21 +50,25 @@ ORDERS = {
 """Orders of the classes: a column, by question, and whether its lowest values come first."""
 
 
+def _page_of_single_models(study_audit: StudyAudit, variant: str) -> None:
+    st.info(
+        "Changes of classes need populations of two members or more; `tfaudit run RECIPE --population N` "
+        "trains them. Single models are compared on another page."
+    )
+    link_to("compare", "Compare two models", ":material/compare_arrows:")
+    one = choose_class(study_audit.counts(variant).class_names)
+    if one is not None:
+        show_images_of_class(study_audit, variant, one)
+        show_details_of_class(study_audit, variant, one)
+
+
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     if not has_variants(study_audit):
         return
     variant = choose_variant(study_audit)
     if variant not in study_audit.summary.impacts:
-        st.info(
-            "Changes of classes need populations of two members or more; `tfaudit run RECIPE --population N` "
-            "trains them. Single models are compared on another page."
-        )
-        link_to("compare", "Compare two models", ":material/compare_arrows:")
-        one = choose_class(study_audit.counts(variant).class_names)
-        if one is not None:
-            show_images_of_class(study_audit, variant, one)
-            show_details_of_class(study_audit, variant, one)
+        _page_of_single_models(study_audit, variant)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         question = choose_option(

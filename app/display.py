@@ -58,6 +58,16 @@ _CLICK = re.compile(r"\s*A click [^.]*\.?")
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
 
 
+def _offer_pictures(
+    file: str, pictures: Mapping[str, Callable[[], bytes]], caption: str, description: str
+) -> None:
+    """Draw the downloads of a chart, by their forms, and the "?" that says how to read it."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        for form, content in pictures.items():
+            _download(file, form, content, f"This chart as {form.upper()}")
+        st.caption(caption, help=escape(description), width="content")
+
+
 def show_chart(
     chart: Drawing,
     name: str,
@@ -96,28 +106,26 @@ def show_chart(
         shown: Any = Specified(panel, properties, _theme(bool(clicks)), clicked)
         st.altair_chart(shown, width="stretch", alt=description, **selecting)
 
+    def draw_part(part: Any) -> None:
+        if isinstance(part, alt.ConcatChart):
+            with st.container(key=f"panels-{part.columns}-{name}"):
+                for panel in part.concat:
+                    draw(panel, part.data, clicks)
+        else:
+            data = alt.Undefined if part is chart else chart.data
+            draw(part, data, None if is_grid(chart) else clicks)
+
     parts: list[Any] = list(chart.vconcat) if isinstance(chart, alt.VConcatChart) else [chart]
     figures = [parts] if is_grid(chart) else [[part] for part in parts]
     for i, figure in enumerate(figures):
         for part in figure:
-            if isinstance(part, alt.ConcatChart):
-                with st.container(key=f"panels-{part.columns}-{name}"):
-                    for panel in part.concat:
-                        draw(panel, part.data, clicks)
-            else:
-                draw(
-                    part,
-                    alt.Undefined if part is chart else chart.data,
-                    None if is_grid(chart) else clicks,
-                )
+            draw_part(part)
         whole, file = (chart, name) if len(figures) == 1 else (figure[0], f"{name}-{i + 1}")
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            for form in ("png", "svg"):
-                content = functools.partial(_picture, whole, chart.data, form, words)
-                _download(file, form, content, f"This chart as {form.upper()}")
-            st.caption(
-                "Click for more." if clicks else "", help=escape(description), width="content"
-            )
+        pictures = {
+            form: functools.partial(_picture, whole, chart.data, form, words)
+            for form in ("png", "svg")
+        }
+        _offer_pictures(file, pictures, "Click for more." if clicks else "", description)
 
 
 class Specified:
@@ -250,6 +258,21 @@ def _named(tooltip: Any, chart: Any) -> Any:
     return alt.Tooltip(f"{written}:N", title=entry.heading)
 
 
+def _written(cells: pd.Series, entry: Column, styled: bool) -> pd.Series:
+    """Return cells as the browser gets them: p-values and words as text, numbers in their unit."""
+    if entry.is_p and pd.api.types.is_numeric_dtype(cells):
+        return pd.Series(_p_texts(cells), cells.index, dtype=object)
+    if entry.words:
+        return cells.map(entry.words, na_action="ignore")
+    if entry.scale not in (1, 100) or not styled:  # `_text` makes percent of shares
+        return cells * entry.scale
+    return cells
+
+
+def _holds_numbers(cells: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
+
+
 def show_table(
     frame: pd.DataFrame,
     name: str,
@@ -281,23 +304,13 @@ def show_table(
     visible = fields if _shows_all() else first_columns(fields)
     styled = len(shown) * len(visible) <= STYLED and shown.columns.is_unique
     for i, field in enumerate(fields):
-        cells, entry = shown[field], (entries or {}).get(field) or column(field, table)
+        entry = (entries or {}).get(field) or column(field, table)
         if entry.unit == "bytes":
-            entry = in_round_unit(entry, cells.max())
-        if entry.is_p and pd.api.types.is_numeric_dtype(cells):
-            written[field] = cells = pd.Series(_p_texts(cells), cells.index, dtype=object)
-        elif entry.words:
-            written[field] = cells = cells.map(entry.words, na_action="ignore")
-        elif entry.scale not in (1, 100) or not styled:  # `_text` makes percent of shares
-            written[field] = cells = cells * entry.scale
+            entry = in_round_unit(entry, shown[field].max())
+        written[field] = cells = _written(shown[field], entry, styled)
         heading = field if field in (entries or {}) else ""
         configured[field] = _column_config(cells, entry, heading, pinned=i == 0, styled=styled)
-        if (
-            styled
-            and field in visible
-            and pd.api.types.is_numeric_dtype(cells)
-            and not pd.api.types.is_bool_dtype(cells)
-        ):
+        if styled and field in visible and _holds_numbers(cells):
             texts[field] = functools.partial(_text, entry)
     config = configured | dict(settings or {})
     rows: Any = shown.assign(**written)

@@ -102,25 +102,23 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     for side, name in sides.items():
         if name is None:
             continue
-        answer = names.index(name)
-        wanted = mask & (images[side] == answer).to_numpy()
-        if not wanted.any():  # a confusion that no majority makes
-            key = BASELINE if side == "before" else variant
-            wanted = mask & (study_audit.counts(key).predicted(answer) > 0)
-            if wanted.any():
-                minority = f" No majority predicts {name} {side} compression: these are images where some members do."
-        mask = wanted
+        answer, counts = (
+            names.index(name),
+            study_audit.counts(BASELINE if side == "before" else variant),
+        )
+        by_majority = mask & (images[side] == answer).to_numpy()
+        by_some = mask & (counts.predicted(answer) > 0)
+        if by_some.any() and not by_majority.any():
+            minority = f" No majority predicts {name} {side} compression: these are images where some members do."
+        mask = by_majority if by_majority.any() else by_some
     rows = images[mask]
     if by := ORDERS[order]:
         rows = rows.sort_values(by, ascending=False, kind="stable")
     matching = f"{len(rows):,} of {len(images):,} images match the filters, {order}{' first' if by else ''}"
     st.markdown(escape(with_noun(f"{matching}; {total:,} of all images are PIEs.{minority}")))
     if rows.empty:
-        none = (
-            "No image matches these filters."
-            if total or kind != CHANGED
-            else "This variant has no PIEs."
-        )
+        no_pies = kind == CHANGED and not total
+        none = "This variant has no PIEs." if no_pies else "No image matches these filters."
         st.info(with_noun(none))
         return
     set_neighbours(rows.index.tolist())
@@ -133,14 +131,19 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     with above:
         draw_cards(study_audit, variant, shown)
     with st.expander("As a table"):
-        table = _named(study_audit, rows)
+        _table(study_audit, variant, rows)
 
-        def opened(selection: Any) -> None:
-            if selection["cells"]:
-                open_image(int(table["index"].iloc[selection["cells"][0][0]]))
 
-        clicks = on_selection(f"images {variant} {st.query_params.to_dict()}", None, opened)
-        show_table(table, f"images-{variant}", PIES, clicks=clicks)
+def _table(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
+    """Draw the images as a table; a click opens one."""
+    table = _named(study_audit, rows)
+
+    def open_clicked(selection: Any) -> None:
+        if selection["cells"]:
+            open_image(int(table["index"].iloc[selection["cells"][0][0]]))
+
+    clicks = on_selection(f"images {variant} {st.query_params.to_dict()}", None, open_clicked)
+    show_table(table, f"images-{variant}", PIES, clicks=clicks)
 
 
 def draw_cards(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:

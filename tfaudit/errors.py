@@ -133,6 +133,16 @@ def listed(names: Sequence[object], most: int = 5) -> str:
     )
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> plural(1, "member"), plural(1200, "image")
+        ('1 member', '1,200 images')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def one_line(error: BaseException) -> str:
     r"""Return the first line of an exception's message that says something, or its type where it has none.
 

@@ -62,62 +62,32 @@ class Predictions:
         parents: Sequence[object] | None = None,
         ties: Ties | None = None,
     ) -> None:
-        if isinstance(ranked, RankedClasses):
-            ranked = [ranked]
-        if (
-            isinstance(ranked, list)
-            and ranked
-            and all(isinstance(member, RankedClasses) for member in ranked)
-        ):
-            require(
-                probabilities is None,
-                "probabilities",
-                type(probabilities).__name__,
-                "none beside predictions",
-            )
-            ranked, probabilities, ties = _stacked(ranked)
+        stacked = _ranked_members(ranked)
+        if stacked:
+            given = type(probabilities).__name__
+            require(probabilities is None, "probabilities", given, "none beside predictions")
+            ranked, probabilities, ties = _stacked(stacked)
         self.ties = Ties.none() if ties is None else ties
         self.labels = _classes(without_one_hot(np.asarray(labels)), "labels", 1)
         self.ranked = _classes(ranked, "ranked", 3)  # type: ignore[arg-type]
         count = len(self.labels)
-        if self.ranked.shape[1] != count:
-            raise InputError(
-                "ranked", f"{self.ranked.shape[1]} examples", f"{count}, one per label"
-            )
-        if 0 in self.ranked.shape:
-            raise InputError(
-                "ranked", f"shape {self.ranked.shape}", "at least one member, example and rank"
-            )
-        classes = (
-            int(max(self.labels.max(), self.ranked.max(), self.ties.classes.max(initial=0))) + 1
-        )
-        self.class_names = clean_names(
-            map(str, range(classes) if class_names is None else class_names), "class_names"
-        )
+        _check_ranked(self.ranked, count)
+        classes = max(self.labels.max(), self.ranked.max(), self.ties.classes.max(initial=0)) + 1
+        numbered = map(str, range(classes) if class_names is None else class_names)
+        self.class_names = clean_names(numbered, "class_names")
         if classes > len(self.class_names):
             raise InputError("class_names", f"{len(self.class_names)} names", f"{classes} or more")
-        pairs = itertools.combinations(range(self.ranked.shape[2]), 2)
-        if any((self.ranked[..., i] == self.ranked[..., j]).any() for i, j in pairs):
-            raise InputError("ranked", "a class twice for one example", "different classes")
         self.probabilities = (
             None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
         )
         ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
-        self.example_ids = frozen(clean_texts(ids, "example_ids"))
-        if self.example_ids.shape != (count,):
-            raise InputError("example_ids", f"shape {self.example_ids.shape}", f"({count},)")
-        if example_ids is not None and len(np.unique(self.example_ids)) != count:
-            raise InputError("example_ids", "an id twice", "unique ids")
+        self.example_ids = _distinct_ids(ids, count)
         self.members = tuple(range(len(self.ranked)) if members is None else members)
-        if len(self.members) != len(self.ranked):
-            raise InputError(
-                "members", f"{len(self.members)} names", f"{len(self.ranked)}, one per member"
-            )
         self.parents = None if parents is None else tuple(parents)
-        if self.parents is not None and len(self.parents) != len(self.ranked):
-            raise InputError(
-                "parents", f"{len(self.parents)} names", f"{len(self.ranked)}, one per member"
-            )
+        for argument, names in (("members", self.members), ("parents", self.parents)):
+            if names is not None and len(names) != len(self.ranked):
+                expected = f"{len(self.ranked)}, one per member"
+                raise InputError(argument, f"{len(names)} names", expected)
         # Every comparison with a baseline needs these.
         self._correct: dict[int, np.ndarray] = {}
         self._modal: dict[str, np.ndarray] = {}
@@ -311,6 +281,34 @@ class Predictions:
     def __repr__(self) -> str:
         members, examples, ranks = self.ranked.shape
         return f"Predictions({members} members, {examples} examples, {self.num_classes} classes, top-{ranks})"
+
+
+def _ranked_members(ranked: object) -> list[RankedClasses]:
+    """Return the members of predictions that are `RankedClasses`, of one member or of each in a list; else none."""
+    given = ranked if isinstance(ranked, list) else [ranked]
+    members = [member for member in given if isinstance(member, RankedClasses)]
+    return members if len(members) == len(given) else []
+
+
+def _distinct_ids(ids: np.ndarray, count: int) -> np.ndarray:
+    """Return clean ids; others than `count` distinct ones raise `InputError`."""
+    clean = frozen(clean_texts(ids, "example_ids"))
+    if clean.shape != (count,):
+        raise InputError("example_ids", f"shape {clean.shape}", f"({count},)")
+    if len(np.unique(clean)) != count:
+        raise InputError("example_ids", "an id twice", "unique ids")
+    return clean
+
+
+def _check_ranked(ranked: np.ndarray, count: int) -> None:
+    """Raise an `InputError` unless ranks are `(K, count, ranks)` distinct classes."""
+    if ranked.shape[1] != count:
+        raise InputError("ranked", f"{ranked.shape[1]} examples", f"{count}, one per label")
+    if 0 in ranked.shape:
+        raise InputError("ranked", f"shape {ranked.shape}", "at least one member, example and rank")
+    pairs = itertools.combinations(range(ranked.shape[2]), 2)
+    if any((ranked[..., i] == ranked[..., j]).any() for i, j in pairs):
+        raise InputError("ranked", "a class twice for one example", "different classes")
 
 
 def _stacked(ranked: Sequence[RankedClasses]) -> tuple[np.ndarray, np.ndarray | None, Ties]:

@@ -13,6 +13,7 @@ from tfaudit import open_store, quantize
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.cli.console import out
 from tfaudit.cli.model_predictions import predict_models
+from tfaudit.cli.options import ImageOptions
 from tfaudit.predictions import Predictions
 
 
@@ -174,9 +175,14 @@ def test_out_writes_a_study_with_its_report(run, place):
     assert store.predictions("dense").num_examples == 30
 
 
-def read(place, compressed="noisy.keras", data="digits.npz", **options):
+def read(place, compressed="noisy.keras", data="digits.npz", *, thumbnails=False, **options):
     return predict_models(
-        place / "dense.keras", [place / compressed], str(place / data), console=out, **options
+        place / "dense.keras",
+        [place / compressed],
+        str(place / data),
+        ImageOptions(**options),
+        console=out,
+        thumbnails=thumbnails,
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tfaudit import InputError, Predictions
 from tfaudit.readers.prediction_files import (
+    PredictionFiles,
     read_columns,
     read_groups,
     read_populations,
@@ -211,7 +212,7 @@ def test_text_that_looks_missing_is_a_class_and_quotes_hold_commas(write):
 
 def test_all_populations_have_the_same_classes(write):
     truth, a, b = write(y_npy=np.array([0, 1]), a_npy=np.array([0, 7]), b_npy=np.array([0, 1]))
-    populations = read_populations(truth, {"a": [a], "b": [b]})
+    populations = read_populations(PredictionFiles(labels=truth), {"a": [a], "b": [b]})
     assert populations["a"].num_classes == populations["b"].num_classes == 8
 
 
@@ -219,16 +220,17 @@ def test_groups_are_joined_and_may_know_more_examples(write):
     truth, groups = write(
         y_csv="id,label\nb,0\na,1\n", g_csv="id,writer,age\nx,w9,1\na,w1,30\nb,w2,41.5\n"
     )
-    frame = read_groups(groups, truth)
+    frame = read_groups(groups, PredictionFiles(labels=truth))
     assert frame.to_dict("list") == {"writer": ["w2", "w1"], "age": [41.5, 30]}
+    (labels,) = write(y_csv="id,label\nc,0\na,1\n")
     with pytest.raises(
         InputError, match=r"g.csv: got no rows for 1 examples: c, expected those of y.csv"
     ):
-        read_groups(groups, *write(y_csv="id,label\nc,0\na,1\n"))
+        read_groups(groups, PredictionFiles(labels=labels))
     with pytest.raises(InputError, match=r"y.csv: got no example ids, expected ids, as in g.csv"):
-        read_groups(groups, *write(y_csv="label\n0\n0\n"))
+        read_groups(groups, PredictionFiles(labels=write(y_csv="label\n0\n0\n")[0]))
     with pytest.raises(InputError, match=r"a file of unknown type, expected a file .csv, .parquet"):
-        read_groups(*write(g_npy=np.zeros(2)), truth)
+        read_groups(write(g_npy=np.zeros(2))[0], PredictionFiles(labels=truth))
 
 
 def test_columns_beside_examples_that_are_known_are_joined_by_id(write):

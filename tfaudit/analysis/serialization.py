@@ -127,6 +127,16 @@ def _to_json(value: Any, hint: Any, files: Files) -> Any:
     return _plain(value)
 
 
+def _tuple_from_json(tree: Any, hint: Any, files: Files) -> tuple[Any, ...]:
+    first, *others = get_args(hint)
+    if others == [...] and first in (str, float, int):  # a thousand names at once
+        if not isinstance(tree, list) or not all(isinstance(item, _class(first)) for item in tree):
+            raise TypeError(f"{tree!r:.60} is not a {hint}")
+        return tuple(tree)
+    kinds = _inner(hint, len(tree))
+    return tuple(_from_json(item, kind, files) for item, kind in zip(tree, kinds, strict=True))
+
+
 def _from_json(tree: Any, hint: Any, files: Files) -> Any:
     """Return the value that `_to_json` wrote."""
     if hint in (Any, object):
@@ -141,17 +151,7 @@ def _from_json(tree: Any, hint: Any, files: Files) -> Any:
             **{name: _from_json(tree[name], field, files) for name, field in fields.items()}
         )  # type: ignore[operator]
     if issubclass(_class(hint)[0], tuple):
-        first, *_ = inner = get_args(hint)
-        if inner[1:] == (...,) and first in (str, float, int):  # a thousand names at once
-            if not isinstance(tree, list) or not all(
-                isinstance(item, _class(first)) for item in tree
-            ):
-                raise TypeError(f"{tree!r:.60} is not a {hint}")
-            return tuple(tree)
-        return tuple(
-            _from_json(item, inner, files)
-            for item, inner in zip(tree, _inner(hint, len(tree)), strict=True)
-        )
+        return _tuple_from_json(tree, hint, files)
     if issubclass(_class(hint)[0], Mapping):
         key, inner = get_args(hint)
         return {_from_json(name, key, files): _from_json(item, inner, files) for name, item in tree}

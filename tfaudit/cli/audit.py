@@ -1,27 +1,36 @@
 """`tfaudit audit`: audit files of predictions that any framework has made."""
 
+from __future__ import annotations
+
 import glob
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.cli.console import (
+from tfaudit.cli.console import Command, app, out
+from tfaudit.cli.gate_limits import GateFile, read_limits
+from tfaudit.cli.options import (
     Alpha,
-    Command,
+    ClassNames,
     IdColumn,
+    LabelColumn,
+    Paired,
     Permutations,
+    PredictionColumn,
     ScoresAre,
     StudyOut,
-    app,
     option,
-    out,
 )
-from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError, require
 from tfaudit.runtime.names import clean_names
+
+if TYPE_CHECKING:
+    from tfaudit.audits.gate.limits import Limits
+    from tfaudit.predictions import Predictions
+    from tfaudit.store.store import Store
 
 MULTIWORD_OPTIONS = (
     "--baseline",
@@ -98,27 +107,16 @@ def audit(
         ),
     ] = None,
     gate: GateFile = None,
-    classes: Annotated[
-        Path | None, option("Class names in order: one per line, or a JSON list.")
-    ] = None,
+    classes: ClassNames = None,
     id_column: IdColumn = None,
-    label_column: Annotated[
-        str | None, option("Column, or array, of the true classes; `label` by default.")
-    ] = None,
-    prediction_column: Annotated[
-        str | None, option("Column, or array, of the predicted classes; `prediction` by default.")
-    ] = None,
+    label_column: LabelColumn = None,
+    prediction_column: PredictionColumn = None,
     scores_are: ScoresAre = "auto",
     groups: Annotated[
         Path | None,
         option("Table of the groups of the examples, such as their writers; needs --out."),
     ] = None,
-    paired: Annotated[
-        bool,
-        option(
-            "Each compressed model was made from the baseline of its number, not trained from scratch."
-        ),
-    ] = False,
+    paired: Paired = False,
     alpha: Alpha = 0.05,
     permutations: Permutations = 1000,
     directory: StudyOut = None,
@@ -127,100 +125,153 @@ def audit(
     ] = None,
 ) -> None:
     """Audit predictions that any framework has made."""
-    import pandas as pd
-
-    from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.audits.gate.measurements import measure
-    from tfaudit.audits.model_pair.model_pair import compare
-    from tfaudit.audits.summary.summary import summary
-    from tfaudit.audits.verdict.study_verdict import study_verdict
-    from tfaudit.cli.report import show, show_tables
-    from tfaudit.outlets.gate_tables import first_screen
-    from tfaudit.outlets.pair_tables import pair_tables
-    from tfaudit.outlets.summary_table import terminal_table
-    from tfaudit.readers.prediction_files import read_groups, read_populations
-    from tfaudit.store.external import import_predictions
-    from tfaudit.store.store import open_store
-
     limits = read_limits(gate)
     if study is not None:
-        of_files: dict[str, Any] = {
-            "labels": labels,
-            "baseline": baseline,
-            "compressed": compressed,
-        }
-        of_files |= {
-            "classes": classes,
-            "id-column": id_column,
-            "label-column": label_column,
-            "prediction-column": prediction_column,
-        }
-        of_files |= {"groups": groups, "paired": paired, "out": directory, "name": name}
-        given = [f"--{option}" for option, value in of_files.items() if value]
-        if given:
-            expected = "a study's directory alone, or files of predictions with their options"
-            raise InputError("study", f"{study} and {', '.join(given)}", expected)
-        show_tables(
-            StudyAudit.read(open_store(study), alpha=alpha, permutations=permutations), limits
+        _require_nothing_beside(
+            study,
+            {
+                "labels": labels,
+                "baseline": baseline,
+                "compressed": compressed,
+                "classes": classes,
+                "id": id_column,
+                "label-column": label_column,
+                "prediction-column": prediction_column,
+                "groups": groups,
+                "paired": paired,
+                "out": directory,
+                "name": name,
+            },
         )
+        _audit_study(study, limits, alpha, permutations)
         return
-    if labels is None or not baseline or not compressed:
-        raise InputError(
-            "source", "none", "a study's directory, or --labels, --baseline and --compressed"
-        )
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(permutations >= 0, "permutations", permutations, "0 or more")
-    if groups and not directory:
+    if groups and directory is None:
         raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")
-    variants = variants_of(compressed)
-    files = {"": files_of(baseline, "baseline"), **variants}
-    options: dict[str, Any] = {"classes": classes, "id_name": id_column, "scores_are": scores_are}
-    options |= {"label_column": label_column, "prediction_column": prediction_column}
-    populations = read_populations(labels, files, **options)
-    columns = (
-        read_groups(groups, labels, id_name=id_column, label_column=label_column)
-        if groups
-        else None
+    if labels is None or not baseline or not compressed:
+        expected = "a study's directory, or --labels, --baseline and --compressed"
+        raise InputError("source", "none", expected)
+    from tfaudit.readers.prediction_files import PredictionFiles, read_groups, read_populations
+
+    source = PredictionFiles(
+        labels=labels,
+        classes=classes,
+        id_name=id_column,
+        scores_are=scores_are,
+        label_column=label_column,
+        prediction_column=prediction_column,
     )
+    files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
+    populations = read_populations(source, files)
+    columns = read_groups(groups, source) if groups else None
     reference = populations.pop("")
-    derived = [*populations] if paired else []
     single = all(population.num_members == 1 for population in (reference, *populations.values()))
     if single or not directory:
-        several = reference.num_members > 1
-        measured = {
-            key: measure(reference, population, paired=paired or None, alpha=alpha)
-            if (population.num_members > 1) == several
-            else None
-            for key, population in populations.items()
-        }
-        out.print(first_screen(study_verdict(measured, limits=limits)))
+        _show_verdicts(reference, populations, limits, alpha, paired=paired or None)
     if single:
-        pairs = {
-            name: compare(reference, population, alpha=alpha)
-            for name, population in populations.items()
-        }
-        out.print(pair_tables(pairs, alpha=alpha))
+        _show_pairs(reference, populations, alpha)
     if directory:
-        title = name or directory.absolute().name
+        from tfaudit.store.external import import_predictions
+
         store = import_predictions(
             directory,
             reference,
             populations,
-            name=title,
+            name=name or directory.absolute().name,
             dataset=labels.name,
-            paired=derived,
+            paired=populations if paired else (),
             groups=columns,
         )
-        show(
-            StudyAudit.read(store, alpha=alpha, permutations=permutations), limits, table=not single
-        )
+        _show_study(store, limits, alpha, permutations, table=not single)
     elif not single:
-        everything = {"": reference, **populations}  # no variant can have the name ""
-        titles = pd.DataFrame({"title": "baseline"}, index=[""])
-        result = summary(
-            everything, titles, baseline="", alpha=alpha, permutations=permutations, paired=derived
-        )
-        out.print(terminal_table(result))
+        _show_summary(reference, populations, alpha, permutations, paired=paired)
+
+
+def _require_nothing_beside(study: Path, given: Mapping[str, object]) -> None:
+    """Raise an `InputError` where options of files stand beside a study's directory."""
+    if names := [f"--{name}" for name, value in given.items() if value]:
+        expected = "a study's directory alone, or files of predictions with their options"
+        raise InputError("study", f"{study} and {', '.join(names)}", expected)
+
+
+def _audit_study(directory: Path, limits: Limits, alpha: float, permutations: int) -> None:
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.cli.report import show_tables
+    from tfaudit.store.store import open_store
+
+    store = open_store(directory)
+    show_tables(StudyAudit.read(store, alpha=alpha, permutations=permutations), limits)
+
+
+def _show_verdicts(
+    reference: Predictions,
+    populations: Mapping[str, Predictions],
+    limits: Limits,
+    alpha: float,
+    *,
+    paired: bool | None,
+) -> None:
+    """Print the verdict of each population; none of one model against several."""
+    from tfaudit.audits.gate.measurements import measure
+    from tfaudit.audits.verdict.study_verdict import study_verdict
+    from tfaudit.outlets.gate_tables import first_screen
+
+    several = reference.num_members > 1
+    measured = {
+        key: measure(reference, population, paired=paired, alpha=alpha)
+        if (population.num_members > 1) == several
+        else None
+        for key, population in populations.items()
+    }
+    out.print(first_screen(study_verdict(measured, limits=limits)))
+
+
+def _show_pairs(
+    reference: Predictions, populations: Mapping[str, Predictions], alpha: float
+) -> None:
+    from tfaudit.audits.model_pair.model_pair import compare
+    from tfaudit.outlets.pair_tables import pair_tables
+
+    pairs = {
+        name: compare(reference, population, alpha=alpha)
+        for name, population in populations.items()
+    }
+    out.print(pair_tables(pairs, alpha=alpha))
+
+
+def _show_study(
+    store: Store, limits: Limits, alpha: float, permutations: int, *, table: bool
+) -> None:
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.cli.report import show
+
+    study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations)
+    show(study_audit, limits, table=table)
+
+
+def _show_summary(
+    reference: Predictions,
+    populations: Mapping[str, Predictions],
+    alpha: float,
+    permutations: int,
+    *,
+    paired: bool,
+) -> None:
+    import pandas as pd
+
+    from tfaudit.audits.summary.summary import summary
+    from tfaudit.outlets.summary_table import terminal_table
+
+    result = summary(
+        {"": reference, **populations},  # no variant can have the name ""
+        pd.DataFrame({"title": "baseline"}, index=[""]),
+        baseline="",
+        alpha=alpha,
+        permutations=permutations,
+        paired=list(populations) if paired else [],
+    )
+    out.print(terminal_table(result))
 
 
 def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tfaudit.cli.console import Directory, app, err, out
+from tfaudit.cli.console import app, err, out
+from tfaudit.cli.options import Directory
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from tfaudit.cli.console import (
+from tfaudit.cli.console import app, out
+from tfaudit.cli.options import (
     Alpha,
+    BaselinePreprocess,
+    BatchSize,
     ClassNames,
     Crop,
+    ImageOptions,
     ImageSize,
     Limit,
     Output,
@@ -18,9 +22,7 @@ from tfaudit.cli.console import (
     SkipUnreadable,
     Split,
     StudyOut,
-    app,
     option,
-    out,
 )
 from tfaudit.errors import InputError, require
 
@@ -50,10 +52,8 @@ def compare(
     crop: Crop = None,
     preprocess: Preprocess = "none",
     classes: ClassNames = None,
-    batch_size: Annotated[int, option("Images per batch.")] = 32,
-    baseline_preprocess: Annotated[
-        str | None, option("As --preprocess, for the baseline alone.")
-    ] = None,
+    batch_size: BatchSize = 32,
+    baseline_preprocess: BaselinePreprocess = None,
     recursive: Recursive = False,
     skip_unreadable: SkipUnreadable = 0,
     output: Output = None,
@@ -71,22 +71,28 @@ def compare(
     from tfaudit.outlets.pair_tables import pair_tables
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    images: Any = {
-        "split": split,
-        "image_size": image_size,
-        "crop": crop,
-        "preprocess": preprocess,
-        "limit": limit,
-    }
-    images |= {
-        "classes": classes,
-        "batch_size": batch_size,
-        "scores_are": scores_are,
-        "output": output,
-    }
-    images |= {"baseline_preprocess": baseline_preprocess, "recursive": recursive}
-    images |= {"skip_unreadable": skip_unreadable, "thumbnails": directory is not None}
-    models = predict_models(baseline, [*compressed, *(twin or [])], data, console=out, **images)
+    images = ImageOptions(
+        split=split,
+        image_size=image_size,
+        crop=crop,
+        preprocess=preprocess,
+        baseline_preprocess=baseline_preprocess,
+        classes=classes,
+        batch_size=batch_size,
+        limit=limit,
+        recursive=recursive,
+        skip_unreadable=skip_unreadable,
+        scores_are=scores_are,
+        output=output,
+    )
+    models = predict_models(
+        baseline,
+        [*compressed, *(twin or [])],
+        data,
+        images,
+        console=out,
+        thumbnails=directory is not None,
+    )
     models, twins = models.without(list(models.compressed)[len(compressed) :])
     pairs, twin_pairs = (
         {
@@ -139,17 +145,17 @@ def _write_study(
     from tfaudit.cli.report import show
     from tfaudit.store.external import import_predictions
 
-    description: dict[str, Any] = {"name": baseline.stem, "model": baseline.name, "dataset": data}
-    facts, paired = pd.DataFrame({"bytes": models.bytes}), list(models.compressed)
-    populations = models.baseline, models.compressed
     store = import_predictions(
         directory,
-        *populations,
+        models.baseline,
+        models.compressed,
+        name=baseline.stem,
+        model=baseline.name,
+        dataset=data,
         images=models.thumbnails or None,
-        facts=facts,
-        paired=paired,
+        facts=pd.DataFrame({"bytes": models.bytes}),
+        paired=list(models.compressed),
         remarks=models.notes,
-        **description,
     )
     out.print()
     show(StudyAudit.read(store, alpha=alpha), table=False)

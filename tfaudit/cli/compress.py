@@ -5,17 +5,21 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tfaudit.cli.console import (
+from tfaudit.cli.console import app, err, out
+from tfaudit.cli.gate_limits import GateFile, read_limits
+from tfaudit.cli.options import (
     Alpha,
+    BatchSize,
     ClassNames,
     Crop,
+    ImageOptions,
     ImageSize,
     Limit,
     Output,
@@ -24,12 +28,8 @@ from tfaudit.cli.console import (
     ScoresAre,
     SkipUnreadable,
     Split,
-    app,
-    err,
     option,
-    out,
 )
-from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError, printable, require
 
 if TYPE_CHECKING:
@@ -69,21 +69,25 @@ def compress(
     train_split: Annotated[str, option("Split of the training data.", panel=TRAINING)] = "train",
     epochs: Annotated[int, option("Epochs of fine-tuning after pruning.", panel=TRAINING)] = 3,
     learning_rate: Annotated[
-        float, option("Of Adam at the start of fine-tuning; it falls to 0.", panel=TRAINING)
+        float,
+        option("Learning rate of Adam when fine-tuning starts; it falls to 0.", panel=TRAINING),
     ] = 5e-4,
     augmentation: Annotated[
-        str, option("Of the images in fine-tuning, as in recipes.", panel=TRAINING)
+        str,
+        option("Augmentation of the images in fine-tuning: none, crop_flip ...", panel=TRAINING),
     ] = "none",
     held_out: Annotated[
         float, option("Share of the data that judges and has no part in the choice.")
     ] = 0.5,
-    seed: Annotated[int, option("Of the split, of calibration and of fine-tuning.")] = 0,
+    seed: Annotated[
+        int, option("Seed for the data split, the calibration images and fine-tuning.")
+    ] = 0,
     split: Split = "test",
     image_size: ImageSize = None,
     crop: Crop = None,
     preprocess: Preprocess = "none",
     classes: ClassNames = None,
-    batch_size: Annotated[int, option("Images per batch of predictions.")] = 32,
+    batch_size: BatchSize = 32,
     recursive: Recursive = False,
     skip_unreadable: SkipUnreadable = 0,
     output: Output = None,
@@ -97,40 +101,43 @@ def compress(
     DIR/model.tflite. The same command resumes an interrupted search.
     """
     limits, seconds = read_limits(gate), None if budget is None else seconds_of(budget)
-    require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     require(epochs >= 1, "epochs", epochs, "1 or more")
     require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
     if model.suffix != ".keras":
         raise InputError(
             "model", repr(str(model)), "a .keras file: a flatbuffer cannot be compressed further"
         )
-    sizes: dict[str, Any] = {
-        "image_size": image_size,
-        "crop": crop,
-        "classes": classes,
-        "recursive": recursive,
-    }
-    sizes |= {"skip_unreadable": skip_unreadable, "limit": limit}
-    reading: dict[str, Any] = {"preprocess": preprocess, "scores_are": scores_are, "output": output}
+    images = ImageOptions(
+        split=split,
+        image_size=image_size,
+        crop=crop,
+        preprocess=preprocess,
+        classes=classes,
+        batch_size=batch_size,
+        limit=limit,
+        recursive=recursive,
+        skip_unreadable=skip_unreadable,
+        scores_are=scores_are,
+        output=output,
+    )
     directory = directory or Path("compressed") / model.stem
     try:
-        examples = _read(model, data, split, sizes, **reading)
-        trained_on = None if train is None else _read(model, train, train_split, sizes, **reading)
+        examples = _read(model, data, images)
+        trained_on = None
+        if train is not None:
+            trained_on = _read(model, train, dataclasses.replace(images, split=train_split))
         # imported here: the model's file was read, and TensorFlow started quietly
         from tfaudit.shipping.progress import PrintedProgress
         from tfaudit.shipping.search import FINE_TUNING, compress_to_limits
 
-        changed: dict[str, Any] = {
-            "epochs": epochs,
-            "learning_rate": learning_rate,
-            "augmentation": augmentation,
-        }
         found = compress_to_limits(
             model,
             examples,
             limits,
             train=trained_on,
-            training=dataclasses.replace(FINE_TUNING, **changed),
+            training=dataclasses.replace(
+                FINE_TUNING, epochs=epochs, learning_rate=learning_rate, augmentation=augmentation
+            ),
             out=directory,
             budget=seconds,
             held_out=held_out,
@@ -164,29 +171,16 @@ def seconds_of(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def _read(
-    path: Path,
-    data: str,
-    split: str,
-    sizes: dict[str, Any],
-    *,
-    preprocess: str,
-    scores_are: str,
-    output: str | None,
-) -> Dataset:
+def _read(path: Path, data: str, options: ImageOptions) -> Dataset:
     """Return labelled examples as the model takes them, in memory; print what a reader needs to know of them."""
     from tfaudit.cli.model_predictions import ModelFile, read_images
-    from tfaudit.models.pretrained import PREPROCESSING
     from tfaudit.shipping.search_data import of_labelled_images
 
-    require(
-        preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}"
-    )
-    model = ModelFile.read(path, scores_are, output)
-    images, (prepare,), notes = read_images([model], data, [preprocess], split=split, **sizes)
+    model = ModelFile.read(path, options)
+    images, (prepare,), notes = read_images([model], data, [options.preprocess], options)
     for note in notes:
         out.print(note, soft_wrap=True)
-    return of_labelled_images(images, prepare, data, split)
+    return of_labelled_images(images, prepare, data, options.split)
 
 
 def _show(found: SmallestFile, *, trained: bool) -> None:

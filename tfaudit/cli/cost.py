@@ -10,7 +10,8 @@ import typer
 from rich import box
 from rich.table import Table
 
-from tfaudit.cli.console import app, option, out
+from tfaudit.cli.console import app, out
+from tfaudit.cli.options import option
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from tfaudit.cli.console import Directory, app, err, option, out
+from tfaudit.cli.console import app, err, out
+from tfaudit.cli.options import Directory, option
 from tfaudit.errors import InputError
 
 

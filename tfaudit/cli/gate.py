@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,17 +14,35 @@ from tfaudit.audits.gate.limits import FLAGS, QUANTITIES
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import add_to_step_summary, app, err, out
 from tfaudit.cli.gate_limits import flag_of, read_limits
+from tfaudit.cli.options import (
+    IMAGES,
+    PREDICTIONS,
+    BaselinePreprocess,
+    BatchSize,
+    ClassNames,
+    Crop,
+    ExampleIds,
+    IdColumn,
+    ImageOptions,
+    ImageSize,
+    LabelColumn,
+    Limit,
+    Output,
+    Paired,
+    PredictionColumn,
+    Preprocess,
+    Recursive,
+    ScoresAre,
+    SkipUnreadable,
+)
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
     from tfaudit.audits.gate.gate import Verdict
+    from tfaudit.audits.gate.limits import Limits
+    from tfaudit.cli.gate_sources import Candidate
 
-SOURCE, MODELS, FILES, LIMITS = (
-    "What to judge",
-    "Models and --data",
-    "Predictions and --labels",
-    "Limits",
-)
+SOURCE, LIMITS = "What to judge", "Limits"
 FILES_TO_WRITE = "Files to write; - is standard output, and what people read goes to standard error"
 STDOUT = Path("-")
 
@@ -47,54 +66,35 @@ def gate(
         list[str] | None,
         _option(SOURCE, "Files of the compressed ones; for predictions also NAME=FILES."),
     ] = None,
-    split: Annotated[str, _option(SOURCE, "Split of a study or data set.")] = "test",
-    classes: Annotated[
-        Path | None, _option(SOURCE, "Class names in order: one a line, or a JSON list.")
-    ] = None,
-    scores_are: Annotated[
-        str, _option(SOURCE, "auto, probabilities or logits.", "--scores-are")
-    ] = "auto",
+    split: Annotated[
+        str, _option(SOURCE, "Split of a study, of a data set, or of a folder that has splits.")
+    ] = "test",
+    classes: ClassNames = None,
+    scores_are: ScoresAre = "auto",
     data: Annotated[
         str | None,
-        _option(MODELS, "Data set, folder of images per class, .npz, or function module:name."),
+        _option(IMAGES, "Data set, folder of images per class, .npz, or function module:name."),
     ] = None,
-    image_size: Annotated[
-        int | None,
-        _option(MODELS, "Scale the shorter side to this number of pixels, crop to the centre."),
-    ] = None,
-    crop: Annotated[
-        int | None, _option(MODELS, "Crop to a central square of this number of pixels.")
-    ] = None,
-    preprocess: Annotated[
-        str, _option(MODELS, "none, unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
-    ] = "none",
-    baseline_preprocess: Annotated[
-        str | None, _option(MODELS, "As --preprocess, for the baseline alone.")
-    ] = None,
-    batch_size: Annotated[int, _option(MODELS, "Images per batch.")] = 32,
-    recursive: Annotated[
-        bool, _option(MODELS, "Look into folders within the classes.", "--recursive")
-    ] = False,
-    skip_unreadable: Annotated[int, _option(MODELS, "Unreadable images to leave out at most.")] = 0,
-    examples: Annotated[
+    image_size: ImageSize = None,
+    crop: Crop = None,
+    preprocess: Preprocess = "none",
+    baseline_preprocess: BaselinePreprocess = None,
+    batch_size: BatchSize = 32,
+    recursive: Recursive = False,
+    skip_unreadable: SkipUnreadable = 0,
+    examples: ExampleIds = None,
+    output: Output = None,
+    limit: Limit = None,
+    labels: Annotated[
         Path | None,
-        _option(MODELS, "CSV file whose column example holds the ids of the only images to judge."),
+        _option(
+            PREDICTIONS, "True classes: .npy, .npz, or .csv or .parquet with a column `label`."
+        ),
     ] = None,
-    output: Annotated[
-        str | None, _option(MODELS, "Output of models with several.", "--output")
-    ] = None,
-    limit: Annotated[int | None, _option(MODELS, "Largest number of images.")] = None,
-    labels: Annotated[Path | None, _option(FILES, "True classes, as for audit.")] = None,
-    id_column: Annotated[str | None, _option(FILES, "Column of the example ids.", "--id")] = None,
-    label_column: Annotated[
-        str | None, _option(FILES, "Column, or array, of the true classes.")
-    ] = None,
-    prediction_column: Annotated[
-        str | None, _option(FILES, "Column, or array, of the predicted classes.")
-    ] = None,
-    paired: Annotated[
-        bool, _option(FILES, "Compressed members are made from the baseline's.", "--paired")
-    ] = False,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    prediction_column: PredictionColumn = None,
+    paired: Paired = False,
     config: Annotated[
         Path | None,
         _option(LIMITS, "TOML file with the table gate; flags override it.", "--gate", "--config"),
@@ -124,6 +124,7 @@ def gate(
     """
     from tfaudit.audits.gate.gate import gate as judge
     from tfaudit.cli.gate_sources import from_files, from_models, from_study
+    from tfaudit.readers.prediction_files import PredictionFiles
 
     require(allow_missing >= 0, "allow_missing", allow_missing, "0 or more")
     files = {"junit": junit, "json": json, "markdown": markdown}
@@ -135,59 +136,39 @@ def gate(
     limits = read_limits(
         config, {name: value for name, value in limited.items() if value is not None}
     )
-    sources = [
-        name
-        for name, source in (("DIRECTORY", directory), ("--data", data), ("--labels", labels))
-        if source
-    ]
-    if len(sources) != 1:
-        options = "--baseline and --compressed"
-        expected = f"one of a study's directory, {options} models with --data, or {options} predictions with --labels"
-        raise InputError("source", " and ".join(sources) or "none", expected)
+    _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
     if directory is not None:
-        if baseline or compressed:
-            raise InputError(
-                "baseline, compressed",
-                "files beside a study",
-                f"--variant, to choose from {directory}",
-            )
         candidates = from_study(directory, variant, split)
     elif not baseline or not compressed:
         raise InputError("baseline, compressed", "no files", "both options where there is no study")
     elif labels is not None:
-        tables: dict[str, Any] = {
-            "classes": classes,
-            "id_name": id_column,
-            "scores_are": scores_are,
-        }
-        tables |= {"label_column": label_column, "prediction_column": prediction_column}
-        candidates = from_files(labels, baseline, compressed, paired=paired, **tables)
-    else:
-        images: dict[str, Any] = {
-            "split": split,
-            "image_size": image_size,
-            "crop": crop,
-            "preprocess": preprocess,
-        }
-        images |= {
-            "limit": limit,
-            "classes": classes,
-            "batch_size": batch_size,
-            "scores_are": scores_are,
-        }
-        images |= {
-            "output": output,
-            "baseline_preprocess": baseline_preprocess,
-            "recursive": recursive,
-        }
-        images |= {"skip_unreadable": skip_unreadable, "examples": examples}
-        candidates = from_models(baseline, compressed, str(data), **images)
-    by_size = [name for name in ("size_bytes", "size_ratio") if getattr(limits, name) is not None]
-    if by_size and any(pair.sizes is None for pair in candidates.values()):
-        unknown = "predictions, whose models' sizes are unknown"
-        raise InputError(
-            flag_of(by_size[0]), unknown, "model files with --data, or a study with its models"
+        predictions = PredictionFiles(
+            labels=labels,
+            classes=classes,
+            id_name=id_column,
+            scores_are=scores_are,
+            label_column=label_column,
+            prediction_column=prediction_column,
         )
+        candidates = from_files(predictions, baseline, compressed, paired=paired)
+    else:
+        images = ImageOptions(
+            split=split,
+            image_size=image_size,
+            crop=crop,
+            preprocess=preprocess,
+            baseline_preprocess=baseline_preprocess,
+            classes=classes,
+            batch_size=batch_size,
+            limit=limit,
+            recursive=recursive,
+            skip_unreadable=skip_unreadable,
+            examples=examples,
+            scores_are=scores_are,
+            output=output,
+        )
+        candidates = from_models(baseline, compressed, str(data), images)
+    _check_sizes(limits, candidates.values())
     verdicts = {}
     for name, pair in candidates.items():
         verdict = judge(
@@ -201,6 +182,30 @@ def gate(
         verdict = verdict.with_missing(pair.missing, allow_missing)
         verdicts[name] = dataclasses.replace(verdict, notes=(*pair.notes, *verdict.notes))
     raise typer.Exit(_report(verdicts, files))
+
+
+def _check_sources(
+    directory: Path | None, data: str | None, labels: Path | None, files: Sequence[str]
+) -> None:
+    """Raise an `InputError` unless one source is given: a study, models with data, or predictions with labels."""
+    given = {"DIRECTORY": directory, "--data": data, "--labels": labels}
+    sources = [name for name, source in given.items() if source]
+    if len(sources) != 1:
+        options = "--baseline and --compressed"
+        expected = f"one of a study's directory, {options} models with --data, or {options} predictions with --labels"
+        raise InputError("source", " and ".join(sources) or "none", expected)
+    if directory is not None and files:
+        expected = f"--variant, to choose from {directory}"
+        raise InputError("baseline, compressed", "files beside a study", expected)
+
+
+def _check_sizes(limits: Limits, candidates: Iterable[Candidate]) -> None:
+    """Raise an `InputError` where a limit of size asks for the sizes of predictions."""
+    by_size = [name for name in ("size_bytes", "size_ratio") if getattr(limits, name) is not None]
+    if by_size and any(pair.sizes is None for pair in candidates):
+        unknown = "predictions, whose models' sizes are unknown"
+        expected = "model files with --data, or a study with its models"
+        raise InputError(flag_of(by_size[0]), unknown, expected)
 
 
 def _with_a_flag_per_limit() -> inspect.Signature:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
-from tfaudit.cli.console import option
+from tfaudit.cli.options import option
 from tfaudit.errors import InputError, one_line
 
 GateFile = Annotated[

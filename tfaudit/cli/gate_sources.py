@@ -3,82 +3,86 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tfaudit.cli.console import out
-from tfaudit.errors import InputError
+from tfaudit.cli.options import ImageOptions
+from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
+from tfaudit.readers.prediction_files import PredictionFiles, read_populations
 from tfaudit.store.store import Store, open_store
 
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """One compressed model or population, and the baseline that it is compared with."""
+    """One compressed model or population, and the baseline that it is compared with.
 
-    baseline: Predictions  # predictions of the uncompressed model or population
-    compressed: Predictions  # predictions of the compressed one on the same examples
-    sizes: tuple[float, float] | None = (
-        None  # bytes of the two model files, means over members; None where unknown
-    )
-    paired: bool = (
-        False  # whether compressed members are made from the baseline's members of the same names
-    )
-    missing: tuple[str, ...] = ()  # results of both that the study should hold, in words
-    notes: tuple[str, ...] = ()  # what a reader of the verdict needs to know, one sentence each
+    Attributes:
+        baseline: predictions of the uncompressed model or population.
+        compressed: predictions of the compressed one on the same examples.
+        sizes: bytes of the two model files, means over members; None where unknown.
+        paired: whether compressed members are made from the baseline's members of the same names.
+        missing: results of both that the study should hold, in words.
+        notes: what a reader of the verdict needs to know, one sentence each.
+    """
+
+    baseline: Predictions
+    compressed: Predictions
+    sizes: tuple[float, float] | None = None
+    paired: bool = False
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> dict[str, Candidate]:
     """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`."""
     store = open_store(directory)
+    keys = _compressed_variants(store, variants, split)
+    gaps = store.missing(split)
+    absent = {gap.variant for gap in gaps} - {"dense", *store.variants}
+    if absent and variants is None:
+        got = f"no complete member of {', '.join(sorted(absent))}"
+        expected = "one or more; `tfaudit run` makes them, --variant judges the others alone"
+        raise InputError("directory", got, expected)
+    baseline, size = store.predictions("dense", split), _mean_bytes(store, "dense")
+    candidates = {}
+    for key in keys:
+        own_size = _mean_bytes(store, key)
+        candidates[key] = Candidate(
+            baseline,
+            store.predictions(key, split),
+            sizes=None if size is None or own_size is None else (size, own_size),
+            paired=store.study.is_made_from_dense(key),
+            missing=tuple(
+                f"{gap.variant}, member {gap.member} ({gap.reason})"
+                for gap in gaps
+                if gap.variant in ("dense", key)
+            ),
+            notes=store.remarks(split),
+        )
+    return candidates
+
+
+def _compressed_variants(store: Store, variants: Sequence[str] | None, split: str) -> Sequence[str]:
+    """Return the keys to judge; an unknown one, no baseline or no such split raises `InputError`."""
+    directory = store.directory
     if split not in store.splits:
         splits = ", ".join(store.splits) or "none yet"
         raise InputError(
             "split", repr(split), f"a split with predictions in {directory} ({splits})"
         )
     if "dense" not in store.variants:
-        raise InputError(
-            "directory",
-            f"{directory} without a complete dense member",
-            "a baseline to compare with",
-        )
+        got = f"{directory} without a complete dense member"
+        raise InputError("directory", got, "a baseline to compare with")
     compressed = [key for key in store.variants if key != "dense"]
-    keys = list(variants) if variants else compressed
-    unknown = [key for key in keys if key not in compressed]
-    if unknown or not compressed:
-        got = repr(unknown[0]) if unknown else "none"
-        raise InputError(
-            "variant",
-            got,
-            f"a compressed variant in {directory} ({', '.join(compressed) or 'none'})",
-        )
-    baseline, size = store.predictions("dense", split), _mean_bytes(store, "dense")
-    gaps = store.missing(split)
-    nothing = (
-        sorted({gap.variant for gap in gaps} - {"dense", *store.variants})
-        if variants is None
-        else []
-    )
-    if nothing:
-        got = f"no complete member of {', '.join(nothing)}"
-        raise InputError(
-            "directory",
-            got,
-            "one or more; `tfaudit run` makes them, --variant judges the others alone",
-        )
-    candidates = {}
+    keys = variants or compressed
+    expected = f"a compressed variant in {directory} ({', '.join(compressed) or 'none'})"
+    if not compressed:
+        raise InputError("variant", "none", expected)
     for key in keys:
-        own_size, paired = _mean_bytes(store, key), store.study.is_made_from_dense(key)
-        sizes = None if size is None or own_size is None else (size, own_size)
-        own = [
-            f"{gap.variant}, member {gap.member} ({gap.reason})"
-            for gap in gaps
-            if gap.variant in ("dense", key)
-        ]
-        predictions, remarks = store.predictions(key, split), store.remarks(split)
-        candidates[key] = Candidate(baseline, predictions, sizes, paired, tuple(own), remarks)
-    return candidates
+        require(key in compressed, "variant", key, expected)
+    return keys
 
 
 def _mean_bytes(store: Store, variant: str) -> float | None:
@@ -90,40 +94,30 @@ def _mean_bytes(store: Store, variant: str) -> float | None:
 
 
 def from_files(
-    labels: Path,
-    baseline: Sequence[str],
-    compressed: Sequence[str],
-    *,
-    paired: bool,
-    **options: Any,
+    source: PredictionFiles, baseline: Sequence[str], compressed: Sequence[str], *, paired: bool
 ) -> dict[str, Candidate]:
-    """Return populations from files, as `tfaudit audit` reads them, paired in their order.
-
-    `options` and errors are those of `read_populations`.
-    """
+    """Return populations from files, as `tfaudit audit` reads them, paired in their order; errors as there."""
     from tfaudit.cli.audit import files_of, variants_of
-    from tfaudit.readers.prediction_files import read_populations
 
     files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
-    populations = read_populations(labels, files, **options)
+    populations = read_populations(source, files)
     reference = populations.pop("")
     return {
-        name: Candidate(reference, population, None, paired)
+        name: Candidate(reference, population, paired=paired)
         for name, population in populations.items()
     }
 
 
 def from_models(
-    baseline: Sequence[str], compressed: Sequence[str], data: str, **options: Any
+    baseline: Sequence[str], compressed: Sequence[str], data: str, options: ImageOptions
 ) -> dict[str, Candidate]:
-    """Return single models, with their predictions on data; `options` and errors are those of `predict_models`."""
+    """Return single models, with their predictions on data; errors are those of `predict_models`."""
     from tfaudit.cli.model_predictions import predict_models
 
     if len(baseline) != 1:
         raise InputError("baseline", f"{len(baseline)} files", "one model")
-    models = predict_models(
-        Path(baseline[0]), [Path(word) for word in compressed], data, console=out, **options
-    )
+    paths = [Path(word) for word in compressed]
+    models = predict_models(Path(baseline[0]), paths, data, options, console=out)
     size = models.bytes["baseline"]
     return {
         name: Candidate(

@@ -26,6 +26,7 @@ from tfaudit.stats.ranking import RankedClasses
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tfaudit.cli.options import ImageOptions
     from tfaudit.datasets.labelled_images import LabelledImages
 
 THUMBNAIL = 224  # pixels of the longer side of a thumbnail
@@ -61,20 +62,8 @@ def predict_models(
     baseline: Path,
     compressed: Sequence[Path],
     data: str,
+    options: ImageOptions,
     *,
-    split: str = "test",
-    image_size: int | None = None,
-    crop: int | None = None,
-    preprocess: str = "none",
-    classes: Path | None = None,
-    batch_size: int = 32,
-    limit: int | None = None,
-    scores_are: str = "auto",
-    output: str | None = None,
-    baseline_preprocess: str | None = None,
-    recursive: bool = False,
-    skip_unreadable: int = 0,
-    examples: Path | None = None,
     console: Console,
     thumbnails: bool = False,
 ) -> ModelPredictions:
@@ -84,55 +73,31 @@ def predict_models(
         baseline: the uncompressed model, a `.keras` or `.tflite` file.
         compressed: one or more compressed models.
         data: name of a data set, a folder of images per class, or an `.npz` file; see `labelled_images`.
-        split: of a data set or of a folder with splits.
-        image_size: pixels to which the shorter side is scaled; without `crop` the central square is kept. By default
-            images from a folder are scaled to the size that the models take.
-        crop: pixels of the central square that is cropped after any scaling.
-        preprocess: how the models expect pixels, as in `tfaudit.models.pretrained`.
-        classes: file of class names, one per line or a JSON list, in the order of the models' outputs; for data that
-            hold only some of the classes or sort them differently.
-        batch_size: images per batch.
-        limit: at most this many images.
-        scores_are: what the models' outputs are where neither they nor the models show it, as in `predict`.
-        output: name of the output of models with several.
-        baseline_preprocess: as `preprocess`, for the baseline alone.
-        recursive: as in `labelled_images`.
-        skip_unreadable: as in `labelled_images`.
-        examples: CSV file whose column `example` holds the ids of the only images to use.
+        options: how the images are read.
         console: where progress is shown if it is a terminal.
         thumbnails: whether to make thumbnails.
 
     Raises:
         InputError: a file that cannot be read, or images, labels and models that do not match.
     """
-    require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
-    own = preprocess if baseline_preprocess is None else baseline_preprocess
-    for name, mode in (("preprocess", preprocess), ("baseline_preprocess", own)):
-        require(mode in PREPROCESSING, name, mode, f"one of {', '.join(PREPROCESSING)}")
-    models = [ModelFile.read(path, scores_are, output) for path in (baseline, *compressed)]
-    options: dict[str, Any] = {
-        "split": split,
-        "image_size": image_size,
-        "crop": crop,
-        "classes": classes,
-    }
-    options |= {
-        "limit": limit,
-        "recursive": recursive,
-        "skip_unreadable": skip_unreadable,
-        "examples": examples,
-    }
-    images, prepared, notes = read_images(
-        models, data, [own] + [preprocess] * len(compressed), **options
-    )
+    own = options.baseline_preprocess or options.preprocess
+    for name, mode in (("preprocess", options.preprocess), ("baseline_preprocess", own)):
+        _require_known(name, mode)
+    models = [ModelFile.read(path, options) for path in (baseline, *compressed)]
+    modes = [own] + [options.preprocess] * len(compressed)
+    images, prepared, notes = read_images(models, data, modes, options)
     predictions = [
-        _predictions(model, images, prepare, batch_size, console)
+        _predictions(model, images, prepare, options.batch_size, console)
         for model, prepare in zip(models, prepared, strict=True)
     ]
     names = _unique(clean_names([path.stem for path in compressed], "compressed"))
     drawn = thumbnails and len(images.image_shape) == 3
-    pngs = [_png(image) for batch in images.batches(batch_size) for image in batch] if drawn else []
+    pngs = (
+        [_png(image) for batch in images.batches(options.batch_size) for image in batch]
+        if drawn
+        else []
+    )
     sizes = {}
     for name, model in zip(("baseline", *names), models, strict=True):
         sizes[name], state = weight_bytes(model.path)
@@ -147,18 +112,7 @@ def predict_models(
 
 
 def read_images(
-    models: Sequence[ModelFile],
-    data: str,
-    modes: Sequence[str],
-    *,
-    split: str = "test",
-    image_size: int | None = None,
-    crop: int | None = None,
-    classes: Path | None = None,
-    limit: int | None = None,
-    recursive: bool = False,
-    skip_unreadable: int = 0,
-    examples: Path | None = None,
+    models: Sequence[ModelFile], data: str, modes: Sequence[str], options: ImageOptions
 ) -> tuple[LabelledImages, list[Preprocess], list[str]]:
     """Read the labels of data, and check that every model takes them.
 
@@ -166,14 +120,7 @@ def read_images(
         models: one or more; the first decides the channels and, by default, the size of images from a folder.
         data: as in `predict_models`.
         modes: preprocessing by model.
-        split: as in `predict_models`.
-        image_size: as there.
-        crop: as there.
-        classes: as there.
-        limit: as there.
-        recursive: as there.
-        skip_unreadable: as there.
-        examples: as there.
+        options: how the images are read.
 
     Returns:
         The images with the names of the models' classes, the preprocessing by model, and notes for the reader.
@@ -184,9 +131,10 @@ def read_images(
     from tfaudit.datasets.labelled_images import labelled_images
     from tfaudit.readers.classes import read_class_names
 
-    require(skip_unreadable >= 0, "skip_unreadable", skip_unreadable, "0 or more")
-    notes = []
-    if Path(data).expanduser().is_dir() and image_size is None and crop is None:
+    for mode in modes:
+        _require_known("preprocess", mode)
+    image_size, notes = options.image_size, []
+    if Path(data).expanduser().is_dir() and image_size is None and options.crop is None:
         squares = [model.image_shape[0] for model in models if model.is_square]
         image_size = next((side for side in squares if side is not None), None)
         if image_size is not None:
@@ -195,24 +143,31 @@ def read_images(
                 "--image-size and --crop override this."
             )
     channels = next(iter(models[0].image_shape[-1:]), None)
-    options: dict[str, Any] = {
-        "recursive": recursive,
-        "skip_unreadable": skip_unreadable,
-        "limit": limit,
-    }
-    options |= {"image_size": image_size, "crop": crop, "channels": 1 if channels == 1 else 3}
-    images = labelled_images(data, split=split, **options)
+    images = labelled_images(
+        data,
+        split=options.split,
+        image_size=image_size,
+        crop=options.crop,
+        channels=1 if channels == 1 else 3,
+        limit=options.limit,
+        recursive=options.recursive,
+        skip_unreadable=options.skip_unreadable,
+    )
     notes += images.notes
-    if classes is not None:
-        images = images.named(read_class_names(classes))
+    if options.classes is not None:
+        images = images.named(read_class_names(options.classes))
     if not images.image_shape and set(modes) != {"none"}:
         other = next(mode for mode in modes if mode != "none")
         raise InputError("preprocess", other, "none, because these data are no images of uint8")
     prepared = [_preprocessing(mode, next(iter(images.image_shape[-1:]), None)) for mode in modes]
     images = _matched(models, images, prepared)
-    if examples is not None:
-        images = images.only(_ids(examples), str(examples))
+    if options.examples is not None:
+        images = images.only(_ids(options.examples), str(options.examples))
     return images, prepared, notes
+
+
+def _require_known(argument: str, mode: str) -> None:
+    require(mode in PREPROCESSING, argument, mode, f"one of {', '.join(PREPROCESSING)}")
 
 
 def _ids(path: Path) -> list[str]:
@@ -242,11 +197,12 @@ class ModelFile:
     output: str | None = None  # as in `predict`
 
     @classmethod
-    def read(cls, path: Path, scores_are: str, output: str | None = None) -> ModelFile:
+    def read(cls, path: Path, options: ImageOptions) -> ModelFile:
         """Read the file; a flatbuffer needs no TensorFlow."""
         with _naming(path):
             model = read_model(path)
-            return cls(path, model, image_shape(model, output), scores_are, output)
+            shape = image_shape(model, options.output)
+            return cls(path, model, shape, options.scores_are, options.output)
 
     @property
     def is_square(self) -> bool:
@@ -276,8 +232,14 @@ class ModelFile:
         from tfaudit.compress.litert.inference import predict
 
         with _naming(self.path):
-            options: dict[str, Any] = {"scores_are": self.scores_are, "output": self.output}
-            return predict(self.model, batches, k=k, threads=os.cpu_count() or 1, **options)
+            return predict(
+                self.model,
+                batches,
+                k=k,
+                threads=os.cpu_count() or 1,
+                scores_are=self.scores_are,
+                output=self.output,
+            )
 
 
 @contextlib.contextmanager

@@ -9,7 +9,8 @@ import typer
 from rich import box
 from rich.table import Table
 
-from tfaudit.cli.console import Alpha, app, option, out
+from tfaudit.cli.console import app, out
+from tfaudit.cli.options import Alpha, option
 from tfaudit.errors import require
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tfaudit.cli.console import SkipUnreadable, app, option, out
+from tfaudit.cli.console import app, out
+from tfaudit.cli.options import SkipUnreadable, option
 
 
 @app.command()

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
-from tfaudit.cli.console import Alpha, IdColumn, Permutations, app, err, option, out
+from tfaudit.cli.console import app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
+from tfaudit.cli.options import Alpha, IdColumn, Permutations, option
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:

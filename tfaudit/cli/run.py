@@ -1,15 +1,23 @@
 """`tfaudit run`: run a study from its recipe to its report."""
 
+from __future__ import annotations
+
+import dataclasses
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.cli.console import app, err, option, out
+from tfaudit.cli.console import app, err, out
+from tfaudit.cli.options import option
 from tfaudit.cli.recipes import recipe_study, require_recipe
 from tfaudit.cli.report import show
-from tfaudit.errors import require
+from tfaudit.errors import plural, require
+
+if TYPE_CHECKING:
+    from tfaudit.store.store import Store
+    from tfaudit.study.study import Study
 
 RAY = "With --engine ray"
 
@@ -68,8 +76,6 @@ def run(
     """Train and compress a population, evaluate it and audit what it forgets. An interrupted run can be resumed."""
     require_recipe(recipe)
 
-    import dataclasses
-
     from tfaudit.population.engine import engine_options
 
     require(population is None or population >= 1, "population", population, "1 or more")
@@ -78,36 +84,21 @@ def run(
         "retries": retries,
         "timeout": timeout,
         "address": address,
-    }
-    options |= {
         "cpus": cpus,
         "gpus": gpus,
         "memory": None if memory is None else round(memory * 1e9),
     }
     engine_options(engine, **options)
-    study = recipe_study(recipe)  # from here on imports take seconds
-
-    from tfaudit.datasets.loading import is_available
+    # From here on imports take seconds.
+    study = _with_changes(recipe_study(recipe), model, dataset)
+    if smoke:
+        study = _smoke(study)
+    if population is not None:
+        study = dataclasses.replace(study, population=population)
+    directory = directory or Path("runs") / (f"{study.name}-smoke" if smoke else study.name)
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run as run_study
 
-    if model is not None and model.endswith(".keras"):
-        model = str(
-            Path(model).absolute()
-        )  # workers and later runs may have another working directory
-    if model is not None:
-        study = dataclasses.replace(study, model=model, initialise=None)
-    study = dataclasses.replace(study, dataset=dataset or study.dataset)
-    if smoke:
-        study = study.smoke()
-        if not is_available(study.dataset):
-            err.print(
-                f"{study.dataset} is not available: synthetic images of the same shape replace it"
-            )
-            study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
-    if population is not None:
-        study = dataclasses.replace(study, population=population)
-    directory = directory or Path("runs") / (study.name + "-smoke" * smoke)
     try:
         store = run_study(
             study,
@@ -121,6 +112,34 @@ def run(
         err.print("tfaudit: interrupted; run the same command again to resume")
         raise typer.Exit(130) from None
     from tfaudit.analysis.study_audit import StudyAudit
+
+    if "dense" in store.variants:
+        show(StudyAudit.read(store))
+    _report_failures(store)
+
+
+def _with_changes(study: Study, model: str | None, dataset: str | None) -> Study:
+    """Return a study with another model or data set."""
+    if model is not None:
+        if model.endswith(".keras"):  # workers and later runs may have another working directory
+            model = str(Path(model).absolute())
+        study = dataclasses.replace(study, model=model, initialise=None)
+    return dataclasses.replace(study, dataset=dataset or study.dataset)
+
+
+def _smoke(study: Study) -> Study:
+    """Return a test of a study, on synthetic images where its data set is not available."""
+    from tfaudit.datasets.loading import is_available
+
+    study = study.smoke()
+    if is_available(study.dataset):
+        return study
+    err.print(f"{study.dataset} is not available: synthetic images of the same shape replace it")
+    return dataclasses.replace(study, dataset=f"mock:{study.dataset}")
+
+
+def _report_failures(store: Store) -> None:
+    """Print what failed, one line each, and exit with 1 if anything did."""
     from tfaudit.runtime.user_functions import failure_line
 
     failures = {
@@ -128,14 +147,10 @@ def run(
         for (variant, member), text in store.failures().items()
     }
     failures |= {f"condition {split}": text for split, text in store.evaluations.failures().items()}
-    if "dense" in store.variants:
-        show(StudyAudit.read(store))
     for job, traceback in failures.items():
         err.print(f"{job} failed: {failure_line(traceback)}", style="red", soft_wrap=True)
     if failures:
         kinds = Counter(job.partition(" ")[0] for job in failures)
-        counted = " and ".join(
-            f"{count} {kind}{'s' * (count > 1)}" for kind, count in kinds.items()
-        )
+        counted = " and ".join(plural(count, kind) for kind, count in kinds.items())
         err.print(f"{counted} failed; run the same command again to retry")
         raise typer.Exit(1)

@@ -17,9 +17,10 @@ import typer
 from typer.core import TyperCommand
 
 from tfaudit.app.server import PASSWORD
-from tfaudit.cli.console import app, err, option, out
+from tfaudit.cli.console import app, err, out
 from tfaudit.cli.example_studies import example_studies, unpack_example
 from tfaudit.cli.gate_limits import GateFile, read_limits
+from tfaudit.cli.options import option
 from tfaudit.errors import InputError
 
 FIRST_PORT = 8501

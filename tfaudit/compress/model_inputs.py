@@ -57,36 +57,35 @@ def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
         InputError: an input is missing, or `as_input` refuses it.
     """
     names = [source.name for source in inputs]
-    if isinstance(values, Mapping):
-        by_name = {plain_name(name): array for name, array in values.items()}
-        missing = [name for name in names if plain_name(name) not in by_name]
-        if missing and len(names) == len(values) == 1:
-            arrays = list(values.values())
-        elif missing:
-            raise InputError(
-                "images", f"inputs {listed(list(values))}", f"inputs {listed(names, 9)}"
-            )
-        else:
-            arrays = [by_name[plain_name(name)] for name in names]
-    elif isinstance(values, tuple):
-        if len(values) != len(names):
-            raise InputError("images", f"{len(values)} inputs", f"{len(names)}: {listed(names, 9)}")
-        arrays = list(values)
-    elif len(names) > 1:
-        expected = f"a dictionary, or a tuple, of the inputs {listed(names, 9)}"
-        raise InputError("images", "one array", expected)
-    else:
-        arrays = [values]
     checked = [
         as_input(_array(array), source, source.name if len(inputs) > 1 else "")
-        for array, source in zip(arrays, inputs, strict=True)
+        for array, source in zip(_in_order(values, names), inputs, strict=True)
     ]
     if len({len(array) for array in checked}) > 1:
-        got = ", ".join(
-            f"{len(array)} of {name!r}" for name, array in zip(names, checked, strict=True)
-        )
+        counts = zip(names, checked, strict=True)
+        got = ", ".join(f"{len(array)} of {name!r}" for name, array in counts)
         raise InputError("images", got, "the same number of each")
     return checked
+
+
+def _in_order(values: Inputs, names: Sequence[str]) -> list[Any]:
+    """Return the values of the inputs of these names; a missing one raises `InputError`."""
+    if isinstance(values, Mapping):
+        by_name = {plain_name(name): array for name, array in values.items()}
+        wanted = [plain_name(name) for name in names]
+        if by_name.keys() >= set(wanted):
+            return [by_name[name] for name in wanted]
+        if len(names) == len(values) == 1:
+            return list(values.values())
+        raise InputError("images", f"inputs {listed(list(values))}", f"inputs {listed(names, 9)}")
+    if isinstance(values, tuple):
+        if len(values) != len(names):
+            raise InputError("images", f"{len(values)} inputs", f"{len(names)}: {listed(names, 9)}")
+        return list(values)
+    if len(names) > 1:
+        expected = f"a dictionary, or a tuple, of the inputs {listed(names, 9)}"
+        raise InputError("images", "one array", expected)
+    return [values]
 
 
 def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
@@ -101,21 +100,23 @@ def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
     argument, shape, dtype = f"images, {name}" if name else "images", source.shape, source.dtype
     if images.ndim == len(shape) >= 1 and shape[-1] == 1:  # as Keras does
         images = images[..., None]
-    sides = zip(shape, images.shape[1:], strict=False)
-    if images.ndim != len(shape) + 1 or any(side not in (None, size) for side, size in sides):
-        want = ", ".join("any" if side is None else str(side) for side in shape)
-        raise InputError(argument, f"shape {images.shape}", f"(N, {want}), as the model takes them")
+    _check_shape(argument, images.shape, shape)
     if dtype is None:
         floats = images.dtype.kind == "f" or images.dtype == np.uint8
         return np.ascontiguousarray(images, np.float32 if floats else None)
     text = images.dtype.kind in "OSU"
     if text != (dtype.kind == "O") or not (text or np.can_cast(images.dtype, dtype, "same_kind")):
-        raise InputError(
-            argument,
-            f"type {images.dtype}",
-            f"{'text' if dtype.kind == 'O' else dtype}, as the model takes them",
-        )
+        wanted = "text" if dtype.kind == "O" else str(dtype)
+        raise InputError(argument, f"type {images.dtype}", f"{wanted}, as the model takes them")
     return np.ascontiguousarray(images, dtype)
+
+
+def _check_shape(argument: str, got: tuple[int, ...], expected: tuple[int | None, ...]) -> None:
+    """Raise an `InputError` unless a batch has the sides that a model takes; None stands for any."""
+    sides = zip(expected, got[1:], strict=False)
+    if len(got) != len(expected) + 1 or any(side not in (None, size) for side, size in sides):
+        want = ", ".join("any" if side is None else str(side) for side in expected)
+        raise InputError(argument, f"shape {got}", f"(N, {want}), as the model takes them")
 
 
 def plain_name(name: str) -> str:

@@ -1,6 +1,6 @@
 """Reader of a folder of images, one subfolder per class."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,19 +44,11 @@ def image_folder_files(
     )
     kept = set(usable)
     files = {split: [path for path in paths if path in kept] for split, paths in found.items()}
-    folders = [path.relative_to(root).parts[has_splits] for path in usable]
+    folders = [path.relative_to(root).parts[1 if has_splits else 0] for path in usable]
     class_of = dict(zip(usable, clean_names(folders, str(root)), strict=True))
     if not has_splits:
         files = _split(root, usable, [class_of[path] for path in usable])
-    classes = sorted({class_of[path] for path in files["train"]})
-    for split, paths in files.items():
-        extra = sorted({class_of[path] for path in paths} - set(classes))
-        if extra:
-            raise InputError(
-                str(root / split), f"classes {listed(extra)}", "classes that 'train' has too"
-            )
-    if len(classes) < 2:
-        raise InputError(str(root), f"{len(classes)} class", "at least 2 folders of images")
+    classes = _training_classes(root, files, class_of)
     shape = _common_shape(usable)
     image, label = tfds.features.Image(shape=shape), tfds.features.ClassLabel(names=classes)
     features = tfds.features.FeaturesDict(
@@ -64,6 +56,20 @@ def image_folder_files(
     )
     splits = {split: _examples(root, paths, class_of, shape[2]) for split, paths in files.items()}
     return LocalFiles(features, splits, len(usable), notes)
+
+
+def _training_classes(
+    root: Path, files: Mapping[str, Sequence[Path]], class_of: Mapping[Path, str]
+) -> list[str]:
+    """Return the classes of the training images; too few, or others in another split, raise `InputError`."""
+    classes = sorted({class_of[path] for path in files["train"]})
+    for split, paths in files.items():
+        if extra := sorted({class_of[path] for path in paths} - set(classes)):
+            got = f"classes {listed(extra)}"
+            raise InputError(str(root / split), got, "classes that 'train' has too")
+    if len(classes) < 2:
+        raise InputError(str(root), f"{len(classes)} class", "at least 2 folders of images")
+    return classes
 
 
 def class_files(folder: Path, *, recursive: bool = False) -> list[Path]:

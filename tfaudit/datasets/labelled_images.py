@@ -213,6 +213,21 @@ def _decoded(path: Path, channels: int, image_size: int | None, crop: int | None
         raise InputError(f"{path}, {error.argument}", error.got, error.expected) from None
 
 
+def _with_channels(images: np.ndarray, where: str) -> np.ndarray:
+    """Return `(N, H, W, channels)` images; other arrays raise `InputError`."""
+    if images.ndim == 3:
+        images = images[..., None]
+    if images.ndim != 4 or images.dtype.kind not in "fu" or not len(images):
+        shape = f"{images.dtype} {images.shape}"
+        expected = (
+            "uint8 or floats (N, H, W, channels); inputs of other shapes and types in an array `x`"
+        )
+        raise InputError(where, shape, expected)
+    if images.dtype.kind == "f" and not np.isfinite(images).all():
+        raise InputError(where, "NaN or infinite values", "finite pixels")
+    return images
+
+
 def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) -> LabelledImages:
     file = ArrayFile(path)
     arrays = {name: file.read(name) for name in file.names}
@@ -232,16 +247,7 @@ def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) ->
     images = arrays[values]
     if values != "images" and not (images.ndim == 4 and images.dtype == np.uint8):
         return _of_examples(images, labels, names, str(path), limit)
-    if images.ndim == 3:
-        images = images[..., None]
-    if images.ndim != 4 or images.dtype.kind not in "fu" or not len(images):
-        shape = f"{images.dtype} {images.shape}"
-        expected = (
-            "uint8 or floats (N, H, W, channels); inputs of other shapes and types in an array `x`"
-        )
-        raise InputError(f"{path}, images", shape, expected)
-    if images.dtype.kind == "f" and not np.isfinite(images).all():
-        raise InputError(f"{path}, images", "NaN or infinite values", "finite pixels")
+    images = _with_channels(images, f"{path}, images")
     labels = _class_numbers(labels, len(images), f"{path}, {label}")
     positions = _evenly_spaced(len(images), limit)
     images, shape = images[positions], images.shape[1:]

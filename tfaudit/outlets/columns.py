@@ -97,14 +97,16 @@ class Column:
         number: float = self.scale * value  # type: ignore[operator]
         if self.is_p and 0 <= number < LEAST_P:
             return "< .0001"
-        text = format(number, self.form)
-        if "e" in text:  # 1,100 rather than 1.1e+03, and 0.000012 rather than 1.2e-05
-            sign, digits = (
-                "+" * self.form.startswith("+"),
-                ",.0f" if abs(number) >= 1 else f".{_decimals(text)}f",
-            )
-            text = format(number, sign + digits)
-        return text.replace("-", "−")
+        return _without_exponent(number, self.form).replace("-", "−")
+
+
+def _without_exponent(number: float, form: str) -> str:
+    """Return a formatted number, as 1,100 rather than 1.1e+03, and 0.000012 rather than 1.2e-05."""
+    text = format(number, form)
+    if "e" not in text:
+        return text
+    digits = ",.0f" if abs(number) >= 1 else f".{_decimals(text)}f"
+    return format(number, f"+{digits}" if form.startswith("+") else digits)
 
 
 def _decimals(text: str) -> int:

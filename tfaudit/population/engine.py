@@ -115,6 +115,12 @@ class Engine(Protocol):
         """End a job's worker at once; the job answers no more."""
 
 
+def _patience(running: Iterable[tuple[Job, float]]) -> float | None:
+    """Return the seconds until the first of the running jobs takes too long; None where none runs."""
+    soonest = min((end for _, end in running), default=None)
+    return None if soonest is None else max(soonest - time.monotonic(), 0)
+
+
 def carry_out(
     engine: Engine, jobs: Sequence[Job], options: EngineOptions, *, grace: float = 0
 ) -> Generator[Event]:
@@ -138,17 +144,11 @@ def carry_out(
     while queue:
         while engine.has_room() and (job := queue.take()):
             engine.start(job, needed=queue.is_needed(job.order))
-        soonest = min((end for _, end in running.values()), default=None) if timeout else None
-        for job, answer in engine.answers(
-            None if soonest is None else max(soonest - time.monotonic(), 0)
-        ):
+        for job, answer in engine.answers(_patience(running.values()) if timeout else None):
             if answer.get("started") or "left" in answer:
                 running[job.order] = job, time.monotonic() + (timeout or 0) + grace
-                yield (
-                    Event("started", job)
-                    if answer.get("started")
-                    else Event("advanced", job, left=answer["left"])
-                )
+                kind = "started" if answer.get("started") else "advanced"
+                yield Event(kind, job, left=answer.get("left", 0))
                 continue
             running.pop(job.order, None)
             if answer.get("fatal"):

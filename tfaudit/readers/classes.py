@@ -28,39 +28,49 @@ def class_names(
     """
     if path is not None:
         return _checked(read_class_names(path), str(path))
-    named = [source for source in sources if source.columns and not _numbered(source.columns)]
+    named = [source for source in sources if _has_names(source)]
     text = not _are_numbers(labels.values)
     if text:
         _require_no_fractions(labels.values, str(labels.path))
     if not named and not text:
         return None
+    numbered = [source for source in sources if _are_class_numbers(source)]
+    reference = named[0].where if named else labels.path
+    expected = f"class names, as in {reference}, or a class list"
     for source in sources:
         if source.width is not None and source not in named:
-            reference = named[0].where if named else labels.path
-            raise InputError(
-                source.where,
-                "columns without names",
-                f"class names, as in {reference}, or a class list",
-            )
-        if source.top1 is not None and not named and _are_numbers(source.top1):
-            raise InputError(
-                source.where, "class numbers", f"class names, as in {labels.path}, or a class list"
-            )
+            raise InputError(source.where, "columns without names", expected)
     if not named:
+        for source in numbered:
+            raise InputError(source.where, "class numbers", expected)
         return _checked(np.unique(labels.values).tolist(), str(labels.path))
-    orders = {
-        source.columns
-        for source in named
-        if set(source.columns or ()) == set(named[0].columns or ())
-    }
-    numbers = [] if text else [str(labels.path)]
-    numbers += [
-        source.where for source in sources if source.top1 is not None and _are_numbers(source.top1)
-    ]
-    if numbers and len(orders) > 1:
+    places = [source.where for source in numbered]
+    return _names_of_columns(named, places if text else [str(labels.path), *places])
+
+
+def _names_of_columns(
+    named: Sequence[PredictionSource], numbered: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the names of columns of scores; where they differ in order, class numbers raise `InputError`.
+
+    Args:
+        named: predictions whose columns have names.
+        numbered: files that call classes by their numbers.
+    """
+    first = named[0].columns or ()
+    orders = {source.columns for source in named if set(source.columns or ()) == set(first)}
+    if numbered and len(orders) > 1:
         expected = "class names, as files order their columns differently, or a class list"
-        raise InputError(numbers[0], "class numbers", expected)
-    return _checked(named[0].columns or (), named[0].where)
+        raise InputError(numbered[0], "class numbers", expected)
+    return _checked(first, named[0].where)
+
+
+def _has_names(source: PredictionSource) -> bool:
+    return bool(source.columns) and not _numbered(source.columns or ())
+
+
+def _are_class_numbers(source: PredictionSource) -> bool:
+    return source.top1 is not None and _are_numbers(source.top1)
 
 
 def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -> np.ndarray:

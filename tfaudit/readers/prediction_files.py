@@ -12,9 +12,9 @@ A table may hold several members, distinguished by a column `member`; if it has 
 are ignored. Predictions are joined by example id: either every file has ids, or none has and all have the same length.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,52 +71,59 @@ def read_predictions(
         >>> predictions.class_names, predictions.top1
         (('cat', 'dog'), array([[0, 0, 1]]))
     """
-    names = {"label_column": label_column, "prediction_column": prediction_column}
-    options: dict[str, Any] = {
-        "classes": classes,
-        "id_name": id_name,
-        "k": k,
-        "scores_are": scores_are,
-        **names,
-    }
-    return read_populations(labels, {"": files}, **options)[""]
+    source = PredictionFiles(
+        labels=labels,
+        classes=classes,
+        id_name=id_name,
+        scores_are=scores_are,
+        label_column=label_column,
+        prediction_column=prediction_column,
+    )
+    return read_populations(source, {"": files}, k=k)[""]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PredictionFiles:
+    """Where the true classes are, and how they and files of predictions are read; see `read_predictions`."""
+
+    labels: Path
+    classes: Path | None = None
+    id_name: str | None = None
+    scores_are: str = "auto"
+    label_column: str | None = None
+    prediction_column: str | None = None
 
 
 def read_populations(
-    labels: Path,
-    populations: Mapping[str, Sequence[Path]],
-    *,
-    classes: Path | None = None,
-    id_name: str | None = None,
-    k: int = 5,
-    scores_are: str = "auto",
-    label_column: str | None = None,
-    prediction_column: str | None = None,
+    source: PredictionFiles, populations: Mapping[str, Sequence[Path]], *, k: int = 5
 ) -> dict[str, Predictions]:
-    """Read the predictions of several populations on the same examples.
+    """Read the predictions of several populations, files by the population's name, on the same examples.
 
-    Arguments and errors are those of `read_predictions`, but `populations` holds the files by the population's name.
+    `k` and errors are those of `read_predictions`.
     """
-    probabilities = stated_kind(scores_are)
-    truth = read_labels(labels, id_name, label_column)
+    labels = source.labels
+    probabilities = stated_kind(source.scores_are)
+    truth = read_labels(labels, source.id_name, source.label_column)
     if not len(truth.values):
         raise InputError(str(labels), "no labels", "at least one")
     if truth.ids is not None:
         _require_distinct(truth.ids, str(labels))
     by_population = {
         name: [
-            source
+            member
             for path in files
-            for source in read_sources(path, id_name, prediction_column, probabilities)
+            for member in read_sources(
+                path, source.id_name, source.prediction_column, probabilities
+            )
         ]
         for name, files in populations.items()
     }
-    sources = [source for members in by_population.values() for source in members]
-    names = class_names(classes, truth, sources)
+    sources = [member for members in by_population.values() for member in members]
+    names = class_names(source.classes, truth, sources)
     true = class_indices(truth.values, names, str(labels))
     top1 = {s.where: class_indices(s.top1, names, s.where) for s in sources if s.top1 is not None}
     if names is None:
-        widths = [source.width for source in sources if source.width is not None]
+        widths = [one.width for one in sources if one.width is not None]
         num_classes = (
             widths[0] if widths else 1 + max(classes.max() for classes in (true, *top1.values()))
         )
@@ -129,22 +136,19 @@ def read_populations(
     }
 
 
-def read_groups(
-    path: Path, labels: Path, *, id_name: str | None = None, label_column: str | None = None
-) -> pd.DataFrame:
+def read_groups(path: Path, source: PredictionFiles) -> pd.DataFrame:
     """Read group columns, such as writer or attribute, in the order of the N labels, without the column of ids.
 
     Args:
         path: CSV or Parquet; rows of other examples are ignored.
-        labels: file of the true classes.
-        id_name: column of ids; `example`, `example_id` or `id` by default.
-        label_column: column of the labels.
+        source: the true classes and the columns of their files.
 
     Raises:
         InputError: a file that cannot be read, a missing example, or ids in only one of the two files.
     """
-    truth = read_labels(labels, id_name, label_column)
-    return read_columns(path, truth.ids, len(truth.values), str(labels), id_name=id_name)
+    truth = read_labels(source.labels, source.id_name, source.label_column)
+    where = str(source.labels)
+    return read_columns(path, truth.ids, len(truth.values), where, id_name=source.id_name)
 
 
 def read_columns(

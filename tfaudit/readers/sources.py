@@ -212,27 +212,19 @@ def _array_sources(
     arrays: ArrayFile, chosen: str | None, probabilities: bool | None
 ) -> list[PredictionSource]:
     path = str(arrays.path)
-    name = chosen if chosen is not None else arrays.find(_SCORES) if arrays.names != ("",) else None
-    name = name or arrays.find(_TOP1) or _only(arrays)
-    if name is None:
-        raise InputError(
-            path, f"arrays {listed(arrays.names)}", "predictions in an array `scores` or `top1`"
-        )
+    name = _name_of_predictions(arrays, chosen)
     (shape, dtype), ids = arrays.shape_and_dtype(name), _array_ids(arrays)
     if 0 in shape:
         raise InputError(path, f"an empty array {shape}", "at least one prediction")
-    if dtype.kind == "f" and len(shape) == 1 and name.lower() not in _TOP1:
-        scores = arrays.read(name)
-        if np.isfinite(scores).all() and (scores != np.floor(scores)).any():
+    if dtype.kind == "f" and name.lower() not in _TOP1:
+        scores = _one_score(arrays, name, shape)
+        if scores is not None and scores.ndim == 1:
             return [_binary_source(path, scores, ids, probabilities)]
-    if dtype.kind == "f" and len(shape) in (2, 3) and shape[-1] == 1 and name.lower() not in _TOP1:
-        scores = arrays.read(name)[..., 0]
-        if len(shape) == 2:
-            return [_binary_source(path, scores, ids, probabilities)]
-        return [
-            _binary_source(f"{path}, member {k}", row, ids, probabilities)
-            for k, row in enumerate(scores)
-        ]
+        if scores is not None:
+            return [
+                _binary_source(f"{path}, member {k}", row, ids, probabilities)
+                for k, row in enumerate(scores)
+            ]
     top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         floats = "floats (examples, classes) or (members, examples, classes)"
@@ -265,6 +257,25 @@ def _binary_source(
     return PredictionSource(
         path, len(scores), ids, members, width=2, probabilities=probabilities, scores=blocks
     )
+
+
+def _name_of_predictions(arrays: ArrayFile, chosen: str | None) -> str:
+    """Return the name of the array with the predictions: the chosen one, scores, top-1 classes, or the only one."""
+    if chosen is None and arrays.names != ("",):
+        chosen = arrays.find(_SCORES)
+    name = chosen or arrays.find(_TOP1) or _only(arrays)
+    if name is None:
+        expected = "predictions in an array `scores` or `top1`"
+        raise InputError(str(arrays.path), f"arrays {listed(arrays.names)}", expected)
+    return name
+
+
+def _one_score(arrays: ArrayFile, name: str, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return `(N,)` or `(K, N)` scores of one class, the second of two; None of an array that holds others."""
+    if len(shape) in (2, 3):
+        return arrays.read(name)[..., 0] if shape[-1] == 1 else None
+    scores = arrays.read(name) if len(shape) == 1 else np.zeros(0)
+    return scores if np.isfinite(scores).all() and (scores != np.floor(scores)).any() else None
 
 
 def _array_source(

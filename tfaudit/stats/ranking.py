@@ -113,61 +113,93 @@ def rank_scores(
         >>> ranked.classes.tolist(), ranked.probabilities.tolist()
         ([[1, 0], [2, 0]], [[0.5, 0.25], [1.0, 0.0]])
     """
-    ranked, best, ties, exponentials, sums = [], [], [], [], []
-    rows, in_range, least, most = 0, True, np.inf, -np.inf
+    rows, scale, parts = 0, _Scale(probabilities), []
     for block in blocks:
         scores = np.array(block, np.result_type(block, np.float32))
-        if not scores.size:
-            continue
-        for row, column in np.argwhere(~np.isfinite(scores)):
-            place = f"row {rows + row}, class {column}"
-            raise InputError("scores", f"{scores[row, column]} in {place}", "finite numbers")
-        rows += len(scores)
-        in_range = in_range and scores.min() >= 0 and scores.max() <= 1 + TOLERANCE
-        if probabilities and not in_range:
-            raise InputError(
-                "scores", f"{scores.min():.4g} to {scores.max():.4g}", "probabilities in [0, 1]"
-            )
-        if probabilities is None and in_range:
-            totals = scores.sum(1)
-            least, most = min(least, float(totals.min())), max(most, float(totals.max()))
-        if classes is not None:
-            if classes[-1] >= scores.shape[1]:
-                raise InputError(
-                    "classes", str(classes[-1]), f"classes from 0 to {scores.shape[1] - 1}"
-                )
-            scores = scores[:, classes]
-            sums.append(scores.clip(0, 1).sum(1, keepdims=True))
-        if probabilities is not True:
-            with np.errstate(
-                over="ignore", under="ignore"
-            ):  # a difference beyond the largest float becomes exp(-inf)
-                exponentials.append(
-                    np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True)
-                )
-        tied = Ties.of_scores(scores)
-        ties.append(tied if classes is None else Ties(tied.rows, classes[tied.classes]))
-        positions, values = _best(scores, min(k, scores.shape[1]))
-        ranked.append(positions if classes is None else classes[positions])
-        best.append(values)
+        if scores.size:
+            scale.add(scores, rows)
+            rows += len(scores)
+            parts.append(_RankedBlock.of(scores, k, classes))
     if not rows:
         raise InputError("scores", "no examples", "at least one")
-    if probabilities is None and in_range and max(1 - least, most - 1) > TOLERANCE:
-        got = f"scores in [0, 1] with row sums of {least:.4g} to {most:.4g}"
-        raise InputError(
-            "scores", got, "sums of 1, or scores_are (--scores-are) set to probabilities or logits"
-        )
-    top = np.concatenate(best)
-    if not (in_range if probabilities is None else probabilities):
+    best, exponentials, sums = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("best", "exponentials", "sums")
+    )
+    if not scale.are_probabilities():
         with np.errstate(over="ignore", under="ignore"):
-            top = np.exp(top - top[:, :1]) / np.concatenate(exponentials)
+            top = np.exp(best - best[:, :1]) / exponentials
     elif classes is None:
-        top = top.clip(0, 1)
+        top = best.clip(0, 1)
     else:
-        total = np.concatenate(sums)
-        top = np.where(total > 0, top.clip(0, 1), 1 / len(classes)) / np.where(total > 0, total, 1)
-    tied = Ties.joined(ties, [len(part) for part in ranked])
-    return RankedClasses(np.concatenate(ranked), top.astype(best[0].dtype, copy=False), tied)
+        top = np.where(sums > 0, best.clip(0, 1), 1 / len(classes)) / np.where(sums > 0, sums, 1)
+    tied = Ties.joined([part.ties for part in parts], [len(part.classes) for part in parts])
+    ranked = np.concatenate([part.classes for part in parts])
+    return RankedClasses(ranked, top.astype(best.dtype, copy=False), tied)
+
+
+class _Scale:
+    """Whether scores are probabilities: as stated, or by the values of all blocks where nothing is."""
+
+    def __init__(self, stated: bool | None) -> None:
+        self._stated, self._in_range = stated, True
+        self._least_sum, self._largest_sum = np.inf, -np.inf
+
+    def add(self, scores: np.ndarray, first_row: int) -> None:
+        """Look at a block; scores that are not finite, or no probabilities where stated, raise `InputError`."""
+        for row, column in np.argwhere(~np.isfinite(scores)):
+            place = f"row {first_row + row}, class {column}"
+            raise InputError("scores", f"{scores[row, column]} in {place}", "finite numbers")
+        low, high = scores.min(), scores.max()
+        self._in_range &= bool(low >= 0 and high <= 1 + TOLERANCE)
+        if self._stated and not self._in_range:
+            raise InputError("scores", f"{low:.4g} to {high:.4g}", "probabilities in [0, 1]")
+        sums = scores.sum(1)
+        self._least_sum = min(self._least_sum, float(sums.min()))
+        self._largest_sum = max(self._largest_sum, float(sums.max()))
+
+    def are_probabilities(self) -> bool:
+        """Return whether the scores are probabilities; raise `InputError` where they may be either."""
+        if self._stated is not None:
+            return self._stated
+        if self._in_range and max(1 - self._least_sum, self._largest_sum - 1) > TOLERANCE:
+            got = f"scores in [0, 1] with row sums of {self._least_sum:.4g} to {self._largest_sum:.4g}"
+            expected = "sums of 1, or scores_are (--scores-are) set to probabilities or logits"
+            raise InputError("scores", got, expected)
+        return self._in_range
+
+
+class _RankedBlock(NamedTuple):
+    """The best classes of a block of examples, and what their probabilities follow from.
+
+    Attributes:
+        classes, best: `(rows, k)` classes and their scores.
+        ties: examples whose best score several classes share.
+        exponentials: `(rows, 1)` sums of exponentials of the scores less the largest.
+        sums: `(rows, 1)` sums of the scores as probabilities.
+    """
+
+    classes: np.ndarray
+    best: np.ndarray
+    ties: Ties
+    exponentials: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, scores: np.ndarray, k: int, classes: np.ndarray | None) -> _RankedBlock:
+        """Rank a block, of some of the classes alone where they are given. Overwrites the scores."""
+        if classes is not None:
+            most = scores.shape[1] - 1
+            require(classes[-1] <= most, "classes", int(classes[-1]), f"classes from 0 to {most}")
+            scores = scores[:, classes]
+        # A difference beyond the largest float becomes exp(-inf).
+        with np.errstate(over="ignore", under="ignore"):
+            exponentials = np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True)
+        sums, ties = scores.clip(0, 1).sum(1, keepdims=True), Ties.of_scores(scores)
+        positions, best = _best(scores, min(k, scores.shape[1]))
+        if classes is not None:
+            positions, ties = classes[positions], Ties(ties.rows, classes[ties.classes])
+        return cls(positions, best, ties, exponentials, sums)
 
 
 def _best(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

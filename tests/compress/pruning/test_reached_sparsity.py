@@ -131,9 +131,8 @@ def test_a_best_epoch_before_the_last_mask_is_named(tmp_path, first):
             logs["score"] = -abs(epoch - 1)
 
     def best(callback, message):
-        callbacks = (
-            [Rising(), callback, Pruning(0.9)] if first else [Pruning(0.9), Rising(), callback]
-        )
+        pruning = Pruning(0.9, best_epochs=[callback])
+        callbacks = [Rising(), callback, pruning] if first else [pruning, Rising(), callback]
         with pytest.warns(UserWarning, match=message) as warned:
             fit(small_model(), *callbacks, epochs=4)
         return [str(warning.message) for warning in warned if "sparsity" in str(warning.message)]
@@ -158,7 +157,13 @@ def test_epochs_after_the_last_mask_may_be_kept(tmp_path):
     stopping = keras.callbacks.EarlyStopping(
         "loss", patience=9, restore_best_weights=True, start_from_epoch=3
     )
-    fit(small_model(), Pruning(0.5), stopping, epochs=6)  # warnings are errors
+    pruning = Pruning(0.5, best_epochs=[stopping])
+    fit(small_model(), pruning, stopping, epochs=6)  # warnings are errors
+
+
+def test_a_callback_that_keeps_no_best_epoch_is_refused():
+    with pytest.raises(InputError, match="best_epochs: got .*, expected ModelCheckpoint"):
+        Pruning(0.5, best_epochs=[keras.callbacks.EarlyStopping("loss")])
 
 
 def text_model():

@@ -11,6 +11,14 @@ from tfaudit.charts.style import AMBER, BLUE, GREY, WIDTH, Drawing, tooltips
 SHOWN = ["x", "y", "class", "member", "rate_before", "rate_after"]
 
 
+def _some(points: pd.DataFrame) -> pd.DataFrame:
+    """Return all points, or a seeded sample, equally from all panels, where they are too many."""
+    if len(points) <= MOST_POINTS:
+        return points
+    share = MOST_POINTS // points["panel"].nunique()
+    return points.sample(frac=1, random_state=0).groupby("panel").head(share)
+
+
 def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 4) -> Drawing:
     """Draw [R] figures 5-8: a point per class and member, the pooled slope in amber, equality dashed, per level.
 
@@ -34,10 +42,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     complete = complete.assign(
         x=100 * complete["normalised_before"], y=100 * complete["normalised_after"]
     )
-    drawn = complete
-    if len(complete) > MOST_POINTS:
-        share = MOST_POINTS // complete["panel"].nunique()
-        drawn = complete.sample(frac=1, random_state=0).groupby("panel").head(share)
+    drawn = _some(complete)
     ends = np.array([drawn["x"].min(), drawn["x"].max()])
     single = len(panels) == 1
     scales = [

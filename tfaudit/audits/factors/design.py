@@ -70,6 +70,17 @@ class Design:
     notes: tuple[str, ...]
 
 
+def _check(table: pd.DataFrame, responses: tuple[str, ...], without: Collection[str]) -> None:
+    """Raise an `InputError` for a missing response or an unknown term."""
+    if missing := [name for name in responses if name not in table]:
+        present = ", ".join(map(str, table.columns))
+        raise InputError("table", f"columns {present}", f"a column {missing[0]!r}")
+    terms = [without] if isinstance(without, str) else without
+    for term in terms:
+        if isinstance(without, str) or term not in TERMS:
+            raise InputError("without", repr(term), f"a list of {', '.join(TERMS)}")
+
+
 def design(
     table: pd.DataFrame,
     responses: tuple[str, ...],
@@ -80,16 +91,7 @@ def design(
 
     The other arguments and the errors are those of `tfaudit.audits.factors.regression.factors`.
     """
-    if missing := [name for name in responses if name not in table]:
-        raise InputError(
-            "table", f"columns {', '.join(map(str, table.columns))}", f"a column {missing[0]!r}"
-        )
-    if (
-        unknown := [without]
-        if isinstance(without, str)
-        else [term for term in without if term not in TERMS]
-    ):
-        raise InputError("without", repr(unknown[0]), f"a list of {', '.join(TERMS)}")
+    _check(table, responses, without)
     rows = table[
         [name for name in dict.fromkeys((*KEYS, *FACTORS, *NUMBERS, *responses)) if name in table]
     ].copy()
@@ -109,11 +111,8 @@ def design(
     if constant := [name for name in used if not _varies(rows[name])]:
         notes.append(f"The same in every row and left out: {_in_words(constant)}.")
     dropped = {*absent, *constant}
-    terms = tuple(
-        term
-        for term in TERMS
-        if term not in without and not dropped & set(re.findall(r"\w+", term))
-    )
+    left = [term for term in TERMS if not dropped & set(re.findall(r"\w+", term))]
+    terms = tuple(term for term in left if term not in without)
     if not terms:
         raise InputError(
             "table",

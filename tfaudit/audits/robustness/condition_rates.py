@@ -181,6 +181,12 @@ class ConditionRates:
         return sides[0], sides[1], np.repeat(np.arange(len(sets)), sizes)
 
 
+def _are_partners(before: PopulationRates, after: PopulationRates, rates: Sequence[_Rates]) -> bool:
+    """Return whether compressed members say that they were made from those of the baseline."""
+    derived = any(column.parents is not None for column in rates)
+    return derived and not set(after.parents).isdisjoint(before.members)
+
+
 def condition_rates(
     baseline: Mapping[CorruptionLevel, Predictions],
     compressed: Mapping[CorruptionLevel, Predictions],
@@ -215,8 +221,7 @@ def condition_rates(
     ranks = (1, 5) if all(5 in column.accuracy for columns in rates for column in columns) else (1,)
     before, after = (_population_rates(columns, ranks, len(conditions)) for columns in rates)
     if paired is None:
-        derived = any(column.parents is not None for column in rates[1])
-        paired = derived and not set(after.parents).isdisjoint(before.members)
+        paired = _are_partners(before, after, rates[1])
     sets = conditions, image_sets.class_names, tuple(labels), ranks
     return ConditionRates(*sets, before, after, tuple(flips), lost, paired)
 

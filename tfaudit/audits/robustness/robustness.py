@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -303,19 +303,40 @@ def robustness_table(
 
 
 def _notes(rates: ConditionRates) -> list[str]:
-    notes = []
     evaluated = [population.evaluated for population in rates.populations]
-    counts = [
-        sorted(set(members[:, : len(rates.conditions)].sum(0).tolist())) for members in evaluated
-    ]
+    of_conditions = [members[:, : len(rates.conditions)].sum(0) for members in evaluated]
+    counts = [sorted(set(sums.tolist())) for sums in of_conditions]
+    notes = _notes_on_members(counts)
+    if rates.paired and set(rates.before.members) != set(rates.after.members):
+        notes.append("Members without a partner in the other population do not count.")
+    if not rates.graded:
+        notes.append("No mean over corruptions and no mCE: none of the sets has severities.")
+    if not rates.has_clean:
+        return notes
+    clean = [int(members[:, -1].sum()) for members in evaluated]
+    if any(count > max(sizes) for count, sizes in zip(clean, counts, strict=True)):
+        members = " and ".join(map(str, dict.fromkeys(clean)))
+        notes.append(
+            f"Exemplars on clean images are those of all {members} members; "
+            "the majority predictions under corruption are those of the members evaluated there."
+        )
+    if len(rates.flips) < len(rates.conditions):
+        notes.append(
+            "Sets that show other images than the clean ones have no exemplars to compare with."
+        )
+    return notes
+
+
+def _notes_on_members(counts: Sequence[Sequence[int]]) -> list[str]:
+    """Say what the numbers of members of both populations, in rising order over the conditions, do not allow."""
+    notes = []
     if counts == [[1], [1]]:
         notes.append(
             "One model against one: the tests are over the images, about these two models, not about training."
         )
     elif min(map(min, counts)) < 2:
-        sizes = " against ".join(
-            "–".join(map(str, dict.fromkeys((sizes[0], sizes[-1])))) for sizes in counts
-        )
+        ends = (dict.fromkeys((sizes[0], sizes[-1])) for sizes in counts)
+        sizes = " against ".join("–".join(map(str, pair)) for pair in ends)
         notes.append(
             f"No test with a single member: {sizes} members; it needs two or more on both sides."
         )
@@ -323,19 +344,4 @@ def _notes(rates: ConditionRates) -> list[str]:
         notes.append(
             "Conditions have different members; a mean is over the members that have all of its conditions."
         )
-    if rates.paired and set(rates.before.members) != set(rates.after.members):
-        notes.append("Members without a partner in the other population do not count.")
-    if not rates.graded:
-        notes.append("No mean over corruptions and no mCE: none of the sets has severities.")
-    if rates.has_clean:
-        clean = [int(members[:, -1].sum()) for members in evaluated]
-        if any(count > max(sizes) for count, sizes in zip(clean, counts, strict=True)):
-            notes.append(
-                f"Exemplars on clean images are those of all {' and '.join(map(str, dict.fromkeys(clean)))} members; "
-                "the majority predictions under corruption are those of the members evaluated there."
-            )
-        if len(rates.flips) < len(rates.conditions):
-            notes.append(
-                "Sets that show other images than the clean ones have no exemplars to compare with."
-            )
     return notes

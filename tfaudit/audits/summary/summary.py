@@ -264,6 +264,26 @@ def audit_variant(
     )
 
 
+def _notes_on_chance(chances: Mapping[str, Chance], alpha: float) -> list[str]:
+    """Say for which variants, by title, chance may explain the number of PIEs, or members are too few to tell."""
+    few = {title: null for title, null in chances.items() if null.pies.smallest_p > alpha}
+    verdicts: dict[str, list[str]] = {}
+    for title, null in chances.items():
+        if title not in few:
+            verdicts.setdefault(count_verdict(null.pies, alpha), []).append(title)
+    notes = []
+    if unclear := verdicts.get(CANNOT_TELL):
+        notes.append(
+            f"Cannot tell whether there are more PIEs than expected by chance (p > {alpha:g}): {listed(unclear)}."
+        )
+    if usual := verdicts.get(CONSISTENT):
+        notes.append(f"Numbers of PIEs that are consistent with chance: {listed(usual)}.")
+    if few:
+        least = listed([f"{title} ({null.pies.smallest_p:.3g})" for title, null in few.items()])
+        notes.append(f"Too few members to test the number of PIEs; p cannot be below: {least}.")
+    return notes
+
+
 def summarise(
     audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float
 ) -> Summary:
@@ -284,33 +304,10 @@ def summarise(
         single = listed([row["title"] for row in rows if row["members"] == 1])
         untested = f"No tests of populations where one has a single member: {single}"
         notes.append(f"{untested}; `tfaudit.compare` tests single models.")
-    parentless = [titles[key] for key, audit in audits.items() if audit.parentless]
-    if parentless:
-        notes.append(
-            f"No counts expected by chance where a member's parent is missing: {listed(parentless)}."
-        )
-    few = {
-        titles[key]: null.pies.smallest_p
-        for key, null in chances.items()
-        if null.pies.smallest_p > alpha
-    }
-    said = {
-        titles[key]: count_verdict(null.pies, alpha)
-        for key, null in chances.items()
-        if titles[key] not in few
-    }
-    unclear, usual = (
-        [title for title, words in said.items() if words == v] for v in (CANNOT_TELL, CONSISTENT)
-    )
-    if unclear:
-        notes.append(
-            f"Cannot tell whether there are more PIEs than expected by chance (p > {alpha:g}): {listed(unclear)}."
-        )
-    if usual:
-        notes.append(f"Numbers of PIEs that are consistent with chance: {listed(usual)}.")
-    if few:
-        least = listed([f"{title} ({p:.3g})" for title, p in few.items()])
-        notes.append(f"Too few members to test the number of PIEs; p cannot be below: {least}.")
+    if parentless := [titles[key] for key, audit in audits.items() if audit.parentless]:
+        missing = f"where a member's parent is missing: {listed(parentless)}"
+        notes.append(f"No counts expected by chance {missing}.")
+    notes += _notes_on_chance({titles[key]: null for key, null in chances.items()}, alpha)
     table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
     tables = [
         audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()

@@ -114,6 +114,26 @@ class StudyVerdict(Result):
         )
 
 
+def _best(passing: pd.DataFrame) -> int | None:
+    """Return the row to ship: of the smallest files, which hardly differ, the one whose worst class loses least.
+
+    Where a size is unknown it is the sparsest; None of no rows.
+    """
+    if passing.empty:
+        return None
+    order = pd.DataFrame(
+        {
+            "worst": -pd.to_numeric(passing["worst_change_pp"]).fillna(0),
+            "size": passing["size_ratio"],
+            "sparsity": -passing["sparsity"],
+        }
+    )
+    if order["size"].isna().any():
+        return int(order.sort_values("sparsity", kind="stable").index[0])
+    similar = order[order["size"] <= (1 + SIMILAR) * order["size"].min()]
+    return int(similar.sort_values(list(order), kind="stable").index[0])
+
+
 def study_verdict(
     measured: Mapping[str, Measurements | None],
     descriptions: pd.DataFrame | None = None,
@@ -160,14 +180,8 @@ def study_verdict(
     table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
     table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
     passing = [i for i, variant in enumerate(variants) if variant.outcome == PASS]
-    order = pd.DataFrame(
-        {"size": table["size_ratio"], "sparsity": -pd.to_numeric(facts["sparsity"])[1:].to_numpy()}
-    )
-    order = order.assign(worst=-pd.to_numeric(table["worst_change_pp"]).fillna(0)).loc[passing]
-    sized = order["size"].notna().all()
-    similar = order[order["size"] <= (1 + SIMILAR) * order["size"].min()] if sized else order
-    sort = ["worst", "size", "sparsity"] if sized else ["sparsity"]
-    best = int(similar.sort_values(sort, kind="stable").index[0]) if passing else None
+    sparsities = pd.to_numeric(facts["sparsity"])[1:].to_numpy()
+    best = _best(table.assign(sparsity=sparsities).loc[passing])
     if best is not None:
         table.loc[best, "best"] = True
     return StudyVerdict(

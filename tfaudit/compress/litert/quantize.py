@@ -114,29 +114,20 @@ def quantize(
         model = load_keras(Path(model))
     forward = _forward(model, output)
     aware = is_quantization_aware(forward.model)
-    if aware:
-        if kind != AWARE:
-            raise InputError("kind", f"{kind!r} for a quantization-aware model", repr(AWARE))
-        require_ranges(forward.model)
-    elif representative is None and KINDS[kind].calibrated:
-        raise InputError(
-            "representative", "None", f"training images (N, H, W, C) for kind {kind!r}"
-        )
+    _check_kind(forward.model, kind, aware, has_images=representative is not None)
     require(isinstance(sparse, bool), "sparse", sparse, "True or False")
     require(calibration_examples >= 1, "calibration_examples", calibration_examples, "1 or more")
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
     kept = kept_layers(forward.model, keep_float, output)
-    if (kept or percentile < 100) and (aware or kind != "int8"):
-        got = "a quantization-aware model" if aware else f"kind {kind!r}"
-        expected = "quantization_aware(model, keep_float=...)" if aware else "kind 'int8'"
-        raise InputError("keep_float" if kept else "percentile", got, expected)
+    if kept:
+        _require_int8("keep_float", kind, aware)
+    if percentile < 100:
+        _require_int8("percentile", kind, aware)
     _check_layers(forward, kind)
-    images = (
-        _noise(forward)
-        if representative is None
-        else _checked(representative, forward, calibration_examples)
-    )
-    if representative is not None:
+    if representative is None:
+        images = _noise(forward)
+    else:
+        images = _checked(representative, forward, calibration_examples)
         _check_rescaling(forward.model, images[0])
     conversion = _Conversion(forward, images, output, aware, check)
     try:
@@ -150,10 +141,29 @@ def quantize(
             raise
         got = f"None, and {forward.model.name!r} takes no inputs of {OPEN_SIDE} along an open side"
         raise InputError("representative", got, "inputs of a size that the model takes") from None
-    with _float32_compute(
-        forward.model
-    ):  # the lists of a recurrent layer need a batch size that is known
+    # The lists of a recurrent layer need a batch size that is known.
+    with _float32_compute(forward.model):
         return _converted(conversion, kind, sparse, kept, percentile, 1)
+
+
+def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool) -> None:
+    """Raise an `InputError` for a kind that does not fit a quantization-aware model, or lacks images to calibrate."""
+    if aware:
+        if kind != AWARE:
+            raise InputError("kind", f"{kind!r} for a quantization-aware model", repr(AWARE))
+        require_ranges(model)
+    elif KINDS[kind].calibrated and not has_images:
+        expected = f"training images (N, H, W, C) for kind {kind!r}"
+        raise InputError("representative", "None", expected)
+
+
+def _require_int8(argument: str, kind: str, aware: bool) -> None:
+    """Raise an `InputError` about an option of post-training int8 for another kind or a quantization-aware model."""
+    if aware:
+        expected = "quantization_aware(model, keep_float=...)"
+        raise InputError(argument, "a quantization-aware model", expected)
+    if kind != "int8":
+        raise InputError(argument, f"kind {kind!r}", "kind 'int8'")
 
 
 def calibrated(

@@ -86,25 +86,30 @@ def select_kernels(
         require(isinstance(value, bool), argument, value, "True or False")
     kernels = find_kernels(model, embeddings=embeddings or as_tfmot)
     if as_tfmot and layers is None:
-        makers = owners(model, kernels)
-        kernels = {
-            name: kernel
-            for name, kernel in kernels.items()
-            if kernel.name != "depthwise_kernel" and not isinstance(makers[name], _DEPTHWISE)
-        }
+        kernels = _without_depthwise(model, kernels)
+    expected = f"a float variable called {_quoted(KERNELS)}"
     if trainable_only:
+        expected += " in a trainable layer"
         trainable = {id(variable) for variable in model.trainable_variables}
         kernels = {name: kernel for name, kernel in kernels.items() if id(kernel) in trainable}
     if not kernels:
-        got = f"{model.name!r}, which has nothing to prune"
-        raise InputError(
-            "model",
-            got,
-            f"a float variable called {_quoted(KERNELS)}"
-            + " in a trainable layer" * trainable_only,
-        )
-    if layers is None:
-        return kernels
+        raise InputError("model", f"{model.name!r}, which has nothing to prune", expected)
+    return kernels if layers is None else _in_layers(model, kernels, layers)
+
+
+def _without_depthwise(model: keras.Model, kernels: Kernels) -> dict[str, keras.Variable]:
+    makers = owners(model, kernels)
+    return {
+        name: kernel
+        for name, kernel in kernels.items()
+        if kernel.name != "depthwise_kernel" and not isinstance(makers[name], _DEPTHWISE)
+    }
+
+
+def _in_layers(
+    model: keras.Model, kernels: Kernels, layers: Iterable[str | keras.Layer] | str | keras.Layer
+) -> dict[str, keras.Variable]:
+    """Return the kernels of some layers; one that is unknown or has no kernel raises `InputError`."""
     choices = [layers] if isinstance(layers, str | keras.Layer) else list(layers)
     if not choices:
         raise InputError("layers", "an empty list", "one layer or more, or None to prune all")

@@ -1,13 +1,14 @@
 """Gradual pruning inside `model.fit`: the callback `Pruning`."""
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import keras
 import numpy as np
 
 from tfaudit.compress.pruning.gradients import check_loss
-from tfaudit.compress.pruning.kernels import Layers, select_kernels
+from tfaudit.compress.pruning.kernels import Kernels, Layers, select_kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels, steps_done
 from tfaudit.compress.pruning.masked_training import MaskingCallback
 from tfaudit.compress.pruning.one_shot import check_sparsity
@@ -17,6 +18,7 @@ from tfaudit.compress.pruning.reached_sparsity import (
     UNMASKED,
     KeptEpochs,
     reached_sparsity,
+    require_best_keepers,
     warn_of_quantized,
     warn_of_shortfall,
 )
@@ -61,6 +63,8 @@ class Pruning(MaskingCallback):
             `gradient`, `decay` and `seed`.
         gradient_data: as in `prune`; held in memory. At every update of the masks, the scores of "gradient",
             "undecayed" and "chip" are computed from the current masked network.
+        best_epochs: callbacks of the same fit that keep its best epoch, such as `ModelCheckpoint(save_best_only=True)`:
+            a warning says if that epoch was before the last mask.
         tfmot: as in `prune`; for m-by-n, whose sparsity does not rise, use `prune` and `HoldMasks`.
 
     Raises:
@@ -89,9 +93,12 @@ class Pruning(MaskingCallback):
         gradient: str = "loss",
         decay: float = 0.0,
         seed: int = 0,
+        best_epochs: Iterable[keras.callbacks.Callback] = (),
         tfmot: TFMOT | None = None,
     ) -> None:
         super().__init__()
+        self._best_epochs = tuple(best_epochs)
+        require_best_keepers(self._best_epochs)
         if not callable(schedule):
             check_sparsity("schedule", schedule, "a TF-MOT PruningSchedule or ")
         self._method = PruningMethod(method, scope, granularity, axis, gradient, decay, seed, tfmot)
@@ -165,7 +172,7 @@ class Pruning(MaskingCallback):
 
     def _note_kept_epochs(self) -> None:
         if self._kept is None:
-            self._kept = KeptEpochs(self)
+            self._kept = KeptEpochs(self._best_epochs)
         elif self._masked is not None:
             self._kept.after_epoch(self._masked.sparsity())
 
@@ -190,20 +197,7 @@ class Pruning(MaskingCallback):
             self.params or {}
         )  # a loop of the user's own may state none
         model, kernels = self.model, select_kernels(self.model, self._layers, **self._choice)
-        trainable = {id(variable) for variable in model.trainable_variables}
-        frozen = {name for name, kernel in kernels.items() if id(kernel) not in trainable}
-        if len(frozen) == len(kernels):
-            raise InputError(
-                "layers",
-                "frozen layers only",
-                "a trainable layer; tfaudit.prune prunes frozen ones",
-            )
-        if frozen:
-            remedy = "trainable_only=True leaves them as they are"
-            warnings.warn(
-                f"kernels of frozen layers are pruned too: {listed(sorted(frozen))}; {remedy}",
-                stacklevel=2,
-            )
+        _check_frozen(model, kernels)
         warn_of_quantized(model)
         if "gradients" in self._method.inputs:
             check_loss(model)
@@ -218,9 +212,7 @@ class Pruning(MaskingCallback):
             name: _nonzero(kernel) if done else np.ones(kernel.shape, bool)
             for name, kernel in kernels.items()
         }
-        pruned = 1 - sum(mask.sum() for mask in start.values()) / sum(
-            mask.size for mask in start.values()
-        )
+        pruned = 1 - np.concatenate([mask.ravel() for mask in start.values()]).mean()
         schedule = self._schedule_of(done, steps, float(pruned))
         beyond = done + params["steps"] + 1 if params["steps"] else -1
         self._attach(
@@ -268,3 +260,16 @@ def _nonzero(kernel: keras.Variable) -> np.ndarray:
     """Return the mask that the zeros of a kernel imply; a kernel of zeros only was initialised so, not pruned."""
     nonzero = kernel.numpy() != 0
     return nonzero if nonzero.any() else ~nonzero
+
+
+def _check_frozen(model: keras.Model, kernels: Kernels) -> None:
+    """Warn of kernels of frozen layers, which are pruned too; raise `InputError` if all are."""
+    trainable = {id(variable) for variable in model.trainable_variables}
+    frozen = sorted(name for name, kernel in kernels.items() if id(kernel) not in trainable)
+    if len(frozen) == len(kernels):
+        expected = "a trainable layer; tfaudit.prune prunes frozen ones"
+        raise InputError("layers", "frozen layers only", expected)
+    if frozen:
+        remedy = "trainable_only=True leaves them as they are"
+        text = f"kernels of frozen layers are pruned too: {listed(frozen)}; {remedy}"
+        warnings.warn(text, stacklevel=3)

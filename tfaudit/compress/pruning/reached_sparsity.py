@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable
 
 import keras
 import numpy as np
 
 from tfaudit.compress.pruning.kernels import Kernels, owners
-from tfaudit.errors import listed
+from tfaudit.errors import listed, require
 
 TOLERANCE = 0.01
 """A sparsity may miss what was asked by this much: rounding of small kernels, a frequency that misses the last step."""
@@ -77,19 +75,15 @@ def _is_quantized(layer: keras.Layer) -> bool:
 
 
 class KeptEpochs:
-    """Epochs that other callbacks of a fit keep, for being the best, and their sparsities.
+    """Epochs that callbacks of a fit keep, for being the best, and their sparsities.
 
     A model that `ModelCheckpoint(save_best_only=True)` or `EarlyStopping(restore_best_weights=True)` keeps may be of an
     epoch before the last mask.
     """
 
-    def __init__(self, callback: keras.callbacks.Callback) -> None:
-        self._watched = [
-            (other, getattr(other, "best", None))
-            for other in _neighbours(callback)
-            if _keeps_best(other)
-        ]
-        self._sparsities: list[float | None] = [None] * len(self._watched)
+    def __init__(self, callbacks: Iterable[keras.callbacks.Callback]) -> None:
+        self._watched = [(other, getattr(other, "best", None)) for other in callbacks]
+        self._sparsities: list[float | None] = [None for _ in self._watched]
 
     def after_epoch(self, sparsity: float) -> None:
         """Take note of the callbacks that found the epoch, which ended at this sparsity, the best so far."""
@@ -113,20 +107,16 @@ class KeptEpochs:
         return warned
 
 
-def _keeps_best(callback: Any) -> bool:
-    return hasattr(callback, "best") and (
-        getattr(callback, "save_best_only", False)
-        or getattr(callback, "restore_best_weights", False)
-    )
+def require_best_keepers(callbacks: Iterable[keras.callbacks.Callback]) -> None:
+    """Raise an `InputError` for a callback that keeps no best epoch.
 
-
-def _neighbours(callback: keras.callbacks.Callback) -> Iterator[Any]:
-    """Yield the other callbacks of the fit; none if another program than Keras calls this one."""
-    # Keras gives a callback no way to the others: their list is the `self` of the method that calls its methods.
-    frame = inspect.currentframe()
-    while frame is not None:
-        found = frame.f_locals.get("self")
-        if isinstance(found, keras.callbacks.CallbackList):
-            yield from (other for other in found.callbacks if other is not callback)
-            return
-        frame = frame.f_back
+    >>> require_best_keepers([keras.callbacks.EarlyStopping(restore_best_weights=True)])
+    """
+    for callback in callbacks:
+        keeps = getattr(callback, "save_best_only", False) or getattr(
+            callback, "restore_best_weights", False
+        )
+        expected = (
+            "ModelCheckpoint(save_best_only=True) or EarlyStopping(restore_best_weights=True)"
+        )
+        require(keeps, "best_epochs", callback, expected)

@@ -157,26 +157,30 @@ def _operations(model: Any, spared: set[str]) -> Iterator[Any]:
             yield operation
 
 
+def _is_usual(operation: Any) -> bool:
+    """Return whether the weights, axes and activation of an operation are those that the converter rounds as here."""
+    if type(operation) is L.EinsumDense and not contracted_axes(operation):
+        return False
+    return _activation(operation) in ACTIVATIONS and _channels_last(operation)
+
+
+def _reads_alone(operation: Any) -> bool:
+    """Return whether nothing else reads the inputs: the converter cannot give a tensor two ranges."""
+    sources = [tensor for node in operation._inbound_nodes for tensor in node.input_tensors]
+    return all(len(tensor._keras_history.operation._outbound_nodes) == 1 for tensor in sources)
+
+
 def _kind(operation: Any) -> str | None:
     """Return how an operation is rounded; None if it cannot be."""
     kind = type(operation)
     if kind in WEIGHTED or kind in SEPARABLE:
-        usual = _activation(operation) in ACTIVATIONS and _channels_last(operation)
-        return (
-            "weights"
-            if usual and (kind is not L.EinsumDense or contracted_axes(operation))
-            else None
-        )
+        return "weights" if _is_usual(operation) else None
     if kind is L.BatchNormalization:
         return "normalisation" if operation.axis in (-1, operation.input_spec.ndim - 1) else None
     if kind is L.InputLayer:
         return "input"
-    if (
-        kind is L.Concatenate
-    ):  # The converter cannot give a tensor one range for it and another for others.
-        sources = [tensor for node in operation._inbound_nodes for tensor in node.input_tensors]
-        alone = all(len(tensor._keras_history.operation._outbound_nodes) == 1 for tensor in sources)
-        return "concatenation" if alone else None
+    if kind is L.Concatenate:
+        return "concatenation" if _reads_alone(operation) else None
     for kinds, name in ((SAME_RANGE, "same range"), (OWN_RANGE, "own range"), (SUMS, "sum")):
         if kind in kinds:
             return name

@@ -1,6 +1,6 @@
 """Rules that turn each call of a Keras operation into steps."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -89,18 +89,15 @@ def _obstacle(node: Any) -> str | None:
     return None
 
 
+def _have_channels(*tensors: Any) -> bool:
+    """Return whether all tensors have a known number of channels, in their last axis."""
+    return all(len(tensor.shape) >= 2 and tensor.shape[-1] for tensor in tensors)
+
+
 def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
-    operation, kind, tensors, output = (
-        node.operation,
-        type(node.operation),
-        node.input_tensors,
-        node.outputs[0],
-    )
-    if (
-        len(node.outputs) != 1
-        or not tensors
-        or any(len(t.shape) < 2 or not t.shape[-1] for t in (*tensors, output))
-    ):
+    operation, tensors, output = node.operation, node.input_tensors, node.outputs[0]
+    kind = type(operation)
+    if len(node.outputs) != 1 or not tensors or not _have_channels(*tensors, output):
         return []
     step = partial(ChannelwiseStep, operation.name, inputs, id(output))
     same = np.arange(width(output))
@@ -108,12 +105,17 @@ def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
         return _concatenated(step, operation, tensors, output)
     if is_elementwise(operation) and _broadcasts(node, tensors, output):
         # A single channel that is broadcast to many is tied to none of them, and stays because it is the only one.
-        sources = tuple(
-            same if width(one) == width(output) else np.full_like(same, -1) for one in tensors
-        )
+        none = np.full_like(same, -1)
+        sources = tuple(same if width(one) == width(output) else none for one in tensors)
         return [step(sources, values=operation_of_constants(node, tensors))]
-    if len(tensors) > 1:
-        return []
+    return _of_one_input(node, kind, inputs, step) if len(tensors) == 1 else []
+
+
+def _of_one_input(
+    node: Any, kind: type, inputs: tuple[int, ...], step: Callable[..., ChannelwiseStep]
+) -> list[Step]:
+    operation, tensors, output = node.operation, node.input_tensors, node.outputs[0]
+    same = np.arange(width(output))
     if kind in WEIGHTED_LAYERS:
         return _weighted_steps(operation, inputs[0], id(output))
     if kind is layers.BatchNormalization and operation.axis in (-1, len(output.shape) - 1):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.analysis.study_data import BASELINE
+from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart, largest_change
 from tfaudit.audits.robustness.declaration import ROBUSTNESS
@@ -91,6 +91,19 @@ def robustness_notes(study_audit: StudyAudit, results: Mapping[str, Robustness])
     return (*_design_notes(study_audit), *notes_of(results.values()))
 
 
+def _members_notes(data: StudyData) -> Iterator[str]:
+    """Yield which variants were evaluated with fewer members than planned."""
+    study, conditions = data.study, data.conditions
+    expected = min(study.corrupted_members or study.population, study.population)
+    for key in (BASELINE, *data.corrupted_keys):
+        counts = [len(data.evaluated_members(key, condition)) for condition in conditions]
+        members, title = len(data.members[key]), data.titles[key]
+        if incomplete := sum(count < min(expected, members) for count in counts):
+            yield f"{title}: fewer than {expected} members under {incomplete} of {len(conditions)} conditions."
+        elif min(counts) < members:
+            yield f"{title}: {min(counts)} of {members} members were evaluated."
+
+
 def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
     """Yield what the study plans and does not contain, and which variants are tested in pairs."""
     data = study_audit.data
@@ -104,14 +117,7 @@ def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
     omitted = [condition.title for condition in study.conditions if condition not in conditions]
     if omitted:
         yield f"Left out, because not every variant was evaluated there: {listed(omitted)}."
-    expected = min(study.corrupted_members or study.population, study.population)
-    for key in (BASELINE, *evaluated):
-        counts = [len(data.evaluated_members(key, condition)) for condition in conditions]
-        members, title = len(data.members[key]), data.titles[key]
-        if incomplete := sum(count < min(expected, members) for count in counts):
-            yield f"{title}: fewer than {expected} members under {incomplete} of {len(conditions)} conditions."
-        elif min(counts) < members:
-            yield f"{title}: {min(counts)} of {members} members were evaluated."
+    yield from _members_notes(data)
     paired = [data.titles[key] for key in evaluated if data.is_paired(key)]
     if paired and len(data.members[BASELINE]) > 1:
         yield f"Members of {listed(paired)} are compared in pairs with the baseline's members that they are made from."
