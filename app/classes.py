@@ -159,9 +159,8 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
         impact = study_audit.class_impact(variant, centering)
         counts, chance, expected = impact.summary(), study_audit.chance(variant), ""
-        if (
-            chance and chance.classes and centering == CENTERINGS[0]
-        ):  # permutations have that centering
+        # Permutations have that centering.
+        if chance and chance.classes and centering == CENTERINGS[0]:
             expected = f"; {chance.classes.mean:.2g} expected by chance"
         sentence = (
             f"{counts['significant']} of {counts['tested']} classes are significant uncorrected, p ≤ {impact.alpha:g}"

@@ -65,9 +65,10 @@ def page(study_audit: StudyAudit) -> None:
     distinct = distinct_names(pair.frame()["class"]).tolist()
     now = st.query_params.get("class")
 
+    # The class of a selected row filters the images below.
     def choose_point(
         selection: Any,
-    ) -> None:  # the class of a selected row filters the images below
+    ) -> None:
         for point in selection.get(POINT, ()):
             if (of_chart := point.get("name", point.get("class"))) in distinct:
                 put(**{"class": labels[distinct.index(of_chart)], "flips": None})
@@ -187,9 +188,8 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
         flips = flips[flips["kind"] == kind]
     if chosen is not None:
         flips = flips[study_audit.counts(BASELINE).labels[flips["index"]] == chosen]
-    if {"probability_before", "probability_after"} <= set(
-        flips
-    ):  # first those where both models are surest
+    # First those where both models are surest.
+    if {"probability_before", "probability_after"} <= set(flips):
         both = flips["probability_before"] * flips["probability_after"]
         flips = flips.loc[both.sort_values(ascending=False, kind="stable").index]
     st.caption(with_noun(f"{len(flips):,} of {pair.overall.examples:,} images"))

@@ -33,9 +33,8 @@ from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.outlets.sections.robustness import robustness_levels, robustness_notes
 
-MOST_CLASSES = (
-    40  # classes in the heat map: those that change most, or those that were searched for
-)
+# Classes in the heat map: those that change most, or those that were searched for.
+MOST_CLASSES = 40
 FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most
 
 ACCURACIES = ("accuracy_before", "accuracy_after")

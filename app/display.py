@@ -27,9 +27,8 @@ LETTERS = 90  # of a line of the title of a downloaded chart
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 STYLED = 5000  # cells of a table beyond which the browser formats its numbers: texts take 20 microseconds each
 NARROW = "13rem"  # of one of several panels side by side, at least
-MANY_ROWS = (
-    500  # of a chart beyond which the browser paints its marks rather than make an element of each
-)
+# Of a chart beyond which the browser paints its marks rather than make an element of each.
+MANY_ROWS = 500
 PAGE_STYLE = """<style>
 button[aria-label="Download as CSV"], [data-testid=stElementToolbar] button:is(
   [aria-label^="Download as PNG"], [aria-label^="Show data"], [aria-label^="Copy Vega"]

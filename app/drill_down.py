@@ -17,18 +17,17 @@ from tfaudit.charts.style import distinct_names
 
 RANGE = ("range_low", "range_high")
 FIELDS = (
-    *(
-        "title",
-        "class",
-        "group",
-        "individual",
-        "unit",
-        "attribute",
-        "value",
-        "grouping",
-        "worst_group",
-    ),
-    *("quantity", *RANGE),
+    "title",
+    "class",
+    "group",
+    "individual",
+    "unit",
+    "attribute",
+    "value",
+    "grouping",
+    "worst_group",
+    "quantity",
+    *RANGE,
 )
 """Columns of charts that say what a mark stands for."""
 

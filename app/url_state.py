@@ -21,52 +21,50 @@ OF_ANY_STUDY = ("study", "rater", *FLAGS.values())
 
 PARAMETERS = frozenset(
     (
-        *(
-            "split",
-            "variant",
-            "variants",
-            "class",
-            "image",
-            "corruption",
-            "picture",
-            "severity",
-            "rank",
-            "before",
-            "after",
-        ),
-        *(
-            "question",
-            "correction",
-            "sort",
-            "search",
-            "range",
-            "published",
-            "centering",
-            "about",
-        ),  # page Classes
-        *("exemplars", "show", "from", "to", "attribute", "order", "page"),  # page Images
-        *(
-            "corruptions",
-            "panels",
-            "cells",
-            "hit",
-            "distortion",
-            "groups",
-            "by",
-            "property",
-            "across",
-        ),
-        *(
-            "against",
-            "floor",
-            "worth",
-            "worth-unfairness",
-            "worth-accuracy",
-            "kind",
-            "flips",
-            "series",
-            "part",
-        ),
+        "split",
+        "variant",
+        "variants",
+        "class",
+        "image",
+        "corruption",
+        "picture",
+        "severity",
+        "rank",
+        "before",
+        "after",
+        "question",
+        "correction",
+        "sort",
+        "search",
+        "range",
+        "published",
+        "centering",
+        "about",  # page Classes
+        "exemplars",
+        "show",
+        "from",
+        "to",
+        "attribute",
+        "order",
+        "page",  # page Images
+        "corruptions",
+        "panels",
+        "cells",
+        "hit",
+        "distortion",
+        "groups",
+        "by",
+        "property",
+        "across",
+        "against",
+        "floor",
+        "worth",
+        "worth-unfairness",
+        "worth-accuracy",
+        "kind",
+        "flips",
+        "series",
+        "part",
         "columns",  # every table
         *OF_ANY_STUDY,
     )
@@ -201,9 +199,8 @@ def choose_several(
     texts = st.query_params.get_all(key)
     known = [text for text in texts if text in options]
     for text in texts:
-        if text not in options and (
-            text or not default
-        ):  # of a list that is empty by default, none is no choice
+        # Of a list that is empty by default, none is no choice.
+        if text not in options and (text or not default):
             add_notice(str(_unknown(key, text, options)))
     value = known if known or texts == [""] else list(default)
     show(key, value)

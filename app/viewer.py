@@ -69,9 +69,8 @@ class ViewerPage:
 
     module: str  # of this package; its function `page` takes the `StudyAudit` and draws the page
     title: str  # in the menu
-    audits: tuple[
-        str, ...
-    ] = ()  # audits it shows; an audit with a question that no page shows gets a page of its own
+    # Audits it shows; an audit with a question that no page shows gets a page of its own.
+    audits: tuple[str, ...] = ()
     heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
     definition: str = ""  # what its words mean, in a line below the heading
     always: bool = False  # whether it is in every menu: where a study allows none of its audits, it says what to run

@@ -153,8 +153,7 @@ def one_line(error: BaseException) -> str:
         'Wrong input.'
     """
     lines = [line.strip() for line in _COLOUR.sub("", str(error)).splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].startswith(
-        "Exception encountered when calling"
-    ):  # Keras: the reason follows
+    # Keras: the reason follows.
+    if len(lines) > 1 and lines[0].startswith("Exception encountered when calling"):
         del lines[0]
     return lines[0] if lines else type(error).__name__

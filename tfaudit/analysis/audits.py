@@ -116,6 +116,7 @@ _ONE_POPULATION: dict[str, Any] = {
     "options": lambda data, key: {},
 }
 
+# "variant" has the first.
 AUDITS: Mapping[str, Audit] = {
     audit.name: audit
     for audit in (
@@ -157,9 +158,7 @@ AUDITS: Mapping[str, Audit] = {
                 data.baseline, data.populations[key], **options
             ),
             applies=_populations,
-            arguments=lambda data, key: [
-                {"centering": name} for name in CENTERINGS[1:]
-            ],  # "variant" has the first
+            arguments=lambda data, key: [{"centering": name} for name in CENTERINGS[1:]],
         ),
         Audit(
             name="model_pair",

@@ -25,8 +25,15 @@ from tfaudit.errors import InputError
 
 T = TypeVar("T")
 _MISFITS = (
-    *(zipfile.BadZipFile, pa.ArrowException),
-    *(ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError),
+    zipfile.BadZipFile,
+    pa.ArrowException,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
 )
 """What reading something else as a result raises."""
 
@@ -217,9 +224,8 @@ def _table_bytes(table: pd.DataFrame) -> bytes:
     written = written.replace_schema_metadata({**(written.schema.metadata or {}), **notes})
     whole = [column.combine_chunks() for column in written.columns]
     buffer = io.BytesIO()
-    with pa.ipc.new_file(
-        buffer, written.schema
-    ) as file:  # one batch, even of no rows: it holds the categories
+    # One batch, even of no rows: it holds the categories.
+    with pa.ipc.new_file(buffer, written.schema) as file:
         file.write_batch(pa.RecordBatch.from_arrays(whole, schema=written.schema))
     return buffer.getvalue()
 

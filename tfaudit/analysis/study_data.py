@@ -343,9 +343,8 @@ class StudyData:
             paths = (
                 self.store.prediction_path(key, member, self.split) for member in self.members[key]
             )
-            with contextlib.suppress(
-                *parquet.DAMAGED
-            ):  # the reader of the predictions names the file
+            # The reader of the predictions names the file.
+            with contextlib.suppress(*parquet.DAMAGED):
                 self._probabilities[key] = all(
                     parquet.holds_probabilities(self.store.directory / path) for path in paths
                 )

@@ -149,9 +149,8 @@ def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
     """Return the mean numbers of changed predictions, and of those in which classes tie; and both by `argmax`."""
     baseline, compressed = comparison.baseline, comparison.compressed
     pairs = list(zip(*comparison.compared, strict=True))
-    if (
-        not baseline.ties and not compressed.ties
-    ):  # then both readings are one, and counting is faster
+    # Then both readings are one, and counting is faster.
+    if not baseline.ties and not compressed.ties:
         differ = float(
             np.mean([np.count_nonzero(baseline.top1[i] != compressed.top1[j]) for i, j in pairs])
         )

@@ -21,9 +21,8 @@ class Renderer:
 
     def __init__(self) -> None:
         self._one_at_a_time = threading.Lock()
-        self._processes: dict[
-            int, subprocess.Popen[bytes]
-        ] = {}  # by the process that it draws for: a fork has its own
+        # By the process that it draws for: a fork has its own.
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     def __call__(self, function: str, *arguments: Any, **options: Any) -> Any:
         """Return what a function of vl-convert returns.

@@ -162,9 +162,8 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
         "rule": {"color": ink},
         "title": {"color": ink, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
     }
-    with alt.data_transformers.enable(
-        "default", max_rows=None
-    ):  # a study may have more members or classes than 5,000
+    # A study may have more members or classes than 5,000.
+    with alt.data_transformers.enable("default", max_rows=None):
         return chart.to_dict(validate=False) | {
             "config": config
         }  # tests check that charts follow Altair's schema

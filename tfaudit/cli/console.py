@@ -117,8 +117,9 @@ err = PlainConsole(stderr=True)
 def add_to_step_summary(markdown: bytes) -> None:
     """Append to the page of a GitHub Action's job, whose file `GITHUB_STEP_SUMMARY` names; elsewhere do nothing."""
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+        # A page less is no reason to fail.
         with (
             contextlib.suppress(OSError),
             Path(path).open("ab") as summary,
-        ):  # a page less is no reason to fail
+        ):
             summary.write(markdown + b"\n")

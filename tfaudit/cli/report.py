@@ -121,9 +121,8 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
     with err.status("Auditing"):
         result = across_studies(audits)
     tables = itertools.chain.from_iterable(section.tables for section in studies_sections(result))
-    for table in (
-        table for table in tables if not table.folded
-    ):  # the others are too wide for a terminal
+    # The others are too wide for a terminal.
+    for table in (table for table in tables if not table.folded):
         out.print(f"\n{table.title}")
         shown = Table(box=None)
         for column in table.columns:

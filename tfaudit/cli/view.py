@@ -30,9 +30,8 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 
 SHORTEST = 8  # characters of a password
 
-BUNDLED = (
-    "digits"  # recipe of the study that is shown by default; its images come with scikit-learn
-)
+# Recipe of the study that is shown by default; its images come with scikit-learn.
+BUNDLED = "digits"
 
 
 @app.command(cls=TyperCommand)  # the server, which replaces this process, prints its address

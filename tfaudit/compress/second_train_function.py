@@ -50,9 +50,8 @@ class SecondTrainFunction:
 
         def prepare(iterator: Any) -> None:
             self.swap_out()
-            if earlier := getattr(
-                model.train_function, "prepare", None
-            ):  # of another callback of this fit
+            # Of another callback of this fit.
+            if earlier := getattr(model.train_function, "prepare", None):
                 earlier(iterator)
             else:
                 model._symbolic_build(data_batch=iterator.element_spec)

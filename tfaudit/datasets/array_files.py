@@ -16,18 +16,18 @@ import numpy as np
 from tfaudit.errors import InputError
 
 _DAMAGED = (
-    *(
-        OSError,
-        EOFError,
-        ValueError,
-        TypeError,
-        LookupError,
-        ArithmeticError,
-        RuntimeError,
-        MemoryError,
-        SyntaxError,
-    ),
-    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError),
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+    SyntaxError,
+    zipfile.BadZipFile,
+    zlib.error,
+    tokenize.TokenError,
 )
 """What NumPy and `zipfile` raise on broken headers, forged sizes, passwords and unknown methods of compression."""
 

@@ -16,9 +16,8 @@ from tfaudit.errors import InputError
 class Benchmark(NamedTuple):
     """A benchmark set in a model's numbering of the classes."""
 
-    dataset: (
-        Dataset  # the images, ids and groups; its own labels are numbered as in the benchmark set
-    )
+    # The images, ids and groups; its own labels are numbered as in the benchmark set.
+    dataset: Dataset
     labels: np.ndarray  # int64 (N,), in the model's numbering
     classes: np.ndarray | None  # int64, the only classes that the model may predict; None for all
 
@@ -29,9 +28,8 @@ class TrainedModel(NamedTuple):
     dataset: str  # name of the data set that the model was trained on
     class_names: Sequence[str]  # of its classes
     image_shape: tuple[int, int, int]  # (H, W, C) of the model's input
-    image_size: int | None = (
-        None  # shorter side in pixels to which other images are scaled; None where they are not
-    )
+    # Shorter side in pixels to which other images are scaled; None where they are not.
+    image_size: int | None = None
     crop: int | None = None  # edge of the central square that is then cropped; None where it is not
 
 

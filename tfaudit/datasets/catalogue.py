@@ -22,28 +22,23 @@ MOCK_PREFIX = "mock:"
 class CatalogueEntry:
     """What tfaudit knows of a data set beyond its description in TensorFlow Datasets (TFDS)."""
 
-    embedded: Callable[[str], Dataset] | None = (
-        None  # loads a split of a set that comes with tfaudit
-    )
+    # Loads a split of a set that comes with tfaudit.
+    embedded: Callable[[str], Dataset] | None = None
     # reads published files for `tfaudit prepare`, given their folder and the set's TFDS builder
     files: Callable[[Path, Any], LocalFiles] | None = None
     # makes the features of a set that TFDS lacks; `files` then gets None as builder
     features: Callable[[], Any] | None = None
-    label: tuple[
-        str, ...
-    ] = ()  # path of keys to the class in an example; `()`: the feature of type ClassLabel
-    class_names: tuple[
-        str, ...
-    ] = ()  # names of the classes by label; `()`: the names that TFDS has
+    # Path of keys to the class in an example; `()`: the feature of type ClassLabel.
+    label: tuple[str, ...] = ()
+    # Names of the classes by label; `()`: the names that TFDS has.
+    class_names: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()  # features that are not groups of examples
     test: str = "test"  # split to test on
     parent: str | None = None  # of a benchmark set, the data set whose classes it numbers alike
-    shows_all_classes: bool = (
-        True  # False for a benchmark set with images of only some of its parent's classes
-    )
-    names_classes: bool = (
-        True  # False where TFDS calls the classes "0" to "9" although they have names
-    )
+    # False for a benchmark set with images of only some of its parent's classes.
+    shows_all_classes: bool = True
+    # False where TFDS calls the classes "0" to "9" although they have names.
+    names_classes: bool = True
 
 
 CATALOGUE = {

@@ -64,9 +64,8 @@ def load_pretrained(
         expected = f"{tuple(input_shape)}, those of the data set"
         raise InputError("model", f"{place}, which takes images {shape}", expected)
     images = scaled = keras.Input(tuple(input_shape), name="images")
-    if (
-        preprocess == "caffe"
-    ):  # Slices and a concatenation can be quantized; TensorFlow Lite has no integer reversal.
+    # Slices and a concatenation can be quantized; TensorFlow Lite has no integer reversal.
+    if preprocess == "caffe":
         scaled = keras.layers.Concatenate(name="bgr")(
             [images[..., 2:3], images[..., 1:2], images[..., 0:1]]
         )

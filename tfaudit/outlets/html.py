@@ -32,9 +32,8 @@ from tfaudit.outlets.sections.section import ReportTable, Section
 from tfaudit.outlets.summary_table import html_table
 from tfaudit.outlets.verdict_table import verdict_html
 
-CLASS_LIMIT = (
-    100  # classes in the table of a variant; a study with more shows at most this many that changed
-)
+# Classes in the table of a variant; a study with more shows at most this many that changed.
+CLASS_LIMIT = 100
 GALLERY = 24  # cards of a variant
 
 _LOADER = jinja2.PackageLoader("tfaudit.outlets", "")

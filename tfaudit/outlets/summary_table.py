@@ -9,19 +9,23 @@ from tfaudit.audits.summary.summary import Summary
 from tfaudit.outlets.columns import TextColumn, text_columns
 
 NAMES = (
-    *(
-        "title",
-        "sparsity",
-        "bytes",
-        "gzipped_bytes",
-        "top1",
-        "argmax_top1",
-        "tied",
-        "top1_change",
-        "top5",
-    ),
-    *("significant", "expected_by_chance", "significant_holm", "significant_bh"),
-    *("pies", "pies_undecided", "pies_by_chance", "pies_p"),
+    "title",
+    "sparsity",
+    "bytes",
+    "gzipped_bytes",
+    "top1",
+    "argmax_top1",
+    "tied",
+    "top1_change",
+    "top5",
+    "significant",
+    "expected_by_chance",
+    "significant_holm",
+    "significant_bh",
+    "pies",
+    "pies_undecided",
+    "pies_by_chance",
+    "pies_p",
 )
 
 

@@ -21,9 +21,8 @@ class ConditionImages(NamedTuple):
 
     images: np.ndarray  # uint8 `(N, H, W, C)`, as the model takes them; a streaming set's, mapped from an unnamed file
     classes: np.ndarray | None = None  # classes to which predictions are restricted, or None
-    benchmark: Benchmark | None = (
-        None  # the benchmark set of the images; None for the corrupted test set
-    )
+    # The benchmark set of the images; None for the corrupted test set.
+    benchmark: Benchmark | None = None
 
 
 def check_conditions(study: Study, test: Dataset) -> None:

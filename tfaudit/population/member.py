@@ -38,9 +38,8 @@ from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned, Quantized
 
-REPRESENTATIVE_EXAMPLES = (
-    100  # number of training examples that calibrate fixed-point quantization, [F] A
-)
+# Number of training examples that calibrate fixed-point quantization, [F] A.
+REPRESENTATIVE_EXAMPLES = 100
 GRADIENT_BATCHES = 8  # number of training batches over which pruning methods average gradients
 
 

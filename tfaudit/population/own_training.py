@@ -197,9 +197,8 @@ class _Witness(keras.callbacks.Callback):
     def __init__(self, masking: Sequence[MaskingCallback]) -> None:
         super().__init__()
         self.epochs = 0
-        self.unheld = (
-            0.0  # largest share of the weights that were pruned and not 0 at the end of an epoch
-        )
+        # Largest share of the weights that were pruned and not 0 at the end of an epoch.
+        self.unheld = 0.0
         self._masking = masking
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:

@@ -30,9 +30,8 @@ class MemberJob:
 
     variant: str  # key
     member: int  # number
-    parent: str | None = (
-        None  # key of the variant whose member of the same number must be made first
-    )
+    # Key of the variant whose member of the same number must be made first.
+    parent: str | None = None
     size: ClassVar[int] = 1  # number of members' predictions that the job produces
 
     @property
@@ -96,9 +95,8 @@ class Event:
     job: Job  # the job
     error: str = ""  # the traceback of a job that was retried or failed
     left: int = 0  # for "advanced", how many of the job's predictions are missing
-    machine: dict[str, Any] | None = (
-        None  # for "done", the models of the processors: see `tfaudit.population.worker`
-    )
+    # For "done", the models of the processors: see `tfaudit.population.worker`.
+    machine: dict[str, Any] | None = None
 
 
 def member_jobs(store: Store) -> list[MemberJob]:

@@ -231,9 +231,8 @@ class _RayEngine:
         self._store, self._options, self._facts, self._luggage = store, options, facts, luggage
         self._cluster = cluster
         self._tasks: dict[Any, _Task] = {}
-        self._made: dict[
-            Order, Any
-        ] = {}  # references to members that others are made from, or that are tested
+        # References to members that others are made from, or that are tested.
+        self._made: dict[Order, Any] = {}
         self._changed: set[Order] = set()  # conditions whose examples are others than those stored
         remote: Any = ray.remote  # its types know no memory of None
         self._perform = remote(
@@ -309,9 +308,8 @@ class _RayEngine:
                 }
             if task.needed:
                 self._made[task.job.order] = reference
-                while (
-                    len(self._made) > 2 * self._cluster.room() + PARENTS
-                ):  # what is dropped is read from the store
+                # What is dropped is read from the store.
+                while len(self._made) > 2 * self._cluster.room() + PARENTS:
                     self._made.pop(next(iter(self._made)))
         return answer
 

@@ -172,9 +172,8 @@ class Trainer:
         steps = 1 if any(map(_acts_between_steps, callbacks)) else self._together
         if self._together and steps != self.model.steps_per_execution:
             self.model.steps_per_execution = steps
-            self.model.train_function = self.model.test_function = (
-                None  # they were made for another number
-            )
+            # They were made for another number.
+            self.model.train_function = self.model.test_function = None
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return the endless training batches of a seed; see `train`."""

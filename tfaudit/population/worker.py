@@ -144,9 +144,8 @@ class _JobRunner:
         threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
         tf.config.threading.set_intra_op_parallelism_threads(threads)
         tf.config.threading.set_inter_op_parallelism_threads(threads)
-        if tf.config.list_physical_devices(
-            "GPU"
-        ):  # on a CPU with one thread it only costs a quarter of LeNet's speed
+        # On a CPU with one thread it only costs a quarter of LeNet's speed.
+        if tf.config.list_physical_devices("GPU"):
             tf.config.experimental.enable_op_determinism()
 
         from tfaudit.store.store import open_store

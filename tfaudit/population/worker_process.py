@@ -67,9 +67,8 @@ class WorkerProcess:
     def start(self, order: Order) -> None:
         """Send an order."""
         self.jobs += 1
-        with contextlib.suppress(
-            BrokenPipeError
-        ):  # the worker died, which the end of its answers shows
+        # The worker died, which the end of its answers shows.
+        with contextlib.suppress(BrokenPipeError):
             self._orders.write(json.dumps(order).encode() + b"\n")
             self._orders.flush()
 

@@ -45,13 +45,11 @@ class PredictionSource:
     ids: np.ndarray | None = None  # (rows,) text
     members: np.ndarray | None = None  # (rows,) names of the members; None: all rows belong to one
     top1: np.ndarray | None = None  # (rows,) integers, or text as the file has it
-    columns: tuple[str, ...] | None = (
-        None  # class names of the scores' columns; None where the file has none
-    )
+    # Class names of the scores' columns; None where the file has none.
+    columns: tuple[str, ...] | None = None
     width: int | None = None  # number of classes of the scores; None for top-1 classes
-    probabilities: bool | None = (
-        None  # whether the file calls its scores so; None where it does not say
-    )
+    # Whether the file calls its scores so; None where it does not say.
+    probabilities: bool | None = None
     # takes the order of the columns, and yields the scores in blocks (n, width)
     scores: Callable[[Columns], Iterable[np.ndarray]] = lambda order: ()
 

@@ -181,12 +181,10 @@ class _Search:
         self._verdicts: dict[str, Verdict] = {}
         self._left_out: dict[str, str] = {}
         self._floats: dict[str, Verdict] = {}  # on models before they are quantized
-        self._hopeless: dict[
-            str, Pruned
-        ] = {}  # by granularity the gentlest pruning that fails with every remedy
-        self._bytes: dict[
-            str, int
-        ] = {}  # of files that were made, also of those that were too large to test
+        # By granularity the gentlest pruning that fails with every remedy.
+        self._hopeless: dict[str, Pruned] = {}
+        # Of files that were made, also of those that were too large to test.
+        self._bytes: dict[str, int] = {}
         self._interrupted = ""  # what the budget interrupted
         self._unfinished = 0  # candidates that are left out because the budget ended
 
@@ -261,9 +259,8 @@ class _Search:
                 return None
             content = self._maker.flatbuffer(candidate)
             self._bytes[candidate.key] = len(content)
-            if needless := self._too_large(
-                len(content)
-            ):  # before the test, which of int16x8 takes .1 s an image
+            # Before the test, which of int16x8 takes .1 s an image.
+            if needless := self._too_large(len(content)):
                 self._left_out[candidate.key] = needless
                 return None
             attempt = Attempt(

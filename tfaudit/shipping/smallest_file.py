@@ -23,17 +23,24 @@ NO_FILE, NOT_TRIED = "no file", "not tried"
 """Outcomes of candidates beside those of the gate: TensorFlow Lite makes no file that runs; the search left it out."""
 
 COLUMNS = (
-    *("candidate", "title", "outcome", "chosen", "bytes", "size_ratio", "latency_1_ms", "top1"),
-    *(
-        "change_pp",
-        "change_low_pp",
-        "change_high_pp",
-        "worst_class",
-        "worst_before",
-        "worst_after",
-        "worst_change_pp",
-    ),
-    *("worst_low_pp", "worst_high_pp", "reason"),
+    "candidate",
+    "title",
+    "outcome",
+    "chosen",
+    "bytes",
+    "size_ratio",
+    "latency_1_ms",
+    "top1",
+    "change_pp",
+    "change_low_pp",
+    "change_high_pp",
+    "worst_class",
+    "worst_before",
+    "worst_after",
+    "worst_change_pp",
+    "worst_low_pp",
+    "worst_high_pp",
+    "reason",
 )
 
 

@@ -61,9 +61,8 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
     nan, n = float("nan"), len(first)
     if n < 2 or first.min() == first.max():
         return Line(nan, nan, nan, nan, nan, nan, n)
-    if (
-        second.min() == second.max()
-    ):  # for a level line SciPy computes a correlation of rounding errors
+    # For a level line SciPy computes a correlation of rounding errors.
+    if second.min() == second.max():
         return Line(0.0, *((0.0, 0.0) if n > 2 else (nan, nan)), float(second[0]), nan, nan, n)
     fit = stats.linregress(first, second)
     gradient, intercept, r = float(fit.slope), float(fit.intercept), float(fit.rvalue)

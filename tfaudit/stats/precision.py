@@ -107,9 +107,8 @@ class Spread:
             return None
         images, members = design.images, design.members
         enough = self.images_needed(gap, members, confidence, images)
-        if members == 1 or (
-            enough and enough <= PRACTICAL * images
-        ):  # of single models members tell nothing
+        # Of single models members tell nothing.
+        if members == 1 or (enough and enough <= PRACTICAL * images):
             return Design(enough, members) if enough else None
         more = _smallest(
             members, MOST_MEMBERS, lambda k: self.half_width(images, k, confidence) < gap

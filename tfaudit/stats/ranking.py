@@ -210,9 +210,8 @@ def _best(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         return positions, np.take_along_axis(scores, positions.astype(np.intp), 1)
     values = np.empty((len(scores), k), scores.dtype)
     row = np.arange(len(scores))
-    for rank in range(
-        k
-    ):  # a few passes are faster than a sort, and stable where a partition is not
+    # A few passes are faster than a sort, and stable where a partition is not.
+    for rank in range(k):
         positions[:, rank] = scores.argmax(1)
         values[:, rank] = scores[row, positions[:, rank]]
         scores[row, positions[:, rank]] = -np.inf

@@ -249,9 +249,8 @@ def _tests(
         constant, 0.0, special.stdtrit(np.where(constant, 1.0, df), (1 + confidence) / 2) * error
     )
     low, high = difference - margin, difference + margin
-    if (
-        least > 1 - confidence
-    ):  # the interval and the p-value of constant samples must not contradict each other
+    # The interval and the p-value of constant samples must not contradict each other.
+    if least > 1 - confidence:
         low, high = (
             np.where(constant, np.minimum(low, 0.0), low),
             np.where(constant, np.maximum(high, 0.0), high),

@@ -83,9 +83,8 @@ def read_sealed_json(text: bytes) -> dict[str, Any]:
     """
     try:
         content = json.loads(text)
-        json.dumps(
-            content, ensure_ascii=False
-        ).encode()  # half a character, which JSON can spell, is no text
+        # Half a character, which JSON can spell, is no text.
+        json.dumps(content, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(content, dict):

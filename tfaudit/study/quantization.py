@@ -14,9 +14,8 @@ class QuantizationKind:
     optimized: bool = True  # whether the converter quantizes at all, `tf.lite.Optimize.DEFAULT`
     types: tuple[str, ...] = ()  # `target_spec.supported_types`, names of `tf`
     operators: tuple[str, ...] = ()  # `target_spec.supported_ops`, names of `tf.lite.OpsSet`
-    calibrated: bool = (
-        False  # whether activations are quantized with ranges from representative images
-    )
+    # Whether activations are quantized with ranges from representative images.
+    calibrated: bool = False
     slow: bool = False  # whether LiteRT has reference kernels only for it on CPUs
 
 

@@ -18,9 +18,8 @@ class _Remedy:
 
     name: ClassVar[str]
     word: ClassVar[str]  # what tables call a model that was trained with it
-    holds_out: ClassVar[bool] = (
-        False  # whether it measures on the validation part of the retraining
-    )
+    # Whether it measures on the validation part of the retraining.
+    holds_out: ClassVar[bool] = False
 
     @property
     def key(self) -> str:

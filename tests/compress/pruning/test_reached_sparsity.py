@@ -162,7 +162,7 @@ def test_epochs_after_the_last_mask_may_be_kept(tmp_path):
 
 
 def test_a_callback_that_keeps_no_best_epoch_is_refused():
-    with pytest.raises(InputError, match="best_epochs: got .*, expected ModelCheckpoint"):
+    with pytest.raises(InputError, match=r"best_epochs: got .*, expected ModelCheckpoint"):
         Pruning(0.5, best_epochs=[keras.callbacks.EarlyStopping("loss")])
 
 

@@ -100,8 +100,16 @@ def slope_tests(
 
 
 _COLUMNS = (
-    *("first", "second", "members_first", "members_second", "mean_first", "mean_second"),
-    *("difference", "t", "df", "p"),
+    "first",
+    "second",
+    "members_first",
+    "members_second",
+    "mean_first",
+    "mean_second",
+    "difference",
+    "t",
+    "df",
+    "p",
 )
 
 _PAIRS: dict[str, Callable[[Iterable[Any]], Iterator[tuple[Any, Any]]]] = {

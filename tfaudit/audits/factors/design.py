@@ -17,20 +17,19 @@ NUMBERS = ("sparsity", "accuracy0", "accuracy0_quartile", "imbalance", "class_en
 
 TERMS = (
     *FACTORS,
-    *(
-        "weight_treatment:technique",
-        "np.exp(sparsity)",
-        "np.exp(sparsity):dataset",
-        "np.exp(sparsity):technique",
-    ),
-    *(
-        "sparsity",
-        "accuracy0",
-        "accuracy0:weight_treatment",
-        "accuracy0:technique",
-        "accuracy0_quartile",
-    ),
-    *("imbalance", "class_entropy", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile"),
+    "weight_treatment:technique",
+    "np.exp(sparsity)",
+    "np.exp(sparsity):dataset",
+    "np.exp(sparsity):technique",
+    "sparsity",
+    "accuracy0",
+    "accuracy0:weight_treatment",
+    "accuracy0:technique",
+    "accuracy0_quartile",
+    "imbalance",
+    "class_entropy",
+    "np.exp(sparsity):accuracy0",
+    "accuracy0:accuracy0_quartile",
 )
 """The terms of [P] eq. 2 and its table in appendix D."""
 

@@ -285,9 +285,8 @@ def _factors(
     names = ["cluster_se", "cluster_low", "cluster_high", "cluster_p", "cluster_p_one_tailed"]
     coefficients[names] = np.nan
     if clustered is not None:
-        with np.errstate(
-            invalid="ignore"
-        ):  # a variance of 0, of clusters all alike, may be rounded to less: no error
+        # A variance of 0, of clusters all alike, may be rounded to less: no error.
+        with np.errstate(invalid="ignore"):
             low, high = clustered.conf_int(1 - confidence).to_numpy().T
             p = _one_tailed(
                 coefficients["alternative"], clustered.tvalues, clustered.df_resid_inference

@@ -175,16 +175,18 @@ class Robustness(Result):
 
 _VERDICTS = ("lost accuracy", "gained accuracy")
 _OVERALL_KEYS = (
-    *(
-        "accuracy_before",
-        "accuracy_after",
-        "change_pp",
-        "change_low_pp",
-        "change_high_pp",
-        "change_p",
-    ),
-    *("verdict", "relative_change"),
-    *("excess_pp", "excess_low_pp", "excess_high_pp", "excess_p"),
+    "accuracy_before",
+    "accuracy_after",
+    "change_pp",
+    "change_low_pp",
+    "change_high_pp",
+    "change_p",
+    "verdict",
+    "relative_change",
+    "excess_pp",
+    "excess_low_pp",
+    "excess_high_pp",
+    "excess_p",
 )
 
 

@@ -169,10 +169,11 @@ def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
         return float("nan"), 0, 0
     raters = int(sizes.index[sizes == sizes.max()].max())
     yes = votes.loc[votes["raters"] == raters, "yes"].to_numpy()
+    # All answers are the same: chance alone explains that agreement.
     if yes.sum() in (
         0,
         raters * len(yes),
-    ):  # all answers are the same: chance alone explains that agreement
+    ):
         return float("nan"), len(yes), raters
     return float(fleiss_kappa(np.stack([yes, raters - yes], axis=1))), len(yes), raters
 

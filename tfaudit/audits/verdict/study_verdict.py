@@ -28,26 +28,25 @@ SIMILAR = 0.01
 """Share by which a file may be larger than the smallest that passes and still be the best one."""
 
 _COLUMNS = (
-    *(
-        "variant",
-        "title",
-        "outcome",
-        "reason",
-        "best",
-        "top1",
-        "change_pp",
-        "change_low_pp",
-        "change_high_pp",
-    ),
-    *(
-        "worst_class",
-        "worst_before",
-        "worst_after",
-        "worst_change_pp",
-        "worst_low_pp",
-        "worst_high_pp",
-    ),
-    *("lost", "collapsed", "changed_share", "size_ratio"),
+    "variant",
+    "title",
+    "outcome",
+    "reason",
+    "best",
+    "top1",
+    "change_pp",
+    "change_low_pp",
+    "change_high_pp",
+    "worst_class",
+    "worst_before",
+    "worst_after",
+    "worst_change_pp",
+    "worst_low_pp",
+    "worst_high_pp",
+    "lost",
+    "collapsed",
+    "changed_share",
+    "size_ratio",
 )
 
 

@@ -213,17 +213,20 @@ _MACS: dict[str, Callable[[list[list[int]], list[int], Any], int]] = {
     ),
 }
 _OPAQUE = {
-    *(
-        "CUSTOM",
-        "CALL",
-        "IF",
-        "WHILE",
-        "STABLEHLO_COMPOSITE",
-        "STABLEHLO_CONVOLUTION",
-        "STABLEHLO_DOT_GENERAL",
-    ),
-    *("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "SVDF"),
-    *("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"),
+    "CUSTOM",
+    "CALL",
+    "IF",
+    "WHILE",
+    "STABLEHLO_COMPOSITE",
+    "STABLEHLO_CONVOLUTION",
+    "STABLEHLO_DOT_GENERAL",
+    "LSTM",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "BIDIRECTIONAL_SEQUENCE_LSTM",
+    "SVDF",
+    "RNN",
+    "UNIDIRECTIONAL_SEQUENCE_RNN",
+    "BIDIRECTIONAL_SEQUENCE_RNN",
 }
 """Operators whose number of multiplications shows only when they run."""
 _KINDS = {

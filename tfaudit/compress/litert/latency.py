@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 BATCHES = (1, 32)
 REPEATS = 20
 COLUMNS = (
-    *(
-        "batch",
-        "model",
-        "latency_ms",
-        "q25_ms",
-        "q75_ms",
-        "least_ms",
-        "ratio",
-        "ratio_q25",
-        "ratio_q75",
-    ),
-    *("repeats", "threads"),
+    "batch",
+    "model",
+    "latency_ms",
+    "q25_ms",
+    "q75_ms",
+    "least_ms",
+    "ratio",
+    "ratio_q25",
+    "ratio_q75",
+    "repeats",
+    "threads",
 )
 SAMPLE_SECONDS = 0.005
 """Minimum duration of a sample: a single call of a small network is too short for the clock."""

@@ -23,16 +23,17 @@ _layers = keras.layers
 _PASSES = (_layers.BatchNormalization, _layers.Add, _layers.Dropout, _layers.SpatialDropout2D)
 _ACTIVATES = (_layers.Activation, _layers.ReLU, _layers.LeakyReLU, _layers.PReLU, _layers.ELU)
 _MAPPED = (
-    *(
-        _layers.Conv1D,
-        _layers.Conv2D,
-        _layers.Conv3D,
-        _layers.Dense,
-        _layers.DepthwiseConv1D,
-        _layers.DepthwiseConv2D,
-    ),
-    *(_layers.Conv1DTranspose, _layers.Conv2DTranspose, _layers.Conv3DTranspose),
-    *(_layers.SeparableConv1D, _layers.SeparableConv2D),
+    _layers.Conv1D,
+    _layers.Conv2D,
+    _layers.Conv3D,
+    _layers.Dense,
+    _layers.DepthwiseConv1D,
+    _layers.DepthwiseConv2D,
+    _layers.Conv1DTranspose,
+    _layers.Conv2DTranspose,
+    _layers.Conv3DTranspose,
+    _layers.SeparableConv1D,
+    _layers.SeparableConv2D,
 )
 _SPACING = 0.3  # of the nodes in log s; the rule converges as exp(-pi^2 / spacing), here 5e-15
 _NODES = np.exp(np.arange(-25, 25, _SPACING))

@@ -103,9 +103,8 @@ class MaskedKernels:
         self._beyond.assign(done + steps + 1 if steps else -1)
         if self.updated() < first <= done + 1:
             self.detach()  # the constraints that the kernels had are met already
-            if (
-                self._update_now is None
-            ):  # a concrete function: TensorFlow warns of retracing after a few runs
+            # A concrete function: TensorFlow warns of retracing after a few runs.
+            if self._update_now is None:
                 specification = tf.TensorSpec((), tf.int64)
                 self._update_now = tf.function(self.update, autograph=False).get_concrete_function(
                     specification
@@ -138,9 +137,8 @@ class MaskedKernels:
             _, sparsity = ask(self.schedule, step)  # inside: most steps do not need it
             for name, mask in self._new_masks(sparsity).items():
                 self._masks[name].assign(mask)
-                if (
-                    name in self._frozen
-                ):  # No optimizer updates it, and its constraint is never called.
+                # No optimizer updates it, and its constraint is never called.
+                if name in self._frozen:
                     self.kernels[name].assign(self.masked(name, self.kernels[name]))
             self._updated.assign(tf.cast(step, tf.int64))
 

@@ -26,20 +26,27 @@ L = keras.layers
 
 SEPARABLE = (L.SeparableConv1D, L.SeparableConv2D)
 SAME_RANGE = (
-    *(L.MaxPooling1D, L.MaxPooling2D, L.AveragePooling1D, L.AveragePooling2D),
-    *(L.GlobalMaxPooling1D, L.GlobalMaxPooling2D),
-    *(
-        L.Flatten,
-        L.Reshape,
-        L.Permute,
-        L.ZeroPadding1D,
-        L.ZeroPadding2D,
-        L.Cropping1D,
-        L.Cropping2D,
-        L.UpSampling2D,
-    ),
-    *(L.Dropout, L.SpatialDropout1D, L.SpatialDropout2D, L.GaussianNoise, L.GaussianDropout),
-    *(L.ActivityRegularization, L.Identity),
+    L.MaxPooling1D,
+    L.MaxPooling2D,
+    L.AveragePooling1D,
+    L.AveragePooling2D,
+    L.GlobalMaxPooling1D,
+    L.GlobalMaxPooling2D,
+    L.Flatten,
+    L.Reshape,
+    L.Permute,
+    L.ZeroPadding1D,
+    L.ZeroPadding2D,
+    L.Cropping1D,
+    L.Cropping2D,
+    L.UpSampling2D,
+    L.Dropout,
+    L.SpatialDropout1D,
+    L.SpatialDropout2D,
+    L.GaussianNoise,
+    L.GaussianDropout,
+    L.ActivityRegularization,
+    L.Identity,
 )
 """Layers whose output has the range of their input."""
 
@@ -242,9 +249,8 @@ class _Rewriting:
         self._copies: dict[int, Any] = {}  # by id of the operation
         self._weights: list[tuple[Any, list[Any]]] = []
         self._ranged: dict[int, Any] = {}  # by id of a tensor: the same with a range
-        self._fusable: dict[
-            int, str
-        ] = {}  # by id of a tensor: what made it, if the next operation may be fused
+        # By id of a tensor: what made it, if the next operation may be fused.
+        self._fusable: dict[int, str] = {}
         self._float: set[int] = set()  # ids of tensors that only float operations made
         self._alive: list[Any] = []  # so that ids stay unique
         self._names: collections.Counter[str] = collections.Counter()
@@ -256,9 +262,8 @@ class _Rewriting:
 
     def call(self, operation: Any, *args: Any, **options: Any) -> Any:
         """Call the copy of an operation on tensors of the new model."""
-        if (
-            isinstance(operation, keras.Model) and operation.name not in self._spared
-        ):  # rounds its own ends
+        # Rounds its own ends.
+        if isinstance(operation, keras.Model) and operation.name not in self._spared:
             made = self._copy(operation)(*args, **options)
             return keras.tree.map_structure(self._has_range, made)
         made = self._called(operation, args, options)

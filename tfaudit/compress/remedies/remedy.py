@@ -43,9 +43,8 @@ class Remedy(keras.callbacks.Callback):
                 "model", f"{self.model.name!r} with outputs {', '.join(names)}", "one output"
             )
         model, optimizer = self.model, self.model.optimizer
-        if (
-            model.built and not optimizer.built
-        ):  # an error while a step is traced would leave it half-built
+        # An error while a step is traced would leave it half-built.
+        if model.built and not optimizer.built:
             with model.distribute_strategy.scope():
                 optimizer.build(model.trainable_variables)
         retrace = self._begin()

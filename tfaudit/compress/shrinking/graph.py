@@ -106,9 +106,8 @@ class ChannelGraph:
 
 def _copied(operation: Any, change: LayerChange) -> Any:
     try:
-        if (
-            type(operation) is keras.layers.Lambda
-        ):  # By default Keras does not read Lambdas from their configs.
+        # By default Keras does not read Lambdas from their configs.
+        if type(operation) is keras.layers.Lambda:
             settings = (
                 operation.function,
                 operation._output_shape,
@@ -123,9 +122,8 @@ def _copied(operation: Any, change: LayerChange) -> Any:
             config = operation.get_config()
         activation = getattr(operation, "activation", None)
         if "activation" in config and not isinstance(activation, keras.Layer):
-            config["activation"] = (
-                activation  # the function itself: Keras cannot find unregistered ones by name
-            )
+            # The function itself: Keras cannot find unregistered ones by name.
+            config["activation"] = activation
         return type(operation).from_config({**config, **change.config})
     except Exception as error:  # A layer's code may raise anything.
         got = f"layer {operation.name!r}, which its config cannot copy ({one_line(error)})"

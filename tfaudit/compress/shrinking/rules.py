@@ -37,14 +37,13 @@ WEIGHTED_LAYERS = (
 )
 PADDING = _for_all_dimensions("ZeroPadding{}D")
 PASSING = {
-    *(
-        layers.Dropout,
-        layers.GaussianDropout,
-        layers.GaussianNoise,
-        layers.AlphaDropout,
-        layers.Identity,
-    ),
-    *(layers.ActivityRegularization, *_for_all_dimensions("SpatialDropout{}D")),
+    layers.Dropout,
+    layers.GaussianDropout,
+    layers.GaussianNoise,
+    layers.AlphaDropout,
+    layers.Identity,
+    layers.ActivityRegularization,
+    *_for_all_dimensions("SpatialDropout{}D"),
     *(_for_all_dimensions("UpSampling{}D") | _for_all_dimensions("Cropping{}D")),
     *(_for_all_dimensions("MaxPooling{}D") | _for_all_dimensions("AveragePooling{}D")),
     *(_for_all_dimensions("GlobalMaxPooling{}D") | _for_all_dimensions("GlobalAveragePooling{}D")),
@@ -221,9 +220,8 @@ def _weighted_steps(layer: Any, tensor: Hashable, output: Hashable) -> list[Step
             MixingStep(name, tensor, summed, _array(layer.kernel), bias, padded, count="units"),
             activation,
         ]
-    if (
-        kind in TRANSPOSED
-    ):  # Outputs near the border have fewer contributions, whatever the padding.
+    # Outputs near the border have fewer contributions, whatever the padding.
+    if kind in TRANSPOSED:
         kernel = np.swapaxes(_array(layer.kernel), -1, -2)
         return [MixingStep(name, tensor, summed, kernel, bias, True, transposed=True), activation]
     if kind in DEPTHWISE:

@@ -5,8 +5,19 @@ from tfaudit.audits.gate.candidates_chart import candidates_chart
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
 
 SHOWN = (
-    *("title", "chosen", "outcome", "bytes", "size_ratio", "latency_1_ms", "top1"),
-    *("change_pp", "change_low_pp", "change_high_pp", "worst_class", "worst_before", "worst_after"),
+    "title",
+    "chosen",
+    "outcome",
+    "bytes",
+    "size_ratio",
+    "latency_1_ms",
+    "top1",
+    "change_pp",
+    "change_low_pp",
+    "change_high_pp",
+    "worst_class",
+    "worst_before",
+    "worst_after",
 )
 
 

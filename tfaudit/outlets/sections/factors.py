@@ -12,17 +12,22 @@ from tfaudit.outlets.columns import column, p_text
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
 
 DIAGNOSTICS = (
-    *("rows", "r_squared", "r_squared_adjusted", "f", "f_p", "log_likelihood", "aic", "bic"),
-    *(
-        "omnibus",
-        "omnibus_p",
-        "jarque_bera",
-        "jarque_bera_p",
-        "durbin_watson",
-        "skew",
-        "kurtosis",
-        "condition_number",
-    ),
+    "rows",
+    "r_squared",
+    "r_squared_adjusted",
+    "f",
+    "f_p",
+    "log_likelihood",
+    "aic",
+    "bic",
+    "omnibus",
+    "omnibus_p",
+    "jarque_bera",
+    "jarque_bera_p",
+    "durbin_watson",
+    "skew",
+    "kurtosis",
+    "condition_number",
 )
 
 

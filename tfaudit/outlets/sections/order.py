@@ -25,22 +25,18 @@ from tfaudit.outlets.sections.trends import trends_section
 SECTIONS: Mapping[str, Callable[[StudyAudit], Section | None]] = {
     make.__name__.removesuffix("_section"): make
     for make in (
-        *(
-            candidates_section,
-            model_pair_section,
-            chance_section,
-            robustness_section,
-            distortion_section,
-            operating_points_section,
-        ),
-        *(
-            costs_section,
-            groups_section,
-            attributes_section,
-            trends_section,
-            factors_section,
-            survey_section,
-        ),
+        candidates_section,
+        model_pair_section,
+        chance_section,
+        robustness_section,
+        distortion_section,
+        operating_points_section,
+        costs_section,
+        groups_section,
+        attributes_section,
+        trends_section,
+        factors_section,
+        survey_section,
     )
 }
 """By name of the audit, in the order of the viewer's pages.

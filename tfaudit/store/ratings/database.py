@@ -125,9 +125,8 @@ class AnswerFile:
                 read_only = self._read_only or not os.access(self.path.parent, os.W_OK)
                 mode = "ro&immutable=1" if read_only and not self._beside("-wal").exists() else "rw"
                 if mode == "rw" and self._read_only:
-                    mode = (
-                        "ro"  # another process writes: its files are there, and this one makes none
-                    )
+                    # Another process writes: its files are there, and this one makes none.
+                    mode = "ro"
                 database = opened.enter_context(contextlib.closing(self._connect(mode)))
                 database.execute("BEGIN")  # one snapshot, even if another process writes meanwhile
                 if self._holds_tables(database):
