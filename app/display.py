@@ -351,7 +351,8 @@ def _offer_all_columns(name: str, count: int) -> None:
 def _text(entry: Column, value: Any) -> str:
     """Return the text of a number, which is in its unit already unless the catalogue has a share."""
     if entry.scale == 100:
-        return entry.text(value) + " %" * (entry.unit == "%" and not pd.isna(value))
+        text = entry.text(value)
+        return f"{text} %" if entry.unit == "%" and not pd.isna(value) else text
     return dataclasses.replace(entry, scale=1).text(value)
 
 

@@ -12,6 +12,7 @@ from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.verdict import show_verdict
 from tfaudit.charts.costs import size_chart
+from tfaudit.errors import plural
 from tfaudit.outlets.headlines import headlines
 
 CLASSES = ("significant", "expected_by_chance", "significant_holm")
@@ -33,7 +34,7 @@ def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     summary, data = study_audit.summary, study_audit.data
     members = summary.table["members"].max()
-    variants = f"{len(summary.table)} variant{'s' * (len(summary.table) > 1)}"
+    variants = plural(len(summary.table), "variant")
     sentence = (
         f"{data.study.subject}, {data.split} split: {len(data.groups):,} {data.examples_are}, {variants}, "
         f"{'one model' if members == 1 else f'up to {members} members'} each."

@@ -76,7 +76,8 @@ def serve(settings: dict[str, Any], password: str) -> None:
     )
     app = st.App(HERE / "viewer.py", middleware=[door], lifespan=opened)
     sys.argv = [__file__, settings["directory"], json.dumps(settings["limits"])]  # of viewer.py
-    sys.argv += [READ_ONLY] * settings["read_only"]
+    if settings["read_only"]:
+        sys.argv.append(READ_ONLY)
     try:
         app.run(config=options(settings))
     except KeyboardInterrupt:

@@ -48,10 +48,7 @@ def show_verdict(study_audit: StudyAudit) -> None:
         key: f"{pages[key]}?{urlencode(links(variant=label), doseq=True)}"
         for key, label in labels.items()
     }
-    several = bool(study_audit.summary.table["members"].max() > 1)
-    content = verdict_html(
-        verdict, {key: hrefs[key] for key in study_audit.data.compressed_keys}, several=several
-    )
+    content = verdict_html(verdict, hrefs)
 
     def opened() -> None:  # before the page is drawn again
         key = st.session_state["verdict"].variant

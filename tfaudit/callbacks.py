@@ -21,7 +21,7 @@ from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, plural, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.one_hot import without_one_hot
 
@@ -184,7 +184,7 @@ class ClassAudit(keras.callbacks.Callback):
     def _check_width(self, outputs: int, name: str) -> int:
         """Return the number of classes of a model with this number of outputs, if it is that of the data."""
         width = 2 if outputs == 1 and self._task == "classes" else outputs
-        expected = f"classes 0 to {width - 1}, as {name} has {outputs} output{'s' * (outputs > 1)}"
+        expected = f"classes 0 to {width - 1}, as {name} has {plural(outputs, 'output')}"
         if self._task == "multilabel":
             labels = self._labels.shape[1]
             require(labels == width, "validation", labels, f"{width} labels, as {name} has")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, plural, require
 from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.modes import TIES, modal_classes, modal_labels
 from tfaudit.stats.one_hot import without_one_hot
@@ -335,9 +335,7 @@ def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     if array.dtype.kind not in "iu":
         raise InputError(name, f"values of type {array.dtype}", "integers")
     if array.ndim != dimensions:
-        raise InputError(
-            name, f"shape {array.shape}", f"{dimensions} dimension{'s' * (dimensions > 1)}"
-        )
+        raise InputError(name, f"shape {array.shape}", plural(dimensions, "dimension"))
     if array.size and array.min() < 0:
         raise InputError(name, f"class {array.min()}", "classes from 0")
     return array

@@ -12,8 +12,10 @@ from tests.builders.populations import population
 from tests.builders.studies import NAMES
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
+from tfaudit.outlets.columns import PARTS, VERDICTS, Column, cell_of, verdict_columns
+from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.gate_tables import first_screen
-from tfaudit.outlets.verdict_table import SHOWN, verdict_html, verdict_rows
+from tfaudit.outlets.verdict_table import SHOWN, verdict_html
 
 
 @pytest.fixture(scope="module")
@@ -23,26 +25,38 @@ def verdict():
     return study_verdict({key: measure(dense, after) for key, after in compressed.items()})
 
 
-def html(verdict, several=True):
-    return verdict_html(
-        verdict, {key: f"#{i}" for i, key in enumerate(verdict.frame()["variant"])}, several=several
-    )
+def html(verdict):
+    return verdict_html(verdict, {key: f"#{i}" for i, key in enumerate(verdict.frame()["variant"])})
+
+
+def terminal(verdict, width=100):
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(first_screen(verdict))
+    return console.export_text()
 
 
 def test_rows_say_what_the_verdict_says(verdict):
-    rows = verdict_rows(verdict, {"pruned": "#a", "<i>same": "#b"})
-    for row, figures in zip(rows, verdict.frame().to_dict("records"), strict=True):
-        assert (row.outcome, row.worst) == (figures["outcome"], figures["worst_class"])
-        assert row.reason.replace("−", "-") == figures["reason"]
-        assert row.top1 == f"{100 * figures['top1']:.1f}\u00a0%"
-        assert row.recalls.startswith(
-            f"{100 * figures['worst_before']:.1f} → {100 * figures['worst_after']:.1f}"
-        )
-        assert row.best == (figures["variant"] == verdict.best)
-    assert rows[0].worst == "3"
-    assert rows[0].change[0].startswith("−")
-    assert "lost recall" in rows[0].lost
-    assert rows[1].change[0] == "0.0"
+    columns = verdict_columns()
+    rows = verdict.frame().to_dict("records")
+    cells = [{name: cell_of(name, entry, row) for name, entry in columns.items()} for row in rows]
+    for shown, figures in zip(cells, rows, strict=True):
+        assert shown["reason"].text.replace("−", "-") == figures["reason"]
+        assert shown["top1"].text == f"{100 * figures['top1']:.1f}"
+        assert shown["worst_class"].text == figures["worst_class"]
+        before, after = (f"{100 * figures[f'worst_{side}']:.1f}" for side in ("before", "after"))
+        assert shown["worst_class"].beside == f"{before} → {after} %"
+    assert cells[0]["worst_class"].text == "3"
+    assert cells[0]["change_pp"].text.startswith("−")
+    assert "lost recall" in cells[0]["worst_class"].below
+    assert cells[1]["change_pp"].text == "0.0"
+
+
+def test_a_new_column_is_a_field_of_the_result_and_an_entry_of_the_catalogue(verdict, monkeypatch):
+    monkeypatch.setitem(PARTS[VERDICTS], "verdicts.tied", Column("ties", ".1f", "%", 100))
+    more = dataclasses.replace(verdict, table=verdict.table.assign(tied=[0.123, 0.456]))
+    for text in (html(more), terminal(more), csv_bytes(more.frame()).decode()):
+        assert "ties" in text or "tied" in text
+        assert "12.3" in text or "0.123" in text
 
 
 def test_nothing_is_told_by_colour_alone_and_names_are_text(verdict):
@@ -68,17 +82,10 @@ def test_alerts_stand_above_and_many_unfold(verdict):
     assert "<details>" not in html(dataclasses.replace(verdict, alerts=()))
 
 
-def test_single_models_have_predictions(verdict):
-    assert "majority prediction" in html(verdict)
-    assert "majority prediction" not in html(verdict, several=False)
-
-
 def test_no_word_of_a_name_is_broken_in_a_narrow_terminal():
     dense = population(0)
     name = "magnitude 90 %, quantization-aware int8"
     verdict = study_verdict({name: measure(dense, population(1, hurt=[3]))})
-    console = Console(width=74, record=True, file=io.StringIO())  # without sizes; with them 80
-    console.print(first_screen(verdict))
-    rows = console.export_text().splitlines()
+    rows = terminal(verdict, width=74).splitlines()  # without sizes; with them 80
     assert max(map(len, rows)) <= 74
     assert any(row.startswith("quantization-aware") for row in rows)

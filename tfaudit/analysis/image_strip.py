@@ -11,6 +11,7 @@ from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts
 from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.corrupt import corrupt
+from tfaudit.errors import plural
 from tfaudit.study.conditions import Condition
 
 EDGE = 176
@@ -187,11 +188,7 @@ def _caption(data: StudyData, position: int, more: int) -> str:
     example, label = examples["example"].iloc[position], examples["label"].iloc[position]
     several = len(data.members[BASELINE]) > 1
     below = "majority predictions with their share of the votes" if several else "predictions"
-    also = (
-        f" The models also differ on it under {more} more corruption{'s' * (more > 1)}."
-        if more
-        else ""
-    )
+    also = f" The models also differ on it under {plural(more, 'more corruption')}." if more else ""
     return (
         f"Image {example}, of class {examples.attrs['class_names'][label]}: right when clean, and the image that "
         "compressed models lose to corruption most often while the baseline still gets it right. Below the pictures: "

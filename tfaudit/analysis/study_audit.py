@@ -78,7 +78,7 @@ class StudyAudit:
         corrupted = data.corrupted_keys if data.conditions else ()
         steps = [(key, False) for key in data.titles] + [(key, True) for key in corrupted]
         for i, (key, under_corruption) in enumerate(steps):
-            name = data.titles[key] + " under corruption" * under_corruption
+            name = f"{data.titles[key]} under corruption" if under_corruption else data.titles[key]
             progress(i / len(steps), f"Auditing {name}, {i + 1} of {len(steps)}")
             for audit in AUDITS.values():
                 if (audit.name == "robustness") == under_corruption and audit.applies(data, key):
@@ -333,9 +333,8 @@ class StudyAudit:
             for key, gaps in _by(data.store.missing(condition.split), "variant").items():
                 members = listed([str(gap.member) for gap in gaps])
                 title = data.study.titles[key]
-                notes.append(
-                    f"{condition.title}: no predictions of {title}, member{'s' * (len(gaps) > 1)} {members}."
-                )
+                noun = "member" if len(gaps) == 1 else "members"
+                notes.append(f"{condition.title}: no predictions of {title}, {noun} {members}.")
         known = {"test", data.split, *(condition.split for condition in data.study.conditions)}
         if others := [split for split in data.store.splits if split not in known]:
             notes.append(

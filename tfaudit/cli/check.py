@@ -32,8 +32,10 @@ def check(directory: Directory) -> None:
         out.print(f"{count} missing or damaged: {remedy}", soft_wrap=True)
         raise typer.Exit(1)
     members = sum(len(store.expected_members(variant.key)) for variant in store.study.all_variants)
-    conditions = f" and {len(store.conditions)} conditions" * bool(store.conditions)
-    out.print(f"{members} members{conditions}, all as they were written")
+    checked = f"{members} members"
+    if store.conditions:
+        checked += f" and {len(store.conditions)} conditions"
+    out.print(f"{checked}, all as they were written")
 
 
 def _members(store: Store) -> Iterator[str]:

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
@@ -30,7 +28,7 @@ from tfaudit.cli.options import (
     Split,
     option,
 )
-from tfaudit.errors import InputError, printable, require
+from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
     from tfaudit.datasets.dataset import Dataset
@@ -218,35 +216,17 @@ def _show(found: SmallestFile, *, trained: bool) -> None:
 
 
 def _table(found: SmallestFile) -> Table:
-    from tfaudit.outlets.gate_tables import outcome_mark
+    from tfaudit.outlets.columns import column, verdict_columns
+    from tfaudit.outlets.gate_tables import variants_table
     from tfaudit.shipping.smallest_file import NOT_TRIED
 
-    table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left"
-    )
-    table.add_column("candidate", overflow="fold")
-    table.add_column("verdict", max_width=7)
-    for heading in ("bytes", "ms", "top-1\n%", "change\npp"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("worst\nclass", max_width=16, overflow="fold")
-    table.add_column("its recall\n%", no_wrap=True)
     frame = found.frame()
-    for row in frame[frame["outcome"] != NOT_TRIED].to_dict("records"):
-        title = Text(row["title"] + " *" * row["chosen"])
-        if row["top1"] != row["top1"]:
-            table.add_row(title, Text(row["outcome"]), *[""] * 6)
-            continue
-        figures = [f"{row['bytes']:,}", f"{row['latency_1_ms']:.3g}", f"{100 * row['top1']:.1f}"]
-        recalls = f"{100 * row['worst_before']:.1f} → {100 * row['worst_after']:.1f}"
-        worst = printable(str(row["worst_class"]))
-        table.add_row(
-            title,
-            outcome_mark(row["outcome"]),
-            *figures,
-            f"{row['change_pp']:+.1f}",
-            Text(worst),
-            recalls,
-        )
-    left_out = int((frame["outcome"] == NOT_TRIED).sum())
-    table.caption = "* chosen" + f"; {left_out} were left out, see candidates.csv" * bool(left_out)
+    tried = frame[frame["outcome"] != NOT_TRIED]
+    costs = {name: column(name, "candidates") for name in ("bytes", "latency_1_ms")}
+    columns = costs | verdict_columns("reason", "changed_share", "size_ratio")
+    table = variants_table(tried, tried["chosen"], columns)
+    left_out = len(frame) - len(tried)
+    table.caption = "* chosen"
+    if left_out:
+        table.caption += f"; {left_out} were left out, see candidates.csv"
     return table

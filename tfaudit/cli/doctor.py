@@ -14,7 +14,7 @@ from rich.table import Table
 
 from tfaudit import __version__
 from tfaudit.cli.console import app, out
-from tfaudit.errors import EXTRAS
+from tfaudit.errors import EXTRAS, plural
 from tfaudit.runtime.captured_output import start_tensorflow
 
 CORE = (
@@ -82,7 +82,7 @@ def _cores() -> str:
     count = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    return f"{count} core{'s' * (count > 1)}"
+    return plural(count, "core")
 
 
 def _gpus() -> str:
@@ -96,7 +96,7 @@ def _gpus() -> str:
         tf.config.experimental.get_device_details(device).get("device_name", device.name)
         for device in devices
     ]
-    return f"{len(names)} GPU{'s' * (len(names) != 1)}{': ' * bool(names)}{', '.join(names)}"
+    return ": ".join(filter(None, [plural(len(names), "GPU"), ", ".join(names)]))
 
 
 def _data_folder() -> Path:

@@ -1,10 +1,13 @@
 """The catalogue of columns: heading, unit, format and help of every column that reports, terminal and viewer show."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +19,31 @@ from tfaudit.datasets.corruptions.registry import corruption_title
 LEAST_P = 0.0001
 """Below it a p-value is not told exactly: it is never 0."""
 
+VERDICTS = "The verdict on every variant"
+"""Part of the catalogue whose columns the verdict has in a page, a terminal and Markdown, in this order."""
+
 FIRST, ANSWERS = 8, ("verdict", "chosen")
 """How many columns of a grid come first, and which of them always do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """What stands in one cell of a table.
+
+    Attributes:
+        text: figure or name.
+        beside: on the same line where there is room, such as the recalls of a class.
+        below: in the next line or in brackets, such as the interval of a figure.
+    """
+
+    text: str
+    beside: str = ""
+    below: str = ""
+
+    @property
+    def in_line(self) -> str:
+        """All of it in one line."""
+        return " ".join(filter(None, [self.text, self.beside, self.below and f"({self.below})"]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +57,7 @@ class Column:
         scale: factor from the frame's values to the unit.
         help: what the column means, in a few words.
         words: returns the text of a name in the column; None where names stand as they are.
+        cell: returns what stands in a cell that shows several figures of a row; None of a cell that shows one.
     """
 
     heading: str
@@ -39,6 +66,12 @@ class Column:
     scale: float = 1
     help: str = ""
     words: Callable[[str], str] | None = None
+    cell: Callable[[Mapping[Hashable, Any]], Cell] | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column holds numbers."""
+        return bool(self.form or self.unit)
 
     @property
     def is_p(self) -> bool:
@@ -159,6 +192,17 @@ class TextColumn:
     numeric: bool = True
 
 
+def verdict_columns(*left_out: str) -> dict[str, Column]:
+    """Return the columns of the verdict on every variant but for the title and the outcome, by name."""
+    names = {entry.partition(".")[2]: column for entry, column in PARTS[VERDICTS].items()}
+    return {name: column for name, column in names.items() if name not in ("outcome", *left_out)}
+
+
+def cell_of(name: str, entry: Column, row: Mapping[Hashable, Any]) -> Cell:
+    """Return what stands in a column's cell of a row."""
+    return entry.cell(row) if entry.cell else Cell(entry.text(row[name]))
+
+
 def column(name: Hashable, table: str = "") -> Column:
     """Return how a column is shown; one that the catalogue lacks has its own name as heading.
 
@@ -270,6 +314,43 @@ def _change(name: str, heading: str, help: str) -> dict[str, Column]:
     }
 
 
+def with_minus_signs(text: str) -> str:
+    """Return a sentence with true minus signs before its numbers.
+
+    Example:
+        >>> with_minus_signs("fixed-point int8 changes by -0.5")
+        'fixed-point int8 changes by −0.5'
+    """
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
+
+
+def signed(points: float, digits: int = 1) -> str:
+    """Return percentage points with their sign, and 0 without.
+
+    Example:
+        >>> signed(-0.26), signed(0.02), signed(float("nan"))
+        ('−0.3', '0.0', '–')
+    """
+    if math.isnan(points):
+        return "–"
+    rounded = round(points, digits)
+    return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0:.{digits}f}"
+
+
+def _change_cell(row: Mapping[Hashable, Any]) -> Cell:
+    low, high = signed(row["change_low_pp"]), signed(row["change_high_pp"])
+    return Cell(signed(row["change_pp"]), below="" if "–" in (low, high) else f"{low} to {high}")
+
+
+def _worst_cell(row: Mapping[Hashable, Any]) -> Cell:
+    if not row["worst_class"]:
+        return Cell("–")
+    counts = [(row.get("collapsed"), "collapsed"), (row.get("lost"), "lost recall")]
+    below = ", ".join(f"{count:.0f} {name}" for count, name in counts if pd.notna(count) and count)
+    recalls = f"{100 * row['worst_before']:.1f} → {100 * row['worst_after']:.1f} %"
+    return Cell(str(row["worst_class"]), recalls, below)
+
+
 PARTS: dict[str, dict[str, Column]] = {}
 """The catalogue: columns by name, under the title of their part."""
 
@@ -340,21 +421,26 @@ PARTS["Accuracy and recall"] = {
     "p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
     "p_bh": _p("p, BH", help=f"p after {_BH}"),
 }
-PARTS["The verdict on every variant"] = {
+PARTS[VERDICTS] = {
     "verdicts.outcome": _text("verdict", "Of the gate: pass, fail, or the data cannot judge"),
-    "verdicts.reason": _text("why"),
-    "verdicts.change_pp": _points(
-        "change", "Of mean top-1 accuracy, with its confidence interval, percentage points"
+    "verdicts.reason": Column("why", cell=lambda row: Cell(with_minus_signs(row["reason"]))),
+    "verdicts.top1": _share("top-1", "Mean accuracy"),
+    "verdicts.change_pp": Column(
+        "change",
+        "+.1f",
+        "pp",
+        help="Change of mean top-1 accuracy, with its interval",
+        cell=_change_cell,
     ),
-    "verdicts.worst_class": _text(
-        "worst class", "The class that lost most: mean recall before and after"
+    "verdicts.worst_class": Column(
+        "worst class",
+        help="The class that lost most: mean recall before and after",
+        cell=_worst_cell,
     ),
-    "verdicts.changed_share": Column(
-        "changed", help="PIEs: images whose majority prediction changes"
+    "verdicts.changed_share": _share(
+        "changed", "Images whose prediction changes; of populations the majority prediction: PIEs"
     ),
-    "verdicts.changed_predictions": Column("changed", help="Images whose prediction changes"),
-    "verdicts.size_ratio": Column("size", help="Gzipped model file, of the baseline's"),
-    "verdicts.top1": Column("top-1", help="Mean accuracy"),
+    "verdicts.size_ratio": _share("size", "Gzipped model file, of the baseline's"),
 }
 PARTS["Remedies"] = {
     "remedies.title": _text("remedy", "The compressed variant that was trained with it"),

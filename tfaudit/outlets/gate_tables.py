@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
+import pandas as pd
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -13,6 +13,7 @@ from tfaudit.audits.gate.checks import FAIL, OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import printable
+from tfaudit.outlets.columns import Cell, Column, cell_of, verdict_columns
 from tfaudit.outlets.outcome_marks import MARKS
 
 SHOWN = 10  # classes printed per variant
@@ -38,9 +39,9 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
         verdict: of the variant.
     """
     before, after = verdict.members
-    data = f", {verdict.examples:,} images" + f", {before} and {after} members" * (
-        max(before, after) > 1
-    )
+    data = f", {verdict.examples:,} images"
+    if max(before, after) > 1:
+        data += f", {before} and {after} members"
     head = Text.assemble((printable(name), "bold"), ": ", outcome_mark(verdict.outcome), data)
     parts: list[RenderableType] = [head, _checks(verdict)]
     failing = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
@@ -57,51 +58,54 @@ def first_screen(verdict: StudyVerdict) -> RenderableType:
     The variant to ship is marked by an asterisk. Changes are after minus before, with their interval.
     """
     frame = verdict.frame()
-    sized = bool(frame["size_ratio"].notna().any())
     parts: list[RenderableType] = [Text(printable(verdict.headline), "bold"), Text()]
-    parts += [Text(printable(alert), "red") for alert in verdict.alerts] + [Text()] * bool(
-        verdict.alerts
-    )
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
-    words = [len(word) for title in frame["title"] for word in str(title).split()]
-    table.add_column(
-        "variant",
-        min_width=min(max(words, default=10), VARIANT),
-        max_width=VARIANT,
-        overflow="fold",
-    )
-    table.add_column("verdict", max_width=7)
-    table.add_column("top-1\n%", justify="right", no_wrap=True)
-    table.add_column(
-        f"change, pp\n({100 * (1 - verdict.alpha):g} %)", justify="right", no_wrap=True
-    )
-    table.add_column("worst\nclass", max_width=24, overflow="fold")
-    table.add_column("its recall\n%", no_wrap=True)
-    table.add_column("changed\n%", justify="right", no_wrap=True)
-    if sized:
-        table.add_column("size\n%", justify="right", no_wrap=True)
-    for row in frame.to_dict("records"):
-        mark = outcome_mark(row["outcome"])
-        size = "" if math.isnan(row["size_ratio"]) else f"{100 * row['size_ratio']:.0f}"
-        cells = [Text(cell) for cell in (*_figures(row), *[size] * sized)]
-        table.add_row(Text(printable(row["title"]) + " *" * row["best"]), mark, *cells)
-    parts.append(table)
+    if verdict.alerts:
+        parts += [*(Text(printable(alert), "red") for alert in verdict.alerts), Text()]
+    unknown = [] if frame["size_ratio"].notna().any() else ["size_ratio"]
+    parts.append(variants_table(frame, frame["best"], verdict_columns("reason", *unknown)))
     if verdict.best is not None:
         parts.append(Text("* the most compressed that passes"))
+    level = f"{100 * (1 - verdict.alpha):g} %"
+    parts.append(Text(f"In brackets: {level} intervals."))
     parts.append(Text(f"Limits: {verdict.limits.in_words()}.\n"))
     for row in frame[frame["outcome"] != PASS].to_dict("records"):
         parts.append(Text(f"- {printable(row['title'])}: {printable(row['reason'])}"))
     return Group(*parts, Text())
 
 
-def _figures(row: Mapping[Any, Any]) -> list[str]:
-    """Return top-1, change, worst class, its recalls, and changed predictions; blank where they are unknown."""
-    if math.isnan(row["top1"]):
-        return [""] * 5
-    change = f"{row['change_pp']:+.1f} ({row['change_low_pp']:+.1f}, {row['change_high_pp']:+.1f})"
-    recalls = f"{100 * row['worst_before']:.1f} → {100 * row['worst_after']:.1f}"
-    figures = [f"{100 * row['top1']:.1f}", change, printable(str(row["worst_class"])), recalls]
-    return [*figures, f"{100 * row['changed_share']:.1f}"]
+def variants_table(frame: pd.DataFrame, marked: pd.Series, columns: Mapping[str, Column]) -> Table:
+    """Return one row per variant: its title, with an asterisk if it is marked, its outcome, and some columns.
+
+    Args:
+        frame: with the columns `title`, `outcome`, and those that `columns` show.
+        marked: which rows.
+        columns: by name.
+    """
+    # The box leaves a space between columns.
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, caption_justify="left")
+    words = [len(word) for title in frame["title"] for word in str(title).split()]
+    width = min(max(words, default=10), VARIANT)
+    table.add_column("variant", min_width=width, max_width=VARIANT, overflow="fold")
+    table.add_column("verdict", max_width=7)
+    for entry in columns.values():
+        heading = entry.title.replace(", ", "\n")
+        if entry.is_number:
+            table.add_column(heading, justify="right", no_wrap=True)
+        else:
+            table.add_column(heading, max_width=VARIANT, overflow="fold")
+    for row, is_marked in zip(frame.to_dict("records"), marked, strict=True):
+        title = Text(printable(f"{row['title']} *" if is_marked else row["title"]))
+        mark = MARKS[row["outcome"]].in_terminal() if row["outcome"] in MARKS else row["outcome"]
+        cells = [cell_of(name, entry, row) for name, entry in columns.items()]
+        table.add_row(title, mark, *(Text(_in_terminal(cell)) for cell in cells))
+    return table
+
+
+def _in_terminal(cell: Cell) -> str:
+    """Return a cell for a terminal of 80 columns: an interval in brackets, recalls below the class."""
+    if cell.beside:
+        return f"{printable(cell.text)}\n{cell.beside}"
+    return f"{cell.text} ({cell.below})" if cell.below else cell.text
 
 
 def _checks(verdict: Verdict) -> Table:

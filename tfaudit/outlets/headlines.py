@@ -128,7 +128,7 @@ def _moved(frame: pd.DataFrame) -> str:
 
 
 def _named(names: pd.Series) -> str:
-    return ", ".join(names[:3]) + ", …" * (len(names) > 3)
+    return ", ".join([*names[:3], "…"] if len(names) > 3 else names)
 
 
 def _images(exemplars: Exemplars, chance: Chance | None) -> str:

@@ -110,7 +110,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     styles = [
         "report.css",
         "verdict.css",
-        *["strip.css"] * any(section.strip for section in sections),
+        *(["strip.css"] if any(section.strip for section in sections) else []),
     ]
     return PAGES.get_template("report.html.j2").render(
         study=store.study,
@@ -126,7 +126,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         several=several,
         drawable=drawable,
         verdict=verdict,
-        verdicts=verdict and verdict_html(verdict, links, several=several),
+        verdicts=verdict and verdict_html(verdict, links),
         limits=limits.in_words(),
         table=html_table(audit),
         headlines=headlines(audit, study_audit.model_pairs),

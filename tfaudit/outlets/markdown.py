@@ -12,6 +12,7 @@ from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import printable
+from tfaudit.outlets.columns import cell_of, signed, verdict_columns
 from tfaudit.outlets.outcome_marks import MARKS
 
 SHOWN = 5  # classes of a variant that are listed
@@ -30,9 +31,9 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
     parts = ["## tfaudit gate", ""]
     for name, verdict in sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome)):
         before, after = verdict.members
-        data = f"{verdict.examples:,} images" + f", {before} and {after} members" * (
-            max(before, after) > 1
-        )
+        data = f"{verdict.examples:,} images"
+        if max(before, after) > 1:
+            data += f", {before} and {after} members"
         parts += [
             f"### {_text(name)}: {MARKS[verdict.outcome].markdown}",
             "",
@@ -42,7 +43,8 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
             "",
         ]
         parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
-        parts += [""] * (verdict.outcome != PASS)
+        if verdict.outcome != PASS:
+            parts.append("")
         parts += _worst_classes(verdict)
     notes = joined_notes(verdicts)
     return "\n".join([*parts, *(f"> {_text(note)}" for note in notes)]).rstrip("\n") + "\n"
@@ -61,28 +63,26 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
         "",
         _text(verdict.headline),
     ]
-    parts += [
-        "",
-        *(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts),
-        *[""] * bool(verdict.alerts),
-    ]
-    change = f"change, points ({100 * (1 - verdict.alpha):g} %)"
-    headings = ("variant", "verdict", "top-1 %", change, "worst class", "its recall %", "exemplars")
+    parts.append("")
+    if verdict.alerts:
+        parts += [*(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts), ""]
+    columns = verdict_columns("reason")
+    headings = ["variant", "verdict", *(entry.title for entry in columns.values()), "exemplars"]
     rows = []
     for row in verdict.frame().to_dict("records"):
         exemplars = summary.exemplars.get(row["variant"])
+        cells = [cell_of(name, entry, row).in_line for name, entry in columns.items()]
         rows.append(
             (
                 f"**{_text(row['title'])}**" if row["best"] else _text(row["title"]),
                 MARKS[row["outcome"]].markdown,
-                _number(100 * row["top1"]),
-                _with_interval(row["change_pp"], row["change_low_pp"], row["change_high_pp"]),
-                _text(row["worst_class"] or ""),
-                f"{_number(100 * row['worst_before'])} → {_number(100 * row['worst_after'])}",
+                *map(_text, cells),
                 "" if exemplars is None else f"{len(exemplars.frame()):,}",
             )
         )
-    parts += [*_table(headings, rows), "", f"Limits: {verdict.limits.in_words()}."]
+    level = f"{100 * (1 - verdict.alpha):g} %"
+    sentence = f"In brackets: {level} intervals. Limits: {verdict.limits.in_words()}."
+    parts += [*_table(headings, rows), "", sentence]
     if verdict.best is not None:
         parts[-1] += " In bold: the most compressed variant that passes."
     return "\n".join([*parts, *(f"\n> {_text(note)}" for note in verdict.notes)]) + "\n"
@@ -158,11 +158,7 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
-    return "" if math.isnan(value) else f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.1f}"
+    return "" if math.isnan(value) else f"{signed(value)} ({signed(low)} to {signed(high)})"
 
 
 def _text(text: object) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.ties import count_text, joined_notes
-from tfaudit.outlets.columns import Column, P, column
+from tfaudit.outlets.columns import Column, P, column, signed
 from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
 SHOWN = 8  # classes printed per model
@@ -93,7 +93,7 @@ def _overall_table(
     """Return one line per model: accuracy, flips, agreement with the baseline, and size if known."""
     change = f"change, pp ({100 * (1 - alpha):g} %)"
     flips = [column(name).heading for name in FLIPS]
-    table = _table("model", "top-1", change, *flips, *["MB"] * bool(sizes))
+    table = _table("model", "top-1", change, *flips, *(["MB"] if sizes else []))
     first = next(iter(summaries.values()))
     blank = [""] * (1 + len(flips))
     table.add_row(
@@ -144,7 +144,7 @@ def _text(name: str, row: Mapping[Any, Any]) -> str:
 def _change(row: Mapping[Any, Any], digits: int) -> str:
     """Return the change with its confidence interval."""
     change, low, high = (
-        f"{row[name]:+.{digits}f}" for name in ("change_pp", "change_low_pp", "change_high_pp")
+        signed(row[name], digits) for name in ("change_pp", "change_low_pp", "change_high_pp")
     )
     return f"{change} ({low}, {high})"
 

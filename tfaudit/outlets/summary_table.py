@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tfaudit.audits.summary.summary import Summary
+from tfaudit.errors import plural
 from tfaudit.outlets.columns import TextColumn, text_columns
 
 NAMES = (
@@ -101,4 +102,5 @@ def _with_chance(counts: TextColumn, expected: TextColumn) -> tuple[str, ...]:
 
 def _members(audit: Summary) -> str:
     least, most = int(audit.table["members"].min()), int(audit.table["members"].max())
-    return f"{most if least == most else f'{least}–{most}'} member{'s' * (most > 1)} per variant"
+    members = plural(most, "member") if least == most else f"{least}–{most} members"
+    return f"{members} per variant"

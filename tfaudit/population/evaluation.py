@@ -60,7 +60,8 @@ class Evaluator:
             cause = next(
                 (problem for _, problem in problems if is_transient(problem)), first
             )  # then it is tried again
-            raise RuntimeError(f"{name}{f' and {others} more' * bool(others)}: {first}") from cause
+            more = f" and {others} more" if others else ""
+            raise RuntimeError(f"{name}{more}: {first}") from cause
 
     def _predicted(self, condition: Condition, variant: str, member: int) -> RankedClasses:
         inputs, k = self._images(condition), min(self._store.study.top_k, self._test.num_classes)

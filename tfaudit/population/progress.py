@@ -130,7 +130,9 @@ class LiveProgress(_CountingProgress):
 
     def _show(self) -> None:
         names = "; ".join(self.running.values())
-        running = f"{len(self.running)} running" + f" ({names})" * bool(names)
+        running = f"{len(self.running)} running"
+        if names:
+            running += f" ({names})"
         parts = [running, f"{self.counts['failed']} failed", self.left]
         state = " · ".join(part for part in parts if part)
         self._bar.update(

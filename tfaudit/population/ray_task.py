@@ -126,7 +126,7 @@ def _test_members(
             problems.append(answer["error"].strip())
             lasting &= answer.get("lasting", False)
         yield {"left": left}, files
-    more = f" (and {len(problems) - 1} more)" * (len(problems) > 1)
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     yield (
         {
             **answer,

@@ -16,7 +16,7 @@ from tfaudit.compress.pruning.channels import AXES
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, plural
 from tfaudit.study.quantization import KINDS, LAST
 from tfaudit.study.remedies import REMEDIES, in_words
 from tfaudit.study.variants import Pruned
@@ -64,13 +64,15 @@ class Preparation:
             'weight-0.9-aware'
         """
         if self.pruned is None:
-            return "aware" * self.aware
+            return "aware" if self.aware else ""
         parts = (
             self.pruned.granularity,
             f"{self.pruned.level:g}",
             *(remedy.key for remedy in self.pruned.remedies),
         )
-        return re.sub(r"[^A-Za-z0-9._=+-]+", "-", "-".join((*parts, *["aware"] * self.aware)))
+        return re.sub(
+            r"[^A-Za-z0-9._=+-]+", "-", "-".join((*parts, "aware") if self.aware else parts)
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +112,13 @@ class Candidate:
         """
         percentile = f"percentile={self.percentile:g}" if self.percentile < 100 else ""
         spared = f"float={LAST if self.last else self.spared}" if self.last or self.spared else ""
-        parts = (self.preparation.key, self.kind, "sparse" * self.sparse, percentile, spared)
+        parts = (
+            self.preparation.key,
+            self.kind,
+            "sparse" if self.sparse else "",
+            percentile,
+            spared,
+        )
         return "-".join(filter(None, parts))
 
     @property
@@ -129,10 +137,11 @@ class Candidate:
         if self.last:
             parts.append("last layer in float")
         if self.spared:
-            parts.append(f"{self.spared} layer{'s' * (self.spared > 1)} in float")
+            parts.append(f"{plural(self.spared, 'layer')} in float")
         elif self.percentile < 100:
             parts.append(f"percentile {self.percentile:g}")
-        parts += ["quantization-aware"] * self.aware
+        if self.aware:
+            parts.append("quantization-aware")
         if self.pruned is not None:
             share = f"{100 * self.pruned.level:.3g} %"
             parts.append(
@@ -140,7 +149,8 @@ class Candidate:
                 if self.pruned.granularity == "channel"
                 else f"{share} sparse"
             )
-            parts += [in_words(self.pruned.remedies)] * bool(self.pruned.remedies)
+            if self.pruned.remedies:
+                parts.append(in_words(self.pruned.remedies))
         return ", ".join(parts)
 
     @property

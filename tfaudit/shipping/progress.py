@@ -141,8 +141,12 @@ class PrintedProgress(SearchProgress):
             return
         said = f"left out. {reason.rstrip('.')}" if outcome == NOT_TRIED else outcome
         parts = [f"[{self._ended}/{len(self._plan)}] {candidate.title}: {said}"]
-        parts += [f"{size:,} bytes"] * bool(size) + ["made earlier"] * (made is None)
-        parts += [left] * (bool(left) and made is not None and not self._console.is_terminal)
+        if size:
+            parts.append(f"{size:,} bytes")
+        if made is None:
+            parts.append("made earlier")
+        elif left and not self._console.is_terminal:
+            parts.append(left)
         self._console.print(", ".join(parts), soft_wrap=True)
 
     def _left(self, rest: Sequence[Candidate], now: float) -> str:

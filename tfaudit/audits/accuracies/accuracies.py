@@ -74,6 +74,9 @@ def accuracies(table: pd.DataFrame) -> Accuracies:
            title   rank  members  mean        sd  least  median  most
         0  dense  top-1        2   0.5  0.353553   0.25     0.5  0.75
     """
-    if missing := [name for name in _NEEDED if name not in table] or ["rows"] * table.empty:
+    missing = [name for name in _NEEDED if name not in table]
+    if table.empty:
+        missing.append("rows")
+    if missing:
         raise InputError("table", f"no {', '.join(missing)}", "accuracies of a `Summary`")
     return Accuracies(table[[*_NEEDED]].reset_index(drop=True))

@@ -98,7 +98,7 @@ def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]
             x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour
         )
         points = base.mark_point(size=80, filled=True, opacity=1)
-        tooltip = tooltips("title", "outcome", "reason", *["worst_class"] * bool(prefix))
+        tooltip = tooltips("title", "outcome", "reason", *(["worst_class"] if prefix else []))
         layers = [bars, points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)]
         if limit is not None:
             layers.append(

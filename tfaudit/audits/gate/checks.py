@@ -9,7 +9,7 @@ import pandas as pd
 
 from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import Estimate, Losses, Measurements
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, listed, plural
 from tfaudit.runtime.names import class_in_words
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import Design
@@ -242,7 +242,7 @@ class Checks:
 
     def _data(self, losses: Losses, row: int) -> str:
         count = int(losses.examples[row])
-        images = f"{count:,} image{'s' * (count != 1)}"
+        images = plural(count, "image")
         before, after = self.measurements.members
         if self.measurements.single:
             return images
@@ -257,9 +257,11 @@ class Checks:
         """Return which images or members would decide, as the end of a sentence."""
         if design is None:
             return "no number of images would decide, if this is the loss"
-        more = [f"{_about(design.images):,} images"] * (design.images > images)
-        more_members = design.members > self.measurements.members_a_side
-        more += [f"{_about(design.members):,} members on each side"] * more_members
+        more = []
+        if design.images > images:
+            more.append(f"{_about(design.images):,} images")
+        if design.members > self.measurements.members_a_side:
+            more.append(f"{_about(design.members):,} members on each side")
         wanted = f"about {' and '.join(more)}" if more else "a few more images"
         return f"{wanted} would decide, if this is the loss"
 

@@ -14,7 +14,7 @@ from tfaudit.audits.gate.limits import Limits, quantity_of
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading
-from tfaudit.errors import listed
+from tfaudit.errors import listed, plural
 from tfaudit.predictions import Predictions
 
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
@@ -56,11 +56,12 @@ class Verdict(Result):
         """
         if not missing:
             return self
-        count = f"{len(missing)} result{'s' * (len(missing) > 1)} of the study {'are' if len(missing) > 1 else 'is'}"
-        sentence = f"{count} missing: {listed(missing)}. `tfaudit run` makes them again."
+        verb = "are" if len(missing) > 1 else "is"
+        count = f"{plural(len(missing), 'result')} of the study {verb} missing"
+        sentence = f"{count}: {listed(missing)}. `tfaudit run` makes them again."
         if len(missing) <= allowed:
             return dataclasses.replace(self, notes=(*self.notes, sentence))
-        reason = f"{count} missing, {allowed} allowed."
+        reason = f"{count}, {allowed} allowed."
         check = unusable("missing_members", len(missing), allowed, reason, sentence)
         return dataclasses.replace(self, checks=(*self.checks, check))
 

@@ -12,7 +12,7 @@ import pandas as pd
 from tfaudit.audits.classes.classes import CANNOT_TELL, MARGIN_PP, question_columns
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, plural
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.group_codes import group_codes, group_means
@@ -177,9 +177,7 @@ def intersections(
             f"one of {LEAST_IMAGES} or more",
         )
     if small:
-        notes.append(
-            f"Left out: {small:,} group{'s' * (small > 1)} of fewer than {LEAST_IMAGES} images."
-        )
+        notes.append(f"Left out: {plural(small, 'group')} of fewer than {LEAST_IMAGES} images.")
     table = pd.DataFrame(gaps)
     p = adjust(table["gap_change_p"].to_numpy(), "holm")
     words = np.where(table["gap_change_pp"] > 0, WIDER, NARROWER)

@@ -4,6 +4,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, categories, tooltips
+from tfaudit.errors import plural
 
 
 def plan_chart(frame: pd.DataFrame, half_width: float) -> Drawing:
@@ -14,7 +15,7 @@ def plan_chart(frame: pd.DataFrame, half_width: float) -> Drawing:
         half_width: the wanted one, percentage points, drawn as a dashed line.
     """
     counts = sorted(set(frame["members"].tolist()))
-    labels = {count: f"{count} member{'s' * (count > 1)}" for count in counts}
+    labels = {count: plural(count, "member") for count in counts}
     shown = frame.assign(label=frame["members"].map(labels))
     hues = [HUES[i % len(HUES)] for i in range(len(counts))]
     base = alt.Chart(shown, width=WIDTH, height=220)

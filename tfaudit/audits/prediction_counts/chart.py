@@ -89,7 +89,7 @@ def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
     named = [truth, *wrong.index[: len(WRONG)]]
     shown = votes.assign(prediction=votes["name"].where(votes["name"].isin(named), OTHERS))
     summed = shown.groupby(["title", "prediction"], as_index=False, sort=False)["share"].sum()
-    predictions = [*named, *[OTHERS] * (len(wrong) > len(WRONG))]
+    predictions = [*named, OTHERS] if len(wrong) > len(WRONG) else named
     summed = summed.assign(
         order=summed["prediction"].map(predictions.index), percent=100 * summed["share"]
     )

@@ -30,7 +30,8 @@ def relative_change_chart(
     shown = pd.concat(tables, ignore_index=True).query("k == @k").dropna(subset=["relative_change"])
     order = list(shown.groupby("corruption")["relative_change"].min().sort_values().index)
     if mean in order:
-        order = [name for name in order if name != mean] + [mean] * (len(order) > 2)
+        corruptions = [name for name in order if name != mean]
+        order = [*corruptions, mean] if len(corruptions) > 1 else corruptions
     shown = shown[shown["corruption"].isin(order)].copy()
     shown[["relative_change", "relative_low", "relative_high"]] *= 100
     height = alt.Step(max(22, 6 + 7 * len(levels)), **{"for": "position"})

@@ -91,7 +91,7 @@ def survey(
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     if questions is None:
         answers = _with_co_occurring(answers)
-        questions = [*QUESTIONS, *[CO_OCCURRING] * (CO_OCCURRING.key in answers)]
+        questions = [*QUESTIONS, CO_OCCURRING] if CO_OCCURRING.key in answers else [*QUESTIONS]
     is_pie = _is_pie(answers, questions)
     rows, notes = [], []
     for question in questions:

@@ -149,7 +149,9 @@ def trends(
     units, notes = _units(baseline, compressed, values, column, individuals)
     rows, binned = [], []
     groups = [(str(group), inside) for group, inside in units.groupby("group", observed=True)]
-    for group, inside in [*groups, *[(FULL, units)] * (len(groups) > 1)]:
+    if len(groups) > 1:
+        groups.append((FULL, units))
+    for group, inside in groups:
         for measure in MEASURES:
             points = inside["value"], inside[measure].round(12)
             fit = line(*points, confidence=comparison.confidence)

@@ -405,8 +405,11 @@ def _none_passes(variants: list[_Variant]) -> str:
     undecided = len(variants) - failed
     if len(variants) == 1:
         return f"{variants[0].title} {'fails' if failed else 'cannot be judged'}{variants[0].other_cause()}"
-    parts = [f"{failed} fail{'s' * (failed == 1)}"] * bool(failed)
-    parts += [f"{undecided} cannot be judged"] * bool(undecided)
+    parts = []
+    if failed:
+        parts.append("1 fails" if failed == 1 else f"{failed} fail")
+    if undecided:
+        parts.append(f"{undecided} cannot be judged")
     return f"No variant passes: {', '.join(parts)}."
 
 

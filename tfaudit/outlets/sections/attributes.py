@@ -3,6 +3,7 @@
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.attributes.attributes import MANY, Attributes
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
+from tfaudit.errors import plural
 from tfaudit.outlets.sections.section import ReportTable, Section, chart_per_variant, notes_of
 
 LONG = 12  # longer tables are folded
@@ -27,7 +28,5 @@ def attributes_section(study_audit: StudyAudit) -> Section | None:
 
 def _table(result: Attributes, title: str) -> ReportTable:
     frame = ATTRIBUTES.table.rows(result).head(MANY)
-    title = (
-        f"{title}: {result.pies:,} PIE{'s' * (result.pies != 1)} and {result.others:,} other images"
-    )
+    title = f"{title}: {plural(result.pies, 'PIE')} and {result.others:,} other images"
     return ReportTable.declared(title, ATTRIBUTES.table, frame, folded=len(frame) > LONG)

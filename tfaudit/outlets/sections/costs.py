@@ -44,8 +44,11 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         *(name for name in LATENCIES if timed and name in table),
     )
     again = f"tfaudit cost {data.store.directory.name}"
-    notes = [f"Latency was not measured; “{again}” measures it."] * (not timed)
-    notes += [f"The file of costs has no {missing}; “{again}” writes it again."] * bool(missing)
+    notes = []
+    if not timed:
+        notes.append(f"Latency was not measured; “{again}” measures it.")
+    if missing:
+        notes.append(f"The file of costs has no {missing}; “{again}” writes it again.")
     return Section(
         "costs",
         "Size and speed",
