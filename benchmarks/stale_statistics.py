@@ -21,9 +21,9 @@ import pandas as pd
 
 from tfaudit import Limits, compress_to_limits, load_dataset
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.shipping import candidate_models
-from tfaudit.shipping.search_data import Parts
-from tfaudit.shipping.smallest_file import NOT_TRIED, SmallestFile
+from tfaudit.search import candidate_models
+from tfaudit.search.search_data import Parts
+from tfaudit.search.smallest_file import NOT_TRIED, SmallestFile
 from tfaudit.store.parquet import read_sealed_predictions
 
 __all__ = ["main"]

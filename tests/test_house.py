@@ -17,7 +17,7 @@ FLOORS = (
     {"callbacks", "store", "recipes"},
     {"population", "analysis"},
     {"outlets"},
-    {"shipping"},
+    {"search"},
     {"cli", "app", "testing"},
     {"__main__"},
 )

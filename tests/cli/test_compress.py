@@ -10,7 +10,7 @@ from PIL import Image
 
 from tfaudit.cli.compress import seconds_of
 from tfaudit.errors import InputError
-from tfaudit.shipping import search_report
+from tfaudit.search import search_report
 from tfaudit.study.quantization import KINDS
 
 

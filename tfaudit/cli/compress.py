@@ -31,8 +31,9 @@ from tfaudit.cli.options import (
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
+    from tfaudit.cli.model_predictions import ModelFile
     from tfaudit.datasets.dataset import Dataset
-    from tfaudit.shipping.smallest_file import SmallestFile
+    from tfaudit.search.smallest_file import SmallestFile
 
 TRAINING = "Training data"
 
@@ -120,13 +121,16 @@ def compress(
     )
     directory = directory or Path("compressed") / model.stem
     try:
-        examples = _read(model, data, images)
+        from tfaudit.cli.model_predictions import ModelFile
+
+        loaded = ModelFile.read(model, images)
+        examples = _read(loaded, data, images)
         trained_on = None
         if train is not None:
-            trained_on = _read(model, train, dataclasses.replace(images, split=train_split))
+            trained_on = _read(loaded, train, dataclasses.replace(images, split=train_split))
         # imported here: the model's file was read, and TensorFlow started quietly
-        from tfaudit.shipping.progress import PrintedProgress
-        from tfaudit.shipping.search import FINE_TUNING, compress_to_limits
+        from tfaudit.search.progress import PrintedProgress
+        from tfaudit.search.search import FINE_TUNING, compress_to_limits
 
         found = compress_to_limits(
             model,
@@ -169,12 +173,11 @@ def seconds_of(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def _read(path: Path, data: str, options: ImageOptions) -> Dataset:
+def _read(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
     """Return labelled examples as the model takes them, in memory; print what a reader needs to know of them."""
-    from tfaudit.cli.model_predictions import ModelFile, read_images
-    from tfaudit.shipping.search_data import of_labelled_images
+    from tfaudit.cli.model_predictions import read_images
+    from tfaudit.search.search_data import of_labelled_images
 
-    model = ModelFile.read(path, options)
     images, (prepare,), notes = read_images([model], data, [options.preprocess], options)
     for note in notes:
         out.print(note, soft_wrap=True)
@@ -218,7 +221,7 @@ def _show(found: SmallestFile, *, trained: bool) -> None:
 def _table(found: SmallestFile) -> Table:
     from tfaudit.outlets.columns import column, verdict_columns
     from tfaudit.outlets.gate_tables import variants_table
-    from tfaudit.shipping.smallest_file import NOT_TRIED
+    from tfaudit.search.smallest_file import NOT_TRIED
 
     frame = found.frame()
     tried = frame[frame["outcome"] != NOT_TRIED]

@@ -7,7 +7,7 @@ DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, pr
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG, or a text in UTF-8), groups
 DIR/examples/classes.parquet                                  class, and facts about its training data
 DIR/costs.parquet                                             cost of each variant on this machine
-DIR/candidates.parquet                                        what `tfaudit compress` chose from: `tfaudit.shipping`
+DIR/candidates.parquet                                        what `tfaudit compress` chose from: `tfaudit.search`
 DIR/failures/SPLIT.txt                                        why a condition could not be evaluated
 DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          cached results of audits: `tfaudit.analysis.cache`
 DIR/answers.sqlite                                            answers of human raters: `tfaudit.store.ratings.answers`

@@ -9,13 +9,14 @@ from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.datasets.examples import Examples
 from tfaudit.outlets.html import write_report
-from tfaudit.shipping import candidate_models, candidates, search_report
-from tfaudit.shipping import search as search_module
-from tfaudit.shipping.candidate_models import weights_seal
-from tfaudit.shipping.search import FINE_TUNING, compress_to_limits
-from tfaudit.shipping.search_data import Parts, in_memory
-from tfaudit.shipping.search_folder import SearchFolder
-from tfaudit.shipping.search_settings import SearchSettings
+from tfaudit.search import candidate_models, candidates, search_report
+from tfaudit.search import search as search_module
+from tfaudit.search.candidate_models import weights_seal
+from tfaudit.search.search import FINE_TUNING, compress_to_limits
+from tfaudit.search.search_data import Parts, in_memory, read_data
+from tfaudit.search.search_folder import SearchFolder
+from tfaudit.search.search_settings import SearchSettings
+from tfaudit.search.source_model import SourceModel
 from tfaudit.study.quantization import KINDS
 from tfaudit.study.training import Training
 
@@ -89,14 +90,14 @@ def search(model, data, few_candidates, monkeypatch):
 @pytest.fixture(scope="session")
 def training(data):
     """The training data as a search has them."""
-    return in_memory(data[1], "train", CLASSES, "train")
+    return in_memory(read_data(data[1], "train"), "train", CLASSES, "train")
 
 
 @pytest.fixture
 def maker(model, training, tmp_path):
     """Makes candidates in `tmp_path`, trained for one epoch."""
     return candidate_models.CandidateMaker(
-        model,
+        SourceModel(model),
         SearchFolder(tmp_path),
         Parts(training, training, training),
         SearchSettings(training=Training(epochs=1, batch_size=128, optimizer="adam")),

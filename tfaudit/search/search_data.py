@@ -11,7 +11,7 @@ import numpy as np
 
 from tfaudit.compress.input_range import is_in_other_range
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.examples import read_examples
+from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.labelled_images import LabelledImages
 from tfaudit.datasets.structure import joined, leaves
 from tfaudit.datasets.validation import split_validation
@@ -65,45 +65,58 @@ class Parts:
         return cls(selection, judged, train)
 
 
-def in_memory(data: Any, argument: str, class_names: Sequence[str], split: str) -> Dataset:
-    """Return data of any accepted form as a data set in memory.
+def read_data(data: Any, argument: str) -> Dataset | Examples:
+    """Return a data set as it is, and other data as checked examples, read once.
 
     Args:
         data: a `tfaudit` data set, or what `tfaudit.datasets.examples.read_examples` takes.
+        argument: name of the argument, for errors.
+
+    Raises:
+        InputError: data that cannot be used.
+    """
+    if isinstance(data, Dataset):
+        return data
+    try:
+        return read_examples(data, argument)
+    except InputError as problem:
+        raise InputError(argument, problem.got, problem.expected) from None
+
+
+def in_memory(
+    data: Dataset | Examples, argument: str, class_names: Sequence[str], split: str
+) -> Dataset:
+    """Return data as a data set in memory.
+
+    Args:
+        data: of `read_data`.
         argument: name of the argument, for errors.
         class_names: of the model's outputs, where the data name no classes.
         split: name of the split.
 
     Raises:
-        InputError: data that cannot be used, or that do not fit into memory.
+        InputError: classes that are not the model's, or data that do not fit into memory.
     """
     if isinstance(data, Dataset):
         if not data.in_memory:
             got = f"{data.name!r}, a stream of {data.num_examples:,} examples"
-            raise InputError(
-                argument,
-                got,
-                "examples that fit into memory; --limit, or Dataset.take, takes fewer",
-            )
+            expected = "examples that fit into memory; --limit, or Dataset.take, takes fewer"
+            raise InputError(argument, got, expected)
         made = data
     else:
-        try:
-            own = read_examples(data, argument)
-        except InputError as problem:
-            raise InputError(argument, problem.got, problem.expected) from None
-        images = _are_pixels(own.x)
+        images = _are_pixels(data.x)
         made = Dataset(
             argument,
             split,
-            tuple(own.class_names or class_names),
-            own.x.shape[1:] if images else (None, None, None),
-            len(own.labels),
-            pixels=own.x if images else None,
-            inputs=None if images else own.x,
-            preview=own.preview,
-            known_labels=own.labels,
-            known_ids=np.asarray(own.ids),
-            known_groups=own.groups,
+            tuple(data.class_names or class_names),
+            data.x.shape[1:] if images else (None, None, None),
+            len(data.labels),
+            pixels=data.x if images else None,
+            inputs=None if images else data.x,
+            preview=data.preview,
+            known_labels=data.labels,
+            known_ids=np.asarray(data.ids),
+            known_groups=data.groups,
         )
     if len(made.class_names) != len(class_names):
         got = f"{len(made.class_names)} classes ({listed(made.class_names, 3)})"

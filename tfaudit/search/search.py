@@ -25,26 +25,35 @@ from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.compress.model_comparison import RANKS, predictions_of
-from tfaudit.compress.model_files import load_keras, weight_bytes
+from tfaudit.compress.model_files import weight_bytes
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.examples import Examples
+from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.population.member import model_bytes
 from tfaudit.predictions import Predictions
-from tfaudit.shipping.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
-from tfaudit.shipping.candidates import Candidate, Preparation, candidates, with_remedies
-from tfaudit.shipping.progress import (
+from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
+from tfaudit.search.candidates import Candidate, Preparation, candidates, with_remedies
+from tfaudit.search.progress import (
     CONVERTING,
     MEASURING,
     TRAINING,
     SearchProgress,
     chosen_progress,
 )
-from tfaudit.shipping.search_data import Parts, fingerprint, in_memory, require_same_range
-from tfaudit.shipping.search_folder import Attempt, SearchFolder
-from tfaudit.shipping.search_report import write_search
-from tfaudit.shipping.search_settings import FINE_TUNING, SearchSettings
-from tfaudit.shipping.shortfall import SIZES, shortfall
-from tfaudit.shipping.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
+from tfaudit.search.search_data import (
+    Parts,
+    fingerprint,
+    in_memory,
+    read_data,
+    require_same_range,
+)
+from tfaudit.search.search_folder import Attempt, SearchFolder
+from tfaudit.search.search_report import write_search
+from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
+from tfaudit.search.shortfall import SIZES, shortfall
+from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
+from tfaudit.search.source_model import SourceModel
 from tfaudit.store.files import lock
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned
@@ -135,9 +144,11 @@ def compress_to_limits(
         batch_size=batch_size,
     )
     with _model_file(model) as path, _directory(out) as directory:
-        loaded = load_keras(path)
-        names = _class_names(loaded, data, settings.reading)
-        examples = in_memory(data, "data", names, "test")
+        source = SourceModel(path)
+        given = read_data(data, "data")
+        examples = in_memory(
+            given, "data", _class_names(source.model, given, settings.reading), "test"
+        )
         trained_on = None if train is None else _training_data(train, examples)
         parts = Parts.of(examples, held_out, seed, train=trained_on)
         if trained_on is not None:
@@ -146,13 +157,13 @@ def compress_to_limits(
         with _locked(directory):
             folder.claim(
                 {
-                    "model": weights_seal(loaded),
+                    "model": weights_seal(source.model),
                     "data": fingerprint(examples),
                     "training_data": None if trained_on is None else fingerprint(trained_on),
                     **settings.to_json(),
                 }
             )
-            search = _Search(path, folder, parts, settings)
+            search = _Search(source, folder, parts, settings)
             found = search.run(budget, chosen_progress(progress))
             found = dataclasses.replace(found, directory=None if out is None else directory)
             if out is not None:
@@ -165,13 +176,13 @@ class _Search:
     """One search: what it has made and measured so far."""
 
     def __init__(
-        self, path: Path, folder: SearchFolder, parts: Parts, settings: SearchSettings
+        self, source: SourceModel, folder: SearchFolder, parts: Parts, settings: SearchSettings
     ) -> None:
-        self._path, self._folder, self._parts, self._settings = path, folder, parts, settings
+        self._source, self._folder, self._parts, self._settings = source, folder, parts, settings
         self._limits, self._alpha = settings.limits, settings.alpha
-        self._baseline_bytes = weight_bytes(path)[0]
+        self._baseline_bytes = weight_bytes(source.path)[0]
         self._ends: float | None = None
-        self._maker = CandidateMaker(path, folder, parts, settings, is_over=self._is_over)
+        self._maker = CandidateMaker(source, folder, parts, settings, is_over=self._is_over)
         others = {
             name: limit for name, limit in self._limits.as_dict().items() if name not in SIZES
         }
@@ -191,7 +202,7 @@ class _Search:
     def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
         """Try the candidates, choose one, and judge it."""
         self._ends = None if budget is None else time.monotonic() + budget
-        before = self._predictions(BASELINE, self._path, self._parts.selection)
+        before = self._predictions(BASELINE, self._source.model, self._parts.selection)
         unchanged = measure(before, before, alpha=self._alpha)
         broken = judge(unchanged, self._limits, (1, 1)).checks[0]
         if broken.name == "baseline_accuracy":
@@ -200,7 +211,7 @@ class _Search:
             )
         if self._but_size is not None:
             self._floats[Preparation().key] = judge(unchanged, self._but_size)
-        plan = candidates(lambda: load_keras(self._path), training=self._parts.train is not None)
+        plan = candidates(self._source.copy, training=self._parts.train is not None)
         with progress:
             progress.begin(plan, self._task, self._ends)
             for number, candidate in enumerate(plan, start=1):
@@ -211,7 +222,7 @@ class _Search:
         """Return the predictions of the model and of the chosen candidate on the held-out part."""
         held_out = self._parts.held_out
         return (
-            self._predictions(BASELINE, self._path, held_out),
+            self._predictions(BASELINE, self._source.model, held_out),
             self._predictions(key, self._attempts[key].content, held_out),
         )
 
@@ -506,26 +517,19 @@ def _room(verdict: Verdict) -> float:
     return float(np.where(np.isnan(room), -np.inf, room).min())
 
 
-def _class_names(model: keras.Model, data: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
+def _class_names(
+    model: keras.Model, data: Dataset | Examples, settings: Mapping[str, Any]
+) -> tuple[str, ...]:
     """Return names of the model's classes: those of the data, else their numbers; check that the model takes them."""
-    if isinstance(data, Dataset):
-        first, names = data.head(1), tuple(data.class_names)
-    else:
-        from tfaudit.datasets.examples import read_examples
-        from tfaudit.datasets.structure import mapped
-
-        try:
-            own = read_examples(data, "data")
-        except InputError as problem:
-            raise InputError("data", problem.got, problem.expected) from None
-        first, names = mapped(lambda values: values[:1], own.x), tuple(own.class_names or ())
+    names = tuple(data.class_names or ())
+    first = data.head(1) if isinstance(data, Dataset) else mapped(lambda values: values[:1], data.x)
     outputs = predict(model, [first], k=2**30, **settings).classes.shape[1]
     return names if len(names) == outputs else tuple(map(str, range(outputs)))
 
 
 def _training_data(train: Any, examples: Dataset) -> Dataset:
     """Return the training data, with the classes of the data."""
-    made = in_memory(train, "train", examples.class_names, "train")
+    made = in_memory(read_data(train, "train"), "train", examples.class_names, "train")
     if made.class_names != examples.class_names:
         numbers = tuple(map(str, range(len(made.class_names))))
         if made.class_names != numbers:

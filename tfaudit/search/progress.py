@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Self
 
 from tfaudit.errors import require
 from tfaudit.population.progress import duration
-from tfaudit.shipping.smallest_file import NOT_TRIED
+from tfaudit.search.smallest_file import NOT_TRIED
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tfaudit.shipping.candidates import Candidate
+    from tfaudit.search.candidates import Candidate
 
 Task = tuple[str, str]
 """What takes most of the time to make a candidate, and a name: only the first candidate of a name takes that time."""

@@ -29,10 +29,11 @@ from tfaudit.errors import InputError
 from tfaudit.population.member import model_bytes
 from tfaudit.population.remedies import MemberRemedies
 from tfaudit.population.training import Trainer, copy_variables
-from tfaudit.shipping.candidates import SPARED_PERCENTILE, Candidate, Preparation
-from tfaudit.shipping.search_data import Parts, some_of_every_class
-from tfaudit.shipping.search_folder import SearchFolder
-from tfaudit.shipping.search_settings import SearchSettings
+from tfaudit.search.candidates import SPARED_PERCENTILE, Candidate, Preparation
+from tfaudit.search.search_data import Parts, some_of_every_class
+from tfaudit.search.search_folder import SearchFolder
+from tfaudit.search.search_settings import SearchSettings
+from tfaudit.search.source_model import SourceModel
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.study.quantization import LAST
 from tfaudit.study.study import Study
@@ -57,7 +58,7 @@ class CandidateMaker:
     """Makes the flatbuffers of candidates; models are trained once and kept in the directory of the search.
 
     Args:
-        path: the `.keras` file of the model.
+        source: the model.
         folder: of the search.
         parts: of the data.
         settings: of the search.
@@ -66,14 +67,14 @@ class CandidateMaker:
 
     def __init__(
         self,
-        path: Path,
+        source: SourceModel,
         folder: SearchFolder,
         parts: Parts,
         settings: SearchSettings,
         *,
         is_over: Callable[[], bool],
     ) -> None:
-        self._path, self._folder, self._parts, self._settings = path, folder, parts, settings
+        self._source, self._folder, self._parts, self._settings = source, folder, parts, settings
         self._is_over = is_over
         self._representative = some_of_every_class(
             parts.calibration, CALIBRATION_IMAGES, settings.seed
@@ -136,7 +137,7 @@ class CandidateMaker:
         """Return what layers of the model cost, row by row, and the bytes of the int8 file; those measured are kept."""
         measured = self._folder.sensitivity()
         if not measured["complete"]:
-            model, check = load_keras(self._path), self._check("was measured layer by layer")
+            model, check = self._source.model, self._check("was measured layer by layer")
             data = some_of_every_class(
                 self._parts.selection, SENSITIVITY_EXAMPLES, self._settings.seed
             )
@@ -171,7 +172,7 @@ class CandidateMaker:
 
     def _open(self, preparation: Preparation) -> keras.Model:
         """Return a model as its file holds it, so that a search that resumes converts the same."""
-        return load_keras(self._stored(preparation)[0] if preparation.key else self._path)
+        return load_keras(self._stored(preparation)[0]) if preparation.key else self._source.model
 
     def _stored(self, preparation: Preparation) -> tuple[Path, RankedClasses]:
         key = preparation.key
@@ -203,19 +204,19 @@ class CandidateMaker:
         pruned = preparation.pruned
         assert self._parts.train is not None  # there are no such candidates without
         assert pruned is not None
-        model, seed = load_keras(self._path), self._seed_of(preparation)
+        model, seed = self._source.copy(), self._seed_of(preparation)
         training = self._settings.training
         if any(remedy.holds_out for remedy in pruned.remedies) and not training.validation:
             training = dataclasses.replace(training, validation=REMEDY_SHARE)
         trainer = Trainer(
-            self._study(training), training, self._parts.train, model=load_keras(self._path)
+            self._study(training), training, self._parts.train, model=self._source.copy()
         )
         copy_variables(model, trainer.model)
         settings = {"method": pruned.method, "granularity": pruned.granularity, "axis": pruned.axis}
         masks = prune(trainer.model, float(pruned.level), layers=pruned.layers, **settings)  # type: ignore[arg-type]
         copy_variables(trainer.model, model)
         remedies = MemberRemedies(pruned.remedies).callbacks(
-            load_keras(self._path), lambda: trainer.held_out(seed)
+            self._source.model, lambda: trainer.held_out(seed)
         )
         trainer.callbacks += [HoldMasks(masks), *remedies]
         self._train_in(trainer, model, seed)

@@ -10,8 +10,8 @@ from tests.builders.compressible import classifier
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.models.registry import build_model
-from tfaudit.shipping import candidates as module
-from tfaudit.shipping.candidates import (
+from tfaudit.search import candidates as module
+from tfaudit.search.candidates import (
     LEVELS,
     PERCENTILES,
     SPARED,

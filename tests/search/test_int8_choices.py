@@ -19,14 +19,20 @@ from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.sensitivity import LayeredInt8, quantization_sensitivity
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.shipping import candidate_models, candidates, search_folder
-from tfaudit.shipping import search as search_module
-from tfaudit.shipping.candidate_models import SENSITIVITY_EXAMPLES
-from tfaudit.shipping.candidates import Candidate, Preparation, channel_pruning
-from tfaudit.shipping.progress import SearchProgress
-from tfaudit.shipping.search import _Search
-from tfaudit.shipping.search_data import Parts, in_memory, require_same_range, some_of_every_class
-from tfaudit.shipping.smallest_file import NOT_TRIED
+from tfaudit.search import candidate_models, candidates, search_folder
+from tfaudit.search import search as search_module
+from tfaudit.search.candidate_models import SENSITIVITY_EXAMPLES
+from tfaudit.search.candidates import Candidate, Preparation, channel_pruning
+from tfaudit.search.progress import SearchProgress
+from tfaudit.search.search import _Search
+from tfaudit.search.search_data import (
+    Parts,
+    in_memory,
+    read_data,
+    require_same_range,
+    some_of_every_class,
+)
+from tfaudit.search.smallest_file import NOT_TRIED
 from tfaudit.study.quantization import KINDS
 from tfaudit.study.remedies import REMEDIES
 
@@ -86,7 +92,7 @@ def enlarged(data, ids, times=1000):
 
 
 def parts_of(data):
-    return Parts.of(in_memory(data, "data", CLASSES, "test"), 0.5, 0)
+    return Parts.of(in_memory(read_data(data, "data"), "data", CLASSES, "test"), 0.5, 0)
 
 
 @pytest.mark.slow
@@ -128,10 +134,13 @@ def test_training_data_of_another_scale_are_refused(data):
     outlier = np.where(np.arange(len(x)) == 5, 1e6, 1)[:, None] * x
     for same in (x, outlier, 1.2 * x, x - 0.1):
         require_same_range(
-            in_memory((same.astype("float32"), y), "train", CLASSES, "train"), examples
+            in_memory(read_data((same.astype("float32"), y), "train"), "train", CLASSES, "train"),
+            examples,
         )
     for other in (255 * x, x / 255, x + 20, 127 * (x + 1)):
-        train = in_memory((other.astype("float32"), y), "train", CLASSES, "train")
+        train = in_memory(
+            read_data((other.astype("float32"), y), "train"), "train", CLASSES, "train"
+        )
         with pytest.raises(
             InputError,
             match=r"train: got values from .* to .*, expected the range of the data, -1.* to 1",
@@ -166,7 +175,9 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
     table = found.frame().set_index("candidate")
     assert table.loc["int8-percentile=99.999-float=1", "outcome"] != NOT_TRIED
     monkeypatch.undo()
-    selection = Parts.of(in_memory(data[0], "data", CLASSES, "test"), 0.5, 0).selection
+    selection = Parts.of(
+        in_memory(read_data(data[0], "data"), "data", CLASSES, "test"), 0.5, 0
+    ).selection
     sample, images = (
         some_of_every_class(selection, most, 0) for most in (SENSITIVITY_EXAMPLES, 100)
     )

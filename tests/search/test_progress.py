@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from tfaudit.shipping import progress as module
-from tfaudit.shipping.candidates import Candidate, channel_pruning
-from tfaudit.shipping.progress import CONVERTING, TRAINING, PrintedProgress, chosen_progress
-from tfaudit.shipping.smallest_file import NOT_TRIED
+from tfaudit.search import progress as module
+from tfaudit.search.candidates import Candidate, channel_pruning
+from tfaudit.search.progress import CONVERTING, TRAINING, PrintedProgress, chosen_progress
+from tfaudit.search.smallest_file import NOT_TRIED
 
 
 def test_lines_and_the_time_that_is_left(monkeypatch):

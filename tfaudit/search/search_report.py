@@ -10,10 +10,10 @@ from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
 from tfaudit.predictions import Predictions
-from tfaudit.shipping.search_data import Parts
-from tfaudit.shipping.search_folder import SearchFolder
-from tfaudit.shipping.search_settings import SearchSettings
-from tfaudit.shipping.smallest_file import SmallestFile
+from tfaudit.search.search_data import Parts
+from tfaudit.search.search_folder import SearchFolder
+from tfaudit.search.search_settings import SearchSettings
+from tfaudit.search.smallest_file import SmallestFile
 from tfaudit.store.external import import_predictions
 
 

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pandas as pd
 import pytest
+import tensorflow as tf
 
 from tests.builders.compressible import CLASSES, blobs, classifier, normalised
 from tests.builders.studies import make_study
@@ -20,13 +21,14 @@ from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.shipping import candidate_models, search_folder
-from tfaudit.shipping import search as search_module
-from tfaudit.shipping.candidates import Candidate, Preparation, candidates, channel_pruning
-from tfaudit.shipping.search import _Search
-from tfaudit.shipping.search_data import Parts
-from tfaudit.shipping.search_settings import SearchSettings
-from tfaudit.shipping.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.search import candidate_models, search_folder
+from tfaudit.search import search as search_module
+from tfaudit.search.candidates import Candidate, Preparation, candidates, channel_pruning
+from tfaudit.search.search import _Search
+from tfaudit.search.search_data import Parts
+from tfaudit.search.search_settings import SearchSettings
+from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.search.source_model import SourceModel
 from tfaudit.store.files import lock
 from tfaudit.study.remedies import REMEDIES
 from tfaudit.study.training import Training
@@ -225,7 +227,7 @@ def test_a_candidate_that_cannot_be_converted_is_in_the_table_with_the_reason(se
 
 @pytest.mark.slow
 def test_a_pruned_model_that_fails_by_itself_is_not_quantized(search, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfaudit.shipping.candidates.LEVELS", {"channel": (0.98,), "weight": ()})
+    monkeypatch.setattr("tfaudit.search.candidates.LEVELS", {"channel": (0.98,), "weight": ()})
     hardly = Training(epochs=1, learning_rate=1e-9)
     table = search(tmp_path / "out", training=hardly).frame().set_index("candidate")
     pruned = table[table.index.str.startswith("channel")]
@@ -420,7 +422,7 @@ def test_a_trained_model_has_the_statistics_of_its_own_activations(training, tmp
     normalised().save(path)
     preparation = Preparation(Pruned(0.5, treatment="finetune", remedy=remedy))
     made = candidate_models.CandidateMaker(
-        path,
+        SourceModel(path),
         search_folder.SearchFolder(tmp_path / "out"),
         Parts(training, training, training),
         SearchSettings(training=Training(epochs=1, batch_size=150), seed=seed),
@@ -452,3 +454,24 @@ def test_what_layers_cost_is_measured_again_if_its_file_is_damaged(tmp_path, con
     assert folder.sensitivity() == measured
     (tmp_path / "candidates/sensitivity.json").write_bytes(content)
     assert folder.sensitivity() == {"rows": [], "bytes": 0, "complete": False}
+
+
+@pytest.mark.slow
+def test_the_model_is_loaded_and_the_data_are_read_once(search, model, data, tmp_path, monkeypatch):
+    loaded, read = [], []
+    load_model = keras.saving.load_model
+
+    def load(path, **options):
+        loaded.append(path)
+        return load_model(path, **options)
+
+    def elements():
+        read.append("data")
+        yield from zip(data[0].x, data[0].y, strict=True)
+
+    monkeypatch.setattr(keras.saving, "load_model", load)
+    kinds = tuple(tf.TensorSpec(part.shape[1:], part.dtype) for part in (data[0].x, data[0].y))
+    own = tf.data.Dataset.from_generator(elements, output_signature=kinds)
+    search(tmp_path, data=own)
+    assert loaded.count(model) == 1
+    assert read == ["data"]
