@@ -138,6 +138,24 @@ def test_the_last_layer_of_a_member_stays_in_float(tmp_path, kept, remedy):
     assert {*types["CONV_2D"], *types["FULLY_CONNECTED"][:-1]} == {"int8"}
 
 
+@pytest.mark.slow
+def test_a_pruned_member_is_quantized_without_its_zeros(tmp_path):
+    pruned = Pruned(0.9, treatment="one_shot")
+    kinds = [
+        Quantized("float16", after=pruned.key),
+        Quantized("float16", sparse=True, after=pruned.key),
+        Quantized("int8", percentile=99.0, after=pruned.key),
+    ]
+    one = dataclasses.replace(study(), variants=(pruned, *kinds))
+    keys = [variant.key for variant in one.variants]
+    store = made(tmp_path / "s", one, (0,), ("dense", *keys))
+    plain, sparse, clipped = (store.record(kind.key, 0) for kind in kinds)
+    assert sparse["bytes"] < plain["bytes"]
+    assert clipped["zeros"] > 0.8 * clipped["parameters"]
+    same = [store.predictions(kind.key).ranked[..., 0].tolist() for kind in kinds[:2]]
+    assert same[0] == same[1]
+
+
 def test_a_layer_in_float_that_the_model_lacks_is_refused_before_conversion(tmp_path):
     one = dataclasses.replace(study(), variants=(Quantized("int8", keep_float=("none",)),))
     with pytest.raises(InputError, match="keep_float: got none, expected names of layers, such as"):

@@ -214,10 +214,40 @@ def test_layers_of_int8_may_stay_in_float():
             {"kind": "int8", "keep_float": "a"},
             "keep_float: got 'a', expected 'last' or a tuple of names of layers",
         ),
+        (
+            {"kind": "int4"},
+            "kind: got 'int4', expected 'float32', 'float16', 'dynamic_range', 'int8' or 'int16x8'",
+        ),
+        (
+            {"kind": "int8", "percentile": 40},
+            "percentile: got 40, expected above 50 and at most 100",
+        ),
+        ({"kind": "float16", "percentile": 99}, "percentile: got 99, expected 100 unless 'int8'"),
+        ({"kind": "float16", "sparse": 2}, "sparse: got 2, expected True or False"),
+        (
+            {"kind": "int8", "remedy": "quantization_aware", "after": "magnitude-0.9"},
+            "remedy: got 'quantization_aware', expected none unless of dense members, up to the 100th percentile",
+        ),
     ],
-    ids=["float16", "int16x8", "text"],
 )
-def test_other_words_and_kinds_keep_nothing_in_float(settings, message):
+def test_settings_of_quantization_that_do_not_fit_are_refused(settings, message):
     with pytest.raises(InputError) as caught:
         Quantized(**settings)
     assert str(caught.value) == message
+
+
+def test_studies_compare_what_compress_tries():
+    pruned = Pruned(0.9, treatment="one_shot")
+    clipped = Quantized("int8", percentile=99.9)
+    sparse = Quantized("float16", sparse=True, after=pruned.key)
+    one = study(pruned, clipped, sparse)
+    assert Study.from_json(json.loads(json.dumps(one.to_json()))) == one
+    assert {variant.key: variant.title for variant in (clipped, sparse)} == {
+        "int8-percentile=99.9": "fixed-point int8, percentile 99.9",
+        f"float16-sparse=True-after={pruned.key}": f"float16, sparse, of {pruned.key}",
+    }
+    assert one.is_made_from_dense(sparse.key)
+    with pytest.raises(
+        InputError, match=r"variants: got 'magnitude-0\.9.*', expected a parent before"
+    ):
+        study(sparse, pruned)

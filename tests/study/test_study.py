@@ -168,7 +168,7 @@ def test_steps_count_the_short_batch():
             lambda: Pruned(0.5, count_biases=False),
             "count_biases: got False, expected True unless a ratio is given",
         ),
-        (lambda: Quantized("int4"), "kind: got 'int4', expected float32"),
+        (lambda: Quantized("int4"), "kind: got 'int4', expected 'float32'"),
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
         (lambda: a_study(population=0), "population: got 0, expected 1 or more"),
         (lambda: a_study().variant("nope"), "variant: got 'nope', expected dense"),

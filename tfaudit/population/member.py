@@ -88,14 +88,21 @@ class MemberMaker:
         path = functools.partial(self._store.member_path, key, member)
         files: dict[str, bytes] = {}
         if isinstance(variant, Quantized):
-            seed, root_seed = study.member_seed(key, member), study.member_seed("dense", member)
-            images, dense = self._train.head(REPRESENTATIVE_EXAMPLES), self._parent("dense", member)
-            kept = variant.keep_float
+            seed = study.member_seed(key, member)
+            root_seed = study.member_seed(variant.after, member)
+            parent, kept = self._parent(variant.after, member), variant.keep_float
             if variant.remedies:
-                dense, kept = _aware(dense, variant), ()
-                history = self._aware_trainer(key).train(dense, seed, split_seed=root_seed)
+                parent, kept = _aware(parent, variant), ()
+                history = self._aware_trainer(key).train(parent, seed, split_seed=root_seed)
                 files[path("history.csv")] = history.to_csv(index=False).encode()
-            model = content = quantize(dense, variant.kind, representative=images, keep_float=kept)
+            model = content = quantize(
+                parent,
+                variant.kind,
+                representative=self._train.head(REPRESENTATIVE_EXAMPLES),
+                keep_float=kept,
+                percentile=variant.percentile,
+                sparse=variant.sparse,
+            )
             files[path("model.tflite")] = content
             own_seed = seed if variant.remedies else root_seed
             facts: dict[str, Any] = {"seed": own_seed, **_counts(content), "sparsity": None}

@@ -286,65 +286,76 @@ class Pruned(Remedied):
 
 @dataclasses.dataclass(frozen=True)
 class Quantized(Remedied):
-    """Quantization of the dense member of the same number with TensorFlow Lite, [F] A.
+    """Quantization with TensorFlow Lite, [F] A, of the member of the same number of another variant.
 
     Args:
         kind: a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8".
-        remedy: for "int8", "quantization_aware" or `tfaudit.study.QuantizationAwareRemedy`: a copy of the dense member
-            is trained for int8 first, with the study's `retraining`, `training` by default.
+        remedy: for "int8" of dense members, "quantization_aware" or `tfaudit.study.QuantizationAwareRemedy`: a copy of
+            the dense member is trained for int8 first, with the study's `retraining`, `training` by default.
         keep_float: for "int8", "last" or names of layers, such as `("logits",)`, that stay in float, as in `quantize`.
             "last" is the last layer, whose scores of 256 steps often tie.
+        percentile: for "int8", where the ranges of values end, as in `quantize`.
+        sparse: whether kernels with many zeros are stored without them, as in `quantize`.
+        after: key of the variant that is quantized, "dense" or an earlier pruned one.
     """
 
     kind: str
     remedy: Any = ()
     keep_float: str | tuple[str, ...] = ()
+    percentile: float = 100.0
+    sparse: bool = False
+    after: str = "dense"
     family: ClassVar[str] = "quantization"
 
     def __post_init__(self) -> None:
-        require(self.kind in KINDS, "kind", self.kind, ", ".join(KINDS))
+        require_one_of("kind", self.kind, KINDS)
+        require_one_of("sparse", self.sparse, (True, False))
         object.__setattr__(self, "remedy", remedies_of(self.remedy, QUANTIZATION_REMEDIES))
-        require(
-            self.kind == "int8" or not self.remedy,
-            "remedy",
-            _text(self.remedy),
-            "none unless 'int8'",
-        )
         if self.keep_float != LAST:
             named = not isinstance(self.keep_float, str)
             require(named, "keep_float", self.keep_float, f"{LAST!r} or a tuple of names of layers")
             object.__setattr__(self, "keep_float", tuple(self.keep_float))
-        require(
-            self.kind == "int8" or not self.keep_float,
-            "keep_float",
-            self.keep_float,
-            "() unless 'int8'",
-        )
+        is_int8, percentile = self.kind == "int8", self.percentile
+        require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
+        require(is_int8 or percentile == 100, "percentile", percentile, "100 unless 'int8'")
+        require(is_int8 or not self.remedy, "remedy", _text(self.remedy), "none unless 'int8'")
+        kept = self.keep_float
+        require(is_int8 or not kept, "keep_float", kept, "() unless 'int8'")
+        of_dense = self.after == Dense().key and percentile == 100
+        expected = "none unless of dense members, up to the 100th percentile"
+        require(of_dense or not self.remedy, "remedy", _text(self.remedy), expected)
 
     @property
     def parent(self) -> str:
-        """Always "dense"."""
-        return Dense().key
+        """Key of the variant whose members are quantized."""
+        return self.after
 
     @property
     def key(self) -> str:
         """The kind, and settings off their defaults, such as `int8-keep_float=last`."""
-        settings = {"remedy": self.remedy, "keep_float": self.keep_float}
-        return self.kind + "".join(
-            f"-{name}={_text(value)}" for name, value in settings.items() if value
-        )
+        changed = [
+            f"-{field.name}={_text(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)[1:]
+            if getattr(self, field.name) != field.default
+        ]
+        return self.kind + "".join(changed)
 
     @property
     def title(self) -> str:
-        """The kind as [F] table 2 names it, what stays in float, and the remedy."""
-        kept = (
-            ["last layer float"]
-            if self.keep_float == LAST
-            else [f"{name} float" for name in self.keep_float]
-        )
-        return ", ".join(
-            (KINDS[self.kind].title, *kept, *(remedy.title for remedy in self.remedies))
-        )
+        """The kind as [F] table 2 names it, what stays in float, and what else differs from plain quantization."""
+        parts = [KINDS[self.kind].title]
+        if self.keep_float == LAST:
+            parts.append("last layer float")
+        else:
+            parts += [f"{name} float" for name in self.keep_float]
+        parts += [remedy.title for remedy in self.remedies]
+        if self.percentile < 100:
+            parts.append(f"percentile {self.percentile:g}")
+        if self.sparse:
+            parts.append("sparse")
+        if self.after != Dense().key:
+            parts.append(f"of {self.after}")
+        return ", ".join(parts)
 
 
 @dataclasses.dataclass(frozen=True)
