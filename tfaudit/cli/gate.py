@@ -36,6 +36,7 @@ from tfaudit.cli.options import (
     SkipUnreadable,
 )
 from tfaudit.errors import InputError, require
+from tfaudit.outlets.registry import GATE_FILES
 
 if TYPE_CHECKING:
     from tfaudit.audits.gate.gate import Verdict
@@ -110,12 +111,7 @@ def gate(
     alpha: Annotated[
         float, _option(LIMITS, "Level of the tests; intervals are at 1 - alpha.")
     ] = 0.05,
-    junit: Annotated[
-        Path | None, _option(FILES_TO_WRITE, "JUnit XML: one test case per check.")
-    ] = None,
-    json: Annotated[Path | None, _option(FILES_TO_WRITE, "The whole verdict as JSON.")] = None,
-    markdown: Annotated[Path | None, _option(FILES_TO_WRITE, "The verdict as Markdown.")] = None,
-    **flags: float | None,
+    **flags: Any,
 ) -> None:
     """Check compressed models against limits: exit code 0 pass, 1 fail, 2 cannot judge, 3 an unexpected error.
 
@@ -127,7 +123,7 @@ def gate(
     from tfaudit.readers.prediction_files import PredictionFiles
 
     require(allow_missing >= 0, "allow_missing", allow_missing, "0 or more")
-    files = {"junit": junit, "json": json, "markdown": markdown}
+    files: dict[str, Path | None] = {name: flags[name] for name in GATE_FILES}
     to_stdout = [name for name, path in files.items() if path == STDOUT]
     require(len(to_stdout) < 2, ", ".join(to_stdout), str(STDOUT), "one format on standard output")
     limited = {name: flags[flag] for name, flag in FLAGS.items()} | {
@@ -208,26 +204,29 @@ def _check_sizes(limits: Limits, candidates: Iterable[Candidate]) -> None:
         raise InputError(flag_of(by_size[0]), unknown, expected)
 
 
-def _with_a_flag_per_limit() -> inspect.Signature:
-    """Return the signature of `gate` with a flag for every field of `Limits` in the place of `flags`."""
+def _with_registered_options() -> inspect.Signature:
+    """Return the signature of `gate` with a flag for every limit and an option for every file in place of `flags`."""
     signature = inspect.signature(gate, eval_str=True)
     parameters = [value for name, value in signature.parameters.items() if name != "flags"]
-    flags = []
-    for name, flag in FLAGS.items():
-        kind, hint = (
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            _option(LIMITS, QUANTITIES[name].description),
-        )
-        flags.append(
-            inspect.Parameter(flag, kind, default=None, annotation=Annotated[float | None, hint])
-        )
+    flags = [
+        _parameter(flag, float | None, _option(LIMITS, QUANTITIES[name].description))
+        for name, flag in FLAGS.items()
+    ]
+    files = [
+        _parameter(name, Path | None, _option(FILES_TO_WRITE, file.help))
+        for name, file in GATE_FILES.items()
+    ]
     after_config = [value.name for value in parameters].index("config") + 1
-    return signature.replace(
-        parameters=[*parameters[:after_config], *flags, *parameters[after_config:]]
-    )
+    named = [*parameters[:after_config], *flags, *parameters[after_config:], *files]
+    return signature.replace(parameters=named)
 
 
-gate.__signature__ = _with_a_flag_per_limit()  # type: ignore[attr-defined]  # typer makes its options from it
+def _parameter(name: str, kind: Any, hint: Any) -> inspect.Parameter:
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(name, place, default=None, annotation=Annotated[kind, hint])
+
+
+gate.__signature__ = _with_registered_options()  # type: ignore[attr-defined]  # typer makes its options from it
 app.command(cls=MultiwordCommand)(gate)
 
 
@@ -235,9 +234,7 @@ def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
     """Print and write the verdicts, the gravest first; return the exit code."""
     from tfaudit.audits.gate.checks import OUTCOMES
     from tfaudit.audits.ties import joined_notes
-    from tfaudit.outlets.gate_files import json_verdicts, junit_verdicts
     from tfaudit.outlets.gate_tables import verdict_table
-    from tfaudit.outlets.markdown import gate_markdown
     from tfaudit.store.files import write_whole
 
     console = err if STDOUT in files.values() else out
@@ -247,16 +244,14 @@ def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
         console.print()
     for note in joined_notes(dict(ordered)):
         console.print(note)
-    as_markdown = gate_markdown(verdicts).encode()
-    contents = {"junit": junit_verdicts, "json": json_verdicts, "markdown": lambda _: as_markdown}
     for option, path in files.items():
         if path == STDOUT:
-            out.file.write(contents[option](verdicts).decode())
+            out.file.write(GATE_FILES[option].content(verdicts).decode())
         elif path is not None:
             try:
-                write_whole(path, contents[option](verdicts))
+                write_whole(path, GATE_FILES[option].content(verdicts))
             except OSError as problem:
                 got = f"{path}, which cannot be written ({problem.strerror})"
                 raise InputError(option, got, "a path that can be written") from None
-    add_to_step_summary(as_markdown)
+    add_to_step_summary(GATE_FILES["markdown"].content(verdicts))
     return ordered[0][1].exit_code
