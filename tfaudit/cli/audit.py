@@ -89,7 +89,10 @@ class MultiwordCommand(Command):
 @app.command(cls=MultiwordCommand, help="\n\n".join(HELP))
 def audit(
     study: Annotated[
-        Path | None, typer.Argument(help="Directory of a study; else --labels and so on.")
+        Path | None,
+        typer.Argument(
+            help="Directory of a study; without one, use --labels, --baseline and --compressed."
+        ),
     ] = None,
     labels: Annotated[
         Path | None, option("True classes: .npy, .npz, or .csv or .parquet with a column `label`.")

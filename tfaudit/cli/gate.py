@@ -54,10 +54,12 @@ def _option(panel: str, text: str, *names: str) -> Any:
 
 def gate(
     directory: Annotated[
-        Path | None, typer.Argument(help="Directory of a study; else --baseline and so on.")
+        Path | None,
+        typer.Argument(help="Directory of a study; without one, use --baseline and --compressed."),
     ] = None,
     variant: Annotated[
-        list[str] | None, _option(SOURCE, "Variant of the study, repeatable. All by default.")
+        list[str] | None,
+        _option(SOURCE, "Variant of the study to judge, repeatable; all by default."),
     ] = None,
     baseline: Annotated[
         list[str] | None,
@@ -65,7 +67,7 @@ def gate(
     ] = None,
     compressed: Annotated[
         list[str] | None,
-        _option(SOURCE, "Files of the compressed ones; for predictions also NAME=FILES."),
+        _option(SOURCE, "Files of the compressed models; for predictions also NAME=FILES."),
     ] = None,
     split: Annotated[
         str, _option(SOURCE, "Split of a study, of a data set, or of a folder that has splits.")
@@ -109,7 +111,7 @@ def gate(
         _option(SOURCE, "Members of a study that may be missing; with more the gate cannot judge."),
     ] = 0,
     alpha: Annotated[
-        float, _option(LIMITS, "Level of the tests; intervals are at 1 - alpha.")
+        float, _option(LIMITS, "Significance level; confidence intervals have level 1 - alpha.")
     ] = 0.05,
     **flags: Any,
 ) -> None:

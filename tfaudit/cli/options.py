@@ -10,7 +10,7 @@ import typer
 
 from tfaudit.errors import require
 
-IMAGES, PREDICTIONS = "Models and --data", "Predictions and --labels"
+IMAGES, PREDICTIONS = "Images", "Tables and arrays"
 """Panels of the help."""
 
 

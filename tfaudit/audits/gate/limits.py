@@ -92,10 +92,10 @@ class Limits:
     )
     flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", **_SHARE)
     negative_flips: float | None = _limit(
-        "Share that turns from right to wrong, in [0, 1].", "right to wrong", **_SHARE
+        "Share of predictions that turn from right to wrong, in [0, 1].", "right to wrong", **_SHARE
     )
     intensification: float | None = _limit(
-        "How far the classes drift apart; 1 is not at all.",
+        "Slope of recall distortion: above 1 the classes drift apart.",
         "intensification",
         number_format="{:.3f}",
         minimum=1.0,
@@ -111,7 +111,7 @@ class Limits:
         allowed="a number of bytes, 1 or more",
     )
     size_ratio: float | None = _limit(
-        "Its bytes divided by the baseline's.",
+        "Bytes of the compressed model's file divided by the baseline's.",
         "size against baseline",
         number_format="{:.1f} %",
         scale=100.0,
