@@ -112,3 +112,36 @@ def test_tests_stand_in_the_rooms_of_what_they_test():
         "faults",
         "__pycache__",
     } <= rooms
+
+
+SHARED = {"classes", "comparison", "declaration", "result", "ties"}
+"""What every audit may import of the others' room."""
+
+COMPOSED = {
+    "summary": {"chance", "exemplars", "flips"},
+    "verdict": {"gate"},
+    "planning": {"gate"},
+    "operating_points": {"gate"},
+    "gate": {"distortion", "exemplars", "model_pair"},
+    "survey": {"attributes", "exemplars"},
+    "remedies": {"exemplars"},
+    "robustness": {"exemplars"},
+    "attributes": {"exemplars"},
+    "difficulty": {"exemplars"},
+    "claims": {"robustness"},
+    "calibration": {"flips"},
+    "flips": {"prediction_counts"},
+}
+"""Audits that are made of others: a gate's limits, a table's columns, or the images that another one found."""
+
+
+def test_an_audit_imports_no_other_but_those_that_it_is_made_of():
+    known = modules()
+    for name, place in known.items():
+        _, room, *inner = [*name.split("."), "", ""]
+        if room != "audits" or not inner[0]:
+            continue
+        for other in imported(place, known):
+            there = [*other.split("."), ""][2]
+            allowed = SHARED | COMPOSED.get(inner[0], set()) | {inner[0], ""}
+            assert not other.startswith("tfaudit.audits") or there in allowed, f"{name}: {other}"
