@@ -11,7 +11,7 @@ from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.verdict import show_verdict
-from tfaudit.charts.costs import size_chart
+from tfaudit.compress.cost_chart import size_chart
 from tfaudit.errors import plural
 from tfaudit.outlets.headlines import headlines
 

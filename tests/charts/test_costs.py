@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from tfaudit.charts.costs import FAR, size_chart
 from tfaudit.charts.point_labels import name_places
+from tfaudit.compress.cost_chart import FAR, size_chart
 
 
 def table(**columns):

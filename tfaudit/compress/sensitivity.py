@@ -86,7 +86,7 @@ class QuantizationSensitivity(Result):
 
     def chart(self) -> Drawing:
         """Draw the negative flips of every layer as bars; the rule is plain int8."""
-        from tfaudit.charts.quantization_sensitivity import sensitivity_chart
+        from tfaudit.compress.sensitivity_chart import sensitivity_chart
 
         return sensitivity_chart(self.table, self.plain.overall.lost, self.mode)
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.charts.costs import cost_chart
+from tfaudit.compress.cost_chart import cost_chart
 from tfaudit.errors import InputError, listed
 from tfaudit.outlets.columns import column
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
