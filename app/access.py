@@ -104,9 +104,9 @@ class AccessControl:
                     return PlainTextResponse("Too long.", 413)
         except ClientDisconnect:
             return Response()
-        given = parse_qs(body.decode(errors="replace")).get("password", [""])[0]
+        password = parse_qs(body.decode(errors="replace")).get("password", [""])[0]
         async with self._one_at_a_time:
-            right = hmac.compare_digest(_digest(given), self._password)
+            right = hmac.compare_digest(_digest(password), self._password)
             if not right:
                 await asyncio.sleep(WAIT)
         if not right:

@@ -14,7 +14,7 @@ from tfaudit.app.exemplars import draw_cards
 from tfaudit.app.image_panel import set_neighbours
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.url_state import put
+from tfaudit.app.url_state import set_choices
 from tfaudit.audits.classes.chart import named_classes, ranked_classes
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
 from tfaudit.audits.prediction_counts.chart import class_recall_chart, confusion_chart
@@ -100,7 +100,7 @@ def _recall(study_audit: StudyAudit, label: int) -> None:
     def choose_point(selection: Any) -> None:
         for point in selection.get(POINT, ()):
             if point["title"] != labels[BASELINE]:
-                put(variant=point["title"])
+                set_choices(variant=point["title"])
 
     text = "A line per variant: a dot for the recall of every member, a bar at the mean; dashed, the baseline's mean."
     clicks = on_selection(f"recalls of {label}", st.query_params.get("variant"), choose_point)

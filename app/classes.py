@@ -20,7 +20,7 @@ from tfaudit.app.controls import (
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.url_state import choose, choose_from, chosen, only, put
+from tfaudit.app.url_state import choose, choose_from, set_choices, single_choice, url_choice
 from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, worst_class
 from tfaudit.audits.classes.declaration import CLASSES
@@ -95,7 +95,7 @@ def page(study_audit: StudyAudit) -> None:
         shown = _in_range(ranked, order, question, study_audit, variant)
     else:
         shown = ranked
-        only("range", None)
+        single_choice("range", None)
     shown = shown[shown["class"].str.contains(search, case=False, regex=False)]
     if shown.empty:
         st.info(with_noun("No class with images has such a name in this range."))
@@ -110,11 +110,11 @@ def page(study_audit: StudyAudit) -> None:
 
     def choose_line(selection: Any) -> None:
         for line in selection.get(CLASS, ()):
-            put(**{"class": names[line["position"]]})
+            set_choices(**{"class": names[line["position"]]})
 
     def choose_row(selection: Any) -> None:
         for row, _ in selection["cells"]:
-            put(**{"class": names[shown["position"].iloc[row]]})
+            set_choices(**{"class": names[shown["position"].iloc[row]]})
 
     with left:
         _draw(shown, question, variant, one, on_selection(f"lines {state}", now, choose_line))
@@ -183,7 +183,7 @@ def _in_range(
 ) -> pd.DataFrame:
     """Draw all classes and return those in the brushed range; the URL parameter is `range`."""
     text = st.query_params.get("range")
-    low, high = chosen(
+    low, high = url_choice(
         "range", (1, len(ranked)), functools.partial(_parse_range, count=len(ranked))
     )
 
@@ -191,7 +191,7 @@ def _in_range(
         ranks = selection.get(RANGE, {}).get("rank")
         if ranks:
             low, high = (min(max(round(rank), 1), len(ranked)) for rank in (min(ranks), max(ranks)))
-        put(range=f"{low}-{high}" if ranks else None)
+        set_choices(range=f"{low}-{high}" if ranks else None)
 
     whole = text is None
     chart = range_choice_chart(ranked, order, None if whole else (low, high), question)
@@ -213,7 +213,7 @@ def _in_range(
 
 
 def _forget_range() -> None:
-    put(range=None)
+    set_choices(range=None)
 
 
 def _parse_range(text: str, count: int) -> tuple[int, int]:

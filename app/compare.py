@@ -21,7 +21,7 @@ from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.url_state import choose, choose_from, number_reader, only, put
+from tfaudit.app.url_state import choose, choose_from, number_reader, set_choices, single_choice
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
 from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison
@@ -71,11 +71,11 @@ def page(study_audit: StudyAudit) -> None:
     ) -> None:
         for point in selection.get(POINT, ()):
             if (of_chart := point.get("name", point.get("class"))) in distinct:
-                put(**{"class": labels[distinct.index(of_chart)], "flips": None})
+                set_choices(**{"class": labels[distinct.index(of_chart)], "flips": None})
 
     def choose_row(selection: Any) -> None:
         for row, _ in selection["cells"]:
-            put(**{"class": labels[frame.index[row]], "flips": None})
+            set_choices(**{"class": labels[frame.index[row]], "flips": None})
 
     show_chart(
         pair.chart(),
@@ -100,7 +100,7 @@ def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
     """Return the chosen member of a variant; a single member needs no control."""
     members = study_audit.data.members[key]
     if len(members) == 1:
-        return only(name, members[0])
+        return single_choice(name, members[0])
     title = escape_name(study_audit.data.titles[key])
     return choose_from(
         st.selectbox, f"Member of {title}", members, name, members[0], resets=("flips",)

@@ -8,7 +8,15 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.markdown import escape_name, unique_labels
-from tfaudit.app.url_state import choose, choose_from, choose_several, chosen, put, reader, show
+from tfaudit.app.url_state import (
+    choose,
+    choose_from,
+    choose_several,
+    option_reader,
+    set_choices,
+    set_control,
+    url_choice,
+)
 
 T = TypeVar("T")
 
@@ -60,17 +68,17 @@ def choose_variant(study_audit: StudyAudit) -> str:
 def chosen_variant(study_audit: StudyAudit) -> str:
     """Return the variant of the URL, on a page without a control for it."""
     keys = {label: key for key, label in variant_labels(study_audit).items() if key != BASELINE}
-    return chosen("variant", next(iter(keys.values())), reader("variant", keys))
+    return url_choice("variant", next(iter(keys.values())), option_reader("variant", keys))
 
 
-def put_variant(study_audit: StudyAudit, title: str | None) -> None:
+def set_variant(study_audit: StudyAudit, title: str | None) -> None:
     """Choose the variant of a title that was clicked in a chart or table; the baseline is none."""
     titles = dict(
         zip(study_audit.data.titles.values(), variant_labels(study_audit).values(), strict=True)
     )
     labels = set(titles.values()) - {variant_labels(study_audit)[BASELINE]}
     if (label := titles.get(title or "", title)) in labels:
-        put(variant=label)
+        set_choices(variant=label)
 
 
 def choose_class(names: Sequence[str], default: int | None = None) -> int | None:
@@ -101,11 +109,11 @@ def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
 def draw_tabs(views: Mapping[str, Callable[[], None]], key: str) -> None:
     """Draw tabs by name, of which only the open one runs; the key is that of the choice in the URL."""
     names = list(views)
-    show(key, chosen(key, names[0], reader(key, {name: name for name in names})))
+    set_control(key, url_choice(key, names[0], option_reader(key, {name: name for name in names})))
 
     def keep() -> None:
         name = st.session_state[key]
-        put(**{key: None if name == names[0] else name})
+        set_choices(**{key: None if name == names[0] else name})
 
     for tab, draw in zip(st.tabs(names, key=key, on_change=keep), views.values(), strict=True):
         if tab.open:
@@ -115,7 +123,9 @@ def draw_tabs(views: Mapping[str, Callable[[], None]], key: str) -> None:
 
 def is_unfolded(label: str, key: str) -> bool:
     """Draw a button that unfolds what stands below it; in the URL as `key=true`."""
-    return choose(st.toggle, label, key, False, reader(key, {"true": True}), write=lambda _: "true")
+    return choose(
+        st.toggle, label, key, False, option_reader(key, {"true": True}), write=lambda _: "true"
+    )
 
 
 def has_variants(study_audit: StudyAudit) -> bool:

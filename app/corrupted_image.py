@@ -14,7 +14,7 @@ from tfaudit.app.controls import choose_class, choose_variant
 from tfaudit.app.display import page_colours
 from tfaudit.app.exemplar_cards import short_id
 from tfaudit.app.markdown import escape, escape_name
-from tfaudit.app.url_state import choose, choose_from, chosen, number_reader
+from tfaudit.app.url_state import choose, choose_from, number_reader, url_choice
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.registry import corruption_title
@@ -69,7 +69,7 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     )
     order = of_class[np.argsort(-counts[of_class], kind="stable")][:OFFERED].tolist()
     read = number_reader("picture", 0, len(ids) - 1, int)
-    linked = chosen("picture", order[0], read)
+    linked = url_choice("picture", order[0], read)
     texts = {i: f"{short_id(str(ids[i]))}, {classes[labels[i]]}" for i in {*order, linked}}
     text = f"{len(order):,} images, first those that {escape(title)} loses at the most severities."
     listed = order if linked in order else [linked, *order]

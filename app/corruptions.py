@@ -16,12 +16,12 @@ from tfaudit.app.controls import (
     choose_variants,
     draw_tabs,
     on_selection,
-    put_variant,
+    set_variant,
 )
 from tfaudit.app.corrupted_image import show_corrupted_image
 from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
-from tfaudit.app.url_state import choose_several, put
+from tfaudit.app.url_state import choose_several, set_choices
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import (
     class_corruption_chart,
@@ -280,8 +280,8 @@ def _show_one_image(
     choices["corruption"] = corruption if corruption in computed else None
     if label is not None:
         choices["class"] = label
-    put(**choices)
-    put_variant(study_audit, title)
+    set_choices(**choices)
+    set_variant(study_audit, title)
 
 
 def _choose_rank(results: Results) -> int:

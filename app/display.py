@@ -15,7 +15,13 @@ from markupsafe import Markup
 
 from tfaudit.app.markdown import escape
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.url_state import chosen, links, put, reader, show
+from tfaudit.app.url_state import (
+    link_parameters,
+    option_reader,
+    set_choices,
+    set_control,
+    url_choice,
+)
 from tfaudit.charts.panels import is_grid
 from tfaudit.charts.rendering import FIT, chart_bytes, widened
 from tfaudit.charts.style import Drawing, css_variables
@@ -334,17 +340,17 @@ def show_table(
 
 def _shows_all() -> bool:
     """Return whether tables show all their columns; in the URL `columns=all`."""
-    return chosen("columns", False, reader("columns", {"all": True}))
+    return url_choice("columns", False, option_reader("columns", {"all": True}))
 
 
 def _offer_all_columns(name: str, count: int) -> None:
     """Draw a switch between the first columns of tables and all."""
     key = f"columns of {name}"
-    show(key, _shows_all())
+    set_control(key, _shows_all())
     st.toggle(
         f"All {count} columns",
         key=key,
-        on_change=lambda: put(columns="all" if st.session_state[key] else None),
+        on_change=lambda: set_choices(columns="all" if st.session_state[key] else None),
     )
 
 
@@ -411,16 +417,16 @@ def go_to(path: str, **choices: str | list[str] | None) -> None:
     """Leave this page for another by its URL path, with the visitor's choices and some new ones; None drops one."""
     pages = st.session_state.get("pages", {})  # empty where a page runs alone
     if path in pages:
-        st.switch_page(pages[path], query_params=links(**choices))
+        st.switch_page(pages[path], query_params=link_parameters(**choices))
 
 
 def go_to_later(path: str, **choices: str | list[str] | None) -> None:
     """Leave this page for another after a click in a chart or table, whose callback could not yet."""
-    put(**choices)
+    set_choices(**choices)
     st.session_state["go to"] = path
 
 
-def follow() -> None:
+def open_clicked_page() -> None:
     """Leave for the page that a click chose."""
     if path := st.session_state.pop("go to", ""):
         go_to(path)
@@ -430,7 +436,7 @@ def link_to(path: str, label: str, icon: str | None = None, **choices: str | Non
     """Draw a link to a page by its URL path that keeps the visitor's choices; icons are as `:material/category:`."""
     pages = st.session_state.get("pages", {})  # empty where a page runs alone
     if path in pages:
-        st.page_link(pages[path], label=label, icon=icon, query_params=links(**choices))
+        st.page_link(pages[path], label=label, icon=icon, query_params=link_parameters(**choices))
 
 
 def _download(name: str, form: str, content: Callable[[], bytes], meaning: str) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import Clicks, on_selection, put_variant, variant_labels
+from tfaudit.app.controls import Clicks, on_selection, set_variant, variant_labels
 from tfaudit.app.display import POINT, go_to_later
 from tfaudit.app.exemplars import ALL, CHANGED, UNCHANGED
 from tfaudit.app.markdown import unique_labels
@@ -40,7 +40,7 @@ def open_variant(study_audit: StudyAudit, title: str | None) -> None:
     titles, labels = study_audit.data.titles, variant_labels(study_audit)
     keys = [key for key in study_audit.data.compressed_keys if title in (titles[key], labels[key])]
     for key in keys[:1]:
-        put_variant(study_audit, title)
+        set_variant(study_audit, title)
         go_to_later("classes" if key in study_audit.summary.impacts else "compare")
 
 
@@ -79,7 +79,7 @@ def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str)
         }
     if known.get("group") in KINDS:
         chosen["show"] = {**KINDS, "PIE": None}[known["group"]]
-    put_variant(study_audit, known.get("title"))
+    set_variant(study_audit, known.get("title"))
     go_to_later("exemplars", **chosen | choices)
 
 

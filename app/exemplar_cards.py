@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from tfaudit.analysis.stored_images import Preview
 from tfaudit.app.markdown import escape_name
-from tfaudit.app.url_state import put
+from tfaudit.app.url_state import set_choices
 from tfaudit.charts.style import GAIN, LOSS
 from tfaudit.outlets.exemplar_cards import Card
 
@@ -53,7 +53,7 @@ def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Seque
         for card, position in zip(cards, positions, strict=True):
             with st.container(width=WIDTH, border=True, gap="xsmall"):
                 st.html(_card(card, members))
-                opening: Any = {"on_click": put, "kwargs": {"image": str(position)}}
+                opening: Any = {"on_click": set_choices, "kwargs": {"image": str(position)}}
                 st.button(
                     escape_name(short_id(card.example)),
                     key=f"card {position}",

@@ -32,7 +32,7 @@ from tfaudit.app.url_state import (
     choose_from,
     choose_several,
     number_reader,
-    put,
+    set_choices,
 )
 from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
 from tfaudit.audits.exemplars.exemplars import Exemplars
@@ -238,7 +238,7 @@ def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
 
     def to_gallery(group: str | None) -> None:
         if group in sets:
-            put(show=sets[group], exemplars=None, page=None)
+            set_choices(show=sets[group], exemplars=None, page=None)
 
     def choose_bar(selection: Any) -> None:
         for bar in selection.get(POINT, ()):
@@ -276,14 +276,14 @@ def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
 
     def to_gallery(selection: Any) -> None:
         for point in selection.get(POINT, ()):
-            put(variant=point["title"], exemplars=None, page=None)
+            set_choices(variant=point["title"], exemplars=None, page=None)
 
     clicks = on_selection("pies by variant", variant, to_gallery)
     show_chart(pie_count_chart(counts), "exemplars-by-level", text, clicks=clicks, fields=["title"])
 
     def choose_row(selection: Any) -> None:
         for row, _ in selection["cells"]:
-            put(variant=counts["title"].iloc[row], exemplars=None, page=None)
+            set_choices(variant=counts["title"].iloc[row], exemplars=None, page=None)
 
     rows = on_selection("pies by variant table", variant, choose_row)
     show_table(counts, "exemplars-by-level", COUNTS, table="chance", clicks=rows)

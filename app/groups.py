@@ -16,7 +16,7 @@ from tfaudit.app.image_panel import open_image
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.quantities import quantity_of_property
-from tfaudit.app.url_state import choose_from, only
+from tfaudit.app.url_state import choose_from, single_choice
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
 from tfaudit.audits.groups.chart import groups_chart, individuals_chart
 from tfaudit.audits.groups.declaration import GROUPS
@@ -42,7 +42,7 @@ def page(study_audit: StudyAudit) -> None:
         lists: dict[str, Any] = {"format_func": labels.__getitem__}
         column = choose_from(st.selectbox, "Group by", columns, "by", columns[0], **lists)
     else:
-        only("by", column)
+        single_choice("by", column)
     views = {
         "Groups": _groups,
         "Individuals": _individuals,

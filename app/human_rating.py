@@ -14,7 +14,7 @@ from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.rating_form import rate
-from tfaudit.app.url_state import choose_from, put
+from tfaudit.app.url_state import choose_from, set_choices
 from tfaudit.audits.survey.sample import SurveySample, survey_sample
 from tfaudit.audits.survey.survey import survey
 from tfaudit.errors import InputError
@@ -84,7 +84,7 @@ def page(study_audit: StudyAudit) -> None:
 def _study(study_audit: StudyAudit, answers: Answers, studies: Mapping[int, Facts]) -> None:
     """Draw the chosen human study: the rating form, or progress and analysis."""
     if "begun" in st.session_state:
-        put(series=str(st.session_state.pop("begun")))
+        set_choices(series=str(st.session_state.pop("begun")))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = _choose_study(study_audit, studies)
         part = choose_option("Part", ["Rate", "Progress and analysis"], "part")

@@ -14,7 +14,7 @@ from tfaudit.app.display import go_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import STYLE, preview_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.url_state import chosen, number_reader, put
+from tfaudit.app.url_state import number_reader, set_choices, url_choice
 from tfaudit.audits.prediction_counts.chart import votes_chart
 
 VOTES = ("title", "name", "votes", "share", "probability")
@@ -22,7 +22,7 @@ VOTES = ("title", "name", "votes", "share", "probability")
 
 def open_image(position: int) -> None:
     """Open the panel of an image; the URL parameter is `image`."""
-    put(image=str(position))
+    set_choices(image=str(position))
 
 
 def set_neighbours(positions: Sequence[int]) -> None:
@@ -39,11 +39,11 @@ def show_chosen_image(study_audit: StudyAudit) -> None:
 
 def _position(study_audit: StudyAudit) -> int | None:
     read = number_reader("image", 0, len(study_audit.counts(BASELINE).labels) - 1, int)
-    return chosen("image", None, read)
+    return url_choice("image", None, read)
 
 
 def _close() -> None:
-    put(image=None)
+    set_choices(image=None)
 
 
 def _panel(study_audit: StudyAudit) -> None:

@@ -15,7 +15,7 @@ from tfaudit.app.controls import choose_option, variant_labels
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape
-from tfaudit.app.url_state import choose, choose_from, number_reader, only
+from tfaudit.app.url_state import choose, choose_from, number_reader, single_choice
 from tfaudit.app.verdict import choose_limits
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL
 from tfaudit.audits.operating_points.operating_points import (
@@ -64,7 +64,11 @@ def page(study_audit: StudyAudit) -> None:
         "worth to you: of the Pareto set, the variant that is worth most is chosen."
     )
     verdict = study_audit.verdict(choose_limits())
-    axis = choose_option("Cost", axes, "against") if len(axes) > 1 else only("against", axes[0])
+    axis = (
+        choose_option("Cost", axes, "against")
+        if len(axes) > 1
+        else single_choice("against", axes[0])
+    )
     objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
     floor = _choose_floor(table)
     weights = _choose_weights(axis)

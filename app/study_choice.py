@@ -8,7 +8,14 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import escape, unique_labels
-from tfaudit.app.url_state import choose, choose_from, chosen, keep_for_any_study, only, reader
+from tfaudit.app.url_state import (
+    choose,
+    choose_from,
+    drop_study_choices,
+    option_reader,
+    single_choice,
+    url_choice,
+)
 from tfaudit.errors import InputError
 from tfaudit.store.files import path_outside
 from tfaudit.store.store import Store, find_studies, open_store
@@ -51,14 +58,14 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
     labels = dict(zip(studies, unique_labels(list(studies)), strict=True))
     with st.sidebar:
         first = next(iter(studies))
-        read = reader("study", {name: name for name in studies})
+        read = option_reader("study", {name: name for name in studies})
         if len(studies) > 1:
             settings: dict[str, Any] = {"options": list(studies), "format_func": labels.__getitem__}
             name = choose(
-                st.selectbox, "Study", "study", first, read, then=keep_for_any_study, **settings
+                st.selectbox, "Study", "study", first, read, then=drop_study_choices, **settings
             )
         else:
-            name = chosen("study", first, read)
+            name = url_choice("study", first, read)
         if link := path_outside(studies[name], directory):
             raise InputError(
                 "directory", f"{link}, which is a link out of {directory}", "files within it alone"
@@ -90,7 +97,7 @@ def _choose_split(store: Store) -> str:
         raise InputError("directory", got, "some; `tfaudit run` makes them")
     first = "test" if "test" in splits else splits[0]
     if len(splits) == 1:
-        return only("split", first)
+        return single_choice("split", first)
     return choose_from(
         st.selectbox, "Split", splits, "split", first, resets=("image", "range", "picture")
     )

@@ -16,7 +16,7 @@ from tfaudit.errors import InputError, listed
 
 T = TypeVar("T")
 
-OF_ANY_STUDY = ("study", "rater", *FLAGS.values())
+STUDY_INDEPENDENT = ("study", "rater", *FLAGS.values())
 """Parameters that keep their meaning in another study."""
 
 PARAMETERS = frozenset(
@@ -66,12 +66,12 @@ PARAMETERS = frozenset(
         "series",
         "part",
         "columns",  # every table
-        *OF_ANY_STUDY,
+        *STUDY_INDEPENDENT,
     )
 )
 """All parameters: one that is not here has a notice."""
 
-NAMED = 8  # options that a notice names at most
+MOST_NAMED = 8  # options that a notice names at most
 
 _HISTORY = """<script>
 if (!window.tfauditHistory) {
@@ -108,7 +108,7 @@ def one_entry_per_action() -> None:
     st.sidebar.html(_HISTORY, unsafe_allow_javascript=True)
 
 
-def chosen(key: str, default: T, read: Callable[[str], T]) -> T:
+def url_choice(key: str, default: T, read: Callable[[str], T]) -> T:
     """Return the choice that the URL holds; the default without one, and with a notice where there is no such choice.
 
     Args:
@@ -125,9 +125,11 @@ def chosen(key: str, default: T, read: Callable[[str], T]) -> T:
         return default
 
 
-def only(key: str, option: T) -> T:
+def single_choice(key: str, option: T) -> T:
     """Return the only option of a choice, which needs no control; a link to another has a notice."""
-    return chosen(key, option, reader(key, {} if option is None else {str(option): option}))
+    return url_choice(
+        key, option, option_reader(key, {} if option is None else {str(option): option})
+    )
 
 
 def choose(
@@ -157,12 +159,12 @@ def choose(
         clearable: whether None is a choice.
         **settings: further arguments of the control.
     """
-    value = chosen(key, default, read)
-    show(key, value)
+    value = url_choice(key, default, read)
+    set_control(key, value)
     control(
         label,
         key=key,
-        on_change=_keep,
+        on_change=_store_choice,
         args=(key, default, write, tuple(resets), then, clearable),
         **settings,
     )
@@ -180,7 +182,7 @@ def choose_from(
     **settings: Any,
 ) -> Any:
     """Draw a control of one of the options; see `choose`. Without a default nothing may be chosen."""
-    read = reader(key, {write(option): option for option in options})
+    read = option_reader(key, {write(option): option for option in options})
     if default is None:
         settings |= {"index": None, "clearable": True}
     return choose(control, label, key, default, read, write=write, options=options, **settings)
@@ -203,13 +205,13 @@ def choose_several(
         if text not in options and (text or not default):
             add_notice(str(_unknown(key, text, options)))
     value = known if known or texts == [""] else list(default)
-    show(key, value)
+    set_control(key, value)
     several = (key, list(default), tuple(resets))
-    st.multiselect(label, options, key=key, on_change=_keep_several, args=several, **settings)
+    st.multiselect(label, options, key=key, on_change=_store_choices, args=several, **settings)
     return value
 
 
-def reader(key: str, options: Mapping[str, T]) -> Callable[[str], T]:
+def option_reader(key: str, options: Mapping[str, T]) -> Callable[[str], T]:
     """Return a function that returns the option of a text, and for another text raises an `InputError`."""
 
     def read(text: str) -> T:
@@ -237,7 +239,7 @@ def number_reader(
     return read
 
 
-def put(**choices: str | list[str] | None) -> None:
+def set_choices(**choices: str | list[str] | None) -> None:
     """Change choices in the URL; None removes one."""
     for key, text in choices.items():
         if text is None:
@@ -246,16 +248,16 @@ def put(**choices: str | list[str] | None) -> None:
             st.query_params[key] = text
 
 
-def keep_for_any_study() -> None:
+def drop_study_choices() -> None:
     """Remove the choices that mean nothing in another study."""
-    for key in set(st.query_params) - set(OF_ANY_STUDY):
+    for key in set(st.query_params) - set(STUDY_INDEPENDENT):
         del st.query_params[key]
 
 
-def links(**choices: str | list[str] | None) -> dict[str, Any]:
+def link_parameters(**choices: str | list[str] | None) -> dict[str, Any]:
     """Return all choices of the visitor, and some other ones, as the parameters of a link; None removes one."""
-    kept = {key: st.query_params.get_all(key) for key in st.query_params if key not in choices}
-    return kept | {key: text for key, text in choices.items() if text is not None}
+    unchanged = {key: st.query_params.get_all(key) for key in st.query_params if key not in choices}
+    return unchanged | {key: text for key, text in choices.items() if text is not None}
 
 
 def start_notices() -> None:
@@ -276,19 +278,19 @@ def add_notice(text: str) -> None:
         st.warning(escape(f"In the link, {text}."), icon=":material/link_off:")
 
 
-def show(key: str, value: Hashable | list[str]) -> None:
+def set_control(key: str, value: Hashable | list[str]) -> None:
     """Let the control of a key show a value, if it shows another or is that of another page."""
-    here, page = f"page of {key}", st.session_state.get("shown page")
+    state, page = f"page of {key}", st.session_state.get("shown page")
     if (
         key not in st.session_state
         or st.session_state[key] != value
-        or st.session_state.get(here) != page
+        or st.session_state.get(state) != page
     ):
         st.session_state[key] = value
-    st.session_state[here] = page
+    st.session_state[state] = page
 
 
-def _keep(
+def _store_choice(
     key: str,
     default: T,
     write: Callable[[T], str],
@@ -299,13 +301,13 @@ def _keep(
     value = st.session_state[key]
     if value is None and not clearable:
         return  # the control was drawn again before the browser sent its value
-    put(**{key: None if value == default else write(value)}, **dict.fromkeys(resets))
+    set_choices(**{key: None if value == default else write(value)}, **dict.fromkeys(resets))
     then()
 
 
-def _keep_several(key: str, default: list[str], resets: Sequence[str]) -> None:
+def _store_choices(key: str, default: list[str], resets: Sequence[str]) -> None:
     values = list(st.session_state[key])
-    put(**dict.fromkeys(resets))
+    set_choices(**dict.fromkeys(resets))
     if values == default:
         st.query_params.pop(key, None)
     else:
@@ -314,6 +316,8 @@ def _keep_several(key: str, default: list[str], resets: Sequence[str]) -> None:
 
 def _unknown(key: str, text: str, options: Sequence[str]) -> InputError:
     expected = (
-        listed(options, NAMED) if options else "none, for this study has nothing to choose from"
+        listed(options, MOST_NAMED)
+        if options
+        else "none, for this study has nothing to choose from"
     )
     return InputError(key, repr(text) if text else "nothing", expected)

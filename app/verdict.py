@@ -12,7 +12,7 @@ from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import go_to_later, page_colours, show_notes
 from tfaudit.app.markdown import escape
-from tfaudit.app.url_state import choose, links, number_reader
+from tfaudit.app.url_state import choose, link_parameters, number_reader
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.errors import InputError
 from tfaudit.outlets.verdict_table import verdict_html
@@ -45,7 +45,7 @@ def show_verdict(study_audit: StudyAudit) -> None:
     labels = {key: label for key, label in variant_labels(study_audit).items() if key != BASELINE}
     pages = {key: "classes" if key in study_audit.summary.impacts else "compare" for key in labels}
     hrefs = {
-        key: f"{pages[key]}?{urlencode(links(variant=label), doseq=True)}"
+        key: f"{pages[key]}?{urlencode(link_parameters(variant=label), doseq=True)}"
         for key, label in labels.items()
     }
     content = verdict_html(verdict, hrefs)

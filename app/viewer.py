@@ -14,7 +14,7 @@ import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
-from tfaudit.app.display import PAGE_STYLE, follow, link_to
+from tfaudit.app.display import PAGE_STYLE, link_to, open_clicked_page
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import set_noun, with_noun
@@ -164,7 +164,7 @@ def view(arguments: list[str]) -> None:
     st.set_page_config(page_title=f"{chosen.title} · tfaudit", page_icon=str(ICON), layout="wide")
     st.session_state["shown page"] = chosen.url_path
     one_entry_per_action()
-    follow()
+    open_clicked_page()
     with menu:
         for section, its_pages in MENU.items():
             if entries := [path for path in its_pages if pages[path].visibility == "visible"]:
