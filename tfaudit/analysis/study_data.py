@@ -16,6 +16,7 @@ from tfaudit.analysis.stored_images import can_be_measured, image_properties, pr
 from tfaudit.audits.attributes.attributes import MANY
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
+from tfaudit.stats.intervals import require_level
 from tfaudit.store import parquet
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
@@ -80,7 +81,7 @@ class StudyData:
         groups: pd.DataFrame | None = None,
         answers: pd.DataFrame | None = None,
     ) -> None:
-        require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+        require_level("alpha", alpha)
         require(permutations >= 0, "permutations", permutations, "0 or more")
         require(
             split in store.splits,

@@ -5,8 +5,9 @@ import functools
 
 import numpy as np
 
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.intervals import require_level
 from tfaudit.stats.two_way import GroupChanges, group_changes
 
 
@@ -38,7 +39,7 @@ class Comparison:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
-        require(0 < self.alpha < 1, "alpha", self.alpha, "a level in (0, 1)")
+        require_level("alpha", self.alpha)
         require_same_examples(self.baseline, self.compressed)
         _ = self.partners
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from tfaudit.errors import InputError, require
+from tfaudit.stats.intervals import require_level
 from tfaudit.stats.ratios import ratio
 
 
@@ -65,7 +66,7 @@ def mcnemar_false_alarms(changed: ArrayLike, alpha: float) -> np.ndarray:
         >>> mcnemar_false_alarms([0, 5, 6, 100], 0.05)
         array([0.       , 0.       , 0.03125  , 0.0352002])
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     n = np.floor(amounts(changed=changed)[0])
     # The quantile is the smallest count whose tail reaches alpha / 2: those below it may, or it too where it is exact.
     most = stats.binom.ppf(alpha / 2, n, 0.5)
@@ -98,7 +99,7 @@ def paired_interval(
         >>> low.round(3), high.round(3)
         (array([-0.027, -0.278,  0.   ]), array([0.39 , 0.278, 0.517]))
     """
-    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    require_level("confidence", confidence)
     down, up, n = amounts(lost=lost, won=won, pairs=pairs)
     if (down + up > n + 1e-9).any():
         raise InputError("pairs", "fewer pairs than changes", "at least lost + won")
@@ -130,7 +131,7 @@ def paired_difference_rejected(
         >>> paired_difference_rejected([3, 3], [9, 9], [32, 32], [-0.02, -0.03])
         array([False,  True])
     """
-    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    require_level("confidence", confidence)
     down, up, n = amounts(lost=lost, won=won, pairs=pairs)
     shares, difference = (ratio(down, n), ratio(up, n)), np.asarray(difference, float)
     observed = shares[1] - shares[0]

@@ -9,6 +9,15 @@ from scipy import special
 from tfaudit.errors import InputError, require
 
 
+def require_level(argument: str, level: float) -> None:
+    """Raise `InputError` unless a level of tests or of intervals lies in (0, 1).
+
+    Example:
+        >>> require_level("alpha", 0.05)
+    """
+    require(0 < level < 1, argument, level, "a level in (0, 1)")
+
+
 @dataclasses.dataclass(frozen=True)
 class MeanInterval:
     """A mean over members, and the ends of its interval, NaN for a single member; all of a member's shape."""
@@ -51,7 +60,7 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> MeanInterva
     array = np.asarray(values, np.float64)
     if array.ndim == 0 or not len(array):
         raise InputError("values", f"shape {array.shape}", "at least one member")
-    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    require_level("confidence", confidence)
     mean = array.mean(0)
     if len(array) == 1:
         return MeanInterval(
@@ -82,7 +91,7 @@ def mark_slopes(slopes: ArrayLike, *, levels: int = 1, alpha: float = 0.05) -> M
         '>'
     """
     require(levels >= 1, "levels", levels, "1 or more")
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     confidence = 1 - alpha / levels
     interval = mean_interval(slopes, confidence=confidence)
     mark = "<" if interval.high < 1 else ">" if interval.low > 1 else "?"

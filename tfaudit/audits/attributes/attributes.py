@@ -10,9 +10,10 @@ import pandas as pd
 
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import MISSING, group_codes
+from tfaudit.stats.intervals import require_level
 from tfaudit.stats.modes import UNDECIDED
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import Proportions, compare_proportions
@@ -102,7 +103,7 @@ def attributes(
           attribute value  share_pie  share_non_pie          test
         0   blurred   yes        1.0            0.0  Fisher exact
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     identified, count = exemplars(baseline, compressed, ties=ties), baseline.num_examples
     if not isinstance(table, pd.DataFrame) or len(table) != count or not table.columns.size:
         form = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__

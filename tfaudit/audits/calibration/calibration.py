@@ -131,8 +131,7 @@ def calibration(
         baseline: the uncompressed model or population, with probabilities.
         compressed: the compressed one, on the same examples, with probabilities.
         bins: of equal mass, of the calibration error and the reliability diagram.
-        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
-            `compressed.parents`.
+        paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests, in (0, 1).
 
     Raises:

@@ -138,8 +138,7 @@ def chance(
         compressed: the compressed population, on the same examples.
         permutations: maximum number of assignments to count.
         seed: seed of the random assignments.
-        paired: whether members of the same name are pairs: the compressed one is made from the other; None to take it
-            from `compressed.parents`.
+        paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: a class is significant where p <= alpha.
         centering: as in `class_impact`.
         ties: as in `exemplars`.

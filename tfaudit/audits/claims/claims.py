@@ -11,7 +11,8 @@ import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, GAINED, LOST
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError
+from tfaudit.stats.intervals import require_level
 from tfaudit.stats.multiplicity import adjust
 
 
@@ -111,7 +112,7 @@ def claims(changes: Mapping[str, pd.DataFrame], *, alpha: float = 0.05) -> Claim
         0     int8            1         1         0
         1  float16            1         1         0
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     if not changes:
         raise InputError("changes", "none", "those of one variant or more")
     if len({tuple(frame["class"]) for frame in changes.values()}) > 1:

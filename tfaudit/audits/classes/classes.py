@@ -179,8 +179,7 @@ def class_impact(
     Args:
         baseline: the uncompressed population, K >= 2 members.
         compressed: the compressed population, K >= 2 members, on the same examples.
-        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
-            `compressed.parents`. Members without a partner are then left out of the intervals.
+        paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests; intervals are at level 1 - alpha.
         margin_pp: a change counts as none where its interval holds 0 and lies within this margin, percentage points.
         centering: what the published test subtracts from each member's recalls: "member" (its own accuracy, [F]),

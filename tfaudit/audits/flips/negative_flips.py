@@ -96,8 +96,7 @@ def flip_rates(
     Args:
         baseline: the uncompressed model or population.
         compressed: the compressed one, on the same examples.
-        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
-            `compressed.parents`.
+        paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests, in (0, 1).
 
     Raises:

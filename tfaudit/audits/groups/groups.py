@@ -138,8 +138,7 @@ def groups(
         compressed: the compressed population, on the same examples.
         column: `(N,)` the group of each example, of any type, in the order of the examples.
         individuals: `(N,)` who made each example (a writer, a patient), or None. Examples of unknown ones are left out.
-        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
-            `compressed.parents`.
+        paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests, in (0, 1).
         margin_pp: a change counts as none where its interval lies within this margin, percentage points.
 

@@ -125,8 +125,7 @@ def intersections(
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
         columns: groups, N rows in the order of the examples; None for the classes alone.
-        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
-            `compressed.parents`.
+        paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests, in (0, 1).
 
     Raises:

@@ -13,6 +13,7 @@ from scipy import special
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
+from tfaudit.stats.intervals import require_level
 from tfaudit.stats.precision import Design, Spread
 
 MEMBERS, IMAGES = (1, 2, 3, 5, 10, 30), (50, 100, 200, 500, 1000, 5000)
@@ -117,7 +118,7 @@ def plan(
         5       30    1000            1.0
     """
     require(half_width_pp > 0, "half_width_pp", half_width_pp, "percentage points above 0")
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     for name, counts, least in (("members", members, 1), ("images", images, 2)):
         fitting = len(counts) > 0 and min(counts, default=0) >= least
         require(fitting, name, list(counts), f"one or more numbers of {least} or more")

@@ -14,6 +14,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.group_codes import group_codes
+from tfaudit.stats.intervals import require_level
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import paired_test
 from tfaudit.stats.two_way import LEAST_IMAGES, mean_change
@@ -105,7 +106,7 @@ def remedies(
         3      negative flips    0.375   0.125
         4                PIEs    0.250   0.000
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     notes = [
         "Intervals of worst-class recall and of the largest excess gap are over members, for these images."
     ]

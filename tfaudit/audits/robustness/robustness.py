@@ -27,6 +27,7 @@ from tfaudit.audits.robustness.condition_rates import (
 from tfaudit.audits.robustness.exemplar_flips import flip_table
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions
+from tfaudit.stats.intervals import require_level
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,7 +233,7 @@ def robustness(
         >>> result.summary()["mce"]
         3.0
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     rates, level = (
         condition_rates(baseline, compressed, clean, paired=paired),

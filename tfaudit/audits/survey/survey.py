@@ -14,6 +14,7 @@ from tfaudit.audits.attributes.attributes import share_columns
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.survey.questions import CO_OCCURRING, QUESTIONS, Question
 from tfaudit.errors import InputError, require
+from tfaudit.stats.intervals import require_level
 from tfaudit.stats.proportions import compare_proportions
 
 
@@ -88,7 +89,7 @@ def survey(
           attribute  share_pie  share_non_pie  undecided  kappa
         0   blurred        1.0            0.0          1  0.333
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     if questions is None:
         answers = _with_co_occurring(answers)
         questions = [*QUESTIONS, CO_OCCURRING] if CO_OCCURRING.key in answers else [*QUESTIONS]
