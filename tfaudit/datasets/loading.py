@@ -61,32 +61,7 @@ def load_dataset(
         >>> train.num_examples, train.image_shape, train.in_memory
         (1197, (8, 8, 1), True)
     """
-    for argument, pixels in (("image_size", image_size), ("crop", crop)):
-        require(pixels is None or pixels >= 1, argument, pixels, "1 pixel or more")
-    if image_size is not None and crop is not None:
-        require(crop <= image_size, "crop", crop, f"at most image_size, {image_size}")
-    if is_reference(name):
-        for argument, pixels in (("image_size", image_size), ("crop", crop)):
-            require(
-                pixels is None,
-                argument,
-                pixels,
-                f"None: {name!r} returns its examples as the model takes them",
-            )
-        require(
-            split in SPLITS, "split", split, f"'train' or 'test', with which {name!r} is called"
-        )
-        return load_own(as_reference("dataset", name, "a name"))[SPLITS.index(split)]
-    entry = CATALOGUE.get(name)
-    if entry is None or entry.embedded is None:
-        return _load_prepared(name, split, data_dir, image_size, crop)
-    dataset = entry.embedded(split)
-    edge = dataset.image_shape[0]
-    for argument, pixels in (("image_size", image_size), ("crop", crop)):
-        require(
-            pixels in (None, edge), argument, pixels, f"{edge} or None: {name!r} is not resized"
-        )
-    return dataset
+    return data_source(name).load(split, data_dir=data_dir, image_size=image_size, crop=crop)
 
 
 def is_available(name: str, *, data_dir: str | Path | None = None) -> bool:
@@ -99,15 +74,127 @@ def is_available(name: str, *, data_dir: str | Path | None = None) -> bool:
         >>> is_available("digits"), is_available("mock:imagenet2012")
         (True, True)
     """
+    return data_source(name).is_available(data_dir)
+
+
+def data_source(name: str) -> DataSource:
+    """Return what a name of `load_dataset` stands for, decided once.
+
+    Example:
+        >>> [type(data_source(name)).__name__ for name in ("digits", "data.py:load", "cifar10")]
+        ['EmbeddedData', 'OwnData', 'PreparedData']
+    """
     if is_reference(name):
+        return OwnData(as_reference("dataset", name, "a name"))
+    embedded = CATALOGUE[name].embedded if name in CATALOGUE else None
+    return PreparedData(name) if embedded is None else EmbeddedData(name, embedded)
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where a data set comes from.
+
+    Attributes:
+        name: name as for `load_dataset`.
+    """
+
+    name: str
+    test_split = "test"
+
+    def load(
+        self,
+        split: str,
+        *,
+        data_dir: str | Path | None = None,
+        image_size: int | None = None,
+        crop: int | None = None,
+    ) -> Dataset:
+        """Load a split; arguments and errors are those of `load_dataset`."""
+        for argument, pixels in (("image_size", image_size), ("crop", crop)):
+            require(pixels is None or pixels >= 1, argument, pixels, "1 pixel or more")
+        if image_size is not None and crop is not None:
+            require(crop <= image_size, "crop", crop, f"at most image_size, {image_size}")
+        return self._load(split, data_dir, image_size, crop)
+
+    def splits(
+        self, *, image_size: int | None = None, crop: int | None = None
+    ) -> tuple[Dataset, Dataset]:
+        """Load the training and the test set."""
+        train, test = (
+            self.load(split, image_size=image_size, crop=crop)
+            for split in ("train", self.test_split)
+        )
+        return train, test
+
+    def is_available(self, data_dir: str | Path | None = None) -> bool:
+        """Return whether the files are present, without reading them."""
         return True
-    entry = catalogue_entry(name)
-    if entry.embedded or name.startswith(MOCK_PREFIX):
-        return True
-    if entry.features and not (data_folder(data_dir) / base_name(name)).is_dir():
-        return False
-    with quiet_tfds():
-        return bool(find_builder(name, data_dir).is_prepared())
+
+    def _load(
+        self, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
+    ) -> Dataset:
+        raise NotImplementedError
+
+
+class OwnData(DataSource):
+    """The examples that a function `load(split)` of the user's returns."""
+
+    def splits(
+        self, *, image_size: int | None = None, crop: int | None = None
+    ) -> tuple[Dataset, Dataset]:
+        """Load the training and the test set, which are checked against each other, in one pass."""
+        for argument, pixels in (("image_size", image_size), ("crop", crop)):
+            expected = f"None: {self.name!r} returns its examples as the model takes them"
+            require(pixels is None, argument, pixels, expected)
+        return load_own(self.name)
+
+    def _load(
+        self, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
+    ) -> Dataset:
+        expected = f"'train' or 'test', with which {self.name!r} is called"
+        require(split in SPLITS, "split", split, expected)
+        return self.splits(image_size=image_size, crop=crop)[SPLITS.index(split)]
+
+
+@dataclass(frozen=True)
+class EmbeddedData(DataSource):
+    """A data set that comes with tfaudit; `read` returns a split."""
+
+    read: Callable[[str], Dataset]
+
+    def _load(
+        self, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
+    ) -> Dataset:
+        dataset = self.read(split)
+        edge = dataset.image_shape[0]
+        for argument, pixels in (("image_size", image_size), ("crop", crop)):
+            expected = f"{edge} or None: {self.name!r} is not resized"
+            require(pixels in (None, edge), argument, pixels, expected)
+        return dataset
+
+
+class PreparedData(DataSource):
+    """A data set that TensorFlow Datasets or `tfaudit prepare` has prepared on this machine, or a mock of one."""
+
+    @property
+    def test_split(self) -> str:  # type: ignore[override]
+        """Split to test on: it has labels and is not trained on."""
+        return catalogue_entry(self.name).test
+
+    def is_available(self, data_dir: str | Path | None = None) -> bool:
+        """Return whether the files are present, without reading them; an unknown name raises `InputError`."""
+        if self.name.startswith(MOCK_PREFIX):
+            return True
+        folder = data_folder(data_dir) / base_name(self.name)
+        if catalogue_entry(self.name).features and not folder.is_dir():
+            return False
+        with quiet_tfds():
+            return bool(find_builder(self.name, data_dir).is_prepared())
+
+    def _load(
+        self, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
+    ) -> Dataset:
+        return _load_prepared(self.name, split, data_dir, image_size, crop)
 
 
 def open_builder(name: str, data_dir: str | Path | None = None) -> Any:

@@ -7,13 +7,10 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from tfaudit.datasets.catalogue import test_split
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.loading import load_dataset
-from tfaudit.datasets.own import load_own
+from tfaudit.datasets.loading import data_source
 from tfaudit.datasets.preview import previews
-from tfaudit.errors import InputError, require
-from tfaudit.runtime.user_functions import is_reference
+from tfaudit.errors import InputError
 from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
@@ -24,21 +21,15 @@ THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
 
 def load_splits(study: Study) -> tuple[Dataset, Dataset]:
     """Return the training and the test set of a study, cut to its limit; a missing one raises `InputError`."""
-    if is_reference(study.dataset):  # loads both at once
-        for argument, pixels in (("image_size", study.image_size), ("crop", study.crop)):
-            expected = f"None: {study.dataset!r} returns its examples as the model takes them"
-            require(pixels is None, argument, pixels, expected)
-        own = load_own(study.dataset)
-        return (own[0].take(study.limit), own[1].take(study.limit)) if study.limit else own
-    train = load_dataset(study.dataset, "train", image_size=study.image_size, crop=study.crop)
-    return train.take(study.limit) if study.limit else train, load_test(study)
+    source = data_source(study.dataset)
+    train, test = source.splits(image_size=study.image_size, crop=study.crop)
+    return (train.take(study.limit), test.take(study.limit)) if study.limit else (train, test)
 
 
 def load_test(study: Study) -> Dataset:
     """Return the test set of a study, cut to its limit; a missing one raises `InputError`."""
-    test = load_dataset(
-        study.dataset, test_split(study.dataset), image_size=study.image_size, crop=study.crop
-    )
+    source = data_source(study.dataset)
+    test = source.load(source.test_split, image_size=study.image_size, crop=study.crop)
     return test.take(study.limit) if study.limit else test
 
 
