@@ -13,7 +13,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.models.pretrained import load_pretrained
 from tfaudit.models.registry import build_model
-from tfaudit.runtime.user_functions import call, check_call, import_reference, is_reference
+from tfaudit.runtime.user_functions import call, check_call, import_reference
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 
@@ -131,9 +131,9 @@ def gives_probabilities(model: keras.Model, data: Dataset) -> bool:
 
 def _build(study: Study, data: Dataset, seed: int) -> keras.Model:
     name, options = study.model, dict(study.model_options)
-    if name.endswith(".keras"):
+    if study.model_source.is_file:
         return load_pretrained(name, data.input_shape, fresh=study.initialise == "fresh", **options)
-    if is_reference(name):
+    if study.model_source.is_function:
         return _build_own(name, data, seed, options)
     mean, std = data.moments()
     return build_model(

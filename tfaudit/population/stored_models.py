@@ -9,7 +9,6 @@ import keras
 from tfaudit.compress.model_files import load_keras
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.models.member_model import build_member, strip_compilation
-from tfaudit.runtime.user_functions import is_reference
 from tfaudit.store.store import Store
 from tfaudit.study.variants import Quantized
 
@@ -54,7 +53,7 @@ def load_member(store: Store, variant: str, member: int, data: Dataset | None) -
     """
     path = store.member_path(variant, member, "model.keras")
     store.read_checked(variant, member, path)
-    if data is None or not is_reference(store.study.model):
+    if data is None or not store.study.model_source.is_function:
         return load_keras(store.directory / path)
     model = strip_compilation(build_member(store.study, data, 0))
     model.load_weights(store.directory / path)

@@ -16,6 +16,7 @@ from tfaudit.errors import InputError, require
 from tfaudit.runtime.names import clean_names
 from tfaudit.runtime.user_functions import as_reference, is_reference, source_digest
 from tfaudit.study.conditions import Condition, all_conditions
+from tfaudit.study.model_source import ModelSource
 from tfaudit.study.remedies import distinguishing_settings
 from tfaudit.study.training import Training
 from tfaudit.study.variants import (
@@ -186,7 +187,7 @@ class Study:
         object.__setattr__(self, "fingerprints", dict(self.fingerprints))
         known = self.initialise in (None, *INITIALISATIONS)
         require(known, "initialise", self.initialise, ", ".join(map(repr, INITIALISATIONS)))
-        if self.training is not None and self.model.endswith(".keras"):
+        if self.training is not None and self.model_source.is_file:
             untrained = isinstance(self.training, Training) and self.training.epochs == 0
             object.__setattr__(
                 self, "initialise", self.initialise or ("file" if untrained else "fresh")
@@ -198,16 +199,21 @@ class Study:
                 "'fresh' or 'file' for a .keras file",
             )
         else:
-            allowed = (None, "same") if is_reference(self.model) else (None,)
+            allowed = (None, "same") if self.model_source.is_function else (None,)
             expected = "None unless the model is a .keras file, or 'same' for a function"
             require(self.initialise in allowed, "initialise", self.initialise, expected)
+
+    @cached_property
+    def model_source(self) -> ModelSource:
+        """What `model` stands for: a name, a file or a function."""
+        return ModelSource.of(self.model)
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Path of the study's model file, and references of its functions: what `fingerprints` are of."""
         values = (self.model, self.dataset, self.training, self.retraining)
         own = [value for value in values if is_reference(value)]
-        return tuple(dict.fromkeys([self.model, *own] if self.model.endswith(".keras") else own))
+        return tuple(dict.fromkeys([self.model, *own] if self.model_source.is_file else own))
 
     @property
     def subject(self) -> str:
@@ -360,7 +366,7 @@ class Study:
             small["corrupted_variants"] = tuple(
                 key for key in self.corrupted_variants if key in keys
             )
-        if self.crop and not self.model.endswith(".keras"):
+        if self.crop and not self.model_source.is_file:
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
         for name, plan, steps in (("training", training, 8), ("retraining", self.retraining, 4)):
             if isinstance(plan, Training) and plan.epochs != 0:
