@@ -55,9 +55,9 @@ def test_save_charts(store, tmp_path):
         "accuracy-slope",
         "balances",
         "operating-points",
-        *("across-accuracies", "across-claims", "across-exemplar_levels"),
+        *("accuracies", "claims", "exemplar-levels"),
     }
-    per_variant = ("calibration", "negative_flips", "intersections")
+    per_variant = ("calibration", "negative-flips", "intersections")
     names |= {f"{name}-{variant}" for name in per_variant for variant in ("magnitude-0.9", "int8")}
     assert {file.name for file in files} == {
         f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")

@@ -111,8 +111,8 @@ def test_single_models_are_compared_pair_by_pair(tmp_path):
     assert rows["newly wrong"][0] == f"{pair['negative_flips']:g}"
     assert rows["p"][0] == f"{pair['change_p']:.2g}"
     assert [figure.name for figure in found["model-pair"].figures] == [
-        "pair-magnitude-0.9",
-        "pair-int8",
+        "model-pair-magnitude-0.9",
+        "model-pair-int8",
     ]
     assert [figure.name for figure in found["distortion"].figures] == ["accuracy-slope", "balances"]
 
@@ -130,7 +130,7 @@ def test_groups_and_individuals(tmp_path):
     assert table["series"] == ("employee", "student")
     assert table["images"] == ("100", "100")
     assert table["verdict"] == tuple(expected["verdict"])
-    assert "the 10 individuals who lose most, of 100" in found["groups"].tables[2].title
+    assert "individuals, the largest loss first, 10 of 100" in found["groups"].tables[1].title
     table = cells(found["attributes"].tables[0])
     assert (table["attribute"], table["value"]) == (("series", "series"), ("employee", "student"))
 

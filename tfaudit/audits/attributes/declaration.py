@@ -1,12 +1,15 @@
 """What the audit is to a reader."""
 
-from tfaudit.audits.declaration import Declaration, Table
+from tfaudit.audits.declaration import Chart, Declaration, Table
 
 ATTRIBUTES = Declaration(
     name="attributes",
     title="Attributes of the exemplars",
     question="Which attributes do PIEs have more often (ratio above 1) or less often than the other images?",
     source="[F] 3.2",
+    charts=(
+        Chart(description="Share of each attribute among the PIEs and among the other images."),
+    ),
     tables={
         "attributes": Table(
             columns=(
@@ -26,6 +29,9 @@ ATTRIBUTES = Declaration(
             report=8,
             catalogue="attributes",
             rows=lambda result: result.frame().sort_values("p", kind="stable"),
+            title="{result.pies:,} PIEs and {result.others:,} other images",
+            report_rows=lambda rows: rows.head(50),
         ),
     },
+    says_something=lambda result: bool(result.pies and result.others),
 )

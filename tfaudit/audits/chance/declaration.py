@@ -1,6 +1,22 @@
 """What the audit is to a reader."""
 
-from tfaudit.audits.declaration import Declaration, Table
+from collections.abc import Iterator
+
+from tfaudit.audits.chance.chance import Chance
+from tfaudit.audits.declaration import Chart, Declaration, Table
+
+
+def certain_counts(title: str, result: Chance) -> Iterator[str]:
+    """Yield the counts that every reassignment of the members gives alike."""
+    counts = result.distribution().groupby("count")["value"]
+    for row in result.frame().to_dict("records"):
+        values = counts.get_group(row["count"])
+        if values.nunique() == 1:
+            yield (
+                f"{title}: every reassignment gives {values.iloc[0]:,} {row['count']}, "
+                f"and {row['observed']:,} are observed."
+            )
+
 
 CHANCE = Declaration(
     name="chance",
@@ -10,21 +26,31 @@ CHANCE = Declaration(
         "(within pairs, where one is made from the other), and are there more between baseline and variant?"
     ),
     source="[PS]",
-    tables={
-        "counts": Table(
-            columns=(
-                "title",
-                "count",
-                "verdict",
-                "observed",
-                "expected",
-                "low",
-                "high",
-                "p",
-                "permutations",
-                "kind",
-            ),
-            catalogue="chance",
+    charts=(
+        Chart(
+            description="Histogram of the counts expected by chance, with the observed count.",
+            shown=lambda result: len(result.distribution()) > len(result.frame()),
         ),
-    },
+    ),
+    overview=Table(
+        columns=(
+            "title",
+            "count",
+            "verdict",
+            "observed",
+            "expected",
+            "low",
+            "high",
+            "p",
+            "permutations",
+            "kind",
+        ),
+        catalogue="chance",
+        rows=lambda result: result.frame().assign(
+            kind=lambda rows: rows["exact"].map({True: "all", False: "random"})
+        ),
+        title="Counts by chance",
+        folded=True,
+    ),
+    findings=certain_counts,
 )

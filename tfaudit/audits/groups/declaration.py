@@ -1,6 +1,6 @@
 """What the audit is to a reader."""
 
-from tfaudit.audits.declaration import Declaration, Table
+from tfaudit.audits.declaration import Chart, Declaration, Table
 from tfaudit.audits.groups.order import largest_losses_first
 
 GROUPS = Declaration(
@@ -8,6 +8,11 @@ GROUPS = Declaration(
     title="Groups",
     question="Which groups and individuals lose more, or less, accuracy than the images overall?",
     source="[P] 4.1",
+    charts=(
+        Chart(
+            description="Accuracy of every group before and after; a point per individual where they are known."
+        ),
+    ),
     tables={
         "groups": Table(
             columns=(
@@ -35,6 +40,7 @@ GROUPS = Declaration(
             ),
             report=11,
             rows=lambda result: largest_losses_first(result.frame()),
+            headings=lambda result: {"group": result.name},
         ),
         "individuals": Table(
             columns=(
@@ -49,6 +55,10 @@ GROUPS = Declaration(
             rows=lambda result: result.individuals_frame().sort_values(
                 ["change_pp", "examples"], kind="stable"
             ),
+            title="individuals, the largest loss first",
+            headings=lambda result: {"group": result.name},
+            report_rows=lambda rows: rows.head(10),
+            folded=True,
         ),
         "fits": Table(
             columns=(
@@ -62,6 +72,9 @@ GROUPS = Declaration(
             ),
             catalogue="fits",
             rows=lambda result: result.fits,
+            title="fitted lines of accuracy after on accuracy before, one per group",
+            headings=lambda result: {"group": result.name},
+            folded=True,
         ),
     },
 )

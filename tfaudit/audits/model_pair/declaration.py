@@ -1,6 +1,8 @@
 """What the audit is to a reader."""
 
-from tfaudit.audits.declaration import Declaration, Table
+import pandas as pd
+
+from tfaudit.audits.declaration import Chart, Declaration, Table
 
 MODEL_PAIR = Declaration(
     name="model_pair",
@@ -10,6 +12,38 @@ MODEL_PAIR = Declaration(
         "(McNemar's exact test), and how large may the change be (Tango's interval)?"
     ),
     source="[M] [T]",
+    charts=(
+        Chart(
+            description=(
+                "Share of each class's images newly wrong and newly correct, "
+                "with the change of recall and its interval."
+            )
+        ),
+    ),
+    overview=Table(
+        columns=(
+            "title",
+            "accuracy_before",
+            "accuracy_after",
+            "change_pp",
+            "change_low_pp",
+            "change_high_pp",
+            "change_p",
+            "p_mid",
+            "negative_flips",
+            "positive_flips",
+            "wrong_to_other_wrong",
+            "btc",
+            "bec",
+            "kappa",
+            "significant",
+            "expected_by_chance",
+            "significant_holm",
+        ),
+        catalogue="pairs",
+        rows=lambda result: pd.DataFrame([result.summary()]),
+        title="All images, with confidence intervals",
+    ),
     tables={
         "classes": Table(
             columns=(
@@ -36,6 +70,9 @@ MODEL_PAIR = Declaration(
             rows=lambda result: result.frame().sort_values(
                 ["change_p", "change_pp"], kind="stable"
             ),
+            title="classes that changed, the smallest p first",
+            report_rows=lambda rows: rows.query("lost + won > 0").head(40),
+            folded=True,
         ),
     },
 )

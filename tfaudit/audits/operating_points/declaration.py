@@ -1,6 +1,6 @@
 """What the audit is to a reader."""
 
-from tfaudit.audits.declaration import Declaration
+from tfaudit.audits.declaration import Chart, Declaration, Table
 
 OPERATING_POINTS = Declaration(
     name="operating_points",
@@ -11,4 +11,16 @@ OPERATING_POINTS = Declaration(
         "better in one of the three and no worse in the others?"
     ),
     source="[P] 4.2",
+    charts=(
+        Chart(
+            description="Unfairness and accuracy against the cost, a point per variant; the Pareto set stands out."
+        ),
+    ),
+    tables={
+        "points": Table(
+            columns=("title", "gzipped kB", "sparsity", "accuracy", "unfairness", "gate", "pareto"),
+            catalogue="points",
+            title="Trade-offs",
+        ),
+    },
 )

@@ -1,6 +1,6 @@
 """What the audit is to a reader."""
 
-from tfaudit.audits.declaration import Declaration, Table
+from tfaudit.audits.declaration import Chart, Declaration, Table
 
 SURVEY = Declaration(
     name="survey",
@@ -10,6 +10,9 @@ SURVEY = Declaration(
         "images, and how far do raters agree?"
     ),
     source="[F] 3.2 and C [K]",
+    charts=(
+        Chart(description="Share of PIEs and of other images in which raters saw each attribute."),
+    ),
     tables={
         "answers": Table(
             columns=(
@@ -22,6 +25,7 @@ SURVEY = Declaration(
                 "kappa",
             ),
             catalogue="survey",
+            title="Answers",
         ),
     },
 )

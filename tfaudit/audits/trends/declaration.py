@@ -1,6 +1,6 @@
 """What the audit is to a reader."""
 
-from tfaudit.audits.declaration import Declaration, Table
+from tfaudit.audits.declaration import Chart, Declaration, Table
 
 TRENDS = Declaration(
     name="trends",
@@ -10,6 +10,32 @@ TRENDS = Declaration(
         "does compression hurt one kind of image more: do the fitted lines before and after diverge?"
     ),
     source="[P] 4.1 and C",
+    charts=(
+        Chart(
+            name="histogram",
+            description="Histogram of {result.property} in every group.",
+            draw=lambda result: result.histogram(),
+            title="distribution of {result.property}",
+            shared=True,
+        ),
+        Chart(
+            description="Accuracy against {result.property}, before and after, with fitted lines.",
+            title="{result.property}",
+        ),
+        Chart(
+            name="change",
+            description="Change of accuracy against {result.property}, with a parabola per group.",
+            draw=lambda result: result.change_chart(),
+            title="{result.property}, change",
+        ),
+        Chart(
+            name="individuals",
+            description="Accuracy of every individual after against before, coloured by {result.property}.",
+            draw=lambda result: result.scatter(),
+            title="{result.property}, by individual",
+            shown=lambda result: result.of_individuals,
+        ),
+    ),
     tables={
         "slopes": Table(
             columns=(
@@ -27,6 +53,9 @@ TRENDS = Declaration(
                 "curvature_p",
             ),
             catalogue="trends",
+            title="slopes on {result.property}",
+            headings=lambda result: {"group": result.column},
+            folded=True,
         ),
     },
 )

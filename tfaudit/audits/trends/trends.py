@@ -31,6 +31,7 @@ class Trends(Result):
         property, column: names of the property and of the groups.
         table: one row per group and measure; see `frame`.
         binned, units: means in ranges, and the points that the lines fit; see `bins_frame` and `units_frame`.
+        of_individuals: whether a unit is an individual, and not an example.
         alpha: 1 - alpha is the level of the intervals.
         notes: caveats for the reader, one sentence each.
     """
@@ -40,6 +41,7 @@ class Trends(Result):
     table: pd.DataFrame
     binned: pd.DataFrame
     units: pd.DataFrame
+    of_individuals: bool
     alpha: float
     notes: tuple[str, ...]
 
@@ -193,6 +195,7 @@ def trends(
             columns=["group", "measure", "units", "value", "accuracy", "low", "high", *RANGE],
         ),
         units=units[["group", "unit", "value", *MEASURES]].reset_index(drop=True),
+        of_individuals=individuals is not None,
         alpha=alpha,
         notes=tuple(notes),
     )

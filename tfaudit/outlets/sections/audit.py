@@ -1,46 +1,134 @@
-"""The section of an audit that needs no section of its own."""
+"""The section of an audit, made from its declaration and its results."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.declaration import Declaration
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, titled_notes
 
-ROWS = 40  # tables that are together longer are folded
+ROWS = 40  # the main tables of a section are folded if they are together longer
+VARIANTS = 4  # the charts of more variants are folded, if each has several
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """A result in a section.
+
+    Attributes:
+        result: what is shown.
+        title: of its variant, and of the group or the like; empty for the only result of a study.
+        name: the same in the names of files.
+    """
+
+    result: Any
+    title: str = ""
+    name: str = ""
 
 
 def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
-    """Return a chart and a table per variant, or None where the study allows the audit of no variant.
-
-    The columns of the table are those of the result's `frame`, shown as the catalogue of columns says.
-
-    Args:
-        study_audit: of the study.
-        name: of a row of `AUDITS`, whose results have `.chart()` and `.frame()`, and may have `.tables()` and `notes`.
-    """
+    """Return the section of a row of `AUDITS`, or None where the study allows the audit of no variant."""
     audit, data = AUDITS[name], study_audit.data
-    shown = audit.shown
-    assert shown is not None
-    results = {
-        (key, *map(str, arguments.values())): study_audit.result(name, key, **arguments)
-        for key in data.titles
-        if audit.applies(data, key)
-        for arguments in audit.arguments(data, key)
-    }
+    assert audit.shown is not None
+    shown = []
+    for key, title in data.titles.items():
+        if not audit.applies(data, key):
+            continue
+        for arguments in audit.arguments(data, key):
+            given = [str(value) for value in arguments.values() if value is not None]
+            results = study_audit.result(name, key, **arguments)
+            parts = results if isinstance(results, tuple) else (results,)
+            for number, result in enumerate(parts):
+                names = [key, *given, *([str(number)] if len(parts) > 1 else [])]
+                shown.append(Shown(result, ", ".join([title, *given]), "-".join(names)))
+    return section_of(audit.shown, shown)
+
+
+def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | None:
+    """Return the charts, the tables, the findings and the notes of results, or None if they say nothing.
+
+    A section that is made otherwise says why.
+    """
+    results = [shown for shown in results if declaration.says_something(shown.result)]
     if not results:
         return None
-    titles = {place: ", ".join([data.titles[place[0]], *place[1:]]) for place in results}
-    frames = {place: shown.table.rows(result) for place, result in results.items()}
-    folded = sum(map(len, frames.values())) > ROWS
-    figures, tables = [], []
-    for place, result in results.items():
-        title = titles[place]
-        figures.append(
-            Figure("-".join([name, *place]), result.chart(), f"{shown.title}: {title}.", title)
-        )
-        tables.append(ReportTable.declared(title, shown.table, frames[place], folded=folded))
-        further = result.tables()
-        tables += [
-            ReportTable.of(f"{title}: {of}", rows, table=name, folded=True)
-            for of, rows in further.items()
-        ]
-    notes = titled_notes({titles[place]: result for place, result in results.items()})
-    return Section.of(shown, tuple(figures), tuple(tables), notes)
+    return Section.of(
+        declaration,
+        tuple(_figures(declaration, results)),
+        (*_overview(declaration, results), *_tables(declaration, results)),
+        titled_notes([(shown.title, shown.result) for shown in results]),
+        findings=[
+            finding
+            for shown in results
+            for finding in declaration.findings(shown.title, shown.result)
+        ],
+    )
+
+
+def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Figure]:
+    """Yield the charts that all variants share, and those of each result."""
+    drawn = set()
+    own = [chart for chart in declaration.charts if not chart.shared]
+    many = len(own) > 1 and len({shown.title for shown in results}) > VARIANTS
+    for chart in declaration.charts:
+        for shown in results if chart.shared else ():
+            title = chart.title.format(result=shown.result)
+            if title not in drawn:
+                drawn.add(title)
+                name = _name(declaration.name, str(len(drawn)), chart.name)
+                description = chart.description.format(result=shown.result)
+                yield Figure(name, chart.draw(shown.result), description, title)
+    for shown in results:
+        for chart in own:
+            if chart.shown(shown.result):
+                title = _title(shown.title, chart.title.format(result=shown.result))
+                asked = f"{declaration.title}: {shown.title or declaration.question}"
+                yield Figure(
+                    _name(declaration.name, shown.name, chart.name),
+                    chart.draw(shown.result),
+                    chart.description.format(result=shown.result) or asked,
+                    title,
+                    f"{shown.title}: charts" if many else "",
+                )
+
+
+def _overview(declaration: Declaration, results: Sequence[Shown]) -> Iterator[ReportTable]:
+    """Yield the table of all variants, if the audit has one."""
+    if table := declaration.overview:
+        rows = [table.rows(shown.result).assign(title=shown.title) for shown in results]
+        frame = pd.concat(rows, ignore_index=True)
+        yield ReportTable.declared(table.title, table, frame, folded=table.folded)
+
+
+def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[ReportTable]:
+    """Yield the tables of each result; those beside the main one only where they have rows."""
+    tables = tuple(declaration.tables.values())
+    if not tables and declaration.overview is None:
+        tables = (declaration.table,)
+    length = sum(len(tables[0].rows(shown.result)) for shown in results) if tables else 0
+    for shown in results:
+        for table in tables:
+            rows = table.rows(shown.result)
+            some = table.report_rows(rows)
+            if some.empty and (table is not tables[0] or len(rows)):
+                continue
+            title = _title(shown.title, table.title.format(result=shown.result)) or "Table"
+            cut = f", {len(some)} of {len(rows):,}" if len(some) < len(rows) else ""
+            headings = table.headings(shown.result)
+            folded = table.folded or (table is tables[0] and length > ROWS)
+            yield ReportTable.declared(title + cut, table, some, headings=headings, folded=folded)
+        for title, rows in shown.result.tables().items():
+            title = _title(shown.title, title)
+            yield ReportTable.of(title, rows, table=declaration.name, folded=True)
+
+
+def _title(*parts: str) -> str:
+    return ": ".join(filter(None, parts))
+
+
+def _name(*parts: str) -> str:
+    return "-".join(filter(None, parts)).replace("_", "-")

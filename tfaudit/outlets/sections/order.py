@@ -3,61 +3,67 @@
 import functools
 from collections.abc import Callable, Mapping
 
+from tfaudit.analysis.across_variants import ACROSS, Across
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
-from tfaudit.outlets.sections.across import across_sections
-from tfaudit.outlets.sections.attributes import attributes_section
-from tfaudit.outlets.sections.audit import audit_section
+from tfaudit.outlets.sections.audit import Shown, audit_section, section_of
 from tfaudit.outlets.sections.candidates import candidates_section
-from tfaudit.outlets.sections.chance import chance_section
 from tfaudit.outlets.sections.costs import costs_section
 from tfaudit.outlets.sections.distortion import distortion_section
 from tfaudit.outlets.sections.factors import factors_section
-from tfaudit.outlets.sections.groups import groups_section
-from tfaudit.outlets.sections.model_pair import model_pair_section
 from tfaudit.outlets.sections.operating_points import operating_points_section
 from tfaudit.outlets.sections.robustness import robustness_section
 from tfaudit.outlets.sections.section import Section
 from tfaudit.outlets.sections.survey import survey_section
 from tfaudit.outlets.sections.trends import trends_section
 
-SECTIONS: Mapping[str, Callable[[StudyAudit], Section | None]] = {
-    make.__name__.removesuffix("_section"): make
-    for make in (
-        candidates_section,
-        model_pair_section,
-        chance_section,
-        robustness_section,
-        distortion_section,
-        operating_points_section,
-        costs_section,
-        groups_section,
-        attributes_section,
-        trends_section,
-        factors_section,
-        survey_section,
-    )
-}
-"""By name of the audit, in the order of the viewer's pages.
+FIRST = ("candidates", "model_pair", "chance", "robustness", "distortion", "operating_points")
+LAST = ("costs", "groups", "attributes", "trends", "factors", "survey")
 
-Each returns its section, or None where the study has no data for it.
-"""
+
+def _chance(study_audit: StudyAudit) -> Section | None:
+    """Return the permutation tests of the numbers of PIEs and of significant classes."""
+    titles = study_audit.data.titles
+    chances = study_audit.summary.chances
+    return section_of(CHANCE, [Shown(chances[key], titles[key], key) for key in chances])
+
+
+def _across(audit: Across, study_audit: StudyAudit) -> Section | None:
+    result = audit.compute(study_audit)
+    return None if result is None else section_of(audit.shown, [Shown(result)])
+
+
+def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Section | None]]:
+    """Return what makes each section, by name of the audit, in the order of the viewer's pages.
+
+    Audits with a question that have no place of their own come last, then those of all variants side by side.
+    """
+    by_hand: dict[str, Callable[[StudyAudit], Section | None]] = {
+        "candidates": candidates_section,
+        "chance": _chance,
+        "robustness": robustness_section,
+        "distortion": distortion_section,
+        "operating_points": functools.partial(operating_points_section, limits=limits),
+        "costs": costs_section,
+        "trends": trends_section,
+        "factors": factors_section,
+        "survey": survey_section,
+    }
+    others = [name for name, audit in AUDITS.items() if audit.shown and name not in FIRST + LAST]
+    makers = {
+        name: by_hand.get(name, functools.partial(audit_section, name=name))
+        for name in (*FIRST, *LAST, *others)
+    }
+    return makers | {name: functools.partial(_across, audit) for name, audit in ACROSS.items()}
 
 
 def study_sections(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS) -> tuple[Section, ...]:
-    """Return all sections that the data allow.
-
-    Those of `SECTIONS` come first, then those of audits with a question, then those of all variants side by side. The
-    limits are those of the gate, which operating points must pass.
+    """Return all sections that the data allow; operating points must pass the limits of the gate.
 
     Raises:
         InputError: damaged files, or groups or answers that do not fit the study.
     """
-    others = [name for name, audit in AUDITS.items() if audit.shown and name not in SECTIONS]
-    makers = dict(SECTIONS)
-    makers["operating_points"] = functools.partial(operating_points_section, limits=limits)
-    sections: list[Section | None] = [make(study_audit) for make in makers.values()]
-    sections += [audit_section(study_audit, name) for name in others]
-    sections += across_sections(study_audit)
+    sections = [make(study_audit) for make in section_makers(limits).values()]
     return tuple(section for section in sections if section is not None)

@@ -84,8 +84,8 @@ class ReportTable:
         headings: Mapping[str, str] | None = None,
         folded: bool = False,
     ) -> ReportTable:
-        """Return a frame as a table with the columns that its declaration has for a report."""
-        names = table.columns[: table.report or None]
+        """Return a frame as a table with those columns of its declaration that a report shows and the frame has."""
+        names = [name for name in table.columns[: table.report or None] if name in frame]
         return cls.of(title, frame, names, table.catalogue, headings=headings, folded=folded)
 
 
@@ -145,33 +145,17 @@ class Section:
         return figure.is_wide or len(beside) == 1
 
 
-def chart_per_variant(
-    name: str, results: Mapping[str, Any], titles: Mapping[str, str], description: str
-) -> tuple[Figure, ...]:
-    """Return the chart of each variant's result.
-
-    Args:
-        name: of the files, before the key of the variant.
-        results: by key of the variant.
-        titles: by key of the variant.
-        description: alternative text.
-    """
-    return tuple(
-        Figure(f"{name}-{key}", result.chart(), description, titles[key])
-        for key, result in results.items()
-    )
-
-
-def titled_notes(results: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the notes of the results by title; a note that not all results have says whose it is.
+def titled_notes(results: Sequence[tuple[str, Any]]) -> tuple[str, ...]:
+    """Return the notes of titled results; a note that not all of them have says whose it is.
 
     Example:
         >>> from types import SimpleNamespace
-        >>> titled_notes({"int8": SimpleNamespace(notes=("one", "two")), "float16": SimpleNamespace(notes=("one",))})
+        >>> both, one = SimpleNamespace(notes=("one", "two")), SimpleNamespace(notes=("one",))
+        >>> titled_notes([("int8", both), ("float16", one)])
         ('one', 'int8: two')
     """
     whose: dict[str, list[str]] = {}
-    for title, result in results.items():
+    for title, result in results:
         for note in result.notes:
             whose.setdefault(note, []).append(title)
     return tuple(
