@@ -1,7 +1,7 @@
 """The cost of compression under corruption, [F] figures 4 and 7: severities, classes, exemplars, and one image."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -36,57 +36,6 @@ from tfaudit.outlets.sections.robustness import robustness_levels, robustness_no
 # Classes in the heat map: those that change most, or those that were searched for.
 MOST_CLASSES = 40
 FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most
-
-ACCURACIES = ("accuracy_before", "accuracy_after")
-CHANGE = ("change_pp", "change_low_pp", "change_high_pp")
-P = ("relative_change", "change_p", "change_p_holm")
-CORRUPTIONS = (
-    "corruption",
-    "title",
-    *ACCURACIES,
-    *CHANGE,
-    "verdict",
-    *P,
-    "excess_pp",
-    "excess_p_holm",
-    "published_p",
-)
-SEVERITIES = (
-    "corruption",
-    "severity",
-    "title",
-    *CHANGE,
-    "change_p_holm",
-    "verdict",
-    *ACCURACIES,
-    *P[:2],
-)
-EXCESS = ("clean_change_pp", "excess_pp", "excess_p")
-MEANS = ("title", *CHANGE, *EXCESS, "verdict", *ACCURACIES, "mce", "relative_mce")
-LOST = ("change_pp", "change_low_pp", "change_high_pp", "change_p", "change_p_holm", "verdict")
-RELATIVE = ("relative_pp", "clean_relative_pp", "relative_p", "relative_p_holm", "relative_verdict")
-CELLS = (
-    "class",
-    "corruption",
-    "recall_before",
-    "recall_after",
-    *LOST,
-    "examples",
-    *RELATIVE,
-    "published_p",
-)
-SHARES = ("pie_share", "flip_pie_share", "ratio", "pie_flip_share")
-FLIPS = (
-    "corruption",
-    "severity",
-    "title",
-    "flips",
-    *SHARES[:3],
-    "p_holm",
-    "pies",
-    *SHARES[3:],
-    "p",
-)
 
 Results = Mapping[str, Robustness]  # robustness by key of the variant
 
@@ -142,22 +91,20 @@ def _corruptions(study_audit: StudyAudit, results: Results) -> None:
     clicks = on_selection("corruptions", None, functools.partial(_show_point, study_audit))
     show_chart(chart, name, text, clicks=clicks, fields=["corruption", "level"])
     st.subheader("Top-1, means over severities and corruptions")
-    means = pd.DataFrame([{"title": title, **result.summary()} for title, result in titled.items()])
-    show_table(means, "corruption-means", MEANS, table="robustness")
+    means = ROBUSTNESS.tables["means"]
+    show_table(means.joint(titled), "corruption-means", means.columns, table=means.catalogue)
     st.subheader("Each corruption")
-    rows = _concat(
-        titled, lambda result: result.frame() if severity is None else result.severity_frame()
-    )
+    rows = ROBUSTNESS.tables["corruptions" if severity is None else "severities"].joint(titled)
     rows = rows[rows["k"] == k]
     if severity is not None:
         rows = rows[rows["severity"] == severity]
-    _show_rows(study_audit, rows, "corruptions", CORRUPTIONS, "corruptions")
+    _show_rows(study_audit, rows, "corruptions", "corruptions")
 
 
 def _severities(study_audit: StudyAudit, results: Results) -> None:
     titles = study_audit.data.titles
-    rows = _concat(
-        {titles[key]: result for key, result in results.items()}, Robustness.severity_frame
+    rows = ROBUSTNESS.tables["severities"].joint(
+        {titles[key]: result for key, result in results.items()}
     )
     rows = rows[rows["severity"] > 0]
     if rows.empty:
@@ -188,7 +135,7 @@ def _severities(study_audit: StudyAudit, results: Results) -> None:
     clicks = on_selection("severities", None, functools.partial(_show_point, study_audit))
     show_chart(chart, f"severities-top{k}", text, clicks=clicks, fields=["corruption", "level"])
     charted = rows["corruption"].isin(shown) & (rows["k"] == k) & rows["title"].isin(list(titled))
-    _show_rows(study_audit, rows[charted], "severities", SEVERITIES, "corruptions")
+    _show_rows(study_audit, rows[charted], "severities", "severities")
 
 
 def _classes(study_audit: StudyAudit, results: Results) -> None:
@@ -229,12 +176,13 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
         chart, f"class-corruptions-{key}", text, clicks=clicks, fields=["corruption", "class"]
     )
     rows = shown.sort_values("change_p", kind="stable")
-    _show_rows(study_audit, rows, f"class-corruptions-{key}", CELLS, "cells")
+    _show_rows(study_audit, rows, f"class-corruptions-{key}", "cells")
 
 
 def _exemplars(study_audit: StudyAudit, results: Results) -> None:
     titles = study_audit.data.titles
-    rows = _concat({titles[key]: result for key, result in results.items()}, Robustness.flip_frame)
+    table = ROBUSTNESS.tables["flips"]
+    rows = table.joint({titles[key]: result for key, result in results.items()})
     if rows.empty:
         st.info(
             "The study was evaluated on other sets of images only, which hold no exemplars of the clean images."
@@ -244,7 +192,7 @@ def _exemplars(study_audit: StudyAudit, results: Results) -> None:
         "Are the images whose majority prediction differs between baseline and variant under corruption the PIEs of "
         "the clean images?"
     )
-    show_table(rows, "corruption-flips", FLIPS, table="flips")
+    show_table(rows, "corruption-flips", table.columns, table=table.catalogue)
 
 
 def _show_point(study_audit: StudyAudit, selection: Any) -> None:
@@ -254,19 +202,17 @@ def _show_point(study_audit: StudyAudit, selection: Any) -> None:
         )
 
 
-def _show_rows(
-    study_audit: StudyAudit, rows: pd.DataFrame, name: str, columns: Sequence[str], table: str
-) -> None:
-    """Draw a table of which a row leads to an image under its corruption."""
+def _show_rows(study_audit: StudyAudit, rows: pd.DataFrame, name: str, declared: str) -> None:
+    """Draw a declared table of which a row leads to an image under its corruption."""
+    table = ROBUSTNESS.tables[declared]
 
     def choose_row(selection: Any) -> None:
         for number, _ in selection["cells"]:
             row = rows.iloc[number]
             _show_one_image(study_audit, row["corruption"], row.get("title"), row.get("class"))
 
-    show_table(
-        rows, name, columns, table=table, clicks=on_selection(f"table {name}", None, choose_row)
-    )
+    clicks = on_selection(f"table {name}", None, choose_row)
+    show_table(rows, name, table.columns, table=table.catalogue, clicks=clicks)
 
 
 def _show_one_image(
@@ -287,10 +233,3 @@ def _show_one_image(
 def _choose_rank(results: Results) -> int:
     ranks = [int(k) for k in next(iter(results.values())).overall["k"]]
     return choose_option("Accuracy", ranks, "rank", lambda k: f"top-{k}")
-
-
-def _concat(titled: Results, frame: Callable[[Robustness], pd.DataFrame]) -> pd.DataFrame:
-    """Return the frames of several results below each other, with their titles."""
-    return pd.concat(
-        [frame(result).assign(title=title) for title, result in titled.items()], ignore_index=True
-    )

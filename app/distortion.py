@@ -29,33 +29,13 @@ from tfaudit.audits.distortion.slopes import pooled_frame, slope_frame, slope_in
 from tfaudit.charts.sampling import MOST_POINTS
 from tfaudit.outlets.sections.distortion import (
     BY,
-    CORRECTED,
     distortion_notes,
     distortions,
     drift_sentences,
     method_levels,
     slope_questions,
+    slope_rows,
 )
-
-VARIANCES = ("variance_before", "variance_after")
-PUBLISHED = ("mark", "alpha", "low", "high", "slope_between_dense")
-SLOPES = (
-    "title",
-    *CORRECTED,
-    "accuracy_before",
-    "accuracy_after",
-    *PUBLISHED,
-    "members",
-    *VARIANCES,
-)
-BALANCES = (
-    "balance_before_pp",
-    "balance_after_pp",
-    "normalised_before",
-    "normalised_after",
-    "intensification",
-)
-CLASSES = ("class", "rate_before", "rate_after", *BALANCES, "examples")
 
 SENTENCES = 10  # variants whose slope is said in words
 Results = Mapping[str, Distortion]  # recall distortion by key of the variant
@@ -113,19 +93,12 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         show_chart(interval_chart(intervals), "slope-intervals", text, **clicks)
     else:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
-    titles = study_audit.data.titles
-    rows = pd.DataFrame(
-        [
-            {
-                "title": titles[key],
-                **dict(zip(BY, levels[key], strict=True)),
-                **results[key].summary(),
-            }
-            for key in keys
-        ]
+    shown = {study_audit.data.titles[key]: levels[key] for key in keys}
+    rows = slope_rows(shown, {levels[key]: results[key] for key in keys}, intervals)
+    columns = DISTORTION.table.columns
+    show_table(
+        rows, "slopes", columns, table="slopes", clicks=on_rows("slopes table", rows, opened)
     )
-    rows = rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=list(BY))
-    show_table(rows, "slopes", SLOPES, table="slopes", clicks=on_rows("slopes table", rows, opened))
 
 
 def _accuracy(study_audit: StudyAudit, results: Results) -> None:
@@ -211,16 +184,16 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     clicks = on_selection("balances of one", None, _open_class(study_audit))
     chart = balance_chart(shown, pooled_frame({"": result}))
     show_chart(chart, f"balances-{key}", text, clicks=clicks, fields=["class"])
-    rows = means.sort_values("balance_after_pp", kind="stable")
+    table = DISTORTION.tables["classes"]
+    rows = table.rows(result)
 
     def choose_row(selection: Any) -> None:
         for row, _ in selection["cells"]:
             go_to_later("classes", **{"class": labels[rows.index[row]]})
 
     labels = unique_labels(list(means["class"]))
-    show_table(
-        rows, f"balances-{key}", CLASSES, clicks=on_selection("balances table", None, choose_row)
-    )
+    clicks = on_selection("balances table", None, choose_row)
+    show_table(rows, f"balances-{key}", table.columns, clicks=clicks)
 
 
 def _open_class(study_audit: StudyAudit) -> Callable[[Any], None]:

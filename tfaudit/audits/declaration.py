@@ -54,6 +54,11 @@ class Table:
     report_rows: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
     folded: bool = False
 
+    def joint(self, results: Mapping[str, Any]) -> pd.DataFrame:
+        """Return the rows of several results below each other, with the `title` by which each is given."""
+        rows = [self.rows(result).assign(title=title) for title, result in results.items()]
+        return pd.concat(rows, ignore_index=True)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Declaration:

@@ -1,6 +1,8 @@
 """What the audit is to a reader."""
 
-from tfaudit.audits.declaration import Declaration
+import pandas as pd
+
+from tfaudit.audits.declaration import Declaration, Table
 
 DISTORTION = Declaration(
     name="distortion",
@@ -10,4 +12,59 @@ DISTORTION = Declaration(
         "where the slope is that of the recall balances after compression on those before?"
     ),
     source="[R] 5 and 6",
+    tables={
+        "slopes": Table(
+            columns=(
+                "title",
+                "alpha",
+                "low",
+                "high",
+                "slope_between_dense",
+                "corrected",
+                "corrected_low",
+                "corrected_high",
+                "corrected_mark",
+                "corrected_between_dense",
+                "members",
+                "accuracy_before",
+                "accuracy_after",
+                "variance_before",
+                "variance_after",
+            ),
+            catalogue="slopes",
+            title="Slopes and variance of recall",
+            rows=lambda result: pd.DataFrame([result.summary()]),
+        ),
+        "spread": Table(
+            columns=(
+                "title",
+                "measure",
+                "members",
+                "mean",
+                "sd",
+                "least",
+                "most",
+            ),
+            catalogue="spread",
+            title="Slopes and means of the intensification ratios over the models ([R] G)",
+            rows=lambda result: result.spread_frame(),
+            folded=True,
+        ),
+        "classes": Table(
+            columns=(
+                "class",
+                "rate_before",
+                "rate_after",
+                "balance_before_pp",
+                "balance_after_pp",
+                "normalised_before",
+                "normalised_after",
+                "intensification",
+                "examples",
+            ),
+            rows=lambda result: result.classes_frame().sort_values(
+                "balance_after_pp", kind="stable"
+            ),
+        ),
+    },
 )

@@ -4,11 +4,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pandas as pd
-
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.declaration import Declaration
+from tfaudit.audits.declaration import Declaration, Table
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, titled_notes
 
 ROWS = 40  # the main tables of a section are folded if they are together longer
@@ -56,10 +54,11 @@ def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | 
     results = [shown for shown in results if declaration.says_something(shown.result)]
     if not results:
         return None
+    overview = [joint_table(declaration.overview, results)] if declaration.overview else []
     return Section.of(
         declaration,
         tuple(_figures(declaration, results)),
-        (*_overview(declaration, results), *_tables(declaration, results)),
+        (*overview, *_tables(declaration, results)),
         titled_notes([(shown.title, shown.result) for shown in results]),
         findings=[
             finding
@@ -96,12 +95,12 @@ def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Fig
                 )
 
 
-def _overview(declaration: Declaration, results: Sequence[Shown]) -> Iterator[ReportTable]:
-    """Yield the table of all variants, if the audit has one."""
-    if table := declaration.overview:
-        rows = [table.rows(shown.result).assign(title=shown.title) for shown in results]
-        frame = pd.concat(rows, ignore_index=True)
-        yield ReportTable.declared(table.title, table, frame, folded=table.folded)
+def joint_table(table: Table, results: Sequence[Shown]) -> ReportTable:
+    """Return a table with the rows of all results, and the title of each."""
+    rows = table.joint({shown.title: shown.result for shown in results})
+    some = table.report_rows(rows)
+    cut = f", {len(some)} of {len(rows):,}" if len(some) < len(rows) else ""
+    return ReportTable.declared(table.title + cut, table, some, folded=table.folded)
 
 
 def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[ReportTable]:

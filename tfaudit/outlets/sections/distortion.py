@@ -1,4 +1,4 @@
-"""Recall distortion: slopes of the recall balances."""
+"""Recall distortion: slopes of the recall balances; by hand, for its charts and tests join the variants."""
 
 import dataclasses
 import math
@@ -23,6 +23,7 @@ from tfaudit.audits.distortion.slopes import (
 )
 from tfaudit.errors import listed
 from tfaudit.outlets.columns import Column, P
+from tfaudit.outlets.sections.audit import Shown, joint_table
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, crosstab, notes_of
 from tfaudit.stats.intervals import Mark
 from tfaudit.study.variants import Pruned
@@ -31,16 +32,7 @@ BY = ("method", "level")
 MethodLevel: TypeAlias = tuple[str, float | str]
 """Method and level of a variant: the level is a number for pruning and a name otherwise."""
 
-CORRECTED = (
-    "corrected",
-    "corrected_low",
-    "corrected_high",
-    "corrected_mark",
-    "corrected_between_dense",
-)
-SLOPE = ("title", "members", "alpha", "low", "high", "slope_between_dense", *CORRECTED)
 VARIANCE = Column("variance", ".4f")
-RECALL = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
 
 
 def distortion_section(study_audit: StudyAudit) -> Section | None:
@@ -194,23 +186,33 @@ def _slope_table(
     intervals: pd.DataFrame,
     titles: Mapping[MethodLevel, str],
 ) -> ReportTable:
-    summaries = [
-        {"title": titles[level], **dict(zip(BY, level, strict=True)), **result.summary()}
-        for level, result in by_level.items()
-    ]
-    rows = pd.DataFrame(summaries).merge(intervals[[*BY, "low", "high"]], on=[*BY])
-    return ReportTable.of("Slopes and variance of recall", rows, SLOPE + RECALL, "slopes")
+    table = DISTORTION.tables["slopes"]
+    rows = slope_rows({titles[level]: level for level in by_level}, by_level, intervals)
+    return ReportTable.declared(table.title, table, rows)
+
+
+def slope_rows(
+    levels: Mapping[str, MethodLevel],
+    by_level: Mapping[MethodLevel, Distortion],
+    intervals: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return the rows of the table of slopes: a summary per variant, with the interval of its mean slope.
+
+    Args:
+        levels: of the variants to show, by title.
+        by_level: their audits.
+        intervals: of `slope_intervals`.
+    """
+    rows = DISTORTION.table.joint({title: by_level[level] for title, level in levels.items()})
+    rows[[*BY]] = list(levels.values())
+    return rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=[*BY])
 
 
 def _spread_table(
     by_level: Mapping[MethodLevel, Distortion], titles: Mapping[MethodLevel, str]
 ) -> ReportTable:
-    rows = pd.concat(
-        [result.spread_frame().assign(title=titles[level]) for level, result in by_level.items()]
-    )
-    names = ("title", "measure", "members", "mean", "sd", "least", "most")
-    title = "Slopes and means of the intensification ratios over the models ([R] G)"
-    return ReportTable.of(title, rows, names, "spread", folded=True)
+    results = [Shown(result, titles[level]) for level, result in by_level.items()]
+    return joint_table(DISTORTION.tables["spread"], results)
 
 
 def slope_questions(

@@ -1,4 +1,4 @@
-"""Robustness: the cost of compression under corruption."""
+"""Robustness: the cost of compression under corruption; by hand, for its charts and cross tables join the variants."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,54 +13,10 @@ from tfaudit.audits.robustness.robustness import Robustness, robustness_table
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.errors import listed
 from tfaudit.outlets.columns import Column
+from tfaudit.outlets.sections.audit import Shown, joint_table
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, crosstab, notes_of
 
-CELLS = 40  # rows of the table of classes by corruption: those of smallest p
-
 ACCURACY = Column("accuracy", ".2f")
-CHANGE = ("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp")
-EXCESS = ("excess_pp", "excess_low_pp", "excess_high_pp")
-MEAN = (
-    "title",
-    *CHANGE,
-    "verdict",
-    "clean_change_pp",
-    *EXCESS,
-    "excess_p",
-    "mce",
-    "mce_low",
-    "mce_high",
-    "relative_mce",
-)
-RECALL = (
-    "recall_before",
-    "recall_after",
-    "change_pp",
-    "change_low_pp",
-    "change_high_pp",
-    "change_p_holm",
-    "verdict",
-)
-CELL = (
-    "class",
-    "corruption",
-    "title",
-    *RECALL,
-    "relative_pp",
-    "clean_relative_pp",
-    "relative_verdict",
-)
-FLIP = (
-    "condition",
-    "title",
-    "flips",
-    "pies",
-    "pie_share",
-    "flip_pie_share",
-    "ratio",
-    "pie_flip_share",
-    "test",
-)
 
 
 def robustness_section(study_audit: StudyAudit) -> Section | None:
@@ -155,14 +111,9 @@ def _figures(
 
 
 def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterator[ReportTable]:
-    intervals = f"with {study_audit.data.level} confidence intervals"
     first = next(iter(titled.values()))
     if first.overall["accuracy_before"].notna().all():
-        means = pd.DataFrame(
-            [{"title": title, **result.summary()} for title, result in titled.items()]
-        )
-        title = f"Means over severities and corruptions, top-1, {intervals}"
-        yield ReportTable.of(title, means, MEAN, "robustness")
+        yield _declared("means", titled)
     relative = robustness_table(titled).dropna(how="all").rename(index=corruption_title)
     relative.columns = pd.Index([", ".join(names) for names in relative.columns])
     yield crosstab(
@@ -170,31 +121,23 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
         relative,
         Column("change", "+.2f"),
     )
-
-    rows = _stacked({title: result.frame() for title, result in titled.items()})
-    rows["rank"] = rows["k"].map(lambda k: f"top-{k}")
-    flips = ("lost", "won") if rows["lost"].notna().any() else ()
-    tests = ("test", "change_p", "change_p_holm", "verdict", "published_p")
-    names = ("corruption", "title", "rank", *CHANGE, "relative_change", *flips, *tests, *EXCESS)
-    title = f"Corruptions, means over severities, {intervals}"
-    yield ReportTable.of(title, rows, (*names, "excess_p_holm"), "corruptions", folded=True)
-
+    yield _declared("corruptions", titled)
     yield _severity_table(titled, study_audit.data.titles[BASELINE])
-    yield from _cell_table(
-        _stacked({title: result.class_frame() for title, result in titled.items()})
-    )
-    rows = _stacked({title: result.flip_frame() for title, result in titled.items()})
-    if not rows.empty:
-        severities = rows["severity"].map(lambda severity: f" {severity}" if severity else "")
-        title = "PIEs among the images whose majority prediction differs between baseline and variant under corruption"
-        rows["condition"] = rows["corruption"] + severities
-        yield ReportTable.of(title, rows, (*FLIP, "p", "p_holm"), "flips", folded=True)
+    for name in ("cells", "flips"):
+        if (table := _declared(name, titled)).columns[0].cells:
+            yield table
     absolute = robustness_table(
         titled, relative=False, baseline=study_audit.data.titles[BASELINE]
     ).dropna(how="all")
     absolute = absolute.rename(index=corruption_title)
     absolute.columns = pd.Index([", ".join(names) for names in absolute.columns])
     yield crosstab("Accuracy over levels, % ([F] tables 3 and 8)", absolute, ACCURACY, folded=True)
+
+
+def _declared(name: str, titled: Mapping[str, Robustness]) -> ReportTable:
+    """Return one of the declared tables, with the rows of all variants."""
+    results = [Shown(result, title) for title, result in titled.items()]
+    return joint_table(ROBUSTNESS.tables[name], results)
 
 
 def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTable:
@@ -216,26 +159,4 @@ def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTa
         percent.rename_axis(index="condition"),
         ACCURACY,
         folded=True,
-    )
-
-
-def _cell_table(rows: pd.DataFrame) -> Iterator[ReportTable]:
-    """Yield the classes by corruption that changed most: those of smallest p."""
-    tested = rows.dropna(subset=["change_p"])
-    if tested.empty:
-        return
-    shown = tested.assign(size=-tested["change_pp"].abs())
-    shown = shown.sort_values(["change_p", "size"], kind="stable").head(CELLS)
-    some = (
-        f"the {CELLS} of smallest p of {len(tested):,}"
-        if len(tested) > CELLS
-        else f"{len(tested):,}"
-    )
-    yield ReportTable.of(f"Classes by corruption, {some}", shown, CELL, "cells", folded=True)
-
-
-def _stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the frames of all variants below each other, with their titles."""
-    return pd.concat(
-        [frame.assign(title=title) for title, frame in frames.items()], ignore_index=True
     )
