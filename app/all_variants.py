@@ -26,7 +26,4 @@ def _draw(study_audit: StudyAudit, audit: Across) -> None:
     if result is None:
         st.info(f"This takes {audit.takes}; the study has none.")
         return
-    shown = audit.shown
-    show_result(
-        study_audit, shown, result, f"across-{shown.name}", f"{shown.title}: {shown.question}"
-    )
+    show_result(study_audit, audit.shown, result, f"across-{audit.shown.name}")

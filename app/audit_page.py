@@ -1,8 +1,9 @@
-"""The page of an audit that has no page of its own: its question, and the chart and table of a variant."""
+"""The page of an audit that has no page of its own: its question, and the charts and tables of a variant."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.audits import Audit
@@ -12,7 +13,7 @@ from tfaudit.app.display import fields_of, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import FIELDS, on_points, on_rows, show_images
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import with_noun
-from tfaudit.audits.declaration import Declaration
+from tfaudit.audits.declaration import Chart, Declaration, Table
 from tfaudit.audits.result import Result
 
 
@@ -40,31 +41,69 @@ def page(study_audit: StudyAudit, audit: Audit) -> None:
             )
         result = study_audit.result(audit.name, key, **arguments)
         for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
-            show_result(
-                study_audit, shown, part, f"{audit.name}-{key}-{i + 1}-{number + 1}", shown.question
-            )
+            show_result(study_audit, shown, part, f"{audit.name}-{key}-{i + 1}-{number + 1}")
 
 
 def show_result(
-    study_audit: StudyAudit, shown: Declaration, result: Result, name: str, question: str
+    study_audit: StudyAudit,
+    shown: Declaration,
+    result: Result,
+    name: str,
+    *,
+    tables: Collection[str] = (),
+    act: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> None:
-    """Draw the chart, the tables and the notes of a result; a click on a row or mark shows its images."""
+    """Draw the charts, the tables and the notes of a result; a click on a row or mark shows its images.
+
+    Args:
+        study_audit: of the study.
+        shown: the declaration of the audit.
+        result: what is drawn.
+        name: of the files, and of charts and tables on their page.
+        tables: the declared tables and the charts of the same names to draw; all by default.
+        act: what a click does with the row or the fields of the mark; by default it leads to the images.
+    """
     kind = {"show": shown.images} if shown.images else {}
 
     def show(row: Mapping[str, Any]) -> None:
         show_images(study_audit, row, **({} if "quantity" in row else kind))
 
-    chart, frame = result.chart(), shown.table.rows(result)
-    fields = [field for field in FIELDS if field in fields_of(chart)]
-    clicks = on_points(f"chart {name}", show) if fields else None
-    meaning = f"{question} A click shows the images." if fields else question
-    show_chart(chart, name, meaning, clicks=clicks, fields=fields)
-    tables = {"": frame, **result.tables()}
-    for count, (heading, rows) in enumerate(tables.items()):
-        if heading:
-            st.markdown(f"**{escape(with_noun(heading))}**")
-        table = name if not count else f"{name}-{count + 1}"
-        clickable = on_rows(f"table {table}", rows, show) if set(FIELDS) & set(rows) else None
-        columns = () if count else shown.table.columns
-        show_table(rows, table, columns or None, table=shown.name, clicks=clickable)
+    act = act or show
+    charts = [
+        chart
+        for chart in shown.charts
+        if chart.shown(result) and (not tables or chart.name in tables)
+    ]
+    places = st.columns(2) if len(charts) > 1 else [st.container()]
+    for number, chart in enumerate(charts):
+        with places[number % len(places)]:
+            _show_chart(shown, chart, result, "-".join(filter(None, (name, chart.name))), act)
+    declared = shown.tables or {"": shown.table}
+    for number, (which, table) in enumerate(declared.items()):
+        if not tables or which in tables:
+            frame = table.rows(result)
+            heading = table.title.format(result=result) if number else ""
+            _show_table(frame, heading, f"{name}-{which}" if number else name, table, act)
+    for number, (heading, frame) in enumerate(result.tables().items(), start=2):
+        _show_table(frame, heading, f"{name}-{number}", Table(catalogue=shown.name), act)
     show_notes(result.notes)
+
+
+def _show_chart(
+    shown: Declaration, chart: Chart, result: Result, name: str, act: Callable[..., None]
+) -> None:
+    drawing = chart.draw(result)
+    fields = [field for field in FIELDS if field in fields_of(drawing)]
+    clicks = on_points(f"chart {name}", act) if fields else None
+    description = chart.description.format(result=result) or shown.question
+    meaning = f"{description} A click shows the images." if fields else description
+    show_chart(drawing, name, meaning, clicks=clicks, fields=fields)
+
+
+def _show_table(
+    frame: pd.DataFrame, heading: str, name: str, table: Table, act: Callable[..., None]
+) -> None:
+    if heading:
+        st.markdown(f"**{escape(with_noun(heading[0].upper() + heading[1:]))}**")
+    clicks = on_rows(f"table {name}", frame, act) if set(FIELDS) & set(frame) else None
+    show_table(frame, name, table.columns or None, table=table.catalogue, clicks=clicks)

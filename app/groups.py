@@ -7,10 +7,9 @@ from typing import Any
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.audit_page import show_question
+from tfaudit.app.audit_page import show_question, show_result
 from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
-from tfaudit.app.display import show_chart, show_notes, show_table
-from tfaudit.app.drill_down import RANGE, on_points, on_rows, show_images
+from tfaudit.app.drill_down import show_images
 from tfaudit.app.exemplars import CHANGED
 from tfaudit.app.image_panel import open_image
 from tfaudit.app.markdown import escape_name, unique_labels
@@ -18,7 +17,6 @@ from tfaudit.app.nouns import with_noun
 from tfaudit.app.quantities import quantity_of_property
 from tfaudit.app.url_state import choose_from, single_choice
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
-from tfaudit.audits.groups.chart import groups_chart, individuals_chart
 from tfaudit.audits.groups.declaration import GROUPS
 from tfaudit.audits.trends.declaration import TRENDS
 
@@ -66,24 +64,12 @@ def page(study_audit: StudyAudit) -> None:
 
 
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
-    result = study_audit.groups(key, column)
-    chart = groups_chart(result.table, result.individuals.head(0), result.fits, result.name)
-    rows = GROUPS.table.rows(result)
-
     def opened(row: Mapping[str, Any]) -> None:
         if column is not None and row.get("group") is not None:
             show_images(study_audit, {"grouping": column, "group": row["group"]})
 
-    text = (
-        "A line per group: its accuracy before and after compression, with intervals over images and members. A click "
-        "shows its images."
-    )
-    clicks = on_points("groups", opened)
-    show_chart(chart, f"groups-{key}", text, clicks=clicks, fields=["group"])
-    show_table(
-        rows, f"groups-{key}", GROUPS.table.columns, clicks=on_rows("groups table", rows, opened)
-    )
-    show_notes(result.notes)
+    result = study_audit.groups(key, column)
+    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=["groups"], act=opened)
 
 
 def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
@@ -92,28 +78,11 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
         none = "No column of this study names individuals with several images, such as writers, patients or devices."
         st.info(with_noun(none))
         return
+    st.markdown(f"Individuals: {escape_name(str(individuals.name))}.")
     result = study_audit.groups(key, column)
-    left, right = st.columns(2)
     opened = functools.partial(_open_individual, study_audit)
-    with left:
-        chart = individuals_chart(result.individuals, result.fits, result.name)
-        text = (
-            "A point per individual: accuracy after against before; below the dashed line it lost; a line per group. A "
-            "click shows the images."
-        )
-        clicks = on_points("individuals", opened)
-        show_chart(chart, f"individuals-{key}", text, clicks=clicks, fields=["individual"])
-    with right:
-        st.markdown(
-            f"**Individuals ({escape_name(str(individuals.name))}), the largest losses first**"
-        )
-        table = GROUPS.tables["individuals"]
-        losses = table.rows(result)
-        rows = on_rows("individuals table", losses, opened)
-        show_table(losses, f"individuals-{key}", table.columns, table="individuals", clicks=rows)
-        st.markdown("**Fitted lines of accuracy after on accuracy before, one per group**")
-        show_table(result.fits, f"fits-{key}", GROUPS.tables["fits"].columns, table="fits")
-    show_notes(result.notes)
+    tables = ["individuals", "fits"]
+    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=tables, act=opened)
 
 
 def _open_individual(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
@@ -129,22 +98,8 @@ def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
     result = study_audit.attributes(key)
     show_question(ATTRIBUTES)
     st.markdown(with_noun(f"{result.pies:,} PIEs, {result.others:,} other images."))
-
-    def opened(row: Mapping[str, Any]) -> None:
-        if row.get("attribute") is not None:
-            show_images(study_audit, row, show=CHANGED)
-
-    text = "A line per attribute: its share among the PIEs and among the other images. A click shows the PIEs with it."
-    clicks = on_points("attributes", opened)
-    show_chart(
-        result.chart(), f"attributes-{key}", text, clicks=clicks, fields=["attribute", "value"]
-    )
-    rows = ATTRIBUTES.table.rows(result)
-    clickable = on_rows("attributes table", rows, opened)
-    show_table(
-        rows, f"attributes-{key}", ATTRIBUTES.table.columns, table="attributes", clicks=clickable
-    )
-    show_notes(result.notes)
+    opened = functools.partial(show_images, study_audit, show=CHANGED)
+    show_result(study_audit, ATTRIBUTES, result, f"attributes-{key}", act=opened)
 
 
 def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
@@ -167,46 +122,11 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
                 else {}
             )
             show_images(study_audit, {**row, **grouping, "quantity": quantity})
+        elif row.get("unit") is None:
+            show_images(study_audit, {"grouping": result.column, "group": row.get("group")})
         elif study_audit.data.individuals is not None:
             _open_individual(study_audit, row)
-        elif row.get("unit") is not None:
+        else:
             open_image(int(row["unit"]))
 
-    left, right = st.columns(2)
-    fields = ["group", *RANGE]
-    with left:
-        lines = (
-            f"Accuracy of images by their {result.property}, before and after, with fitted lines. A click on a point "
-            "shows the images in its range."
-        )
-        clicks = on_points("property in ranges", opened)
-        show_chart(result.chart(), f"property-{key}", lines, clicks=clicks, fields=fields)
-    with right:
-        if study_audit.data.individuals is not None:
-            points = (
-                f"A point per individual: accuracy after against before, coloured by {result.property}. A click shows "
-                "the images."
-            )
-            clicks = on_points("property of individuals", opened)
-            show_chart(
-                result.scatter(),
-                f"property-{key}-individuals",
-                points,
-                clicks=clicks,
-                fields=["unit"],
-            )
-    left, right = st.columns(2)
-    with left:
-        change = f"Change of accuracy against {result.property}, with a parabola per group. A click shows the images."
-        clicks = on_points("change by property", opened)
-        show_chart(
-            result.change_chart(), f"property-{key}-change", change, clicks=clicks, fields=["unit"]
-        )
-    with right:
-        bars = f"Histogram of {result.property} in every group. A click on a bar shows its images."
-        clicks = on_points("histogram of property", opened)
-        show_chart(
-            result.histogram(), f"property-{key}-histogram", bars, clicks=clicks, fields=fields
-        )
-    show_table(result.frame(), f"property-{key}", TRENDS.table.columns, table="trends")
-    show_notes(result.notes)
+    show_result(study_audit, TRENDS, result, f"property-{key}", act=opened)

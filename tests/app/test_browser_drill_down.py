@@ -137,7 +137,7 @@ def test_five_questions_of_a_new_user_take_four_clicks_at_most(viewer, visit):
 CHARTS = and_nightly(
     [
         ("", "accuracies", -1, "classes"),
-        ("groups?groups=Images", "histogram-of-property", 9, "exemplars"),
+        ("groups?groups=Images", "chart-property-magnitude-0-5-histogram", 9, "exemplars"),
     ],
     [
         ("corruptions", "corruptions", 3, "corruptions"),
@@ -157,13 +157,13 @@ CHARTS = and_nightly(
         ("distortion", "slopes", -1, "classes"),
         ("distortion", "mean-slopes", -1, "classes"),
         ("distortion?distortion=Accuracy+and+slope", "accuracy-and-slope", -1, "classes"),
-        ("groups?groups=Individuals", "individuals", 5, "exemplars"),
-        ("groups?groups=Exemplars", "attributes", 1, "exemplars"),
+        ("groups?groups=Individuals", "chart-groups", 5, "exemplars"),
+        ("groups?groups=Exemplars", "chart-attributes", 1, "exemplars"),
         ("exemplars?exemplars=Difficulty", "difficulty", 1, "exemplars"),
         ("intersections", "chart-intersections", 0, "exemplars"),
         ("calibration", "chart-calibration", -1, "exemplars"),
-        ("groups?groups=Images", "property-in-ranges", -1, "exemplars"),
-        ("groups?groups=Images", "change-by-property", 5, "exemplars"),
+        ("groups?groups=Images", "chart-property-magnitude-0-5-0-1", -1, "exemplars"),
+        ("groups?groups=Images", "chart-property-magnitude-0-5-change", 5, "exemplars"),
         ("levels?across=Classes+over+all+variants", "chart-across-claims", 3, "exemplars"),
         ("levels?across=Classes+over+sparsity", "chart-across-class_recalls", -1, "exemplars"),
         ("levels?across=Exemplars+over+levels", "chart-across-exemplar_levels", -1, "exemplars"),
@@ -188,7 +188,7 @@ def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at
     ("start", "key", "name"),
     [
         ("calibration", "chart-calibration", "confidence after, %"),
-        ("groups?groups=Images", "histogram", "mean absolute tilt by writer"),
+        ("groups?groups=Images", "chart-property-magnitude-0-5-histogram", "mean absolute tilt by writer"),
     ],
 )
 def test_a_point_or_bar_shows_the_images_in_its_range(viewer, visit, start, key, name):

@@ -10,7 +10,21 @@ GROUPS = Declaration(
     source="[P] 4.1",
     charts=(
         Chart(
-            description="Accuracy of every group before and after; a point per individual where they are known."
+            name="groups",
+            description=(
+                "A line per group: its accuracy before and after compression, with intervals over images and members."
+            ),
+            draw=lambda result: result.groups_chart(),
+        ),
+        Chart(
+            name="individuals",
+            description=(
+                "A point per individual: accuracy after against before; below the dashed line it lost; a line per "
+                "group."
+            ),
+            draw=lambda result: result.individuals_chart(),
+            title="individuals",
+            shown=lambda result: len(result.individuals) > 0,
         ),
     ),
     tables={

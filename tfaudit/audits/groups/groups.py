@@ -115,6 +115,18 @@ class Groups(Result):
 
         return groups_chart(self.table, self.individuals, self.fits, self.name)
 
+    def groups_chart(self) -> Drawing:
+        """Draw the accuracy of every group before and after."""
+        from tfaudit.audits.groups.chart import groups_chart
+
+        return groups_chart(self.table, self.individuals.head(0), self.fits, self.name)
+
+    def individuals_chart(self) -> Drawing:
+        """Draw [P] figure 1: the accuracy of every individual after against before, a line per group."""
+        from tfaudit.audits.groups.chart import individuals_chart
+
+        return individuals_chart(self.individuals, self.fits, self.name)
+
 
 def groups(
     baseline: Predictions,

@@ -12,13 +12,6 @@ TRENDS = Declaration(
     source="[P] 4.1 and C",
     charts=(
         Chart(
-            name="histogram",
-            description="Histogram of {result.property} in every group.",
-            draw=lambda result: result.histogram(),
-            title="distribution of {result.property}",
-            shared=True,
-        ),
-        Chart(
             description="Accuracy against {result.property}, before and after, with fitted lines.",
             title="{result.property}",
         ),
@@ -34,6 +27,13 @@ TRENDS = Declaration(
             draw=lambda result: result.scatter(),
             title="{result.property}, by individual",
             shown=lambda result: result.of_individuals,
+        ),
+        Chart(
+            name="histogram",
+            description="Histogram of {result.property} in every group.",
+            draw=lambda result: result.histogram(),
+            title="distribution of {result.property}",
+            shared=True,
         ),
     ),
     tables={
