@@ -11,6 +11,7 @@ import tensorflow as tf
 from keras import layers
 from sklearn.metrics import recall_score
 
+from tests.builders.nightly import first_and_nightly
 from tfaudit.callbacks import ClassAudit
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
@@ -91,7 +92,10 @@ def test_later_callbacks_see_the_values(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{}, {"policy": "mixed_float16"}, {"steps_per_execution": 2}])
+@pytest.mark.parametrize(
+    "settings",
+    first_and_nightly([{"steps_per_execution": 2}, {"policy": "mixed_float16"}, {}]),
+)
 def test_training_does_not_notice(settings):
     def weights(*make):
         model = net(**settings)

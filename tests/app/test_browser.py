@@ -142,6 +142,7 @@ def test_downloads_hold_what_is_shown(viewer, visit):
     assert b"magnitude 90 %" in content
 
 
+@pytest.mark.nightly
 def test_a_chart_that_kills_the_renderer_costs_a_download_and_not_the_server(
     serve, digits, visit, tmp_path, monkeypatch
 ):

@@ -188,7 +188,11 @@ def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at
     ("start", "key", "name"),
     [
         ("calibration", "chart-calibration", "confidence after, %"),
-        ("groups?groups=Images", "chart-property-magnitude-0-5-histogram", "mean absolute tilt by writer"),
+        (
+            "groups?groups=Images",
+            "chart-property-magnitude-0-5-histogram",
+            "mean absolute tilt by writer",
+        ),
     ],
 )
 def test_a_point_or_bar_shows_the_images_in_its_range(viewer, visit, start, key, name):

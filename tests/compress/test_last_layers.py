@@ -163,7 +163,9 @@ def test_nesting_changes_nothing(before, last, behind, cuts):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("build", EXPECTED, ids=lambda build: build.__name__)
+@pytest.mark.parametrize(
+    "build", first_and_nightly(EXPECTED, always=3), ids=lambda build: build.__name__
+)
 def test_they_stay_in_float_and_all_others_do_not(build):
     model = build()
     content = quantize(model, "int8", representative=IMAGES, keep_float="last")
@@ -256,10 +258,12 @@ def ties(content, images):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "hidden",
-    [
-        lambda: [layers.Conv2D(16, 3, activation="relu")],
-        lambda: [layers.Flatten(), layers.Dense(64, activation="relu")],
-    ],
+    first_and_nightly(
+        [
+            lambda: [layers.Conv2D(16, 3, activation="relu")],
+            lambda: [layers.Flatten(), layers.Dense(64, activation="relu")],
+        ]
+    ),
     ids=["convnet", "dense"],
 )
 def test_scores_of_real_digits_tie_in_int8_and_not_with_the_last_layer_in_float(hidden):

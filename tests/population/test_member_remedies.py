@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.operators import operators
 from tfaudit import InputError, Pruned, Quantized, Study, Training
 from tfaudit.compress.remedies.excess_gap import ExcessGap
@@ -121,8 +122,10 @@ def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("remedy", [(), "quantization_aware"], ids=["after training", "aware"])
-@pytest.mark.parametrize("kept", ["last", ("logits",)], ids=str)
+@pytest.mark.parametrize(
+    "remedy", first_and_nightly(["quantization_aware", ((),)]), ids=["aware", "after training"]
+)
+@pytest.mark.parametrize("kept", first_and_nightly(["last", (("logits",),)]), ids=str)
 def test_the_last_layer_of_a_member_stays_in_float(tmp_path, kept, remedy):
     one = dataclasses.replace(
         study(), variants=(Quantized("int8", keep_float=kept, remedy=remedy),)

@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tests.builders.compressible import CLASSES, blobs, classifier, normalised
+from tests.builders.nightly import first_and_nightly
 from tests.builders.studies import make_study
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
@@ -416,7 +417,7 @@ def test_a_remedied_model_is_pruned_and_shrunk_as_its_control(maker, training, n
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("remedy", [(), *REMEDIES])
+@pytest.mark.parametrize("remedy", first_and_nightly([(), *REMEDIES]))
 def test_a_trained_model_has_the_statistics_of_its_own_activations(training, tmp_path, remedy):
     path, seed = tmp_path / "net.keras", 5
     normalised().save(path)

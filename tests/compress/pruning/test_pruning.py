@@ -37,12 +37,15 @@ def test_masks_weights_and_logs_agree(reference):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "compiling",
-    [
-        {"steps_per_execution": 4},
-        {"steps_per_execution": 7},
-        {"jit_compile": True},
-        {"run_eagerly": True},
-    ],
+    first_and_nightly(
+        [
+            {"steps_per_execution": 4},
+            {"run_eagerly": True},
+            {"steps_per_execution": 7},
+            {"jit_compile": True},
+        ],
+        always=2,
+    ),
     ids=str,
 )
 def test_every_way_to_compile_gives_the_same(reference, compiling):

@@ -77,7 +77,10 @@ def pruning(method, gradient):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "gradient"),
-    [("gradient", "loss"), ("undecayed", "loss"), ("undecayed", "data"), ("l2", "loss")],
+    first_and_nightly(
+        [("gradient", "loss"), ("undecayed", "data"), ("undecayed", "loss"), ("l2", "loss")],
+        always=2,
+    ),
 )
 def test_training_equals_a_loop_that_is_written_out(method, gradient):
     wanted, kept = trained_by_hand(method, gradient)
