@@ -1,6 +1,6 @@
 """The page of an audit that has no page of its own: its question, and the charts and tables of a variant."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -69,24 +69,33 @@ def show_result(
         show_images(study_audit, row, **({} if "quantity" in row else kind))
 
     act = act or show
-    charts = [
-        chart
-        for chart in shown.charts
-        if chart.shown(result) and (not tables or chart.name in tables)
-    ]
+    charts = [chart for chart in shown.charts if chart.shown(result)]
+    _show_charts(
+        shown, [chart for chart in charts if not tables or chart.name in tables], result, name, act
+    )
+    declared = shown.tables or {"": shown.table}
+    for number, (which, table) in enumerate(declared.items()):
+        if not tables or which in tables:
+            heading = table.title.format(result=result) if number else ""
+            of_table = f"{name}-{which}" if number else name
+            _show_table(table.rows(result), heading, of_table, table, act)
+    for number, (heading, frame) in enumerate(result.tables().items(), start=2):
+        _show_table(frame, heading, f"{name}-{number}", Table(catalogue=shown.name), act)
+    show_notes(result.notes)
+
+
+def _show_charts(
+    shown: Declaration,
+    charts: Sequence[Chart],
+    result: Result,
+    name: str,
+    act: Callable[..., None],
+) -> None:
+    """Draw charts, several of them in two columns."""
     places = st.columns(2) if len(charts) > 1 else [st.container()]
     for number, chart in enumerate(charts):
         with places[number % len(places)]:
             _show_chart(shown, chart, result, "-".join(filter(None, (name, chart.name))), act)
-    declared = shown.tables or {"": shown.table}
-    for number, (which, table) in enumerate(declared.items()):
-        if not tables or which in tables:
-            frame = table.rows(result)
-            heading = table.title.format(result=result) if number else ""
-            _show_table(frame, heading, f"{name}-{which}" if number else name, table, act)
-    for number, (heading, frame) in enumerate(result.tables().items(), start=2):
-        _show_table(frame, heading, f"{name}-{number}", Table(catalogue=shown.name), act)
-    show_notes(result.notes)
 
 
 def _show_chart(

@@ -49,12 +49,14 @@ def show_details_of_class(study_audit: StudyAudit, variant: str, label: int) -> 
 
 
 def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
-    before, after = study_audit.counts(BASELINE), study_audit.counts(variant)
+    before = study_audit.counts(BASELINE)
+    after = study_audit.counts(variant)
     images = image_changes(before, after)
     images = images[images["label"] == label]
     changed = images[images["kind"] != UNCHANGED]
     kinds = changed["kind"].value_counts()
-    wrong, right = kinds.get(NEWLY_WRONG, 0), kinds.get(NEWLY_CORRECT, 0)
+    wrong = kinds.get(NEWLY_WRONG, 0)
+    right = kinds.get(NEWLY_CORRECT, 0)
     several = "" if study_audit.data.is_single(variant) else " by the majority of the members"
     sentence = f"{wrong:,} of its {len(images):,} images are {NEWLY_WRONG}{several}, {right:,} {NEWLY_CORRECT}."
     st.markdown(with_noun(sentence))

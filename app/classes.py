@@ -158,7 +158,9 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         label = "Centred on the accuracy of the"
         centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
         impact = study_audit.class_impact(variant, centering)
-        counts, chance, expected = impact.summary(), study_audit.chance(variant), ""
+        counts = impact.summary()
+        chance = study_audit.chance(variant)
+        expected = ""
         # Permutations have that centering.
         if chance and chance.classes and centering == CENTERINGS[0]:
             expected = f"; {chance.classes.mean:.2g} expected by chance"

@@ -152,7 +152,8 @@ def _metrics(pair: PairComparison) -> None:
         ("kappa", f"{summary['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
     )
     with st.container(horizontal=True):
-        after, points = _percent(summary["accuracy_after"]), f"{summary['change_pp']:+.2f} points"
+        after = _percent(summary["accuracy_after"])
+        points = f"{summary['change_pp']:+.2f} points"
         st.metric(
             "top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH
         )

@@ -54,7 +54,8 @@ def variant_labels(study_audit: StudyAudit) -> dict[str, str]:
 def choose_variant(study_audit: StudyAudit) -> str:
     """Return the key of the compressed variant that the page is about; in the URL `variant`."""
     keys = {label: key for key, label in variant_labels(study_audit).items() if key != BASELINE}
-    options, resets = list(keys), ("page", "flips")
+    options = list(keys)
+    resets = ("page", "flips")
     if len(options) > BUTTONS:
         return keys[
             choose_from(st.selectbox, "Variant", options, "variant", options[0], resets=resets)

@@ -36,7 +36,8 @@ STYLE = """
 
 def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> None:
     """Draw the controls and the image."""
-    key, data = choose_variant(study_audit), study_audit.data
+    key = choose_variant(study_audit)
+    data = study_audit.data
     title = data.titles[key]
     if key not in results:
         st.info(f"{escape_name(title)} was not evaluated under corruption.")
@@ -55,11 +56,9 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     corruption = choose_from(left.selectbox, "Corruption", names, "corruption", most, **words)
     counts = lost[corruption]
     examples = data.store.examples(data.split, images=False, groups=False)
-    ids, labels, classes = (
-        examples["example"].to_numpy(),
-        examples["label"].to_numpy(),
-        examples.attrs["class_names"],
-    )
+    ids = examples["example"].to_numpy()
+    labels = examples["label"].to_numpy()
+    classes = examples.attrs["class_names"]
     with middle:
         label = choose_class(classes)
     of_class = (

@@ -150,7 +150,8 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     default = (
         f"; by default the {MOST_CLASSES} that change most" if len(classes) > MOST_CLASSES else ""
     )
-    title, text = shortened.__getitem__, f"Type to search{default}"
+    title = shortened.__getitem__
+    text = f"Type to search{default}"
     questions = {"Change of recall": "change", "Relative to accuracy": "relative"}
     question = questions[choose_option("Question", list(questions), "cells")]
     settings: dict[str, Any] = {

@@ -249,7 +249,8 @@ def _named(tooltip: Any, chart: Any) -> Any:
     if not isinstance(shorthand, str) or tooltip["title"] is not alt.Undefined:
         return tooltip
     field = shorthand.split(":")[0]
-    entry, value = column(field), f"datum['{field}']"
+    entry = column(field)
+    value = f"datum['{field}']"
     if entry.words:
         text = f"replace({value}, /_/g, ' ')"
     elif entry.is_p:
@@ -304,7 +305,8 @@ def show_table(
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
     shown = shown.rename(columns=str)
     written: dict[str, Any] = {}
-    configured, texts = {}, {}
+    configured = {}
+    texts = {}
     fields = list(map(str, shown))
     visible = fields if _shows_all() else first_columns(fields)
     styled = len(shown) * len(visible) <= STYLED and shown.columns.is_unique
@@ -441,6 +443,7 @@ def link_to(path: str, label: str, icon: str | None = None, **choices: str | Non
 
 def _download(name: str, form: str, content: Callable[[], bytes], meaning: str) -> None:
     """Draw a button for a file, which is made when the button is pressed."""
-    key, file = f"download {name} {form}", f"{name}.{form}"
+    key = f"download {name} {form}"
+    file = f"{name}.{form}"
     look: dict[str, Any] = {"help": meaning, "type": "tertiary", "icon": ":material/download:"}
     st.download_button(form.upper(), content, file, _MIME[form], key=key, on_click="ignore", **look)

@@ -70,7 +70,8 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
-    levels, sentences = method_levels(study_audit), drift_sentences(study_audit, results)
+    levels = method_levels(study_audit)
+    sentences = drift_sentences(study_audit, results)
     st.markdown("\n\n".join(escape(sentences[key]) for key in keys[:SENTENCES]))
     slopes, intervals = (
         _titled(study_audit, _of(study_audit, rows, keys)) for rows in (slopes, intervals)
@@ -172,7 +173,8 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
         )
         return
     result = results[key]
-    points, means = result.frame(), result.classes_frame()
+    points = result.frame()
+    means = result.classes_frame()
     many = len(points) > MOST_POINTS
     mean = f", mean over {len(result.members)} members, which would make {len(points):,} points."
     st.caption(f"Each point is a class{mean if many else ' in one member.'}")

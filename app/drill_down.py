@@ -37,7 +37,8 @@ KINDS = {"PIE": CHANGED, "non-PIE": UNCHANGED, "all": ALL}
 
 def open_variant(study_audit: StudyAudit, title: str | None) -> None:
     """Lead to the page of a variant that was clicked in a chart or table; the baseline has none."""
-    titles, labels = study_audit.data.titles, variant_labels(study_audit)
+    titles = study_audit.data.titles
+    labels = variant_labels(study_audit)
     keys = [key for key in study_audit.data.compressed_keys if title in (titles[key], labels[key])]
     for key in keys[:1]:
         set_variant(study_audit, title)
@@ -85,7 +86,8 @@ def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str)
 
 def _groups(study_audit: StudyAudit, row: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the class, and the columns with their groups, that a row names."""
-    individuals, named = study_audit.data.individuals, []
+    individuals = study_audit.data.individuals
+    named = []
     if CLASS in row:
         named.append((CLASS, row[CLASS]))
     if "attribute" in row and "value" in row:
@@ -123,7 +125,8 @@ def _values(study_audit: StudyAudit, column: str) -> set[str]:
 def _labels(study_audit: StudyAudit, name: str) -> list[str]:
     """Return the label in choices of a class, whose name in a chart may hold its index."""
     names = study_audit.counts(BASELINE).class_names
-    distinct, labels = distinct_names(pd.Series(names)).tolist(), unique_labels(names)
+    distinct = distinct_names(pd.Series(names)).tolist()
+    labels = unique_labels(names)
     return [label for label, *its in zip(labels, distinct, names, strict=True) if name in its][:1]
 
 

@@ -4,6 +4,7 @@ The gallery has filters by class, by kind of change, by the prediction before an
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.analysis.study_data import BASELINE
+from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.app.controls import (
     choose_class,
     choose_variant,
@@ -76,7 +77,8 @@ def page(study_audit: StudyAudit) -> None:
 
 def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
     images = image_changes(study_audit.counts(BASELINE), study_audit.counts(variant))
-    names, total = unique_labels(exemplars.class_names), len(exemplars.index)
+    names = unique_labels(exemplars.class_names)
+    total = len(exemplars.index)
     resets: dict[str, Any] = {"resets": ("page",)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = choose_class(exemplars.class_names)
@@ -102,10 +104,8 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     for side, name in sides.items():
         if name is None:
             continue
-        answer, counts = (
-            names.index(name),
-            study_audit.counts(BASELINE if side == "before" else variant),
-        )
+        answer = names.index(name)
+        counts = study_audit.counts(BASELINE if side == "before" else variant)
         by_majority = mask & (images[side] == answer).to_numpy()
         by_some = mask & (counts.predicted(answer) > 0)
         if by_some.any() and not by_majority.any():
@@ -123,7 +123,8 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
         return
     set_neighbours(rows.index.tolist())
     pages = -(-len(rows) // PAGE_SIZE)
-    above, below = st.container(), st.container(horizontal_alignment="center")
+    above = st.container()
+    below = st.container(horizontal_alignment="center")
     with below:
         read = number_reader("page", 1, pages, int)
         number = choose(lambda _, **settings: st.pagination(pages, **settings), "", "page", 1, read)
@@ -148,7 +149,8 @@ def _table(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
 
 def draw_cards(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
     """Draw a card per row of `image_changes`."""
-    data, positions = study_audit.data, rows.index.tolist()
+    data = study_audit.data
+    positions = rows.index.tolist()
     members = len(study_audit.counts(BASELINE).members), len(study_audit.counts(variant).members)
     show_cards(
         cards(_named(study_audit, rows), data.store.images(data.split, positions)),
@@ -159,7 +161,8 @@ def draw_cards(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> Non
 
 def _named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows of `image_changes` with the names of images and classes, as a frame of exemplars has them."""
-    data, names = study_audit.data, np.array(study_audit.counts(BASELINE).class_names, object)
+    data = study_audit.data
+    names = np.array(study_audit.counts(BASELINE).class_names, object)
     ids = data.store.examples(data.split, images=False, groups=False)["example"].to_numpy()
     named = rows.rename(
         columns={"before_share": "baseline_share", "after_share": "compressed_share"}
@@ -181,7 +184,7 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
     """
     data = study_audit.data
     groups = data.groups[data.group_columns].reset_index(drop=True)
-    masks = {
+    masks: dict[str, Callable[[], pd.Series]] = {
         f"{column}: {value}": functools.partial(groups[column].eq, value)
         for column in groups
         for value in groups[column].dropna().unique()
@@ -200,16 +203,7 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
             }
     except InputError as error:  # the gallery works without answers
         st.warning(escape(str(error)))
-    if (individuals := data.individuals) is not None:
-        linked = st.query_params.get_all("attribute")
-        texts = (
-            {f"{individuals.name}: {value}": value for value in individuals.unique()}
-            if linked
-            else {}
-        )
-        masks |= {
-            text: functools.partial(individuals.eq, texts[text]) for text in linked if text in texts
-        }
+    masks |= _linked_individuals(data)
     for text in st.query_params.get_all("attribute"):
         if text not in masks and (within := image_range(study_audit, variant, text)) is not None:
             masks[text] = within.copy
@@ -229,6 +223,18 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
     for label in choose_several("Attributes", list(names), "attribute", [], **settings):
         mask &= masks[names[label]]().to_numpy(bool)
     return mask
+
+
+def _linked_individuals(data: StudyData) -> dict[str, Callable[[], pd.Series]]:
+    """Return which images those individuals made that the URL names; they are too many for a list."""
+    individuals = data.individuals
+    linked = st.query_params.get_all("attribute")
+    if individuals is None or not linked:
+        return {}
+    texts = {f"{individuals.name}: {value}": value for value in individuals.unique()}
+    return {
+        text: functools.partial(individuals.eq, texts[text]) for text in linked if text in texts
+    }
 
 
 def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
@@ -252,7 +258,8 @@ def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
         "Two bars per set of images: the accuracy of the baseline's members and of the compressed ones. A click shows "
         "the images."
     )
-    name, clicks = f"difficulty-{variant}", on_selection("difficulty", None, choose_bar)
+    name = f"difficulty-{variant}"
+    clicks = on_selection("difficulty", None, choose_bar)
     show_chart(difficulty_bars(exemplars.difficulty), name, text, clicks=clicks, fields=["group"])
     rows = on_selection("difficulty table", None, choose_row)
     show_table(exemplars.difficulty, name, DIFFICULTY, table="difficulty", clicks=rows)
@@ -262,7 +269,8 @@ def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
     st.markdown(
         "Two populations differ by chance, too: the band shows the number of PIEs after reassigning members at random."
     )
-    summary, labels = study_audit.summary, variant_labels(study_audit)
+    summary = study_audit.summary
+    labels = variant_labels(study_audit)
     by_chance = {
         key: chance.frame().iloc[0].drop("count").to_dict()
         for key, chance in summary.chances.items()

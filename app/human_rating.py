@@ -115,7 +115,8 @@ def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> No
     most = 2 * min(pies, len(study_audit.data.groups) - pies)
     with st.form("begin", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         text = "An even number, at most twice the variant's number of PIEs, which stays hidden. Half are PIEs."
-        value, key = next(size for size in SIZES if size <= most), f"images of {variant}"
+        value = next(size for size in SIZES if size <= most)
+        key = f"images of {variant}"
         images = st.number_input(
             with_noun("Images"), min_value=2, step=2, value=value, key=key, help=text
         )
@@ -127,7 +128,8 @@ def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> No
         return
     if images % 2 or images > most:
         raise InputError("images", str(images), "an even number up to twice the variant's PIEs")
-    split, checksum = study_audit.data.split, study_audit.data.fingerprints.examples
+    split = study_audit.data.split
+    checksum = study_audit.data.fingerprints.examples
     ids = study_audit.data.store.examples(split, images=False, groups=False)["example"].tolist()
     sample = _sample(study_audit, variant, images, seed)
     st.session_state["begun"] = answers.begin(

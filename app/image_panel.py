@@ -48,7 +48,8 @@ def _close() -> None:
 
 def _panel(study_audit: StudyAudit) -> None:
     """Draw the image, enlarged, with its class, groups and the votes of every variant."""
-    position, data = _position(study_audit), study_audit.data
+    position = _position(study_audit)
+    data = study_audit.data
     if position is None:
         return
     _neighbours(position)

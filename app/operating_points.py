@@ -123,7 +123,8 @@ def _pareto_shares(
 def _choose_floor(table: pd.DataFrame) -> float | None:
     """Return the lowest acceptable accuracy, a share; None at the left end of the slider."""
     means = 1000 * table.groupby("variant")["accuracy"].mean()
-    low, high = math.floor(means.min()) / 10, math.ceil(means.max()) / 10
+    low = math.floor(means.min()) / 10
+    high = math.ceil(means.max()) / 10
     high = max(high, low + 0.1)
     text = "Variants with a lower mean accuracy are excluded."
     settings: dict[str, Any] = {
@@ -194,7 +195,8 @@ def _describe(study_audit: StudyAudit, rows: pd.DataFrame, variant: str) -> str:
         "float64"
     )
     for name, place in (("gzipped_bytes", "gzipped"), ("bytes", "on disk")):
-        size, dense = float(sizes[name][variant]), float(sizes[name][BASELINE])
+        size = float(sizes[name][variant])
+        dense = float(sizes[name][BASELINE])
         if not np.isnan(size):
             share = f" ({100 * size / dense:.0f} % of {titles[BASELINE]})" if dense > 0 else ""
             parts.append(f"{_format_bytes(size)} {place}{share}")

@@ -32,7 +32,8 @@ COLUMNS = ("title", "top1", "top1_change", *CLASSES, "pies", "pies_by_chance", *
 
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
-    summary, data = study_audit.summary, study_audit.data
+    summary = study_audit.summary
+    data = study_audit.data
     members = summary.table["members"].max()
     variants = plural(len(summary.table), "variant")
     sentence = (
@@ -62,7 +63,8 @@ def page(study_audit: StudyAudit) -> None:
     def opened(row: Mapping[str, Any]) -> None:
         open_variant(study_audit, row.get("title"))
 
-    table, rows = "" if members > 1 else "pairs", on_rows("variants", frame, opened)
+    table = "" if members > 1 else "pairs"
+    rows = on_rows("variants", frame, opened)
     show_table(frame, f"{data.study.name}-variants", known, table=table, clicks=rows)
     left, right = st.columns(2)
     with left:

@@ -50,7 +50,8 @@ def rate(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> N
 
 def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> None:
     st.session_state["rating"] = str(study_audit.data.store.directory), answers
-    sheet, first = answers.sheet(study), answers.next_place(study, rater)
+    sheet = answers.sheet(study)
+    first = answers.next_place(study, rater)
     last = len(sheet) * len(ASKED)
     step = front = (
         last
@@ -147,10 +148,8 @@ def _take_keys() -> None:
     """Store the answers of all keys that have not been taken yet."""
     typed = st.session_state["keys"]["typed"]
     study, rater, asked = st.session_state["asked"]
-    taken, values = (
-        st.session_state.setdefault("taken keys", {}),
-        {key.lower(): value for _, key, value in CHOICES},
-    )
+    taken = st.session_state.setdefault("taken keys", {})
+    values = {key.lower(): value for _, key, value in CHOICES}
     sheet = st.session_state["rating"][1].sheet(study)
     for number, step, key in typed["keys"]:
         if number <= taken.get(typed["id"], 0):

@@ -280,7 +280,8 @@ def add_notice(text: str) -> None:
 
 def set_control(key: str, value: Hashable | list[str]) -> None:
     """Let the control of a key show a value, if it shows another or is that of another page."""
-    state, page = f"page of {key}", st.session_state.get("shown page")
+    state = f"page of {key}"
+    page = st.session_state.get("shown page")
     if (
         key not in st.session_state
         or st.session_state[key] != value

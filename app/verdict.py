@@ -86,7 +86,8 @@ def _limits() -> Limits:
 
 def _limit(name: str, default: float | None) -> float | None:
     """Return one limit; None where it is empty."""
-    quantity, key = QUANTITIES[name], FLAGS[name]
+    quantity = QUANTITIES[name]
+    key = FLAGS[name]
     most = quantity.maximum if math.isfinite(quantity.maximum) else None
     within = number_reader(key, quantity.minimum, quantity.maximum, float)
     return choose(

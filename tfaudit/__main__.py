@@ -62,7 +62,8 @@ def _run() -> int:
 
 def _reserve_exit() -> Callable[[int], NoReturn]:
     """Make `os._exit` raise SystemExit in this process, but not in its forks; return the original."""
-    end_now, own = os._exit, os.getpid()
+    end_now = os._exit
+    own = os.getpid()
 
     def leave(status: int) -> NoReturn:
         if os.getpid() != own:

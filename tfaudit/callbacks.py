@@ -136,7 +136,8 @@ class ClassAudit(keras.callbacks.Callback):
         return pd.DataFrame({**table, "recall": recall, "support": support})
 
     def _batches(self) -> Iterator[tuple[Any, np.ndarray]]:
-        data, size = self._validation, self._batch_size
+        data = self._validation
+        size = self._batch_size
         if isinstance(data, tuple):
             inputs, labels = data
 

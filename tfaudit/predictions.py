@@ -112,7 +112,8 @@ class Predictions:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
             array([[[1, 0]]])
         """
-        scores, probabilities = np.asarray(scores), stated_kind(scores_are)
+        scores = np.asarray(scores)
+        probabilities = stated_kind(scores_are)
         scores = scores[..., None] if scores.ndim == 1 else scores
         scores = scores[None] if scores.ndim == 2 else scores
         if scores.ndim != 3:
@@ -368,7 +369,8 @@ def require_same_examples(baseline: Predictions, compressed: Predictions) -> Non
     if compressed.class_names != baseline.class_names:
         raise InputError("compressed", "other class_names", "those of the baseline")
     for name in ("example_ids", "labels"):
-        values, expected = getattr(compressed, name), getattr(baseline, name)
+        values = getattr(compressed, name)
+        expected = getattr(baseline, name)
         differs = np.flatnonzero(values != expected)
         if len(differs):
             first = f"first {values[differs[0]]} at {differs[0]}"

@@ -50,7 +50,8 @@ def _accuracies(study_audit: StudyAudit) -> Accuracies:
 
 
 def _difficulty(study_audit: StudyAudit) -> DifficultyLevels | None:
-    titles, found = study_audit.data.titles, study_audit.summary.exemplars
+    titles = study_audit.data.titles
+    found = study_audit.summary.exemplars
     return (
         difficulty_levels({titles[key]: exemplars for key, exemplars in found.items()})
         if found
@@ -59,7 +60,8 @@ def _difficulty(study_audit: StudyAudit) -> DifficultyLevels | None:
 
 
 def _claims(study_audit: StudyAudit) -> Claims | None:
-    titles, impacts = study_audit.data.titles, study_audit.summary.impacts
+    titles = study_audit.data.titles
+    impacts = study_audit.summary.impacts
     frames = {key: impact.frame() for key, impact in impacts.items()}
     frames |= {key: pair.frame() for key, pair in study_audit.model_pairs.items()}
     changes = {
@@ -70,7 +72,8 @@ def _claims(study_audit: StudyAudit) -> Claims | None:
 
 def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
     """Return the recalls over the sparsities of pruned variants; None where no method has two levels."""
-    data, rows = study_audit.data, []
+    data = study_audit.data
+    rows = []
     varied = data.study.varied_settings
     for key in data.compressed_keys:
         variant = data.study.variant(key)
@@ -97,7 +100,8 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
 
 def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
     """Return the training images of the classes; None where the study does not know them or has no such classes."""
-    table, counted = study_audit.data.store.table("classes"), study_audit.counts(BASELINE)
+    table = study_audit.data.store.table("classes")
+    counted = study_audit.counts(BASELINE)
     if (
         table is None
         or "train_examples" not in table
@@ -110,9 +114,13 @@ def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
 
 def _remedies(study_audit: StudyAudit) -> Remedies | None:
     """Return the comparison of remedies with their controls; None where the study has no such pair of variants."""
-    data, trios, groups, notes = study_audit.data, {}, {}, []
+    data = study_audit.data
+    trios = {}
+    groups = {}
+    notes = []
     for key in data.compressed_keys:
-        variant, title = data.study.variant(key), data.titles[key]
+        variant = data.study.variant(key)
+        title = data.titles[key]
         if (
             not isinstance(variant, Remedied)
             or not variant.remedies

@@ -185,7 +185,8 @@ def _thumbnail_note(data: StudyData, picture: np.ndarray | None) -> str:
 
 def _caption(data: StudyData, position: int, more: int) -> str:
     examples = data.store.examples(data.split, images=False, groups=False)
-    example, label = examples["example"].iloc[position], examples["label"].iloc[position]
+    example = examples["example"].iloc[position]
+    label = examples["label"].iloc[position]
     several = len(data.members[BASELINE]) > 1
     below = "majority predictions with their share of the votes" if several else "predictions"
     also = f" The models also differ on it under {plural(more, 'more corruption')}." if more else ""

@@ -93,7 +93,8 @@ class StudyAudit:
         Example:
             `study_audit.result("groups", "int8", column="writer")`
         """
-        audit, data = AUDITS[name], self.data
+        audit = AUDITS[name]
+        data = self.data
         require(key in data.titles, "variant", key, ", ".join(data.titles))
         options = audit.options(data, key)
         return self._cached(
@@ -119,7 +120,8 @@ class StudyAudit:
 
     def verdict(self, limits: Limits = DEFAULT_LIMITS) -> StudyVerdict:
         """Judge every compressed variant: the first screen. Other limits read no predictions again."""
-        applies, keys = AUDITS["measurements"].applies, self.data.compressed_keys
+        applies = AUDITS["measurements"].applies
+        keys = self.data.compressed_keys
         measured = {
             key: self.measurements(key) if applies(self.data, key) else None for key in keys
         }
@@ -177,7 +179,8 @@ class StudyAudit:
 
     def member_pair(self, key: str, before: int, after: int) -> PairComparison:
         """Compare member `before` of the baseline with member `after` of a variant. The result is not cached."""
-        store, split = self.data.store, self.data.split
+        store = self.data.store
+        split = self.data.split
         models = (
             store.predictions(k, split, members=[member])
             for k, member in ((BASELINE, before), (key, after))
@@ -210,7 +213,8 @@ class StudyAudit:
             return ()
         from tfaudit.audits.factors.regression import Factors  # loads statsmodels
 
-        inputs, kind = [self.data.fingerprints.classes, self.data.alpha], tuple[Factors, ...]
+        inputs = [self.data.fingerprints.classes, self.data.alpha]
+        kind = tuple[Factors, ...]
 
         def compute() -> tuple[Factors, ...]:
             return factors_of(factor_table(self.data, keys), self.data.alpha)
@@ -319,13 +323,15 @@ class StudyAudit:
 
     def _missing_results(self) -> list[str]:
         """Return a sentence per variant with members, and per condition with evaluations, that should be there."""
-        data, notes = self.data, []
+        data = self.data
+        notes = []
         for key, gaps in _by(data.store.missing(), "variant").items():
             complete = len(data.store.members(key))
             parts = [
                 f"{len(group)} {_REASONS[reason]}" for reason, group in _by(gaps, "reason").items()
             ]
-            title, whole = data.study.titles.get(key, key), complete + len(gaps)
+            title = data.study.titles.get(key, key)
+            whole = complete + len(gaps)
             notes.append(
                 f"{title}: {complete} of {whole} members are complete; {', '.join(parts)}."
             )

@@ -125,7 +125,8 @@ def tie_reading(comparison: Comparison) -> TieReading:
         >>> reading.tied_after, reading.tied_flips, reading.argmax_change_pp, reading.change_pp
         (1.0, 0.5, array([   0., -100.]), array([  0., -50.]))
     """
-    baseline, compressed = comparison.baseline, comparison.compressed
+    baseline = comparison.baseline
+    compressed = comparison.compressed
     settled = baseline.by_argmax(), compressed.by_argmax()
     tied = [population.tied_classes() > 1 for population in (baseline, compressed)]
     flips = _flips(comparison, tied)
@@ -147,7 +148,8 @@ def tie_reading(comparison: Comparison) -> TieReading:
 
 def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
     """Return the mean numbers of changed predictions, and of those in which classes tie; and both by `argmax`."""
-    baseline, compressed = comparison.baseline, comparison.compressed
+    baseline = comparison.baseline
+    compressed = comparison.compressed
     pairs = list(zip(*comparison.compared, strict=True))
     # Then both readings are one, and counting is faster.
     if not baseline.ties and not compressed.ties:
@@ -157,10 +159,8 @@ def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
         return [differ, 0.0, differ, 0.0]
     counts: list[tuple[float, ...]] = []
     for i, j in pairs:
-        changed, either = (
-            1 - baseline.best(i).agreement(compressed.best(j)),
-            tied[0][i] | tied[1][j],
-        )
+        changed = 1 - baseline.best(i).agreement(compressed.best(j))
+        either = tied[0][i] | tied[1][j]
         by_argmax = baseline.top1[i] != compressed.top1[j]
         counts.append(
             tuple(

@@ -57,7 +57,8 @@ class Renderer:
             if place is None or place.origin is None:
                 raise ModuleNotFoundError("vl-convert draws the charts", name="vl_convert")
             command = [sys.executable, "-P", __file__, str(Path(place.origin).parents[1])]
-            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+            pipe = subprocess.PIPE
+            nowhere = subprocess.DEVNULL
             process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere)
             self._processes[os.getpid()] = process
             atexit.register(self._end)

@@ -156,7 +156,8 @@ def square_axes(rows: pd.DataFrame) -> tuple[alt.X, alt.Y, alt.Chart]:
     low = max(
         0.0, min(rows["before"].min(), rows["after"].min()) - 2
     )  # a single accuracy still needs a range
-    scale, axis = alt.Scale(domain=[low, 101], nice=False), alt.Axis(tickCount=5)
+    scale = alt.Scale(domain=[low, 101], nice=False)
+    axis = alt.Axis(tickCount=5)
     x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=axis)
     y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=axis)
     ends = alt.Chart(pd.DataFrame({"before": [low, 100], "after": [low, 100]}))

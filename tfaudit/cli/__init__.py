@@ -52,7 +52,8 @@ __all__ += ["view"]
 
 def _imported(words: list[str]) -> list[str]:
     """Import the modules, or Python files, of `--import`, which every command takes; return the other words."""
-    rest, end = [], words.index("--") if "--" in words else len(words)
+    rest = []
+    end = words.index("--") if "--" in words else len(words)
     queue = iter(words[:end])
     for word in queue:
         name, equals, module = word.partition("=")

@@ -63,7 +63,8 @@ def repeat_options(words: Sequence[str]) -> Iterator[str]:
     for word in words:
         if word.startswith("-"):
             head, _, value = word.partition("=")
-            option, values = head if head in MULTIWORD_OPTIONS else "", int(bool(value))
+            option = head if head in MULTIWORD_OPTIONS else ""
+            values = int(bool(value))
             name = _name(value)
             yield word
             continue

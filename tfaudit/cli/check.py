@@ -23,7 +23,8 @@ def check(directory: Directory) -> None:
     """
     from tfaudit.store.store import open_store
 
-    store, count = open_store(directory), 0
+    store = open_store(directory)
+    count = 0
     for problem in (*_members(store), *_examples(store), *_evaluations(store), *_answers(store)):
         count += 1
         out.print(problem, soft_wrap=True)

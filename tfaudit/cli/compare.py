@@ -101,10 +101,8 @@ def compare(
         }
         for group in (models.compressed, twins)
     )
-    accuracy, chance = (
-        float(models.baseline.accuracy()[0]),
-        accuracy_by_chance(models.baseline, alpha),
-    )
+    accuracy = float(models.baseline.accuracy()[0])
+    chance = accuracy_by_chance(models.baseline, alpha)
     if broken := not_above_chance(accuracy, chance):
         out.print(
             f"{broken} Nothing below tells what compression costs.\n",

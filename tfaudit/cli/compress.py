@@ -99,7 +99,8 @@ def compress(
     Candidates are chosen on one part of the data and judged once on the other. Only a file that passes becomes
     DIR/model.tflite. The same command resumes an interrupted search.
     """
-    limits, seconds = read_limits(gate), None if budget is None else seconds_of(budget)
+    limits = read_limits(gate)
+    seconds = None if budget is None else seconds_of(budget)
     require(epochs >= 1, "epochs", epochs, "1 or more")
     require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
     if model.suffix != ".keras":

@@ -45,7 +45,8 @@ def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> d
         got = f"no complete member of {', '.join(sorted(absent))}"
         expected = "one or more; `tfaudit run` makes them, --variant judges the others alone"
         raise InputError("directory", got, expected)
-    baseline, size = store.predictions("dense", split), _mean_bytes(store, "dense")
+    baseline = store.predictions("dense", split)
+    size = _mean_bytes(store, "dense")
     candidates = {}
     for key in keys:
         own_size = _mean_bytes(store, key)

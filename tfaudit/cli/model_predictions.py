@@ -133,7 +133,8 @@ def read_images(
 
     for mode in modes:
         _require_known("preprocess", mode)
-    image_size, notes = options.image_size, []
+    image_size = options.image_size
+    notes = []
     if Path(data).expanduser().is_dir() and image_size is None and options.crop is None:
         squares = [model.image_shape[0] for model in models if model.is_square]
         image_size = next((side for side in squares if side is not None), None)
@@ -323,6 +324,7 @@ def _unique(stems: Sequence[str]) -> list[str]:
 
 def _png(image: np.ndarray) -> bytes:
     if image.dtype != np.uint8:  # floats may have any range
-        low, high = float(image.min()), float(image.max())
+        low = float(image.min())
+        high = float(image.max())
         image = ((image - low) * (255 / max(high - low, 1e-12))).astype(np.uint8)
     return png_of(image[..., :3], THUMBNAIL)

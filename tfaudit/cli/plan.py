@@ -66,7 +66,8 @@ def plan(
             "heterogeneity": heterogeneity,
             "flips": flips,
         }
-        spread, source = guessed_spread(**guesses, paired=paired), "by guesses"
+        spread = guessed_spread(**guesses, paired=paired)
+        source = "by guesses"
     else:
         from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.store.store import open_store

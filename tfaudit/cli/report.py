@@ -82,7 +82,8 @@ def report(
 
     if charts:
         require_drawing()  # before anything is written
-    limits, store = read_limits(gate), open_store(directory)
+    limits = read_limits(gate)
+    store = open_store(directory)
     added = None
     if groups:
         ids = store.examples(images=False, groups=False)["example"].to_numpy()
@@ -168,7 +169,8 @@ def _show_pairs(study_audit: StudyAudit) -> None:
     """Print the table of `tfaudit compare`: single models have no tests between populations."""
     from tfaudit.outlets.pair_tables import pair_tables
 
-    summary, titles = study_audit.summary, study_audit.data.titles
+    summary = study_audit.summary
+    titles = study_audit.data.titles
     pairs = {titles[key]: study_audit.model_pair(key) for key in study_audit.data.compressed_keys}
     sizes = (
         summary.table.set_index("title")["bytes"]

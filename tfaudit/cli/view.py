@@ -121,7 +121,8 @@ def view(
 
 def _read_password() -> str:
     """Return the password of the environment, or one that is typed twice."""
-    password, source = os.environ.get(PASSWORD), f"the environment variable {PASSWORD}"
+    password = os.environ.get(PASSWORD)
+    source = f"the environment variable {PASSWORD}"
     if password is None:
         if not sys.stdin.isatty():
             raise InputError("password", "none, and no terminal to type one on", source)

@@ -152,15 +152,18 @@ def _batches(model: keras.Model, data: Any, batch_size: int, seed: int) -> Itera
     if not (hasattr(inputs, "__array__") or isinstance(inputs, Mapping | tuple)):
         yield from input_batches(inputs, batch_size)
         return
-    draws, count = np.random.default_rng(seed), length_of(inputs)
+    draws = np.random.default_rng(seed)
+    count = length_of(inputs)
     if not count:
         raise InputError("data", "no examples", "one example or more")
-    size, order = min(batch_size, count), np.empty(0, int)
+    size = min(batch_size, count)
+    order = np.empty(0, int)
     arrays = mapped(np.asarray, inputs)
     while True:
         if len(order) < size:
             order = draws.permutation(count)
-        chosen, order = order[:size], order[size:]
+        chosen = order[:size]
+        order = order[size:]
         yield mapped(lambda array, chosen=chosen: array[chosen], arrays)  # type: ignore[misc]
 
 

@@ -138,7 +138,8 @@ def _costs(
     require(len(models) > 0, "models", dict(models), "one model or more")
     whole = isinstance(repeats, int | np.integer) and not isinstance(repeats, bool)
     require(whole and repeats >= 0, "repeats", repeats, "a whole number of 0 or more")
-    model_counts, contents = {}, {}
+    model_counts = {}
+    contents = {}
     for name, model in models.items():
         opened = open_model(model)
         model_counts[name], contents[name] = counts(opened), as_flatbuffer(opened, images)

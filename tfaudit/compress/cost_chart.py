@@ -67,7 +67,8 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     )
     first = shown.sort_values(["what", "changed"], ascending=[True, False], kind="stable")
     shown = shown.join(name_places(first, "size", "top1", "title", width=WIDTH, height=HEIGHT))
-    least, most = shown["size"].min(), shown["size"].max()
+    least = shown["size"].min()
+    most = shown["size"].max()
     margin = (most - least or most) / 8
     # Vega's padding would extend below 0.
     sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)

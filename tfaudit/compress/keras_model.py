@@ -137,7 +137,8 @@ class KerasForward:
         return min((layer.input_dim for layer in tables), default=256)
 
     def _traced(self, arrays: list[np.ndarray]) -> Callable:
-        model, output = self.model, self.output
+        model = self.model
+        output = self.output
         inner = model._flatten_layers(include_self=False)
         parts = [
             part

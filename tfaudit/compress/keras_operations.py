@@ -37,7 +37,8 @@ def keras_operations(model: Any) -> Operations:
     traced = function.get_concrete_function(*specs)
     weights = {id(weight.value.handle): weight for weight in forward.model.variables}
     sources = {id(inside): weights.get(id(outside)) for outside, inside in traced.graph.captures}
-    counted, uncounted = [], []
+    counted = []
+    uncounted = []
     for name, macs, variable in _walk(traced.graph, sources):
         if macs is None:
             uncounted.append(name)

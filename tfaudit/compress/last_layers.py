@@ -44,7 +44,9 @@ def last_layers(model: keras.Model, output: str | None = None) -> list[Any]:
 
 def _follow(tensors: Iterable[Any], kernels: set[int], found: dict[int, Any]) -> set[int]:
     """Add what tensors are computed from, back to the first kernels, by id; return the ids of the inputs reached."""
-    inputs, seen, ahead = set[int](), set[int](), list(tensors)
+    inputs = set[int]()
+    seen = set[int]()
+    ahead = list(tensors)
     while ahead:
         tensor = ahead.pop()
         if id(tensor) in seen:

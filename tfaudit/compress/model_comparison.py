@@ -70,21 +70,23 @@ def predictions_of(
         type(models).__name__,
         "models by name",
     )
-    names, widths = class_names, dict[str, int]()
+    names = class_names
+    widths = dict[str, int]()
     x: Any
     first: Any
     own_names: Sequence[str] | None
     if isinstance(data, Dataset):
-        x, labels, ids, own_names = data, data.labels, data.example_ids, data.class_names
+        x = data
+        labels = data.labels
+        ids = data.example_ids
+        own_names = data.class_names
         first = next(iter(data.batches(SEVERAL)))[0]
     else:
         examples = read_examples(data, "data")
-        x, labels, ids, own_names = (
-            examples.x,
-            examples.labels,
-            np.asarray(examples.ids),
-            examples.class_names,
-        )
+        x = examples.x
+        labels = examples.labels
+        ids = np.asarray(examples.ids)
+        own_names = examples.class_names
         first = mapped(lambda array: array[:SEVERAL], x)
     names = names or own_names
     options: dict[str, Any] = {"output": output, "scores_are": scores_are, "threads": threads}

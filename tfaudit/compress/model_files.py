@@ -68,7 +68,8 @@ def weight_bytes(path: Path) -> tuple[int, int]:
 
     A compiled model's `.keras` file holds a slot or two per weight for the optimizer, which nobody ships.
     """
-    size, state = path.stat().st_size, 0
+    size = path.stat().st_size
+    state = 0
     if path.suffix == ".keras":
         import h5py
 

@@ -35,7 +35,8 @@ class Input:
 
     def drawn(self, draws: np.random.Generator, count: int, *, levels: int = 256) -> np.ndarray:
         """Return random values `(count, ...)`: floats in [0, 1), integers below `levels`, or empty text."""
-        shape, kind = (count, *self.example_shape), "f" if self.dtype is None else self.dtype.kind
+        shape = (count, *self.example_shape)
+        kind = "f" if self.dtype is None else self.dtype.kind
         if kind == "O":
             return np.full(shape, "", object)
         values = draws.random(shape)
@@ -97,7 +98,9 @@ def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
     Raises:
         InputError: the shape does not fit, or the conversion would change values.
     """
-    argument, shape, dtype = f"images, {name}" if name else "images", source.shape, source.dtype
+    argument = f"images, {name}" if name else "images"
+    shape = source.shape
+    dtype = source.dtype
     if images.ndim == len(shape) >= 1 and shape[-1] == 1:  # as Keras does
         images = images[..., None]
     _check_shape(argument, images.shape, shape)

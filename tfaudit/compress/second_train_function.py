@@ -35,7 +35,8 @@ class SecondTrainFunction:
 
     def swap_in(self) -> None:
         """Make the model train with the second function; what it is traced with has to be set."""
-        model, self.active = self._model, True
+        model = self._model
+        self.active = True
         self._own, model.train_function = model.train_function, self._second
         type(model).make_train_function(model)  # bypasses the hook of another callback
         self._second = model.train_function
@@ -46,7 +47,8 @@ class SecondTrainFunction:
 
         `attach` is called once the model is built and has to end with `swap_in`.
         """
-        model, self.active = self._model, True
+        model = self._model
+        self.active = True
 
         def prepare(iterator: Any) -> None:
             self.swap_out()
@@ -69,7 +71,8 @@ class SecondTrainFunction:
 
     def swap_out(self) -> None:
         """Restore the model's own function."""
-        model, self.active = self._model, False
+        model = self._model
+        self.active = False
         if vars(model).get("make_train_function") is self._hook:
             del model.make_train_function
             if self._replaced is not None:

@@ -66,7 +66,8 @@ class QuantizationSensitivity(Result):
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of plain int8, the layer that matters most, and the one of the largest `rmse`."""
-        first, errors = self.table.iloc[0], self.table["rmse"].dropna()
+        first = self.table.iloc[0]
+        errors = self.table["rmse"].dropna()
         return {
             "mode": self.mode,
             "layers": len(self.table),

@@ -43,7 +43,8 @@ def shift(images: tf.Tensor, seed: tf.Tensor, pixels: int = 1) -> tf.Tensor:
     count, height, width, _ = tf.unstack(tf.shape(images))
     padded = tf.pad(images, [[0, 0], [pixels, pixels], [pixels, pixels], [0, 0]])
     corner = tf.random.stateless_uniform([count, 2], seed, 0, 2 * pixels + 1, tf.int32)
-    rows, columns = corner[:, :1] + tf.range(height), corner[:, 1:] + tf.range(width)
+    rows = corner[:, :1] + tf.range(height)
+    columns = corner[:, 1:] + tf.range(width)
     cropped = tf.gather(tf.gather(padded, rows, batch_dims=1), columns, axis=2, batch_dims=1)
     return tf.ensure_shape(cropped, images.shape)
 

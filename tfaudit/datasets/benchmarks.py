@@ -66,7 +66,8 @@ def check_benchmark(name: str, model: TrainedModel) -> None:
     features = open_builder(name).info.features
     chosen = choose_features(name, features)
     _class_positions(name, chosen.class_names, model)
-    shape, edge = tuple(value_of(features, chosen.image).shape), model.crop or model.image_size
+    shape = tuple(value_of(features, chosen.image).shape)
+    edge = model.crop or model.image_size
     if model.image_shape not in (shape, shape if edge is None else (edge, edge, shape[2])):
         raise InputError(
             "benchmarks", f"{name!r} with images {shape}", f"the model's input, {model.image_shape}"

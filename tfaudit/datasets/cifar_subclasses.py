@@ -155,7 +155,8 @@ def cifar10_subclass_features(kinds: list[str] | None = None) -> Any:
     kind = tfds.features.ClassLabel(
         names=kinds or sorted({name.replace("_", " ") for name in KIND.values()})
     )
-    image, label = tfds.features.Image(shape=(32, 32, 3)), tfds.features.ClassLabel(names=CLASSES)
+    image = tfds.features.Image(shape=(32, 32, 3))
+    label = tfds.features.ClassLabel(names=CLASSES)
     return tfds.features.FeaturesDict(
         {"id": tfds.features.Text(), "image": image, "label": label, "kind": kind}
     )

@@ -42,7 +42,8 @@ def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
             f"{size} pixels",
             f"at most {min(height, width)}, as an image has {height} x {width}",
         )
-    top, left = (height - size) // 2, (width - size) // 2
+    top = (height - size) // 2
+    left = (width - size) // 2
     return images[..., top : top + size, left : left + size, :]
 
 

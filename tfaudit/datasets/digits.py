@@ -42,10 +42,8 @@ def digits(split: str) -> Dataset:
     )
     positions = np.sort(train if split == "train" else test)
     pixels = np.rint(source.images[positions] * (255 / 16)).astype(np.uint8)[..., np.newaxis]
-    labels, ids = (
-        source.target[positions].astype(np.int64),
-        np.array([f"digits-{i:05d}" for i in positions]),
-    )
+    labels = source.target[positions].astype(np.int64)
+    ids = np.array([f"digits-{i:05d}" for i in positions])
     names = tuple(map(str, source.target_names))
     return Dataset(
         "digits", split, names, (8, 8, 1), len(pixels), pixels, known_labels=labels, known_ids=ids

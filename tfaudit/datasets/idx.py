@@ -94,7 +94,8 @@ def idx_files(folder: Path, builder: Any) -> LocalFiles:
         got = f"a folder without {', '.join(missing)}"
         raise InputError(str(folder), got, "IDX files (-idx3-ubyte, -idx1-ubyte or .gz)")
     features = builder.info.features
-    splits, total = {}, 0
+    splits = {}
+    total = 0
     for split in stems:
         images = read_idx(paths[split, "images"], 3)[..., np.newaxis]  # type: ignore[arg-type]
         labels = read_idx(paths[split, "labels"], 1).astype(np.int64)  # type: ignore[arg-type]

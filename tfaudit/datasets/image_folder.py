@@ -50,7 +50,8 @@ def image_folder_files(
         files = _split(root, usable, [class_of[path] for path in usable])
     classes = _training_classes(root, files, class_of)
     shape = _common_shape(usable)
-    image, label = tfds.features.Image(shape=shape), tfds.features.ClassLabel(names=classes)
+    image = tfds.features.Image(shape=shape)
+    label = tfds.features.ClassLabel(names=classes)
     features = tfds.features.FeaturesDict(
         {"id": tfds.features.Text(), "image": image, "label": label}
     )
@@ -174,7 +175,8 @@ def _split(root: Path, paths: list[Path], classes: list[str]) -> dict[str, list[
 
 def _common_shape(paths: list[Path]) -> tuple[int | None, int | None, int]:
     """Return `(H, W, channels)`, None where sizes differ, one channel if every image is grey. Decodes every image."""
-    sizes, modes = set(), set()
+    sizes = set()
+    modes = set()
     for path in paths:
         with open_image(path) as image:
             image.load()

@@ -69,7 +69,8 @@ class LabelledImages:
 
     def only(self, ids: Sequence[str], source: str) -> LabelledImages:
         """Return the images of some ids, in their order here; `source` says whose ids they are in an `InputError`."""
-        wanted, present = set(ids), self.example_ids.astype(str)
+        wanted = set(ids)
+        present = self.example_ids.astype(str)
         unknown = sorted(wanted - {*present})
         if unknown or not wanted:
             got = (
@@ -86,7 +87,8 @@ class LabelledImages:
                 count = len(next(leaves(batch))[1])
                 kept = chosen[start : start + count]
                 rows = _rows(batch, kept)
-                left, start = rows if left is None else joined([left, rows]), start + count
+                left = rows if left is None else joined([left, rows])
+                start = start + count
                 while len(next(leaves(left))[1]) >= size:
                     yield _rows(left, slice(size))
                     left = _rows(left, slice(size, None))
@@ -282,7 +284,8 @@ def _from_function(reference: str, split: str, limit: int | None) -> LabelledIma
         examples = read_examples(returned, reference)
     except InputError as problem:
         raise InputError("data", problem.got, problem.expected) from None
-    names, ids = examples.class_names, np.asarray(examples.ids)
+    names = examples.class_names
+    ids = np.asarray(examples.ids)
     return _of_examples(examples.x, examples.labels, names, reference, limit, ids)
 
 

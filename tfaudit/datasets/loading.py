@@ -226,14 +226,16 @@ def _load_prepared(
     require(count > 0, "split", split, f"a part of {name!r} with examples")
 
     reader = _Reader(builder, split, chosen)
-    resize, image = resize_and_crop(image_size, crop), value_of(features, chosen.image)
+    resize = resize_and_crop(image_size, crop)
+    image = value_of(features, chosen.image)
     encoded = EncodedImages(
         read=reader.images,
         decode=lambda content: resize(image.decode_example(content)),
         example_bytes=sum(s.num_bytes for s in splits.values())
         // sum(s.num_examples for s in splits.values()),
     )
-    edge, classes = crop or image_size, chosen.class_names
+    edge = crop or image_size
+    classes = chosen.class_names
     shape = tuple(image.shape) if edge is None else (edge, edge, image.shape[2])
     sources: dict[str, Any] = {
         "stream": encoded.stream,
@@ -303,10 +305,8 @@ class _Reader:
         off = ("try_autocache", "shuffle_reshuffle_each_iteration", "enable_ordering_guard")
         once = {"add_tfds_id": True, "skip_prefetch": True, "options": pipeline_options()}
         config = tfds.ReadConfig(shuffle_seed=seed, **once, **dict.fromkeys(off, False))
-        wanted, shuffle = (
-            partial_decoding([*paths, self.chosen.identity], encoded=encoded),
-            seed is not None,
-        )
+        wanted = partial_decoding([*paths, self.chosen.identity], encoded=encoded)
+        shuffle = seed is not None
         with quiet_tfds():
             return self.builder.as_dataset(
                 split=self.split, decoders=wanted, read_config=config, shuffle_files=shuffle
@@ -320,7 +320,8 @@ def _in_memory(dataset: Dataset, *, label_stream: Callable[[], tf.data.Dataset] 
     ids: list[np.ndarray] = []
     end = 0
     for images, classes, names in dataset.stream().batch(2048).as_numpy_iterator():  # type: ignore[misc]
-        begin, end = end, end + len(classes)
+        begin = end
+        end = end + len(classes)
         if end <= dataset.num_examples:
             pixels[begin:end], labels[begin:end] = images, classes
         ids.append(names.astype(str))

@@ -79,7 +79,8 @@ def training_batches(
         listed(unknown),
         f"columns of {dataset.name!r}: {listed(list(dataset.groups))}",
     )
-    order, seeds = tf.random.fold_in(root, ORDER), tf.random.fold_in(root, AUGMENT)
+    order = tf.random.fold_in(root, ORDER)
+    seeds = tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
         batches = _epochs_in_memory(dataset, batch_size, order, targets, columns)
     else:

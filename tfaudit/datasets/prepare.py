@@ -49,7 +49,8 @@ def prepare(
         InputError: a name that is taken, an option for folders with other files, missing or damaged files, or a folder
             that cannot be written.
     """
-    files, root = Path(source).expanduser(), data_folder(data_dir)
+    files = Path(source).expanduser()
+    root = data_folder(data_dir)
     if name not in PREPARABLE:
         _check_new(name)
     folder_options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable}

@@ -40,7 +40,8 @@ def qmnist_features() -> Any:
     """Return the TFDS features of an example."""
     import tensorflow_datasets as tfds
 
-    image, label = tfds.features.Image(shape=(28, 28, 1)), tfds.features.ClassLabel(num_classes=10)
+    image = tfds.features.Image(shape=(28, 28, 1))
+    label = tfds.features.ClassLabel(num_classes=10)
     series = tfds.features.ClassLabel(names=SERIES)
     return tfds.features.FeaturesDict(
         {"image": image, "label": label, "series": series, "writer": np.int64}

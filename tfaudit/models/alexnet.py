@@ -23,7 +23,8 @@ def alexnet(images: KerasTensor, *, small: bool = False, width: float = 1.0) -> 
     ):
         padding = "same"
         if stride > 1:  # places strided kernels as PyTorch does
-            x, padding = layers.ZeroPadding2D(1 if small else 2, name=f"conv{i}_pad")(x), "valid"
+            x = layers.ZeroPadding2D(1 if small else 2, name=f"conv{i}_pad")(x)
+            padding = "valid"
         settings = {"activation": "relu", "kernel_initializer": "he_normal", "name": f"conv{i}"}
         x = layers.Conv2D(scaled_width(filters, width), kernel, stride, padding, **settings)(x)
         if i in (1, 2, 5):

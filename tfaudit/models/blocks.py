@@ -25,7 +25,8 @@ def convolution(
     """
     padding = "same"
     if stride > 1 and kernel > 1:
-        x, padding = layers.ZeroPadding2D(kernel // 2, name=f"{name}_pad")(x), "valid"
+        x = layers.ZeroPadding2D(kernel // 2, name=f"{name}_pad")(x)
+        padding = "valid"
     return layers.Conv2D(
         filters, kernel, stride, padding, use_bias=False, kernel_initializer=initializer, name=name
     )(x)

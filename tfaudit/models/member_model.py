@@ -130,7 +130,8 @@ def gives_probabilities(model: keras.Model, data: Dataset) -> bool:
 
 
 def _build(study: Study, data: Dataset, seed: int) -> keras.Model:
-    name, options = study.model, dict(study.model_options)
+    name = study.model
+    options = dict(study.model_options)
     if study.model_source.is_file:
         return load_pretrained(name, data.input_shape, fresh=study.initialise == "fresh", **options)
     if study.model_source.is_function:

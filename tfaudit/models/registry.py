@@ -122,7 +122,8 @@ def _checked_shape(
 
 def _rescaling(mean: Any, std: Any, channels: int) -> tuple[Any, ...]:
     """Return scale and offset of the first layer, numbers or lists of `channels`, as JSON stores them."""
-    means, stds = np.atleast_1d(np.asarray(mean, float)), np.atleast_1d(np.asarray(std, float))
+    means = np.atleast_1d(np.asarray(mean, float))
+    stds = np.atleast_1d(np.asarray(std, float))
     for argument, values in (("mean", means), ("std", stds)):
         valid = values.shape in ((1,), (channels,)) and bool(np.isfinite(values).all())
         require(valid, argument, values.tolist(), f"one finite number or {channels}")

@@ -338,7 +338,8 @@ def signed(points: float, digits: int = 1) -> str:
 
 
 def _change_cell(row: Mapping[Hashable, Any]) -> Cell:
-    low, high = signed(row["change_low_pp"]), signed(row["change_high_pp"])
+    low = signed(row["change_low_pp"])
+    high = signed(row["change_high_pp"])
     return Cell(signed(row["change_pp"]), below="" if "–" in (low, high) else f"{low} to {high}")
 
 

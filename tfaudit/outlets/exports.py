@@ -105,7 +105,8 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
     Raises:
         InputError: as `exemplar_table`, and a study that stores no images.
     """
-    table, data = exemplar_table(study_audit, variants), study_audit.data
+    table = exemplar_table(study_audit, variants)
+    data = study_audit.data
     keys = tuple(variants) or data.compressed_keys
     positions = sorted(set(table["index"]))
     previews = _previews(study_audit, positions)
@@ -119,7 +120,8 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
     tags = table.groupby("index")["variant"].agg(list)
     groups = {f"group_{name}": data.groups[name] for name in data.groups}
     group_fields = dict(zip(groups, _field_names(groups), strict=True))
-    samples, files = [], {}
+    samples = []
+    files = {}
     for i, position in enumerate(positions):
         path = f"data/{position:06}.png"
         files[path] = previews[position]
@@ -158,7 +160,8 @@ def _previews(study_audit: StudyAudit, positions: Iterable[int]) -> dict[int, by
 def _votes(study_audit: StudyAudit, key: str, positions: Sequence[int]) -> list[tuple[str, float]]:
     """Return the majority prediction and its share of the votes of every position."""
     counts = study_audit.counts(key)
-    names, shares = counts.modal_classes().names(counts.class_names), counts.share()
+    names = counts.modal_classes().names(counts.class_names)
+    shares = counts.share()
     return [(names[position], float(shares[position])) for position in positions]
 
 

@@ -62,20 +62,20 @@ def headlines(
         row = rows[key]
         if key in pairs:
             pair = pairs[key]
-            accuracy, classes, images = (
-                accuracy_sentence(pair),
-                classes_sentence(pair),
-                predictions_sentence(pair),
-            )
+            accuracy = accuracy_sentence(pair)
+            classes = classes_sentence(pair)
+            images = predictions_sentence(pair)
         else:
             accuracy = _accuracy(100 * row["top1"], 100 * baseline["top1"])
-            classes, images = _classes(audit, key), _images(exemplars, audit.chances.get(key))
+            classes = _classes(audit, key)
+            images = _images(exemplars, audit.chances.get(key))
         lines.append(Headline(key, row["title"], accuracy, classes, images, _twins(row, baseline)))
     return lines
 
 
 def _twins(row: Mapping[Hashable, Any], baseline: Mapping[Hashable, Any]) -> str:
-    changed, floor = row["changed_predictions"], baseline["changed_predictions"]
+    changed = row["changed_predictions"]
+    floor = baseline["changed_predictions"]
     if pd.isna(changed) or pd.isna(floor):
         return ""
     between = (

@@ -98,9 +98,12 @@ def write_report(
 
 
 def _page(study_audit: StudyAudit, limits: Limits) -> str:
-    store, split, audit = study_audit.data.store, study_audit.data.split, study_audit.summary
+    store = study_audit.data.store
+    split = study_audit.data.split
+    audit = study_audit.summary
     examples = store.examples(split, images=False, groups=False)
-    sections, charts = drawable_sections(study_sections(study_audit, limits)), study_charts(audit)
+    sections = drawable_sections(study_sections(study_audit, limits))
+    charts = study_charts(audit)
     drawable = can_draw()
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     several = bool(audit.table["members"].max() > 1)
@@ -199,10 +202,8 @@ def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
 
 def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
     """Return the classes by change of recall, and the published test; of many classes those with a claim."""
-    frame, classes = (
-        audit.impacts[key].frame().dropna(subset=["change_pp"]),
-        len(audit.impacts[key].class_names),
-    )
+    frame = audit.impacts[key].frame().dropna(subset=["change_pp"])
+    classes = len(audit.impacts[key].class_names)
     title = "Table of classes"
     if classes > CLASS_LIMIT:
         claimed = frame["verdict"].isin([LOST, GAINED]) | frame["collapsed"]

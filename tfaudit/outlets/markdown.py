@@ -57,7 +57,8 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
         study_audit: of the study.
         limits: of the gate.
     """
-    verdict, summary = study_audit.verdict(limits), study_audit.summary
+    verdict = study_audit.verdict(limits)
+    summary = study_audit.summary
     parts = [
         f"## {_text(study_audit.data.study.name)}: what the compressed models forget",
         "",
@@ -98,7 +99,8 @@ def model_card(study_audit: StudyAudit, limits: Limits) -> str:
         study_audit: of the study.
         limits: of the gate.
     """
-    data, verdict = study_audit.data, study_audit.verdict(limits)
+    data = study_audit.data
+    verdict = study_audit.verdict(limits)
     metrics: list[dict[str, Any]] = []
     if verdict.best is None:
         accuracy = float(data.baseline.accuracy().mean())

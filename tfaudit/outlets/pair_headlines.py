@@ -15,7 +15,8 @@ NAMED = 5  # classes named in a sentence
 def accuracy_sentence(pair: PairComparison) -> str:
     """Return how far top-1 accuracy moves, with its interval and McNemar's exact test."""
     summary = pair.summary()
-    before, after = 100 * summary["accuracy_before"], 100 * summary["accuracy_after"]
+    before = 100 * summary["accuracy_before"]
+    after = 100 * summary["accuracy_after"]
     change = f"{points(summary['change_pp'])} points ({interval(summary)}; p\u00a0{p_text(summary['change_p'])})"
     return f"Top-1 accuracy {before:.2f}\u00a0% → {after:.2f}\u00a0%: {change}."
 
@@ -40,7 +41,8 @@ def predictions_sentence(pair: PairComparison) -> str:
 
 def classes_sentence(pair: PairComparison) -> str:
     """Return the classes that are shown to lose or gain recall, or the one that loses most and what it may lose."""
-    frame, tested = pair.frame(), pair.summary()["tested"]
+    frame = pair.frame()
+    tested = pair.summary()["tested"]
     collapsed = frame[frame["collapsed"]]
     sentences = []
     if len(collapsed):

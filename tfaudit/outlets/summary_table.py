@@ -101,6 +101,7 @@ def _with_chance(counts: TextColumn, expected: TextColumn) -> tuple[str, ...]:
 
 
 def _members(audit: Summary) -> str:
-    least, most = int(audit.table["members"].min()), int(audit.table["members"].max())
+    least = int(audit.table["members"].min())
+    most = int(audit.table["members"].max())
     members = plural(most, "member") if least == most else f"{least}–{most} members"
     return f"{members} per variant"

@@ -25,7 +25,8 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str]) -> Markup:
         verdict: on the variants of a study.
         links: where a click on the row of a variant leads, by key.
     """
-    columns, rows = verdict_columns(), []
+    columns = verdict_columns()
+    rows = []
     for row in verdict.frame().to_dict("records"):
         cells = [(name, entry, cell_of(name, entry, row)) for name, entry in columns.items()]
         rows.append((row, links[row["variant"]], MARKS[row["outcome"]].sign, cells))

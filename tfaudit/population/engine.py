@@ -80,10 +80,8 @@ def engine_options(engine: str, **options: Any) -> EngineOptions:
     checked = EngineOptions(**options)
     if engine == "local":
         for name in ("address", "cpus", "gpus", "memory"):
-            value, default = (
-                getattr(checked, name),
-                EngineOptions.__dataclass_fields__[name].default,
-            )
+            value = getattr(checked, name)
+            default = EngineOptions.__dataclass_fields__[name].default
             require(
                 value == default,
                 name,
@@ -139,7 +137,8 @@ def carry_out(
     Raises:
         InputError: no job can succeed: bad input, or a disk that is full or cannot be written.
     """
-    queue, timeout = JobQueue(jobs, options.retries), options.timeout
+    queue = JobQueue(jobs, options.retries)
+    timeout = options.timeout
     running: dict[Order, tuple[Job, float]] = {}  # each with the time when its patience ends
     while queue:
         while engine.has_room() and (job := queue.take()):

@@ -64,7 +64,8 @@ class Evaluator:
             raise RuntimeError(f"{name}{more}: {first}") from cause
 
     def _predicted(self, condition: Condition, variant: str, member: int) -> RankedClasses:
-        inputs, k = self._images(condition), min(self._store.study.top_k, self._test.num_classes)
+        inputs = self._images(condition)
+        k = min(self._store.study.top_k, self._test.num_classes)
         return predict_classifier(
             self._models.open(variant, member), inputs.images, k=k, classes=inputs.classes
         )
@@ -78,11 +79,9 @@ class Evaluator:
 
     def _store_examples(self, condition: Condition, benchmark: Benchmark) -> None:
         """Store id, label and groups of a set's examples, and their images unless the set corrupts a test set."""
-        split, groups, ids = (
-            condition.split,
-            benchmark.dataset.groups,
-            benchmark.dataset.example_ids.tolist(),
-        )
+        split = condition.split
+        groups = benchmark.dataset.groups
+        ids = benchmark.dataset.example_ids.tolist()
         try:
             stored = self._store.examples(split, images=False, groups=False)
             if (

@@ -87,13 +87,15 @@ class _LocalEngine:
         worker.start(job.order)
 
     def answers(self, seconds: float | None) -> Iterator[tuple[Job, Answer]]:
-        started, self._started = self._started, []
+        started = self._started
+        self._started = []
         if started:
             yield from ((job, {"started": True}) for job in started)
             return
         for key, _ in self._selector.select(seconds):
             worker = key.data
-            answer, job = worker.answer(), self._busy.get(worker)
+            answer = worker.answer()
+            job = self._busy.get(worker)
             if answer is None:
                 self._replace(worker)  # if it was idle, its successor is idle too
                 log = self._directory / log_path(job.order) if job else worker.log

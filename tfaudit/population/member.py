@@ -90,9 +90,11 @@ class MemberMaker:
         if isinstance(variant, Quantized):
             seed = study.member_seed(key, member)
             root_seed = study.member_seed(variant.after, member)
-            parent, kept = self._parent(variant.after, member), variant.keep_float
+            parent = self._parent(variant.after, member)
+            kept = variant.keep_float
             if variant.remedies:
-                parent, kept = _aware(parent, variant), ()
+                parent = _aware(parent, variant)
+                kept = ()
                 history = self._aware_trainer(key).train(parent, seed, split_seed=root_seed)
                 files[path("history.csv")] = history.to_csv(index=False).encode()
             model = content = quantize(
@@ -128,7 +130,8 @@ class MemberMaker:
     def _trained(self, key: str, member: int, seed: int) -> tuple[keras.Model, pd.DataFrame]:
         """Return a dense or pruned member and its history."""
         study = self._store.study
-        variant, root_seed = study.variant(key), study.member_seed("dense", member)
+        variant = study.variant(key)
+        root_seed = study.member_seed("dense", member)
         if not isinstance(variant, Pruned) or variant.parent is None:
             model = self._trainer(key).build(seed)
             return model, self._trainer(key).train(model, seed)

@@ -65,7 +65,8 @@ def remove_workplace(directory: Path) -> None:
 
 def shipped_splits(directory: Path) -> Splits | None:
     """Return the training and the test set that came to the node with a run; None elsewhere, or for streaming sets."""
-    root, path = _root(directory), directory.parent.parent / _SPLITS
+    root = _root(directory)
+    path = directory.parent.parent / _SPLITS
     if not root or not path.exists():
         return None
     _check_owner(root)

@@ -79,7 +79,8 @@ class _CountingProgress(Progress):
     @property
     def left(self) -> str:
         """Estimate of the remaining time; empty before the first is made and after the last."""
-        made, missing = sum(self.made.values()), self.total - self.done - self.given_up
+        made = sum(self.made.values())
+        missing = self.total - self.done - self.given_up
         if not made or not missing:
             return ""
         return f"about {duration((time.monotonic() - self.began) / made * missing)} left"
@@ -102,11 +103,9 @@ class LiveProgress(_CountingProgress):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        what, state, bar = (
-            TextColumn("{task.description}"),
-            TextColumn("{task.fields[state]}", markup=False),
-            BarColumn(bar_width=20),
-        )
+        what = TextColumn("{task.description}")
+        state = TextColumn("{task.fields[state]}", markup=False)
+        bar = BarColumn(bar_width=20)
         columns = (SpinnerColumn(), what, bar, MofNCompleteColumn(), state, TimeElapsedColumn())
         self._bar = rich.progress.Progress(*columns, console=console)
         self._task = self._bar.add_task("members", total=None, state="starting")

@@ -253,7 +253,8 @@ class _RayEngine:
         )  # some wait on the nodes, so that these never do
 
     def start(self, job: Job, *, needed: bool) -> None:
-        models, parents = [], []
+        models = []
+        parents = []
         if isinstance(job, MemberJob):
             if job.parent is not None:
                 parents = [self._member(job.parent, job.member)]

@@ -113,7 +113,9 @@ def _test_members(
 ) -> Iterator[Delivery]:
     """Test members one by one; one that cannot be tested does not stop the others."""
     answer: Answer = {}
-    left, problems, lasting = len(models), [], True
+    left = len(models)
+    problems = []
+    lasting = True
     for model in models:
         _, inputs = ray.get(model)
         answer, files = workplace.do(order, inputs)
@@ -233,7 +235,8 @@ class _Workplace:
             self.end_worker()
         if self._worker is None:
             log = self._directory / "logs" / f"{_node()}-{os.getpid()}.log".replace(" ", "-")
-            facts, scratch = self.facts, self._folder / "scratch"
+            facts = self.facts
+            scratch = self._folder / "scratch"
             self._worker = WorkerProcess(
                 facts.command, self._directory, log=log, scratch=scratch, threads=facts.threads
             )

@@ -115,10 +115,8 @@ class Trainer:
 
     def _loss_and_metrics(self) -> dict[str, Any]:
         """Return the loss and the accuracy that fit the outputs: scores per class, or one logit or probability."""
-        smoothing, logits = (
-            self._training.label_smoothing,
-            not gives_probabilities(self.model, self._data),
-        )
+        smoothing = self._training.label_smoothing
+        logits = not gives_probabilities(self.model, self._data)
         if self._one_logit:
             loss = keras.losses.BinaryCrossentropy(from_logits=logits, label_smoothing=smoothing)
             return {

@@ -161,10 +161,13 @@ def _only(arrays: ArrayFile) -> str | None:
 def _table_source(
     table: TableFile, id_name: str | None, column: str | None, probabilities: bool | None
 ) -> PredictionSource:
-    path, rows, ids = str(table.path), table.rows, _table_ids(table, id_name)
+    path = str(table.path)
+    rows = table.rows
+    ids = _table_ids(table, id_name)
     if not rows:
         raise InputError(path, "no rows", "a row per example")
-    member, top1 = table.find(_MEMBERS), column or table.find(_TOP1)
+    member = table.find(_MEMBERS)
+    top1 = column or table.find(_TOP1)
     members = None if member is None else table.text(member)
     if top1 is not None:
         texts = table.text(top1)

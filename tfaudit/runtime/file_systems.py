@@ -55,11 +55,14 @@ def file_system(path: str | Path) -> str | None:
         lines = MOUNTS.read_text().splitlines()
     except OSError:
         return None
-    place, kind, longest = os.path.realpath(path), None, -1
+    place = os.path.realpath(path)
+    kind = None
+    longest = -1
     for line in lines:
         fields, _, source = line.partition(" - ")
         mount = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields.split(" ")[4])
         within = place == mount or place.startswith(mount.rstrip("/") + "/")
         if within and len(mount) >= longest:  # the last mount at a place hides those before
-            kind, longest = source.split(" ")[0], len(mount)
+            kind = source.split(" ")[0]
+            longest = len(mount)
     return kind

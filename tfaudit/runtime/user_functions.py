@@ -76,7 +76,8 @@ def as_reference(argument: str, value: object, expected: str) -> str:
         return value
     if not callable(value):
         raise InputError(argument, _described(value), expected)
-    name, module = getattr(value, "__qualname__", None), getattr(value, "__module__", "")
+    name = getattr(value, "__qualname__", None)
+    module = getattr(value, "__module__", "")
     at_top = "the top level of a file, such as 'nets.py:build'"
     if name is None:  # an object that can be called, such as a model
         raise InputError(argument, _described(value), expected)

@@ -137,7 +137,8 @@ class CandidateMaker:
         """Return what layers of the model cost, row by row, and the bytes of the int8 file; those measured are kept."""
         measured = self._folder.sensitivity()
         if not measured["complete"]:
-            model, check = self._source.model, self._check("was measured layer by layer")
+            model = self._source.model
+            check = self._check("was measured layer by layer")
             data = some_of_every_class(
                 self._parts.selection, SENSITIVITY_EXAMPLES, self._settings.seed
             )
@@ -189,7 +190,8 @@ class CandidateMaker:
         """Return a model that was trained for int8, from the model as it is or from a pruned one."""
         assert self._parts.train is not None  # there are no such candidates without
         before = self._opened(dataclasses.replace(preparation, aware=False))
-        model, study = quantization_aware(before), self._study(self._settings.training)
+        model = quantization_aware(before)
+        study = self._study(self._settings.training)
         trainer = Trainer(
             study,
             self._settings.training,
@@ -204,7 +206,8 @@ class CandidateMaker:
         pruned = preparation.pruned
         assert self._parts.train is not None  # there are no such candidates without
         assert pruned is not None
-        model, seed = self._source.copy(), self._seed_of(preparation)
+        model = self._source.copy()
+        seed = self._seed_of(preparation)
         training = self._settings.training
         if any(remedy.holds_out for remedy in pruned.remedies) and not training.validation:
             training = dataclasses.replace(training, validation=REMEDY_SHARE)

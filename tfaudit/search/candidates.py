@@ -207,7 +207,8 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
         training: whether there are training data.
     """
     model = load()
-    size, layers = float(model.count_params()), len(kernel_layers(model))
+    size = float(model.count_params())
+    layers = len(kernel_layers(model))
     plain = [Candidate(kind, estimate=size * bytes_per_weight(kind)) for kind in KINDS]
     plain += [
         choice
@@ -248,7 +249,8 @@ def _trained(model: keras.Model, size: float) -> list[Candidate]:
     plain = Candidate(INT8, estimate=size * bytes_per_weight(INT8)) if INT8 in KINDS else None
     made = [dataclasses.replace(plain, aware=True)] if plain else []
     for level in LEVELS["channel"] if layers.names else ():
-        left, control = layers.left(level), channel_pruning(level, layers.names)
+        left = layers.left(level)
+        control = channel_pruning(level, layers.names)
         for pruned in with_remedies(control):
             made += [
                 Candidate(kind, pruned, estimate=left * bytes_per_weight(kind)) for kind in KINDS
@@ -319,7 +321,8 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
 
     Not among them are the model's output, and layers whose channels are joined with others, as by a residual Add.
     """
-    kernels, none = find_kernels(model), RemovableLayers((), pd.DataFrame())
+    kernels = find_kernels(model)
+    none = RemovableLayers((), pd.DataFrame())
     depthwise = {
         layer.name
         for layer in owners(model, kernels).values()

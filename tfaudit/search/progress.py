@@ -131,7 +131,8 @@ class PrintedProgress(SearchProgress):
     ) -> None:
         """Print the outcome of a candidate that was tried."""
         self._ended += 1
-        made, now = self._started, time.monotonic()
+        made = self._started
+        now = time.monotonic()
         if made is not None:
             self._seconds[made[1]].append(now - made[0])
             self._started = None

@@ -250,7 +250,8 @@ class _Search:
                 self._verdicts[key] = judge(self._measured[key], self._limits, self._sizes(key))
         verdict = self._verdicts.get(key)
         outcome = verdict.outcome if verdict else NOT_TRIED if attempt is None else NO_FILE
-        size, reason = len(attempt.content) if attempt else 0, self._left_out.get(key, "")
+        size = len(attempt.content) if attempt else 0
+        reason = self._left_out.get(key, "")
         progress.end(candidate, outcome, size, reason, [one for one in rest if self._is_open(one)])
 
     def _made(
@@ -304,7 +305,8 @@ class _Search:
 
     def _is_needless(self, candidate: Candidate) -> str:
         """Return why a candidate is left out by what is known of others; empty if it is not."""
-        control, least = candidate.control, candidate.estimate
+        control = candidate.control
+        least = candidate.estimate
         if control:  # a remedy changes no shapes
             least = max(least, self._bytes.get(control.key, 0))
         needless = self._too_large(least) or self._too_strong(candidate)
@@ -341,10 +343,8 @@ class _Search:
 
     def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
         """Return why a candidate with a remedy or a choice is left out: because of its control, or of its model."""
-        verdict, unquantized = (
-            self._verdicts.get(control.key),
-            self._floats.get(control.preparation.key),
-        )
+        verdict = self._verdicts.get(control.key)
+        unquantized = self._floats.get(control.preparation.key)
         if candidate.is_choice and unquantized is not None and unquantized.outcome != PASS:
             return "Its model does not pass before it is quantized."
         if not candidate.is_choice:
@@ -366,7 +366,8 @@ class _Search:
         """Return whether a later candidate may still have to be made, by what is known now."""
         if self._float_failure(candidate.preparation):
             return False
-        reason, control = self._is_needless(candidate), candidate.control
+        reason = self._is_needless(candidate)
+        control = candidate.control
         return not reason or (control is not None and reason == _untried(control))
 
     def _failure_before_quantization(self, preparation: Preparation, before: Predictions) -> str:

@@ -73,10 +73,8 @@ class SearchFolder:
         Raises:
             InputError: the directory holds a search with another model, other data or other settings.
         """
-        path, wanted = (
-            self.directory / "search.json",
-            json.loads(json.dumps({"format": FORMAT, **search})),
-        )
+        path = self.directory / "search.json"
+        wanted = json.loads(json.dumps({"format": FORMAT, **search}))
         if path.is_file():
             try:
                 present = read_sealed_json(path.read_bytes())

@@ -46,13 +46,15 @@ def shortfall(
 
 
 def _binding(row: dict) -> str:
-    quantity, subject = quantity_of(row["check"]), row["subject"]
+    quantity = quantity_of(row["check"])
+    subject = row["subject"]
     of_class = f" ({class_in_words(subject)})" if subject else ""
     title = f"{quantity.title[0].upper()}{quantity.title[1:]}{of_class}"
     text = (
         "{:,.0f} bytes".format if row["check"] == "size_bytes" else quantity.text
     )  # megabytes are too coarse
-    allowed, worst = text(row["limit"]), row["high"] if math.isfinite(row["high"]) else row["value"]
+    allowed = text(row["limit"])
+    worst = row["high"] if math.isfinite(row["high"]) else row["value"]
     if not math.isfinite(worst):
         return f"{title} is unknown."
     if row["check"] == "baseline_accuracy":
@@ -69,13 +71,15 @@ def _images(failing: pd.DataFrame, measured: Measurements) -> list[str]:
     limits = failing.loc[failing["check"] == "worst_class_drop_pp", "limit"]
     if limits.empty or not limits.iloc[0]:
         return []
-    limit, confidence = float(limits.iloc[0]), 1 - measured.alpha
+    limit = float(limits.iloc[0])
+    confidence = 1 - measured.alpha
     half_width = limit / (1 + float(special.ndtri(POWER) / special.ndtri(1 - measured.alpha / 2)))
     try:
         needed = pilot_spread(measured).images_needed(half_width, 1, confidence)
     except InputError:
         needed = None
-    fewest, most = int(measured.classes.examples.min()), int(measured.classes.examples.max())
+    fewest = int(measured.classes.examples.min())
+    most = int(measured.classes.examples.max())
     if not needed or needed <= fewest:
         return []
     present = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"

@@ -66,7 +66,8 @@ def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray
         >>> squared_gaps(confidence, correct, mass_bins(confidence, 2)).mean().round(4)
         np.float64(0.0775)
     """
-    gap, size = correct - confidence, np.bincount(bin_of)
+    gap = correct - confidence
+    size = np.bincount(bin_of)
     mean = np.bincount(bin_of, gap) / np.maximum(size, 1)
     chance = np.bincount(bin_of, np.square(gap - mean[bin_of])) / np.maximum(size * (size - 1), 1)
     return 2 * mean[bin_of] * gap - (mean**2 + chance)[bin_of]

@@ -36,7 +36,8 @@ def mcnemar(lost: ArrayLike, won: ArrayLike, *, mid: bool = False) -> np.ndarray
         (array([0.0390625, 1.       , 1.       ]), array([0.021, 0.052]))
     """
     down, up = amounts(lost=lost, won=won)
-    fewer, changed = np.minimum(down, up), down + up
+    fewer = np.minimum(down, up)
+    changed = down + up
     below = _at_most(fewer, changed)
     p = np.minimum(1.0, 2 * below)
     if not mid:
@@ -47,7 +48,8 @@ def mcnemar(lost: ArrayLike, won: ArrayLike, *, mid: bool = False) -> np.ndarray
 
 def _at_most(count: np.ndarray, changed: np.ndarray) -> np.ndarray:
     """Return the probability of at most so many heads among as many tosses, of which at most half are asked for."""
-    possible, certain = count > -1, changed == 0
+    possible = count > -1
+    certain = changed == 0
     shapes = np.where(certain, 1.0, changed - count), np.where(possible, count + 1, 1.0)
     return np.where(certain, 1.0, np.where(possible, special.betainc(*shapes, 0.5), 0.0))
 
@@ -133,7 +135,8 @@ def paired_difference_rejected(
     """
     require_level("confidence", confidence)
     down, up, n = amounts(lost=lost, won=won, pairs=pairs)
-    shares, difference = (ratio(down, n), ratio(up, n)), np.asarray(difference, float)
+    shares = (ratio(down, n), ratio(up, n))
+    difference = np.asarray(difference, float)
     observed = shares[1] - shares[0]
     rejected = (n > 0) & ~_accepted(*shares, _margin(n, confidence), difference)
     towards_0 = rejected & (difference * observed >= 0) & (np.abs(difference) <= np.abs(observed))
@@ -200,7 +203,8 @@ def _ends(down: np.ndarray, up: np.ndarray, margin: np.ndarray) -> np.ndarray:
     for _ in range(60):  # bisection: exact to the last bits of a double
         middle = (inside + outside) / 2
         accepted = _accepted(down, up, margin, middle)
-        inside, outside = np.where(accepted, middle, inside), np.where(accepted, outside, middle)
+        inside = np.where(accepted, middle, inside)
+        outside = np.where(accepted, outside, middle)
     return (inside + outside) / 2
 
 

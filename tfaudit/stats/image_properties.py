@@ -130,7 +130,9 @@ def pixel_entropy(images: Images) -> np.ndarray:
 def _slopes(on: np.ndarray) -> np.ndarray:
     """Return the `(N,)` slopes of columns on rows through the true pixels of `(N, H, W)`."""
     rows, columns = (np.arange(size, dtype=np.float64) for size in on.shape[1:])
-    per_row, per_column, count = on.sum(2), on.sum(1), on.sum((1, 2))
+    per_row = on.sum(2)
+    per_column = on.sum(1)
+    count = on.sum((1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is the documented NaN
         away = rows - (per_row @ rows / count)[:, None]
         middle = per_column @ columns / count

@@ -49,7 +49,8 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
         2.30 [1.55, 3.05], 0.80, r = 0.994
     """
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
-    first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    first = np.asarray(x, np.float64)
+    second = np.asarray(y, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise InputError(
             "y", f"shape {second.shape}", f"that of x, {first.shape}, and one dimension"
@@ -57,15 +58,19 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
     if np.isinf(first).any() or np.isinf(second).any():
         raise InputError("x, y", "infinite values", "finite ones, and NaN for unknown ones")
     known = ~(np.isnan(first) | np.isnan(second))
-    first, second = first[known], second[known]
-    nan, n = float("nan"), len(first)
+    first = first[known]
+    second = second[known]
+    nan = float("nan")
+    n = len(first)
     if n < 2 or first.min() == first.max():
         return Line(nan, nan, nan, nan, nan, nan, n)
     # For a level line SciPy computes a correlation of rounding errors.
     if second.min() == second.max():
         return Line(0.0, *((0.0, 0.0) if n > 2 else (nan, nan)), float(second[0]), nan, nan, n)
     fit = stats.linregress(first, second)
-    gradient, intercept, r = float(fit.slope), float(fit.intercept), float(fit.rvalue)
+    gradient = float(fit.slope)
+    intercept = float(fit.intercept)
+    r = float(fit.rvalue)
     if n == 2:
         return Line(gradient, nan, nan, intercept, r, nan, n)
     margin = float(stats.t.ppf((1 + confidence) / 2, n - 2) * fit.stderr)
@@ -90,10 +95,13 @@ def curvature(
         (0.98, True, True)
     """
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
-    first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    first = np.asarray(x, np.float64)
+    second = np.asarray(y, np.float64)
     known = np.isfinite(first) & np.isfinite(second)
-    first, second = first[known], second[known]
-    nan, n = float("nan"), len(first)
+    first = first[known]
+    second = second[known]
+    nan = float("nan")
+    n = len(first)
     if n < 4 or len(np.unique(first)) < 3:
         return nan, nan, nan, nan
     scale = float(np.abs(first - first.mean()).max())
@@ -102,7 +110,8 @@ def curvature(
     inverse = np.linalg.inv(design.T @ design)
     coefficients = inverse @ design.T @ second
     residual = second - design @ coefficients
-    value, noise = float(coefficients[2]), float(residual @ residual) / (n - 3)
+    value = float(coefficients[2])
+    noise = float(residual @ residual) / (n - 3)
     if noise <= 1e-24 * max(1.0, float(second @ second)):
         return value / scale**2, nan, nan, nan
     error = float(np.sqrt(noise * inverse[2, 2]))
@@ -147,6 +156,7 @@ def uncentred_r2(x: ArrayLike, y: ArrayLike) -> np.ndarray:
 
 def _known(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return both as arrays, 0 where either is NaN: such a place adds nothing to a sum of products."""
-    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    x = np.asarray(x, np.float64)
+    y = np.asarray(y, np.float64)
     known = ~(np.isnan(x) | np.isnan(y))
     return np.where(known, x, 0.0), np.where(known, y, 0.0)

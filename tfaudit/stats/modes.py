@@ -98,7 +98,9 @@ def modal_classes(first: np.ndarray, tied: Ties | None = None) -> BestClasses:
         >>> modal_classes(np.array([[4, 1], [9, 1]])).ties.classes
         array([4, 9])
     """
-    votes, modes, ties = _Votes(first, tied), first[0].copy(), Ties.none()
+    votes = _Votes(first, tied)
+    modes = first[0].copy()
+    ties = Ties.none()
     for examples, candidates in _contested(votes, len(votes)):
         modes[examples] = candidates[:, 0]
         if candidates.shape[1] > 1:
@@ -131,7 +133,8 @@ def modal_labels(
         >>> modal_labels(ranked), modal_labels(ranked, np.array([[[0.7, 0.2]], [[0.8, 0.1]]]), ties="confidence")
         (array([4]), array([9]))
     """
-    votes, modes = _Votes(ranked[:, :, 0], tied), ranked[0, :, 0].copy()
+    votes = _Votes(ranked[:, :, 0], tied)
+    modes = ranked[0, :, 0].copy()
     everyone = np.ones((1, len(ranked)), bool)
     for examples, candidates in _contested(votes, len(ranked)):
         modes[examples] = candidates[:, 0]
@@ -165,7 +168,8 @@ def count_changed_modes(
         >>> count_changed_modes(np.array([[True, True, False]]), np.array([[[3], [7]], [[3], [7]], [[3], [8]]]))
         array([1])
     """
-    votes, smallest = _Votes(ranked[:, :, 0], tied), int(min(first[0].sum(), (~first[0]).sum()))
+    votes = _Votes(ranked[:, :, 0], tied)
+    smallest = int(min(first[0].sum(), (~first[0]).sum()))
     changed = np.zeros(len(first), np.int64)
     for examples, candidates in _contested(votes, smallest):
         for _, _, leads in _leaders(
@@ -188,12 +192,14 @@ def _leaders(
 
     Votes are counted by matrix products of groups with votes. A single candidate needs no count.
     """
-    groups, rivals = np.stack([first, ~first]).astype(float), candidates.shape[1]
+    groups = np.stack([first, ~first]).astype(float)
+    rivals = candidates.shape[1]
     step = max(1, COUNTS_AT_ONCE // (2 * len(first) * rivals))
     for part in (
         slice(start, start + step) for start in range(0, len(examples) * (rivals > 1), step)
     ):
-        block, choices = examples[part], candidates[part]
+        block = examples[part]
+        choices = candidates[part]
         counts = np.stack([groups @ votes.of(choice, block) for choice in choices.T])
         leads = counts == counts.max(0)
         if ties == "confidence" and probabilities is not None:
@@ -226,7 +232,9 @@ def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.nd
         count = np.bincount(place.ravel(), parts, len(pairs)).astype(np.int64)
     example = pairs // span
     order = np.lexsort((count, example))
-    example, count, pairs = example[order], count[order], pairs[order]
+    example = example[order]
+    count = count[order]
+    pairs = pairs[order]
     bounds = np.searchsorted(example, np.arange(len(split) + 1))
     fewer = (
         np.cumsum(count) - np.r_[0, np.cumsum(count)][bounds[example]]

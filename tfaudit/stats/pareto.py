@@ -30,9 +30,11 @@ def pareto_set(values: ArrayLike) -> np.ndarray:
     # In lexicographic order only an earlier point can dominate: the first of those left is never dominated, and only
     # points that beat it in some objective stay.
     costs, place = np.unique(-array, axis=0, return_inverse=True)
-    optimal, left = np.zeros(len(costs), bool), np.arange(len(costs))
+    optimal = np.zeros(len(costs), bool)
+    left = np.arange(len(costs))
     while len(left):
-        best, left = left[0], left[1:]
+        best = left[0]
+        left = left[1:]
         optimal[best] = True
         left = left[(costs[left] < costs[best]).any(1)]
     return optimal[place.reshape(-1)]

@@ -58,7 +58,8 @@ class Assignments:
         drawn = counts if self.exact else counts[1:]
         low, high = np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")  # counts that occur
         mirrored = 2 * self.first[0].sum() == self.first.shape[1]
-        observed, mean = int(counts[0]), float(drawn.mean())
+        observed = int(counts[0])
+        mean = float(drawn.mean())
         p = float((counts >= observed).mean())  # row 0 is the 1 of (1 + b) / (1 + n)
         smallest_p = (1 + mirrored * self.exact) / len(counts)
         return CountNull(
@@ -153,7 +154,9 @@ def permuted_welch(
     values = values - np.where(values.min(0) == values.max(0), values[0], values.mean(0))
     # Rounding must not decide whether a group is constant: the ranks of the values are exact.
     ranks = stats.rankdata(values, method="dense", axis=0)
-    means, errors, free = [], [], []
+    means = []
+    errors = []
+    free = []
     for group in (first, ~first):
         size = int(group[0].sum())
         members = group.astype(np.float64)

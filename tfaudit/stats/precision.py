@@ -64,11 +64,13 @@ class Spread:
         A component of images as small as the least that is assumed of any change, even where no prediction changed,
         shrinks with the square of the number of images and does not count here: `half_width` assumes as much again.
         """
-        images, members = design.images, design.members
+        images = design.images
+        members = design.members
         if of_images <= unit**2 * least_variance(images * members) * (1 + 1e-9):
             of_images = min(overlap, of_images) if members > 1 else 0.0
         shared = min(overlap, of_images, of_members)
-        image, member = (of_images - shared) * images, (of_members - shared) * members
+        image = (of_images - shared) * images
+        member = (of_members - shared) * members
         return cls(image, member, shared * images * members, paired, unit)
 
     def half_width(self, images: int, members: int, confidence: float = 0.95) -> float:
@@ -105,7 +107,8 @@ class Spread:
         """
         if not gap > 0:
             return None
-        images, members = design.images, design.members
+        images = design.images
+        members = design.members
         enough = self.images_needed(gap, members, confidence, images)
         # Of single models members tell nothing.
         if members == 1 or (enough and enough <= PRACTICAL * images):
@@ -129,9 +132,11 @@ class Spread:
 
 def _smallest(start: int, most: int, enough: Callable[[int], bool]) -> int | None:
     """Return the smallest number from `start` to `most` that is enough, found by bisection; None where none is."""
-    low, high = start - 1, max(start, 2)
+    low = start - 1
+    high = max(start, 2)
     while not enough(high):
-        low, high = high, high * 2
+        low = high
+        high = high * 2
         if high > most:
             return None
     while high - low > 1:

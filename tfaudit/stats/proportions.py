@@ -74,7 +74,8 @@ def compare_proportions(
     for name, some, everyone in (("hits", count, total), ("other_hits", other_count, other_total)):
         for i in np.flatnonzero(some > everyone):
             raise InputError(name, f"{some[i]} of {everyone[i]}", "at most all")
-    first, second = ratio(count, total), ratio(other_count, other_total)
+    first = ratio(count, total)
+    second = ratio(other_count, other_total)
     low, high, p = np.full((3, len(count)), np.nan)
     test = np.full(len(count), "", object)
     for i in np.flatnonzero((total > 0) & (other_total > 0)):

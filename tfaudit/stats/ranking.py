@@ -113,7 +113,9 @@ def rank_scores(
         >>> ranked.classes.tolist(), ranked.probabilities.tolist()
         ([[1, 0], [2, 0]], [[0.5, 0.25], [1.0, 0.0]])
     """
-    rows, scale, parts = 0, _Scale(probabilities), []
+    rows = 0
+    scale = _Scale(probabilities)
+    parts = []
     for block in blocks:
         scores = np.array(block, np.result_type(block, np.float32))
         if scores.size:
@@ -150,7 +152,8 @@ class _Scale:
         for row, column in np.argwhere(~np.isfinite(scores)):
             place = f"row {first_row + row}, class {column}"
             raise InputError("scores", f"{scores[row, column]} in {place}", "finite numbers")
-        low, high = scores.min(), scores.max()
+        low = scores.min()
+        high = scores.max()
         self._in_range &= bool(low >= 0 and high <= 1 + TOLERANCE)
         if self._stated and not self._in_range:
             raise InputError("scores", f"{low:.4g} to {high:.4g}", "probabilities in [0, 1]")
@@ -195,10 +198,12 @@ class _RankedBlock(NamedTuple):
         # A difference beyond the largest float becomes exp(-inf).
         with np.errstate(over="ignore", under="ignore"):
             exponentials = np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True)
-        sums, ties = scores.clip(0, 1).sum(1, keepdims=True), Ties.of_scores(scores)
+        sums = scores.clip(0, 1).sum(1, keepdims=True)
+        ties = Ties.of_scores(scores)
         positions, best = _best(scores, min(k, scores.shape[1]))
         if classes is not None:
-            positions, ties = classes[positions], Ties(ties.rows, classes[ties.classes])
+            positions = classes[positions]
+            ties = Ties(ties.rows, classes[ties.classes])
         return cls(positions, best, ties, exponentials, sums)
 
 

@@ -11,7 +11,8 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> np.ndarray:
         >>> ratio([1, 0], [2, 0])
         array([0.5, nan])
     """
-    above, below = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
+    above = np.asarray(numerator, np.float64)
+    below = np.asarray(denominator, np.float64)
     return np.divide(
         above, below, out=np.full(np.broadcast(above, below).shape, np.nan), where=below != 0
     )[()]

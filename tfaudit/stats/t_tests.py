@@ -92,10 +92,8 @@ def welch(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> T
     mean2, error2, free2 = _moments(second, "second")
     if mean1.shape != mean2.shape:
         raise InputError("second", f"{mean2.shape[0]} columns", f"{mean1.shape[0]} as in first")
-    df, least = (
-        _welch_df(error1, free1, error2, free2),
-        smallest_p(free1 + 1, free2 + 1, paired=False),
-    )
+    df = _welch_df(error1, free1, error2, free2)
+    least = smallest_p(free1 + 1, free2 + 1, paired=False)
     return _tests(mean1 - mean2, np.sqrt(error1 + error2), df, least, confidence)
 
 
@@ -111,7 +109,8 @@ def paired_test(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
         >>> paired_test([[2.0], [4.0], [6.5]], [[1.0], [3.0], [5.0]]).p.round(3)
         array([0.02])
     """
-    first, second = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    first = np.asarray(first, np.float64)
+    second = np.asarray(second, np.float64)
     require(
         first.shape == second.shape, "second", second.shape, f"the shape of first, {first.shape}"
     )
@@ -146,7 +145,8 @@ def compare_means(
         np.float64(0.0099)
     """
     require(alternative in ALTERNATIVES, "alternative", alternative, ", ".join(ALTERNATIVES))
-    first, second = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    first = np.asarray(first, np.float64)
+    second = np.asarray(second, np.float64)
     if paired and len(first) != len(second):
         raise InputError("second", f"{len(second)} values", f"{len(first)} as in first, for pairs")
     if not len(first) or not len(second):
@@ -198,10 +198,8 @@ def welch_from_moments(
         >>> t.round(3), df.round(3), p.round(4)
         (array([-1.549]), array([2.941]), array([0.2209]))
     """
-    df, least = (
-        _welch_df(error1, free1, error2, free2),
-        smallest_p(free1 + 1, free2 + 1, paired=False),
-    )
+    df = _welch_df(error1, free1, error2, free2)
+    least = smallest_p(free1 + 1, free2 + 1, paired=False)
     return _t_and_p(difference, np.sqrt(error1 + error2), df, least)
 
 
@@ -248,11 +246,10 @@ def _tests(
     margin = np.where(
         constant, 0.0, special.stdtrit(np.where(constant, 1.0, df), (1 + confidence) / 2) * error
     )
-    low, high = difference - margin, difference + margin
+    low = difference - margin
+    high = difference + margin
     # The interval and the p-value of constant samples must not contradict each other.
     if least > 1 - confidence:
-        low, high = (
-            np.where(constant, np.minimum(low, 0.0), low),
-            np.where(constant, np.maximum(high, 0.0), high),
-        )
+        low = np.where(constant, np.minimum(low, 0.0), low)
+        high = np.where(constant, np.maximum(high, 0.0), high)
     return TTests(difference, t, df, p, low, high)

@@ -74,7 +74,8 @@ class Change:
         for _ in range(_BISECTIONS):
             middle = (least + most) / 2
             wide = -self._critical(np.exp(middle)) > t
-            least, most = np.where(wide, middle, least), np.where(wide, most, middle)
+            least = np.where(wide, middle, least)
+            most = np.where(wide, most, middle)
         return np.where((self.error == 0) & (self.value == 0), 1.0, 2 * np.exp(most))
 
     def _critical(self, probability: np.ndarray | float) -> np.ndarray:
@@ -291,7 +292,8 @@ def negative_flips(
     if paired or len(before) == len(after) == 1:
         flips = np.maximum(before * 1.0 - after, 0)
         return group_changes(np.zeros_like(flips), flips, groups, count, paired=True)
-    right, wrong = before.mean(0), 1 - after.mean(0)
+    right = before.mean(0)
+    wrong = 1 - after.mean(0)
     rates = _products(right * wrong, [before * wrong, right * (1.0 - after)], groups, count)
     if _is_one_against_several(before, after):
         unknown = (Change.without_error(rate.value) for rate in (rates.absolute, rates.relative))
@@ -312,7 +314,9 @@ def excess_negative_flips(
         >>> excess_negative_flips(before, before, np.zeros(2, int), 1).value
         array([-0.25])
     """
-    right, wrong, scale = before.mean(0), 1 - after.mean(0), len(before) / (len(before) - 1)
+    right = before.mean(0)
+    wrong = 1 - after.mean(0)
+    scale = len(before) / (len(before) - 1)
     images = right * wrong - flips_between_members(before)
     alone = (
         before * (1.0 - before) / (len(before) - 1)
@@ -331,7 +335,8 @@ def flips_between_members(right: np.ndarray) -> np.ndarray:
         >>> flips_between_members(np.array([[1, 1, 0.5], [0, 1, 0.5]]))
         array([0.5 , 0.  , 0.25])
     """
-    members, share = len(right), right.mean(0)
+    members = len(right)
+    share = right.mean(0)
     if members == 1:
         return np.full(right.shape[1], np.nan)
     return (members * share * (1 - share) - (right * (1.0 - right)).mean(0)) / (members - 1)
@@ -438,22 +443,19 @@ def _change(
 ) -> Change:
     residual = np.sum([sample.residual for sample in samples], axis=0)
     freedom = np.maximum(sizes - 1, 1)
-    of_images, unevenness = (
-        _weighted(spread, sizes, relative),
-        _weighted(spread, sizes, relative, freedom),
-    )
+    of_images = _weighted(spread, sizes, relative)
+    unevenness = _weighted(spread, sizes, relative, freedom)
     overlap = _weighted(residual, sizes, relative)
-    of_members, of_members_squared = np.zeros(len(sizes)), np.zeros(len(sizes))
+    of_members = np.zeros(len(sizes))
+    of_members_squared = np.zeros(len(sizes))
     for sample in samples:
         if sample.members > 1:
             variance = sample.variances(relative)
             of_members = of_members + variance
             of_members_squared = of_members_squared + variance**2 / (sample.members - 1)
     variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
-    df_images, df_members = (
-        _degrees(of_images, unevenness),
-        _degrees(of_members, of_members_squared),
-    )
+    df_images = _degrees(of_images, unevenness)
+    df_members = _degrees(of_members, of_members_squared)
     error = np.where(sizes > 1, np.sqrt(variance), np.nan)
     return Change(value, error, of_images, of_members, overlap, df_images, df_members)
 
@@ -477,7 +479,9 @@ def _weighted(
     total = sizes.sum()
     own = 1 / np.maximum(sizes, 1) - (1 / total if relative else 0.0)
     others = 1 / total if relative else 0.0
-    parts, background = sizes * own**2 * variance, sizes * others**2 * variance
+    parts = sizes * own**2 * variance
+    background = sizes * others**2 * variance
     if freedom is not None:
-        parts, background = parts**2 / freedom, background**2 / freedom
+        parts = parts**2 / freedom
+        background = background**2 / freedom
     return parts + background.sum() - background

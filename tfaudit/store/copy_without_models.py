@@ -41,7 +41,8 @@ def save_copy_without_models(
         str(place),
         "an empty or missing folder",
     )
-    study, dense = store.study, store.members("dense")
+    study = store.study
+    dense = store.members("dense")
     population = len(dense) if population is None else population
     require(
         1 <= population <= len(dense),
@@ -92,7 +93,8 @@ def _smaller_study(
 
 
 def _copy_member(store: Store, copy: Store, key: str, number: int) -> None:
-    record, path = store.record(key, number), store.prediction_path(key, number)
+    record = store.record(key, number)
+    path = store.prediction_path(key, number)
     facts = {name: value for name, value in record.items() if name not in RECORD_KEYS}
     copy.save_member(key, number, {path: store.read_checked(key, number, path)}, facts)
 
@@ -101,7 +103,8 @@ def _copy_examples(store: Store, copy: Store) -> None:
     examples = store.examples("test")
     groups = examples[examples.attrs["groups"]] if examples.attrs["groups"] else None
     images = [small_image(image) for image in examples["image"]]
-    names, remarks = examples.attrs["class_names"], store.remarks("test")
+    names = examples.attrs["class_names"]
+    remarks = store.remarks("test")
     copy.save_examples(
         "test",
         examples["label"].to_numpy(),

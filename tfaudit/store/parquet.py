@@ -87,7 +87,8 @@ def holds_probabilities(file: Path) -> bool:
 def read_sealed_predictions(content: bytes) -> tuple[RankedClasses, dict[str, Any]]:
     """Decode `prediction_bytes` with an origin: predictions, origin of the model. Damage raises one of `DAMAGED`."""
     table = _read_whole(content)
-    ranked, notes = _ranked_classes(table), _notes(table.schema)
+    ranked = _ranked_classes(table)
+    notes = _notes(table.schema)
     if _digest(ranked, notes["origin"]) != notes["sha256"]:
         raise OSError("predictions do not match their checksum")
     return ranked, json.loads(notes["origin"])

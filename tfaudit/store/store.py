@@ -69,7 +69,8 @@ def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
         raise _no_study(f"{directory}, which holds no study (no study.json)")
     try:
         content = read_sealed_json(path.read_bytes())
-        form, study = content["format"], content["study"]
+        form = content["format"]
+        study = content["study"]
         imported = content.get("members") and {
             key: tuple(map(int, numbers)) for key, numbers in content["members"].items()
         }
@@ -458,11 +459,9 @@ class Store:
             if (count := len(ranked[-1].classes)) != len(examples):
                 got = f"predictions of {count} examples instead of {len(examples)}, {self.directory / path}"
                 raise file_error("predictions", got)
-        labels, ids, names = (
-            examples["label"].to_numpy(),
-            examples["example"].to_numpy(),
-            examples.attrs["class_names"],
-        )
+        labels = examples["label"].to_numpy()
+        ids = examples["example"].to_numpy()
+        names = examples.attrs["class_names"]
         parents = members if made_from_dense else None
         return Predictions.from_ranked(
             labels, ranked, class_names=names, example_ids=ids, members=members, parents=parents

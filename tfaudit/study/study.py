@@ -238,7 +238,8 @@ class Study:
     def changed_source(self, other: Study) -> str | None:
         """Return the first source of this study that has another fingerprint in the other one; None without one."""
         for mine, others in zip(self.sources, other.sources, strict=False):
-            before, after = self.fingerprints.get(mine), other.fingerprints.get(others)
+            before = self.fingerprints.get(mine)
+            after = other.fingerprints.get(others)
             if before and after and before != after:
                 return others
         return None
@@ -351,7 +352,8 @@ class Study:
         It has two members, a few steps and examples, a small model, one level of each pruning method, the first
         corruption at the first and the last severity, and no benchmark set.
         """
-        training, variants = self.planned_training, self._one_of_each_kind()
+        training = self.planned_training
+        variants = self._one_of_each_kind()
         small: dict[str, Any] = {
             "population": min(2, self.population),
             "limit": min(256, self.limit or 256),

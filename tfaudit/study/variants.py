@@ -315,7 +315,8 @@ class Quantized(Remedied):
             named = not isinstance(self.keep_float, str)
             require(named, "keep_float", self.keep_float, f"{LAST!r} or a tuple of names of layers")
             object.__setattr__(self, "keep_float", tuple(self.keep_float))
-        is_int8, percentile = self.kind == "int8", self.percentile
+        is_int8 = self.kind == "int8"
+        percentile = self.percentile
         require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
         require(is_int8 or percentile == 100, "percentile", percentile, "100 unless 'int8'")
         require(is_int8 or not self.remedy, "remedy", _text(self.remedy), "none unless 'int8'")

@@ -12,7 +12,8 @@ def accuracies_chart(table: pd.DataFrame) -> Drawing:
     Args:
         table: of `Accuracies`.
     """
-    order, panels = list(dict.fromkeys(table["title"])), []
+    order = list(dict.fromkeys(table["title"]))
+    panels = []
     for k, rows in table.assign(percent=100 * table["accuracy"]).groupby("k"):
         axis = alt.Axis(tickCount=5, format=".6~g")
         x = alt.X(

@@ -104,7 +104,8 @@ def attributes(
         0   blurred   yes        1.0            0.0  Fisher exact
     """
     require_level("alpha", alpha)
-    identified, count = exemplars(baseline, compressed, ties=ties), baseline.num_examples
+    identified = exemplars(baseline, compressed, ties=ties)
+    count = baseline.num_examples
     if not isinstance(table, pd.DataFrame) or len(table) != count or not table.columns.size:
         form = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__
         raise InputError("table", form, f"a DataFrame with a row for each of the {count} examples")

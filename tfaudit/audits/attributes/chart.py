@@ -38,7 +38,8 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
     shown["name"] += shown["ratio"].map(lambda ratio: "" if pd.isna(ratio) else f", {ratio:.2f} ×")
     shown["link"] = (shown["p_holm"] <= alpha).map({True: "significant", False: "no evidence"})
     y = row_axis(shown["name"], limit=208)
-    kinds, colours = ["PIE", "non-PIE", "significant", "no evidence"], [PLUM, GREEN, AMBER, GREY]
+    kinds = ["PIE", "non-PIE", "significant", "no evidence"]
+    colours = [PLUM, GREEN, AMBER, GREY]
     colour = categories("kind", kinds, colours, columns=2, symbolOpacity=1)
     shares = [alt.Tooltip(f"{name}:Q", title=title, format=".2f") for name, title in SHARES.items()]
     tooltip = [

@@ -271,7 +271,8 @@ def _measures(
 def _classes(
     baseline: Predictions, sides: tuple[_Side, _Side], paired: bool, alpha: float
 ) -> pd.DataFrame:
-    labels, count = baseline.labels, baseline.num_classes
+    labels = baseline.labels
+    count = baseline.num_classes
     confidence = [group_means(side.confidence, labels, count).mean(0) for side in sides]
     excess = [side.confidence - side.right for side in sides]
     of_classes = [group_means(values, labels, count).mean(0) for values in excess]
@@ -305,7 +306,8 @@ def _verdict(
 
 def _curve(side: _Side) -> pd.DataFrame:
     """Return the means of each bin over the members, which have bins of their own."""
-    bin_of, sides = side.bin_of.ravel(), {"confidence": side.confidence, "accuracy": side.right}
+    bin_of = side.bin_of.ravel()
+    sides = {"confidence": side.confidence, "accuracy": side.right}
     count = np.bincount(bin_of)
     means = {
         name: np.bincount(bin_of, values.ravel()) / np.maximum(count, 1)

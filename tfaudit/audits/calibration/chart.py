@@ -15,7 +15,8 @@ def reliability_chart(curves: pd.DataFrame) -> Drawing:
     shares = ["confidence", "accuracy", "range_low", "range_high"]
     shown = curves.assign(**100 * curves[shares], quantity="confidence " + curves["when"] + ", %")
     low = max(0.0, min(shown["confidence"].min(), shown["accuracy"].min()) - 2)
-    scale, axis = alt.Scale(domain=[low, 101], nice=False), alt.Axis(tickCount=5)
+    scale = alt.Scale(domain=[low, 101], nice=False)
+    axis = alt.Axis(tickCount=5)
     x = alt.X("confidence:Q", title="confidence, %", scale=scale, axis=axis)
     y = alt.Y("accuracy:Q", title="accuracy, %", scale=scale, axis=axis)
     ends = alt.Chart(pd.DataFrame({"confidence": [low, 100], "accuracy": [low, 100]}))

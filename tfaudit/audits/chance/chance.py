@@ -73,7 +73,8 @@ class Chance(Result):
 
     def summary(self) -> dict[str, Any]:
         """Return observed and expected counts and p-values; None for classes where they cannot be tested."""
-        pies, classes = self.pies, self.classes
+        pies = self.pies
+        classes = self.classes
         return {
             "permutations": pies.permutations,
             "exact": pies.exact,
@@ -161,7 +162,8 @@ def chance(
     populations = (baseline, compressed)
     pairs = comparison.partners
     order = _order(*populations, pairs)
-    first, second = baseline.num_members, compressed.num_members
+    first = baseline.num_members
+    second = compressed.num_members
     assignments = assign(
         first, second, permutations=permutations, seed=seed, paired=pairs is not None
     )

@@ -128,7 +128,8 @@ def claims(changes: Mapping[str, pd.DataFrame], *, alpha: float = 0.05) -> Claim
     ]
     cells = pd.concat(parts, ignore_index=True)
     p = cells["change_p"].to_numpy(float)
-    holm, bh = adjust(p, "holm"), adjust(p, "bh")
+    holm = adjust(p, "holm")
+    bh = adjust(p, "bh")
     verdict = np.where(holm <= alpha, np.where(cells["change_pp"] < 0, LOST, GAINED), CANNOT_TELL)
     cells = cells.assign(p_holm_all=holm, p_bh_all=bh, verdict=verdict)
     tested = int(np.isfinite(p).sum())

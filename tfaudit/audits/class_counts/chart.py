@@ -19,10 +19,8 @@ def counts_chart(table: pd.DataFrame) -> Drawing:
     )
     some = f"the {BARS} classes of most images, of {len(shown):,}" if len(shown) > BARS else ""
     shown = shown.head(BARS)
-    scale, legend = (
-        alt.Scale(scheme="viridis", zero=False),
-        alt.Legend(orient="top", gradientLength=110),
-    )
+    scale = alt.Scale(scheme="viridis", zero=False)
+    legend = alt.Legend(orient="top", gradientLength=110)
     colour = alt.Color("recall:Q", title="recall before, %", scale=scale, legend=legend)
     axis = alt.Axis(labelAngle=-50, labelLimit=90)
     x = alt.X("class:N", sort=list(shown["class"]), title=None, axis=axis)

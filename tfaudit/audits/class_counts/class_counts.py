@@ -32,7 +32,8 @@ class ClassCounts(Result):
     def summary(self) -> dict[str, Any]:
         """Return Spearman's correlation of images and recall with its p-value; NaN where either does not vary."""
         known = self.table.dropna()
-        correlation, p = float("nan"), float("nan")
+        correlation = float("nan")
+        p = float("nan")
         if (
             len(known) > 2
             and min(known["train_examples"].nunique(), known["recall_before"].nunique()) > 1

@@ -19,10 +19,8 @@ def recalls_chart(table: pd.DataFrame) -> Drawing:
     shown = table[table["class_index"].isin(largest)].dropna(subset=["recall"])
     percent = {name: 100 * shown[name] for name in ("level", "recall", "recall_before")}
     shown = shown.assign(**percent)
-    scale, legend = (
-        alt.Scale(scheme="viridis", zero=False),
-        alt.Legend(orient="top", gradientLength=110),
-    )
+    scale = alt.Scale(scheme="viridis", zero=False)
+    legend = alt.Legend(orient="top", gradientLength=110)
     colour = alt.Color("recall_before:Q", title="recall before, %", scale=scale, legend=legend)
     x = alt.X(
         "level:Q",

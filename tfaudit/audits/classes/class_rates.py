@@ -27,7 +27,8 @@ def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
     require(metric in METRICS, "metric", metric, ", ".join(METRICS))
     if metric == "recall":
         return predictions.recall()
-    count, labels = predictions.num_classes, predictions.labels
+    count = predictions.num_classes
+    labels = predictions.labels
     support = np.bincount(labels, minlength=count)
     predicted = predictions.predicted()
     hits = np.stack([np.bincount(labels, row, count) for row in predictions.correct()])

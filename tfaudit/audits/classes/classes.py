@@ -132,7 +132,8 @@ class ClassImpact(Result):
         `expected_by_chance`, alpha times the classes, is NaN of pairs, of which that test expects fewer: `chance`
         counts them.
         """
-        test, change_pp = self.published, 100 * self.changes.absolute.value
+        test = self.published
+        change_pp = 100 * self.changes.absolute.value
         direction = directions(test.difference, test.p, self.alpha)
         masks = {"harmed": direction == WORSE, "favoured": direction == BETTER}
         tested = int(np.isfinite(test.p).sum())
@@ -205,13 +206,15 @@ def class_impact(
         if population.num_members < 2:
             expected = "2 or more: train more with `--population`, or compare single models with `tfaudit.compare`"
             raise InputError(name, "1 member", expected)
-    before, after = baseline.recall(), compressed.recall()
+    before = baseline.recall()
+    after = compressed.recall()
     published = [
         _centred(population.by_argmax(), centering) for population in (compressed, baseline)
     ]
     test = welch(*published, confidence=comparison.confidence)
     relative, zeros, notes = _relative_recall(baseline, before, compressed, after)
-    examples, ties = comparison.class_examples, tie_reading(comparison)
+    examples = comparison.class_examples
+    ties = tie_reading(comparison)
     return ClassImpact(
         class_names=baseline.class_names,
         examples=examples,
@@ -314,7 +317,8 @@ def question_columns(
         >>> question_columns("change", *figures, alpha=0.05, noun="accuracy")["verdict"]
         array(['lost accuracy'], dtype='<U15')
     """
-    absolute, relative = (f"lost {noun}", f"gained {noun}", NO_CHANGE), (WORSE, BETTER, AS_AVERAGE)
+    absolute = (f"lost {noun}", f"gained {noun}", NO_CHANGE)
+    relative = (WORSE, BETTER, AS_AVERAGE)
     lost, gained, none = relative if name == "relative" else absolute
     _, first, place = np.unique(
         np.arange(len(p)) if tests is None else tests, return_index=True, return_inverse=True
@@ -360,13 +364,12 @@ def collapsed_classes(
         >>> collapsed_classes(np.array([[0.7, 0.7]]), np.array([[0.02, 0.5]]), np.array([100, 100]))
         array([ True, False])
     """
-    lowest, mean = recall_before.min(0), recall_before.mean(0)
+    lowest = recall_before.min(0)
+    mean = recall_before.mean(0)
     comparisons = max(1, (len(recall_after) + 1) * int(np.count_nonzero(examples)))
     mean_after = recall_after.mean(0)
-    halved, near_zero = (
-        mean_after <= mean / 2,
-        (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO),
-    )
+    halved = mean_after <= mean / 2
+    near_zero = (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO)
 
     def is_real(*recalls: np.ndarray) -> np.ndarray:
         before, after = (np.floor(np.nan_to_num(recall * examples) + 1e-9) for recall in recalls)
@@ -435,7 +438,8 @@ def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
 
 
 def _centred(population: Predictions, centering: str) -> np.ndarray:
-    recall, accuracy = population.recall(), population.accuracy()[:, None]
+    recall = population.recall()
+    accuracy = population.accuracy()[:, None]
     if centering == "ratio":
         return np.round(ratio(recall, accuracy), 12)
     shift = {"member": accuracy, "population": accuracy.mean(), "none": 0.0}[centering]

@@ -33,7 +33,8 @@ def corrected_slopes(
         (array([1.]), array([nan]))
     """
     between = _products(before, before, labels, classes)
-    squares, members = np.diag(between), len(before)
+    squares = np.diag(between)
+    members = len(before)
     others = ratio(between.sum(1) - squares, members - 1)
     own = np.diag(_products(before, after, labels, classes))
     return _values(own, squares), _values(others, squares)
@@ -44,17 +45,16 @@ def _products(
 ) -> np.ndarray:
     """Return `(K0, K1)` sums over classes of products of normalised balances, each factor from other images."""
     sizes = np.bincount(labels, minlength=classes).astype(float)
-    total, known = sizes.sum(), sizes > 1
+    total = sizes.sum()
+    known = sizes > 1
     # A balance is recall less accuracy; this is its variance in units of the variance of one image of each class.
     weights = known / np.maximum(sizes, 1) - 2 * known / total + known.sum() * sizes / total**2
     weights = np.where(known, weights / np.maximum(sizes - 1, 1), 0.0)
     hits = [
         np.stack([np.bincount(labels, row, classes) for row in right]) for right in (first, second)
     ]
-    recalls, accuracies = (
-        [side / np.maximum(sizes, 1) for side in hits],
-        [side.sum(1) / total for side in hits],
-    )
+    recalls = [side / np.maximum(sizes, 1) for side in hits]
+    accuracies = [side.sum(1) / total for side in hits]
     balances = [
         normalised_balance(*side)[:, known] for side in zip(recalls, accuracies, strict=True)
     ]

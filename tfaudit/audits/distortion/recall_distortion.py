@@ -207,7 +207,8 @@ class Distortion(Result):
 
     def summary(self) -> dict[str, Any]:
         """Return means over the members, with the mark and interval of a single level; variances divide by C."""
-        mark, corrected = self.mark(), self.corrected_mark()
+        mark = self.mark()
+        corrected = self.corrected_mark()
         members = self.members_frame()
         means = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
         return {

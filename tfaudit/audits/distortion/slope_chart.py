@@ -32,7 +32,8 @@ def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
     """
     factors = _factors(intervals)
     table = slopes.merge(intervals[[*factors, "mark"]], on=factors)
-    table, labels = _marked(table, factors), _marked(intervals, factors)
+    table = _marked(table, factors)
+    labels = _marked(intervals, factors)
     base = alt.Chart(width=WIDTH, height=alt.Step(26)).encode(y=_levels(labels), color=_colours())
     x = alt.X(
         "alpha:Q",

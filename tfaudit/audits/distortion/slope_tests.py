@@ -74,10 +74,12 @@ def slope_tests(
         for first, second in _PAIRS[pairs](samples) if isinstance(pairs, str) else pairs:
             if not {first, second} <= samples.keys():
                 continue
-            one, other = samples[first], samples[second]
+            one = samples[first]
+            other = samples[second]
             if paired:
                 shared = one.index.intersection(other.index, sort=False)
-                one, other = one[shared], other[shared]
+                one = one[shared]
+                other = other[shared]
             test = compare_means(
                 one, other, paired=paired, alternative=alternative, equal_var=equal_var
             )

@@ -16,7 +16,8 @@ from tfaudit.charts.style import (
     tooltips,
 )
 
-GROUPS, COLOURS = ["PIE", "non-PIE", "all"], [PLUM, GREEN, GREY]
+GROUPS = ["PIE", "non-PIE", "all"]
+COLOURS = [PLUM, GREEN, GREY]
 
 
 def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:

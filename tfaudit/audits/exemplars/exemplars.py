@@ -82,9 +82,11 @@ class Exemplars(Result):
 
         Drawn at random with a fixed seed, none twice while the class has enough; -1 where it has none: [F] figure 1.
         """
-        rng, stays = np.random.default_rng(0), np.ones(len(self.labels), bool)
+        rng = np.random.default_rng(0)
+        stays = np.ones(len(self.labels), bool)
         stays[self.index] = stays[positions] = False
-        beside, labels = np.full(len(positions), -1), self.labels[positions]
+        beside = np.full(len(positions), -1)
+        labels = self.labels[positions]
         for label in np.unique(labels):
             if len(unchanged := np.flatnonzero(stays & (self.labels == label))):
                 rows = np.flatnonzero(labels == label)
@@ -212,7 +214,8 @@ def _votes(population: Predictions, index: np.ndarray) -> tuple[np.ndarray, np.n
     cells = np.searchsorted(index, example[inside]) * population.num_classes + classes[inside]
     cell, place = np.unique(cells, return_inverse=True)
     share = np.bincount(place.ravel(), votes[inside], len(cell)) / population.num_members
-    most, entropy = np.zeros(len(index)), np.zeros(len(index))
+    most = np.zeros(len(index))
+    entropy = np.zeros(len(index))
     np.maximum.at(most, cell // population.num_classes, share)
     np.add.at(entropy, cell // population.num_classes, -share * np.log2(share))
     return most, np.abs(entropy)

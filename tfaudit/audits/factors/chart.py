@@ -70,10 +70,8 @@ def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
         residuals: of a `Factors`.
     """
     values = 100 * residuals[["observed", "fitted", "residual"]]
-    low, high = (
-        values[["observed", "fitted"]].min().min(),
-        values[["observed", "fitted"]].max().max(),
-    )
+    low = values[["observed", "fitted"]].min().min()
+    high = values[["observed", "fitted"]].max().max()
     edges = np.linspace(low, high, BINS + 1)
     x = alt.X("observed:Q", title="observed accuracy, %", scale=alt.Scale(domain=[low, high]))
     y = alt.Y("fitted:Q", title="fitted accuracy, %", scale=alt.Scale(domain=[low, high]))

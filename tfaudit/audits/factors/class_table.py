@@ -65,10 +65,8 @@ def class_table(
     reference = populations[baseline]
     facts = descriptions.reindex(index=list(populations), columns=list(DESCRIBED))
     covariates = _covariates(reference.class_names, classes)
-    before, mean = (
-        dict(zip(reference.members, reference.recall(), strict=True)),
-        reference.recall().mean(0),
-    )
+    before = dict(zip(reference.members, reference.recall(), strict=True))
+    mean = reference.recall().mean(0)
     examples = np.bincount(reference.labels, minlength=reference.num_classes)
     tables = []
     for key, population in populations.items():

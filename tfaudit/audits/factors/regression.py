@@ -137,7 +137,8 @@ def factors(
     formula = f"accuracy ~ {' + '.join(plan.terms)}"
     model = smf.ols(formula, plan.rows)
     _require_full_rank(model)
-    result, clustered = model.fit(**_hac(maxlags)), _clustered(model, plan.rows)
+    result = model.fit(**_hac(maxlags))
+    clustered = _clustered(model, plan.rows)
     if np.abs(result.resid).max() < 1e-12:
         raise InputError(
             "table", "covariates that fit accuracy exactly", "residuals to test against"
@@ -200,7 +201,8 @@ def factors_glm(
         with warnings.catch_warnings():
             warnings.simplefilter("error", PerfectSeparationWarning)
             warnings.simplefilter("error", ConvergenceWarning)
-            result, clustered = model.fit(**_hac(maxlags)), _clustered(model, rows)
+            result = model.fit(**_hac(maxlags))
+            clustered = _clustered(model, rows)
     except (PerfectSeparationWarning, ConvergenceWarning):
         raise separated from None
     if min(result.fittedvalues.min(), 1 - result.fittedvalues.max()) < 1e-9:
@@ -311,10 +313,12 @@ def _one_tailed(alternatives: pd.Series, t: pd.Series, df: float) -> list[float]
 def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:
     ols = hasattr(result, "ssr")
     terms = len(result.params) - 1
-    f, f_p = np.nan, np.nan
+    f = np.nan
+    f_p = np.nan
     if terms:
         wald = result.f_test(np.eye(terms + 1)[1:])
-        f, f_p = float(np.squeeze(wald.fvalue)), float(np.squeeze(wald.pvalue))
+        f = float(np.squeeze(wald.fvalue))
+        f_p = float(np.squeeze(wald.pvalue))
     explained = float(result.rsquared if ols else 1 - result.deviance / result.null_deviance)
     noise = np.asarray(result.resid_pearson)
     omnibus = stats.normaltest(noise) if len(noise) >= 8 else (np.nan, np.nan)

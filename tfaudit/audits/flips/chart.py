@@ -27,7 +27,8 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
     Args:
         table: of a `NegativeFlips`.
     """
-    whole, classes = table.head(1), table.iloc[1:].dropna(subset=["negative_share"])
+    whole = table.head(1)
+    classes = table.iloc[1:].dropna(subset=["negative_share"])
     classes = classes.assign(
         **{"class": distinct_names(classes["class"].reset_index(drop=True)).to_numpy()}
     )

@@ -34,7 +34,8 @@ def image_changes(before: PredictionCounts, after: PredictionCounts) -> pd.DataF
         1       1      0         1.0  newly wrong
         2       0      0         0.0    unchanged
     """
-    labels, modes = before.labels, (before.modal_classes(), after.modal_classes())
+    labels = before.labels
+    modes = (before.modal_classes(), after.modal_classes())
     shares = before.share(), after.share()
     changed = modes[0].agreement(modes[1]) == 0
     right = [mode.among_best(labels) > 0 for mode in modes]

@@ -58,7 +58,8 @@ class NegativeFlips(Result):
 
     def summary(self) -> dict[str, Any]:
         """Return the rates of all images, the class of the highest rate, and how many flip more than average."""
-        whole, classes = self.table.iloc[0], self.table.iloc[1:].dropna(subset=["negative_share"])
+        whole = self.table.iloc[0]
+        classes = self.table.iloc[1:].dropna(subset=["negative_share"])
         worst = None if classes.empty else classes.iloc[int(classes["negative_share"].argmax())]
         return {
             **{
@@ -112,7 +113,8 @@ def flip_rates(
         2           1          0.1250          0.1250            0.250
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
-    names, labels = baseline.class_names, baseline.labels
+    names = baseline.class_names
+    labels = baseline.labels
     notes = (*comparison.notes, *empty_class_notes(names, comparison.class_examples))
     levels = (np.zeros_like(labels), (ALL,)), (labels, names)
     rows = [_rows(comparison, groups, kinds) for groups, kinds in levels]
@@ -123,13 +125,12 @@ def flip_rates(
 
 
 def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) -> pd.DataFrame:
-    before, after, alpha, paired = (
-        comparison.before,
-        comparison.after,
-        comparison.alpha,
-        bool(comparison.pairs),
-    )
-    count, everywhere = len(names), np.bincount(groups, minlength=len(names))
+    before = comparison.before
+    after = comparison.after
+    alpha = comparison.alpha
+    paired = bool(comparison.pairs)
+    count = len(names)
+    everywhere = np.bincount(groups, minlength=len(names))
     flips = negative_flips(before, after, groups, count, paired=paired)
     positive = negative_flips(after, before, groups, count, paired=paired).absolute.value
     excess = Change.without_error(np.full(count, np.nan))

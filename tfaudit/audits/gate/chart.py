@@ -16,11 +16,9 @@ from tfaudit.charts.style import (
     tooltips,
 )
 
-OUTCOMES, COLOURS, SHAPES = (
-    ["fail", "cannot judge", "pass"],
-    [LOSS, AMBER, GAIN],
-    ["cross", "diamond", "circle"],
-)
+OUTCOMES = ["fail", "cannot judge", "pass"]
+COLOURS = [LOSS, AMBER, GAIN]
+SHAPES = ["cross", "diamond", "circle"]
 
 
 def gate_chart(frame: pd.DataFrame) -> Drawing:

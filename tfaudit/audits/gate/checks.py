@@ -71,12 +71,14 @@ class Checks:
 
     def broken_baseline(self) -> Check | None:
         """Return a check that cannot be judged if the baseline knows too little to compare with; else None."""
-        accuracy, chance = float(self.measurements.overall.before[0]), self.measurements.chance
+        accuracy = float(self.measurements.overall.before[0])
+        chance = self.measurements.chance
         least = self.limits.min_baseline_accuracy
         if reason := not_above_chance(accuracy, chance):
             limit = chance.high
         elif least is not None and accuracy < least:
-            limit, required = least, f"{100 * least:g} % or more are required."
+            limit = least
+            required = f"{100 * least:g} % or more are required."
             reason = f"{_right_on(accuracy)}; {required}"
         else:
             return None
@@ -93,11 +95,13 @@ class Checks:
 
     def worst_class_drop_pp(self, limit: float) -> Check:
         """Check the loss of the worst class: the largest among the classes of the gravest outcome."""
-        losses, outcomes = self.measurements.classes, _outcomes(self.measurements.classes, limit)
+        losses = self.measurements.classes
+        outcomes = _outcomes(self.measurements.classes, limit)
         gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
         # NaN, a class without images, comes last among its equals; the rest in the order of the names.
         order = np.lexsort((np.array(losses.names), -losses.loss.round(9), gravity))
-        row, outcome = int(order[0]), str(outcomes[order[0]])
+        row = int(order[0])
+        outcome = str(outcomes[order[0]])
         name = losses.names[row]
         recall = f"recall of {class_in_words(name)}"
         check = self._loss("worst_class_drop_pp", recall, losses, row, limit, outcome, name)
@@ -145,7 +149,8 @@ class Checks:
         losses = self.measurements.classes
         lost = (adjust(losses.p, "holm") <= self.measurements.alpha) & (losses.loss > 0)
         unknown = ~lost & ~(losses.high < harm)  # NaN is unknown
-        share, most = lost.mean(), (lost | unknown).mean()
+        share = lost.mean()
+        most = (lost | unknown).mean()
         outcome = FAIL if share > limit else PASS if most <= limit else CANNOT_JUDGE
         names = [name for name, is_lost in zip(losses.names, lost, strict=True) if is_lost]
         sentence = f"{len(names)} of {len(lost)} classes lost recall, limit {100 * limit:g} %"
@@ -227,11 +232,13 @@ class Checks:
                 for_all = (
                     f"; {losses.sure_low[row]:.1f} or more in an interval for all classes at once"
                 )
-                reason, change = f"{reason}{for_all}", f"{change[:-1]}{for_all})"
+                reason = f"{reason}{for_all}"
+                change = f"{change[:-1]}{for_all})"
             reason += f"; {remedy}."
             sentence = f"{change}: {self._data(losses, row)} do not decide on the limit of {limit:g}; {remedy}."
         else:
-            reason, side = f"{reason}.", "above" if outcome == FAIL else "below"
+            reason = f"{reason}."
+            side = "above" if outcome == FAIL else "below"
             sentence = f"{change}: {side} the limit of {limit:g}."
         check = _check(name, limit, Estimate(loss, low, high), outcome, sentence, reason)
         if design is None:

@@ -187,7 +187,8 @@ def judge(
         InputError: a limit of size without sizes.
     """
     checks = Checks(measurements, limits, sizes)
-    broken, classes = checks.broken_baseline(), checks.class_frame()
+    broken = checks.broken_baseline()
+    classes = checks.class_frame()
     return Verdict(
         checks=(broken,) if broken else checks.all(),
         classes=classes.head(0) if broken else classes,

@@ -132,7 +132,8 @@ class Measurements:
             row: of the loss.
             limit: in percentage points.
         """
-        gap, images = abs(float(losses.loss[row]) - limit), int(losses.examples[row])
+        gap = abs(float(losses.loss[row]) - limit)
+        images = int(losses.examples[row])
         if not gap > 1e-9 or images == 0:
             return None
         share = self.alpha / (len(losses.names) if losses.loss[row] > limit else 1)
@@ -150,7 +151,9 @@ class Measurements:
 
 def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float) -> Design | None:
     """Return the images at which Tango's interval, with the shares lost and won of now, excludes the limit."""
-    images, lost, won = int(losses.examples[row]), losses.lost[row], losses.won[row]
+    images = int(losses.examples[row])
+    lost = losses.lost[row]
+    won = losses.won[row]
     above = losses.loss[row] > limit
 
     def enough(factor: float) -> bool:
@@ -162,7 +165,8 @@ def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float)
 
     under, over = 0.0, 2.0
     while not enough(over):
-        under, over = over, 2 * over
+        under = over
+        over = 2 * over
         if over * images > MOST_IMAGES:
             return None
     while over - under > 0.01 * over:
@@ -249,7 +253,8 @@ def _pair_losses(
     (examples, lost, won), (low, high, p) = counts, estimate
     tested = max(1, int(np.count_nonzero(examples)))
     _, sure_high = paired_interval(lost, won, examples, confidence=1 - alpha / tested)
-    change, none = ratio(won - lost, examples), np.zeros(len(examples))
+    change = ratio(won - lost, examples)
+    none = np.zeros(len(examples))
     return Losses(
         names=names,
         examples=examples,
@@ -272,10 +277,8 @@ def accuracy_by_chance(baseline: Predictions, alpha: float) -> Estimate:
     """Return the mean accuracy of the members by chance, and one-sided the most that chance explains."""
     if (baseline.labels == baseline.labels[0]).all():
         return Estimate()
-    count, shares = (
-        baseline.num_examples,
-        np.bincount(baseline.labels, minlength=baseline.num_classes),
-    )
+    count = baseline.num_examples
+    shares = np.bincount(baseline.labels, minlength=baseline.num_classes)
     of_members = [
         chance_agreement_of(shares / count, member / count, count)
         for member in baseline.predicted()
@@ -337,11 +340,16 @@ def _resampled_slopes(pair: PairComparison, seed: int) -> np.ndarray:
 
 
 def _measure_populations(comparison: Comparison) -> Measurements:
-    baseline, compressed, alpha = comparison.baseline, comparison.compressed, comparison.alpha
-    labels, names = baseline.labels, baseline.class_names
+    baseline = comparison.baseline
+    compressed = comparison.compressed
+    alpha = comparison.alpha
+    labels = baseline.labels
+    names = baseline.class_names
     classes = _losses(comparison, labels, names)
-    recalls, count = (baseline.recall(), compressed.recall()), baseline.num_examples
-    changed, ties = exemplars(baseline, compressed), tie_reading(comparison)
+    recalls = (baseline.recall(), compressed.recall())
+    count = baseline.num_examples
+    changed = exemplars(baseline, compressed)
+    ties = tie_reading(comparison)
     return Measurements(
         members=comparison.members,
         pairs=comparison.pairs,
@@ -360,8 +368,10 @@ def _measure_populations(comparison: Comparison) -> Measurements:
 
 
 def _losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) -> Losses:
-    changes, alpha = comparison.changes(groups, len(names)), comparison.alpha
-    change, examples = changes.absolute, changes.examples
+    changes = comparison.changes(groups, len(names))
+    alpha = comparison.alpha
+    change = changes.absolute
+    examples = changes.examples
     tested = max(1, int(np.count_nonzero(examples)))
     (low, high), (_, sure_high) = (
         np.clip(change.interval(1 - level), -1, 1) for level in (alpha, alpha / tested)
@@ -388,7 +398,9 @@ def _losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) 
 
 def _flip_rate(comparison: Comparison) -> Estimate:
     """Return the mean rate of negative flips over pairs of members, with its interval over images and members."""
-    before, after, paired = comparison.before, comparison.after, bool(comparison.pairs)
+    before = comparison.before
+    after = comparison.after
+    paired = bool(comparison.pairs)
     rate = negative_flips(before, after, np.zeros(before.shape[1], int), 1, paired=paired).absolute
     (low,), (high,) = (np.clip(end, 0, 1) for end in rate.interval(comparison.confidence))
     own = flips_between_members(before).mean()
@@ -398,7 +410,8 @@ def _flip_rate(comparison: Comparison) -> Estimate:
 
 def _mean_slope(comparison: Comparison) -> Estimate:
     """Return the mean slope of the members that both populations have, with Student's interval over members."""
-    baseline, compressed = comparison.baseline, comparison.compressed
+    baseline = comparison.baseline
+    compressed = comparison.compressed
     if len(set(baseline.members) & set(compressed.members)) < 2:
         return Estimate()
     result = distortion(baseline, compressed)

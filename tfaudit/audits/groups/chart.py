@@ -50,7 +50,8 @@ def groups_chart(
 
 def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
     ordered = largest_losses_first(table)
-    shown, title = ordered, f"{name}, the largest loss first"
+    shown = ordered
+    title = f"{name}, the largest loss first"
     if len(table) > ALL_NAMED:
         enough = ordered[ordered["examples"] >= LEAST_IMAGES]
         some, with_images = (

@@ -79,7 +79,8 @@ class Groups(Result):
 
         The worst group is one of 10 images or more, where there is one.
         """
-        table, people = self.table, self.individuals
+        table = self.table
+        people = self.individuals
         enough = table[table["examples"] >= LEAST_IMAGES]  # a loss of fewer images is mostly chance
         large = enough if len(enough) else table
         worst = large.iloc[int(large["change_pp"].argmin())]
@@ -242,7 +243,8 @@ def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
     rows = []
     for name, inside in people.groupby("group", sort=False):
         # Accuracies are ratios of counts: without rounding, equal ones could differ in the last bit and steer a line.
-        before, after = inside["accuracy_before"].round(12), inside["accuracy_after"].round(12)
+        before = inside["accuracy_before"].round(12)
+        after = inside["accuracy_after"].round(12)
         fit = line(before, after, confidence=1 - alpha)
         rows.append((name, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r))
     return pd.DataFrame(
@@ -253,8 +255,11 @@ def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
 def _table(
     comparison: Comparison, codes: np.ndarray, names: tuple[str, ...], margin_pp: float
 ) -> pd.DataFrame:
-    baseline, compressed, alpha = comparison.baseline, comparison.compressed, comparison.alpha
-    right, count = (baseline.correct(), compressed.correct()), len(names)
+    baseline = comparison.baseline
+    compressed = comparison.compressed
+    alpha = comparison.alpha
+    right = (baseline.correct(), compressed.correct())
+    count = len(names)
     columns: dict[str, object] = {"group": names, "examples": np.bincount(codes, minlength=count)}
     for side, correct in zip(("before", "after"), right, strict=True):
         low, high = accuracy_interval(correct, codes, count, confidence=1 - alpha)
@@ -273,7 +278,9 @@ def _questions(
     comparison: Comparison, codes: np.ndarray, count: int, margin_pp: float
 ) -> dict[str, np.ndarray]:
     """Return the columns of both questions."""
-    changes, alpha, noun = comparison.changes(codes, count), comparison.alpha, "accuracy"
+    changes = comparison.changes(codes, count)
+    alpha = comparison.alpha
+    noun = "accuracy"
     columns = change_columns(changes, alpha, margin_pp, noun=noun)
     if comparison.members == (1, 1):
         flips = flip_counts(comparison.before[0], comparison.after[0], codes, count)
@@ -297,7 +304,10 @@ def _published(
             for right in (after, before)
         ]
         test = welch(*sides, confidence=1 - alpha)
-        difference, low, high, p = test.difference, test.low, test.high, test.p
+        difference = test.difference
+        low = test.low
+        high = test.high
+        p = test.p
     return {
         "published_pp": 100 * difference,
         "published_low_pp": 100 * low,

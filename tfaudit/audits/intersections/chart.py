@@ -29,10 +29,8 @@ def gaps_chart(gaps: pd.DataFrame) -> Drawing:
         for when in ("before", "after")
     ]
     colour = before_after("when")
-    y, offset = (
-        row_axis(shown["grouping"], limit=130),
-        alt.YOffset("when:N", sort=["before", "after"]),
-    )
+    y = row_axis(shown["grouping"], limit=130)
+    offset = alt.YOffset("when:N", sort=["before", "after"])
     x = alt.X(
         "worst:Q",
         title="accuracy of the worst and the best group, %",

@@ -154,7 +154,9 @@ def intersections(
         )
     crossed = (_cross(*pair) for pair in itertools.combinations(single, 2) if not _nested(*pair))
     groupings = [*single, *crossed]
-    gaps, cells, small = [], [], 0
+    gaps = []
+    cells = []
+    small = 0
     for grouping in groupings:
         sizes = np.bincount(grouping.codes, minlength=len(grouping.names))
         kept = np.flatnonzero(sizes >= LEAST_IMAGES)
@@ -162,10 +164,8 @@ def intersections(
         if not len(kept):
             continue
         images = np.isin(grouping.codes, kept)
-        codes, labels = (
-            np.searchsorted(kept, grouping.codes[images]),
-            tuple(grouping.names[i] for i in kept),
-        )
+        codes = np.searchsorted(kept, grouping.codes[images])
+        labels = tuple(grouping.names[i] for i in kept)
         gaps.append({"grouping": grouping.name, **_gap(comparison, images, codes, labels)})
         if grouping.crossed:
             cells.append(_cells(comparison, grouping, kept))
@@ -207,12 +207,15 @@ def _gap(
 ) -> dict[str, Any]:
     """Return the row of a grouping, without its grouping; `images` are in its groups, whose codes are `codes`."""
     sides = comparison.before[:, images], comparison.after[:, images]
-    count, alpha, paired = len(names), comparison.alpha, bool(comparison.pairs)
+    count = len(names)
+    alpha = comparison.alpha
+    paired = bool(comparison.pairs)
     accuracy = [group_means(right, codes, count).mean(0) for right in sides]
     ends = [accuracy_interval(right, codes, count, confidence=1 - alpha / count) for right in sides]
     worst = [int(values.argmin()) for values in accuracy]
     weights = len(codes) / np.bincount(codes, minlength=count)
-    of_worst, of_gap = [], []
+    of_worst = []
+    of_gap = []
     for right, values, lowest in zip(sides, accuracy, worst, strict=True):
         low, high = (
             right * (codes == extreme) * weights[extreme]
@@ -242,8 +245,11 @@ def _gap(
 
 def _cells(comparison: Comparison, grouping: _Grouping, kept: np.ndarray) -> pd.DataFrame:
     """Return the groups of one grouping: images, accuracies, and the figures of the two questions."""
-    codes, count = grouping.codes, len(grouping.names)
-    before, after, changes = comparison.before, comparison.after, comparison.changes(codes, count)
+    codes = grouping.codes
+    count = len(grouping.names)
+    before = comparison.before
+    after = comparison.after
+    changes = comparison.changes(codes, count)
     columns: dict[str, Any] = {
         "grouping": grouping.name,
         "group": grouping.names,

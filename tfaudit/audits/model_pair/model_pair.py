@@ -176,7 +176,8 @@ class PairComparison(Result):
 
     @functools.cached_property
     def _summary(self) -> dict[str, Any]:
-        whole, frame = self.overall, self.frame()
+        whole = self.overall
+        frame = self.frame()
         worst = worst_class(frame)
         return {
             **{
@@ -255,12 +256,15 @@ def compare(
             expected = "one; `tfaudit.class_impact` and `tfaudit.exemplars` compare populations"
             raise InputError(name, f"{model.num_members} members", expected)
     comparison = Comparison(baseline, compressed, alpha=alpha)
-    classes, labels = baseline.num_classes, baseline.labels
-    before, after = baseline.correct()[0], compressed.correct()[0]
+    classes = baseline.num_classes
+    labels = baseline.labels
+    before = baseline.correct()[0]
+    after = compressed.correct()[0]
     examples = comparison.class_examples
     lost, won = flip_counts(before, after, labels, classes)
     low, high, p = exact_changes(lost, won, examples, confidence=1 - alpha)
-    recalls, ties = (baseline.recall(), compressed.recall()), tie_reading(comparison)
+    recalls = (baseline.recall(), compressed.recall())
+    ties = tie_reading(comparison)
     return PairComparison(
         class_names=baseline.class_names,
         examples=examples,
@@ -290,9 +294,11 @@ def compare(
 
 
 def _overall(baseline: Predictions, compressed: Predictions, alpha: float) -> Overall:
-    before, after = baseline.correct()[0], compressed.correct()[0]
+    before = baseline.correct()[0]
+    after = compressed.correct()[0]
     flips = Flips.between(baseline, compressed)
-    lost, won = float(flips.lost.sum()), float(flips.won.sum())
+    lost = float(flips.lost.sum())
+    won = float(flips.won.sum())
     top5 = baseline.ranked[0, :, :5], compressed.ranked[0, :, :5]
     deep = all(ranked.shape[1] == 5 for ranked in top5)
     low, high = paired_interval([lost], [won], [len(before)], confidence=1 - alpha)
@@ -336,7 +342,8 @@ class Flips(NamedTuple):
     @classmethod
     def between(cls, baseline: Predictions, compressed: Predictions) -> Flips:
         """Return the flips between the first members of two populations."""
-        before, after = baseline.correct()[0], compressed.correct()[0]
+        before = baseline.correct()[0]
+        after = compressed.correct()[0]
         changed = 1 - baseline.best(0).agreement(compressed.best(0))
         return cls(changed, np.maximum(before - after, 0), np.maximum(after - before, 0))
 
@@ -347,7 +354,8 @@ class Flips(NamedTuple):
 
 
 def _flips(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
-    flips, names = Flips.between(baseline, compressed), baseline.class_names
+    flips = Flips.between(baseline, compressed)
+    names = baseline.class_names
     index = np.flatnonzero(flips.changed)
     kinds = np.stack([part[index] for part in (flips.lost, flips.won, flips.other_wrong)])
     columns = {

@@ -136,10 +136,8 @@ def _names(rows: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
 
 def _axis(channel: type[alt.X] | type[alt.Y], column: str) -> alt.X | alt.Y:
     title = f"{column}, {UNITS[column]}" if column in UNITS else column
-    scale, axis = (
-        alt.Scale(zero=False, padding=10),
-        alt.Axis(tickCount=5, format=",.4~f" if column.endswith(" kB") else "~s"),
-    )
+    scale = alt.Scale(zero=False, padding=10)
+    axis = alt.Axis(tickCount=5, format=",.4~f" if column.endswith(" kB") else "~s")
     return channel(f"{column}:Q", title=title, scale=scale, axis=axis)
 
 

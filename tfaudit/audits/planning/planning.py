@@ -159,7 +159,8 @@ def pilot_spread(measurements: Measurements, class_name: str | None = None) -> S
             "no class with 2 images or more",
             "a pilot study with images of the class",
         )
-    images, members = losses.examples[rows], measurements.members_a_side
+    images = losses.examples[rows]
+    members = measurements.members_a_side
     shared = losses.overlap[rows]
     image = np.mean((losses.of_images[rows] - shared) * images)
     member = np.mean(losses.of_members[rows] - shared) * members
@@ -200,6 +201,7 @@ def guessed_spread(
     require(0 <= heterogeneity <= 1, "heterogeneity", heterogeneity, "a share in [0, 1]")
     require(0 <= flips <= 1, "flips", flips, "a share in [0, 1]")
     own = flips if paired else 2 * accuracy * (1 - accuracy)
-    image, residual = heterogeneity * flips, (1 - heterogeneity) * own
+    image = heterogeneity * flips
+    residual = (1 - heterogeneity) * own
     member = member_sd_pp**2 * (1 if paired else 2)
     return Spread(100**2 * image, member, 100**2 * residual, paired, 100)

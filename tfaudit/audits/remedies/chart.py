@@ -12,7 +12,8 @@ def remedies_chart(table: pd.DataFrame) -> Drawing:
     Args:
         table: of `Remedies`.
     """
-    order, panels = list(dict.fromkeys(table["title"])), []
+    order = list(dict.fromkeys(table["title"]))
+    panels = []
     colours = alt.Scale(domain=["better", "worse", "cannot tell"], range=[GAIN, LOSS, GREY])
     for measure, rows in table.groupby("measure", sort=False):
         shown = rows.assign(before=100 * rows["control"], after=100 * rows["remedy"])

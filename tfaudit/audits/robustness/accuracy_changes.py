@@ -180,7 +180,8 @@ def severity_table(rates: ConditionRates, *, alpha: float, margin_pp: float) -> 
         row = {"corruption": corruption, "severity": severity, "k": k, **change.columns()}
         row["examples"] = len(rates.labels[i])
         for name, population in zip(("before", "after"), rates.populations, strict=True):
-            members, images = np.flatnonzero(population.evaluated[:, i]), len(rates.labels[i])
+            members = np.flatnonzero(population.evaluated[:, i])
+            images = len(rates.labels[i])
             right = population.correct(k, i, members, images)
             ends = accuracy_interval(right, np.zeros(images, int), 1, confidence=1 - alpha)
             row[f"{name}_low"], row[f"{name}_high"] = (float(end[0]) for end in ends)
@@ -218,7 +219,8 @@ def _corruption_errors(
 ) -> dict[str, float]:
     """Return the mean corruption error with the interval of its change, and the mean of the defined relative ones."""
     accuracy = rates.before.accuracy[k][rates.complete_members(np.flatnonzero(weights))[0]]
-    scaled, relative = weights.copy(), []
+    scaled = weights.copy()
+    relative = []
     for columns in corruptions.values():
         error = 1 - accuracy[:, columns].mean() if len(accuracy) else np.nan
         scaled[columns] /= error if error > 0 else np.nan
@@ -272,7 +274,8 @@ def _with_verdict(table: pd.DataFrame, alpha: float, margin_pp: float) -> pd.Dat
         parts.append(rows.assign(**columns))
     if not parts:
         parts = [table.assign(change_p_holm=[], change_p_bh=[], verdict=[])]
-    whole, first = pd.concat(parts).sort_index(), list(table).index("accuracy_after") + 1
+    whole = pd.concat(parts).sort_index()
+    first = list(table).index("accuracy_after") + 1
     moved = [*names, "change_p_holm", "change_p_bh", "verdict"]
     others = [name for name in whole if name not in moved]
     return whole[[*others[:first], *moved, *others[first:]]]

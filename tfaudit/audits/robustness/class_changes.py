@@ -45,7 +45,8 @@ def class_changes(rates: ConditionRates, *, alpha: float, margin_pp: float) -> p
         clean = _changes(rates, [len(rates.conditions)]).relative.value
     columns = [_published(rates, *corruption, alpha) for corruption in corruptions.items()]
     table = pd.concat(columns, ignore_index=True)
-    front, published = table.iloc[:, :5], table.iloc[:, 5:]
+    front = table.iloc[:, :5]
+    published = table.iloc[:, 5:]
     p = published["published_p"].to_numpy(float)
     return front.assign(
         **questions,
@@ -58,7 +59,8 @@ def class_changes(rates: ConditionRates, *, alpha: float, margin_pp: float) -> p
 
 def _changes(rates: ConditionRates, columns: list[int]) -> GroupChanges:
     """Return the changes of the mean recalls over columns that show the same images."""
-    labels, count = rates.labels[columns[0]], len(rates.class_names)
+    labels = rates.labels[columns[0]]
+    count = len(rates.class_names)
     weights = np.zeros(len(rates.conditions) + 1)
     weights[columns] = 1 / len(columns)
     members = tuple(map(len, rates.complete_members(columns)))
@@ -80,11 +82,9 @@ def _exact_test(
     rates: ConditionRates, columns: list[int], alpha: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Return the intervals and p-values of two single models at one severity; None of others."""
-    members, labels, count = (
-        rates.complete_members(columns),
-        rates.labels[columns[0]],
-        len(rates.class_names),
-    )
+    members = rates.complete_members(columns)
+    labels = rates.labels[columns[0]]
+    count = len(rates.class_names)
     if len(columns) > 1 or tuple(map(len, members)) != (1, 1):
         return None
     before, after, _ = rates.shares(np.eye(len(rates.conditions) + 1)[columns[0]], 1)
@@ -99,7 +99,10 @@ def _published(rates: ConditionRates, name: str, columns: list[int], alpha: floa
     difference = low = high = p = np.full(count, np.nan)
     if min(len(before), len(after)) > 1:
         test = welch(centred_after, centred_before, confidence=1 - alpha)
-        difference, low, high, p = test.difference, test.low, test.high, test.p
+        difference = test.difference
+        low = test.low
+        high = test.high
+        p = test.p
     return pd.DataFrame(
         {
             "corruption": name,

@@ -30,7 +30,8 @@ def class_corruption_chart(
         reach: change at the ends of the scale, percentage points; by default the largest.
         most: classes at most, those whose recall changes most under any corruption.
     """
-    asked, change = QUESTIONS[question], f"{question}_pp"
+    asked = QUESTIONS[question]
+    change = f"{question}_pp"
     loss, gain, _ = asked.colours
     measured = cells.assign(value=cells[change], **{"class": distinct_class_names(cells)}).dropna(
         subset=["value"]
@@ -68,10 +69,8 @@ def class_corruption_chart(
     colour = alt.Color("value:Q", title=asked.title, scale=scale, legend=legend)
     boxes = base.mark_rect().encode(color=colour)
     dots = base.transform_filter("datum.claimed").mark_circle(size=22, color=INK, opacity=1)
-    chart, some = (
-        alt.layer(boxes, dots),
-        f"the {most} classes of largest change, of {len(largest):,}",
-    )
+    chart = alt.layer(boxes, dots)
+    some = f"the {most} classes of largest change, of {len(largest):,}"
     return chart.properties(title=some) if len(largest) > most else chart
 
 

@@ -235,10 +235,8 @@ def robustness(
     """
     require_level("alpha", alpha)
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
-    rates, level = (
-        condition_rates(baseline, compressed, clean, paired=paired),
-        {"alpha": alpha, "margin_pp": margin_pp},
-    )
+    rates = condition_rates(baseline, compressed, clean, paired=paired)
+    level = {"alpha": alpha, "margin_pp": margin_pp}
     return Robustness(
         conditions=rates.conditions,
         corruptions=corruption_table(rates, **level),
@@ -280,7 +278,8 @@ def robustness_table(
         all corruptions  -50.0
     """
     require(bool(levels), "levels", dict(levels), "one title and Robustness or more")
-    parts, rows = {}, None
+    parts = {}
+    rows = None
     for title, level in levels.items():
         names = list(dict.fromkeys(level.corruptions["corruption"]))
         rows = rows or names

@@ -94,7 +94,8 @@ def survey(
         answers = _with_co_occurring(answers)
         questions = [*QUESTIONS, CO_OCCURRING] if CO_OCCURRING.key in answers else [*QUESTIONS]
     is_pie = _is_pie(answers, questions)
-    rows, notes = [], []
+    rows = []
+    notes = []
     for question in questions:
         row, note = _row(answers, question, is_pie)
         rows.append(row)
@@ -104,7 +105,8 @@ def survey(
         table[name].to_numpy() for name in ("pies", "pies_judged", "non_pies", "non_pies_judged")
     ]
     proportions = compare_proportions(*counts, always_exact=True, confidence=1 - alpha)
-    counted, agreement = table.iloc[:, :-3], table.iloc[:, -3:]
+    counted = table.iloc[:, :-3]
+    agreement = table.iloc[:, -3:]
     table = pd.concat([counted, pd.DataFrame(share_columns(proportions)), agreement], axis=1)
     for kind, count in (("PIEs", is_pie.sum()), ("non-PIEs", (~is_pie).sum())):
         if not count:

@@ -221,10 +221,8 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
         before=100 * drawn["before"], after=100 * drawn["after"], group=drawn["group"].astype(str)
     )
     x, y, diagonal = square_axes(shown)
-    scale, legend = (
-        alt.Scale(scheme="plasma", zero=False),
-        alt.Legend(orient="top", gradientLength=110),
-    )
+    scale = alt.Scale(scheme="plasma", zero=False)
+    legend = alt.Legend(orient="top", gradientLength=110)
     colour = alt.Color("value:Q", title=name, scale=scale, legend=legend)
     tooltip = [*tooltips("unit", "group", value=".3g"), *tooltips("before", "after")]
     points = alt.Chart(shown, width=SIDE, height=SIDE).mark_point(

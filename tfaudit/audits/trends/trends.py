@@ -149,7 +149,8 @@ def trends(
     require(bins >= 1, "bins", bins, "1 or more")
     comparison = Comparison(baseline, compressed, alpha=alpha)
     units, notes = _units(baseline, compressed, values, column, individuals)
-    rows, binned = [], []
+    rows = []
+    binned = []
     groups = [(str(group), inside) for group, inside in units.groupby("group", observed=True)]
     if len(groups) > 1:
         groups.append((FULL, units))

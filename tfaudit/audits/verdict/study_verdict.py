@@ -275,7 +275,8 @@ class _Variant:
             if self.worst is None or self.measurements is None
             else self.measurements.classes.names[self.worst]
         )
-        reason, gravest = self.reason(), self.gravest()
+        reason = self.reason()
+        gravest = self.gravest()
         subject = "" if gravest is None else gravest.subject
         if subject and subject == worst:
             return "."
@@ -293,7 +294,9 @@ class _Variant:
         }
         if self.measurements is None:
             return row
-        whole, losses, worst = self.measurements.overall, self.measurements.classes, self.worst
+        whole = self.measurements.overall
+        losses = self.measurements.classes
+        worst = self.worst
         row |= {
             "top1": whole.after[0],
             "lost": len(self.lost),
@@ -316,7 +319,8 @@ class _Variant:
         """Return what sorts variants: by their worst class, collapsed ones last, then its loss, then that overall."""
         if self.measurements is None or self.worst is None:
             return False, -np.inf, -np.inf
-        losses, overall = self.measurements.classes.loss, self.measurements.overall.loss
+        losses = self.measurements.classes.loss
+        overall = self.measurements.overall.loss
         return (
             bool(self.measurements.collapsed[self.worst]),
             float(losses[self.worst]),
@@ -327,8 +331,10 @@ class _Variant:
         """Return the worst class and its recalls, and whether chance may explain them."""
         if self.measurements is None or self.worst is None:
             return "no class has test images"
-        losses, worst = self.measurements.classes, self.worst
-        before, after = 100 * losses.before[worst], 100 * losses.after[worst]
+        losses = self.measurements.classes
+        worst = self.worst
+        before = 100 * losses.before[worst]
+        after = 100 * losses.after[worst]
         moves = (
             "falls" if losses.loss[worst] > 0 else "rises" if losses.loss[worst] < 0 else "stays"
         )
@@ -340,7 +346,8 @@ class _Variant:
     def _certainty(self) -> str:
         assert self.measurements is not None
         assert self.worst is not None
-        losses, worst = self.measurements.classes, self.worst
+        losses = self.measurements.classes
+        worst = self.worst
         failed = self.verdict is not None and any(
             check.outcome == FAIL and check.subject == losses.names[worst]
             for check in self.verdict.checks
@@ -357,7 +364,8 @@ class _Variant:
     def blindness(self, row: int) -> str:
         """Return how many models almost never find a class, as the end of a sentence; empty of a single model."""
         assert self.measurements is not None
-        blind, count = int(self.measurements.blind_members[row]), self.measurements.members[1]
+        blind = int(self.measurements.blind_members[row])
+        count = self.measurements.members[1]
         return f"; {blind} of {count} models almost never find it" if blind and count > 1 else ""
 
     def alerts(self) -> list[str]:
@@ -387,7 +395,8 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame) -
     gravest = max(variants, key=_Variant.gravity)
     if best is None:
         return f"{_none_passes(variants)} {_of_the_worst(gravest, len(variants) > 1)}".rstrip()
-    chosen, ratio = variants[best], table["size_ratio"][best]
+    chosen = variants[best]
+    ratio = table["size_ratio"][best]
     whole = chosen.measurements.overall if chosen.measurements else None
     size = f", at {100 * ratio:.3g} % of the size" if ratio == ratio else ""
     passes = "passes" if table["outcome"].eq(PASS).sum() == 1 else "is the smallest that passes"

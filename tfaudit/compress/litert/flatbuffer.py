@@ -163,10 +163,8 @@ class Flatbuffer:
 
     def _ranges(self) -> dict[str, tuple[float, float]]:
         """Return the calibrated range of every float input that is quantized first, and of every integer input."""
-        ranges, tensors = (
-            {},
-            {tensor["index"]: tensor for tensor in self._interpreter.get_tensor_details()},
-        )
+        ranges = {}
+        tensors = {tensor["index"]: tensor for tensor in self._interpreter.get_tensor_details()}
         first = {
             operator["inputs"][0]: operator["outputs"][0]
             for operator in self._interpreter._get_ops_details()

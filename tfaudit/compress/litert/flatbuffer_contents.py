@@ -62,7 +62,9 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
         for tensor in part.tensors
         if graph.is_weight(tensor)
     }
-    kernels, counted, uncounted = {}, [], []
+    kernels = {}
+    counted = []
+    uncounted = []
     for operator in graph.operators:
         kind = graph.kind(operator)
         if kind in _OPAQUE:
@@ -104,7 +106,8 @@ def table_rows(content: bytes) -> int:
     Tokens below it are in every table of embeddings.
     """
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
-    graph, rows = _Graph(model, {}), []
+    graph = _Graph(model, {})
+    rows = []
     for operator in graph.operators:
         if graph.kind(operator) in ("GATHER", "EMBEDDING_LOOKUP"):
             table = operator.inputs[0] if graph.kind(operator) == "GATHER" else operator.inputs[1]

@@ -328,7 +328,8 @@ def _checked(representative: Inputs, forward: KerasForward, examples: int) -> li
 
 
 def _noise(forward: KerasForward) -> list[np.ndarray]:
-    draws, count = np.random.default_rng(0), forward.batch or CHECK_IMAGES
+    draws = np.random.default_rng(0)
+    count = forward.batch or CHECK_IMAGES
     if not getattr(forward.model, "inputs", None):
         return [
             draws.random((count, *shape)).astype(np.float32) for shape in forward.example_shapes
@@ -379,11 +380,13 @@ def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
 
 def _converter(conversion: _Conversion, directory: str, batch: int | None) -> Any:
     """Write the inference pass as a SavedModel and return its converter, which may convert it several times."""
-    forward, output = conversion.forward, conversion.output
+    forward = conversion.forward
+    output = conversion.output
     # `TFLiteConverter.from_keras_model` stores a tensor name that counts the process's models, which changes the bytes;
     # `keras.export.ExportArchive` traces the model twice, which is a fifth of a small model's conversion.
     # A subclassed model declares no sides and is converted for those of the images.
-    declared, specs = getattr(forward.model, "inputs", None), []
+    declared = getattr(forward.model, "inputs", None)
+    specs = []
     for source, name, array in zip(
         forward.inputs, _signature_names(forward), conversion.images, strict=True
     ):
@@ -464,7 +467,8 @@ def _checked_feeds(conversion: _Conversion, batch: int | None) -> Iterator[Any]:
 
 def _feeds(conversion: _Conversion, batch: int | None, *, named: bool = False) -> list[Any]:
     """Return the representative images in steps of one run, by name if there are several inputs."""
-    step, names = batch or 1, _signature_names(conversion.forward)
+    step = batch or 1
+    names = _signature_names(conversion.forward)
     starts = range(0, len(conversion.images[0]) - step + 1, step)
     steps = [[array[i : i + step] for array in conversion.images] for i in starts]
     return (
@@ -478,7 +482,8 @@ def _check_against_keras(
     conversion: _Conversion, content: bytes, kind: str, images: list[np.ndarray]
 ) -> None:
     """Raise a `ConversionError` unless the float32 file, or the int8 one of a quantization-aware model, fits Keras."""
-    forward, output = conversion.forward, conversion.output
+    forward = conversion.forward
+    output = conversion.output
     outputs = forward.call(*map(tf.convert_to_tensor, images))
     scores = Flatbuffer(content).all_outputs(_named(forward, images))
     names = (None,) if len(scores) == 1 and output is None else tuple(scores)

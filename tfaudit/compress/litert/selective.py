@@ -66,7 +66,8 @@ class Calibrated:
 
     def operators_of(self, number: int) -> list[str]:
         """Return the operators of a group by its number in `marked`: of those fused with others the fused one."""
-        scope, own = _scope(number), set[str]()
+        scope = _scope(number)
+        own = set[str]()
         for name, operands in self.operators.items():
             weights = any(scope in operand for operand in operands if operand not in self.operators)
             # Results of the model have other names: one without weights, as a softmax, counts to the group before.
@@ -125,11 +126,13 @@ class Calibrated:
 
     def _ranges(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """Return views of the ranges of all tensors that have one and are not constant."""
-        graph, ranges = schema.Model.GetRootAs(self._content, 0).Subgraphs(0), {}
+        graph = schema.Model.GetRootAs(self._content, 0).Subgraphs(0)
+        ranges = {}
         for index in range(graph.TensorsLength()):
             quantization = graph.Tensors(index).Quantization()
             if quantization is not None and quantization.MinLength() == 1:
-                low, high = quantization.MinAsNumpy(), quantization.MaxAsNumpy()
+                low = quantization.MinAsNumpy()
+                high = quantization.MaxAsNumpy()
                 if low[0] < high[0]:
                     ranges[index] = low, high
         return ranges

@@ -71,10 +71,8 @@ def independence(maps: tf.Tensor) -> tf.Tensor:
     complement = outside + squared @ (
         ridge / (power + ridge)
     )  # 1 - leverage, accurate where it is small
-    small, large = (
-        tf.math.log1p(-tf.minimum(leverage, 0.5)),
-        tf.math.log(tf.minimum(complement, 1.0)),
-    )
+    small = tf.math.log1p(-tf.minimum(leverage, 0.5))
+    large = tf.math.log(tf.minimum(complement, 1.0))
     height = -tf.where(leverage < 0.5, small, large)
     integral = tf.linalg.matvec(height, tf.constant(_NODES * _SPACING)) + 0.0
     return tf.cast(tf.reduce_mean(scale * integral / np.pi, axis=0), tf.float32)
@@ -93,7 +91,8 @@ def batch_independence(
     ):
         maps = feature_maps(model, kernels, inputs, axis=axis)
     for name, axes in channel_axes(model, kernels, axis).items():
-        count, number = channel_count(kernels[name].shape, axes), maps[name].shape[1]
+        count = channel_count(kernels[name].shape, axes)
+        number = maps[name].shape[1]
         if count != number:
             got = f"'chip' for {name!r}, {count} channels with {number} maps"
             raise InputError("method", got, "one map per channel")
@@ -110,7 +109,8 @@ def feature_maps(
     Maps are `(images, channels, pixels)`; those of several calls of a layer are joined. Raise an `InputError` if a
     kernel has none that are observable.
     """
-    owner, names = owners(model, kernels), dict[int, list[str]]()
+    owner = owners(model, kernels)
+    names = dict[int, list[str]]()
     for name, layer in owner.items():
         separable = isinstance(layer, _layers.SeparableConv1D | _layers.SeparableConv2D)
         hidden = separable and (kernels[name].name == "depthwise_kernel") == (axis == -1)

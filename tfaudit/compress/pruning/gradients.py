@@ -90,7 +90,8 @@ def batch_class_gradients(
         with keras.StatelessScope(_replaced(model, kernels, values), collect_losses=True):
             outputs = model(inputs, training=False)
             width = int(outputs.shape[1])
-            classes, penalties = class_ids(targets, width), sum(map(tf.reduce_sum, model.losses))
+            classes = class_ids(targets, width)
+            penalties = sum(map(tf.reduce_sum, model.losses))
             losses = []
             for c in range(max(width, 2)):
                 own = tf.cast(classes == c, tf.float32)

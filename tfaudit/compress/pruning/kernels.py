@@ -140,7 +140,8 @@ def kernels_of_masks(model: keras.Model, masks: Mapping[str, Any]) -> dict[str, 
     >>> kernels_of_masks(model, {"other/only/kernel": np.ones((2, 1))})["other/only/kernel"].path
     'net/only/kernel'
     """
-    kernels, selected = find_kernels(model, embeddings=True), dict[str, keras.Variable]()
+    kernels = find_kernels(model, embeddings=True)
+    selected = dict[str, keras.Variable]()
     for name, mask in masks.items():
         match = _match(name, kernels)
         if match is None:

@@ -99,7 +99,8 @@ class MaskedKernels:
 
     def begin_epoch(self, steps: int | None) -> None:
         """Update the masks for the first step of a later epoch of so many steps (None: unknown) if an update is due."""
-        done, first = int(self._done.numpy()), int(self._beyond.numpy())
+        done = int(self._done.numpy())
+        first = int(self._beyond.numpy())
         self._beyond.assign(done + steps + 1 if steps else -1)
         if self.updated() < first <= done + 1:
             self.detach()  # the constraints that the kernels had are met already
@@ -192,7 +193,8 @@ class MaskedKernels:
 
     def _new_masks(self, sparsity: tf.Tensor) -> dict[str, tf.Tensor]:
         """Compute new masks from the kernels' values before they are masked again."""
-        method, xla = self._method, bool(self._model.jit_compile)
+        method = self._method
+        xla = bool(self._model.jit_compile)
         values = {name: tf.convert_to_tensor(self._unmasked(name)) for name in self.kernels}
         if method.tfmot is not None:
             return {

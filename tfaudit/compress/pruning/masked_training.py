@@ -60,7 +60,8 @@ class MaskingCallback(keras.callbacks.Callback):
         The masks are those to start with; `schedule`, `method` and `data` are as in `MaskedKernels`. At step `first`
         the schedule is asked before training starts (None: at none). `beyond` is as in `MaskedKernels.reset`.
         """
-        masked, train_function = self._masked, self._train_function
+        masked = self._masked
+        train_function = self._train_function
         reusable = (
             masked is not None and train_function is not None and train_function.fits(self.model)
         )

@@ -180,11 +180,13 @@ class Pruning(MaskingCallback):
         """Warn if the fit ended at another sparsity than it was to reach."""
         self._note_kept_epochs()
         assert self._kept is not None
-        reached, last = masked.sparsity(), masked.updated()
+        reached = masked.sparsity()
+        last = masked.updated()
         final = float(ask(masked.schedule, max(self._ends, last, 1))[1])
         asked = float(ask(masked.schedule, last)[1]) if last else reached
         if done < self._ends and asked < final - TOLERANCE:
-            begun, planned = self._ends - self._planned, self._planned
+            begun = self._ends - self._planned
+            planned = self._planned
             reason = f"the fit ended after step {done - begun} of {planned}"
             if done - begun < self._batches:
                 reason = f"the model's optimizer did {done - begun} steps of {self._batches}, another one the others"

@@ -84,7 +84,8 @@ def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) ->
     """
     window = 3 * steps // 4
     frequency = max(1, -(-window // 100))
-    begin, rises = done + 1, window // frequency
+    begin = done + 1
+    rises = window // frequency
     if rises == 0:
         return constant(final, begin, begin, 1)
     return polynomial(initial, final, begin, begin + rises * frequency, frequency)

@@ -48,7 +48,8 @@ def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
 
 def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[np.ndarray]:
     """Average over all examples what is computed by batch, summed in float64, as float32; no examples are an error."""
-    totals, count = list[Any](), 0
+    totals = list[Any]()
+    count = 0
     for inputs, targets in batches:
         size = len(keras.tree.flatten(inputs)[0])
         sums = [size * mean.numpy().astype(np.float64) for mean in per_batch(inputs, targets)]

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 
 _LOW_BITS = 16
-_UPPER, _LOWER = 2 ** (31 - _LOW_BITS), 2**_LOW_BITS
+_UPPER = 2 ** (31 - _LOW_BITS)
+_LOWER = 2**_LOW_BITS
 
 
 def rank_masks(
@@ -37,7 +38,8 @@ def _group_masks(ranks: list[tf.Tensor], sparsity: tf.Tensor, xla: bool) -> list
     room = count - _count(ranks, lambda rank: rank > threshold)  # how many of the equal ones stay
 
     def first_of_equals() -> list[tf.Tensor]:
-        masks, left = [], room
+        masks = []
+        left = room
         for rank in ranks:
             equal = rank == threshold
             masks.append(

@@ -115,10 +115,8 @@ class FakeQuantization(keras.layers.Layer):
         seen = tf.convert_to_tensor(self.batches)
         keep = tf.minimum(self.momentum, seen / (seen + 1))
         values = tf.stop_gradient(inputs)
-        low, high = (
-            tf.minimum(tf.reduce_min(values), 0.0),
-            tf.maximum(tf.reduce_max(values), SMALLEST),
-        )
+        low = tf.minimum(tf.reduce_min(values), 0.0)
+        high = tf.maximum(tf.reduce_max(values), SMALLEST)
         self.low.assign(keep * self.low + (1 - keep) * low)
         self.high.assign(keep * self.high + (1 - keep) * high)
         self.batches.assign(seen + 1)

@@ -81,7 +81,8 @@ class FakeQuantizedWeights(keras.layers.Wrapper):
 def _as_dense(layer: Any, inputs: Any) -> Any:
     """Compute a Dense or EinsumDense as one product of matrices, whose sum with the bias needs no range in between."""
     count = 1 if isinstance(layer, keras.layers.Dense) else contracted_axes(layer)
-    sides, units = tf.shape(inputs), layer.kernel.shape[count:]
+    sides = tf.shape(inputs)
+    units = layer.kernel.shape[count:]
     kernel = tf.reshape(layer.kernel, (-1, math.prod(units)))
     made = tf.matmul(tf.reshape(inputs, (-1, kernel.shape[0])), kernel)
     made = made if layer.bias is None else made + tf.reshape(layer.bias, [-1])
@@ -101,7 +102,8 @@ class UnfoldedNormalization(keras.layers.Wrapper):
         """Normalise; for the converter as a depthwise convolution."""
         if not is_exporting():
             return self.layer(inputs, training=training)
-        layer, channels = self.layer, inputs.shape[-1]
+        layer = self.layer
+        channels = inputs.shape[-1]
         scale = tf.math.rsqrt(layer.moving_variance + layer.epsilon)
         scale = scale * layer.gamma if layer.scale else scale
         shift = -layer.moving_mean * scale
@@ -155,7 +157,8 @@ def separable_parts(
     depthwise: Any = keras.layers.DepthwiseConv1D
     pointwise: Any = keras.layers.Conv1D
     if issubclass(kind, keras.layers.SeparableConv2D):
-        depthwise, pointwise = keras.layers.DepthwiseConv2D, keras.layers.Conv2D
+        depthwise = keras.layers.DepthwiseConv2D
+        pointwise = keras.layers.Conv2D
     shared = {name: config[name] for name in ("data_format", "dtype", "trainable")}
     own = ("kernel_size", "strides", "padding", "dilation_rate", "depth_multiplier")
     spatial = {name: config[name] for name in own}

@@ -273,7 +273,8 @@ class _Rewriting:
         return self._with_range(made) if is_end and id(made) not in self._float else made
 
     def _called(self, operation: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        x, kind = args[0], _kind(operation)
+        x = args[0]
+        kind = _kind(operation)
         before = self._fusable.get(id(x), "")
         if self._stays_float(operation, kind, x):
             ranged = keras.tree.map_structure(

@@ -172,8 +172,6 @@ def softened_divergences(teacher: tf.Tensor, student: tf.Tensor, temperature: fl
     >>> softened_divergences(tf.constant([[0.0, 0.0]]), tf.constant([[0.0, np.log(3.0)]]), 1.0).numpy().round(4)
     array([0.1438], dtype=float32)
     """
-    targets, logs = (
-        tf.nn.log_softmax(teacher / temperature),
-        tf.nn.log_softmax(student / temperature),
-    )
+    targets = tf.nn.log_softmax(teacher / temperature)
+    logs = tf.nn.log_softmax(student / temperature)
     return temperature**2 * tf.reduce_sum(tf.exp(targets) * (targets - logs), axis=1)

@@ -111,7 +111,8 @@ class ExcessGap(Remedy):
 
     def frame(self) -> pd.DataFrame:
         """Return the groups of the latest fit: accuracies and excess gaps on held-out examples, and multipliers."""
-        groups, measured = len(self._groups), ~np.isnan(self._right)
+        groups = len(self._groups)
+        measured = ~np.isnan(self._right)
         codes = self._groups.codes
         rates = (
             [_rates(codes[measured], self._right[measured], groups)]
@@ -180,7 +181,8 @@ class ExcessGap(Remedy):
                 values = tf.constant(values, column.dtype)
             else:
                 width = int(batch.outputs.shape[1])
-                column, values = class_ids(batch.targets, width), tf.constant(values, tf.int64)
+                column = class_ids(batch.targets, width)
+                values = tf.constant(values, tf.int64)
             same = column[:, None] == values[None]
             belongs = same if belongs is None else belongs & same
         assert belongs is not None

@@ -87,7 +87,8 @@ class RemediedLoss:
         try:
             logs = self._inner_step(data)
         finally:
-            losses, self._step.columns = self._step.losses, None
+            losses = self._step.losses
+            self._step.columns = None
         if not losses:
             got = f"{self._model.name!r}, whose train_step never calls compute_loss"
             raise InputError(

@@ -50,7 +50,8 @@ class Remedy(keras.callbacks.Callback):
         retrace = self._begin()
         train_function = self._train_function
         if train_function is None or retrace or not train_function.fits(self.model):
-            train_function, self.used = SecondTrainFunction(self.model, self._detach), False
+            train_function = SecondTrainFunction(self.model, self._detach)
+            self.used = False
         self._train_function, self._loss = train_function, RemediedLoss.of(self.model)
         self._loss.add(self)
         train_function.swap_in()

@@ -115,7 +115,8 @@ def operation_of_constants(
 ) -> Callable[[list[np.ndarray]], np.ndarray]:
     """Return a call of an elementwise operation as a function of the constants of its tensors."""
     places = {id(tensor): place for place, tensor in enumerate(tensors)}
-    dtypes, ranks = [tensor.dtype for tensor in tensors], [len(tensor.shape) for tensor in tensors]
+    dtypes = [tensor.dtype for tensor in tensors]
+    ranks = [len(tensor.shape) for tensor in tensors]
 
     def arguments(fill: Sequence[Any]) -> Any:
         call = (node.arguments.args, node.arguments.kwargs)

@@ -94,7 +94,9 @@ def _have_channels(*tensors: Any) -> bool:
 
 
 def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
-    operation, tensors, output = node.operation, node.input_tensors, node.outputs[0]
+    operation = node.operation
+    tensors = node.input_tensors
+    output = node.outputs[0]
     kind = type(operation)
     if len(node.outputs) != 1 or not tensors or not _have_channels(*tensors, output):
         return []
@@ -113,7 +115,9 @@ def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
 def _of_one_input(
     node: Any, kind: type, inputs: tuple[int, ...], step: Callable[..., ChannelwiseStep]
 ) -> list[Step]:
-    operation, tensors, output = node.operation, node.input_tensors, node.outputs[0]
+    operation = node.operation
+    tensors = node.input_tensors
+    output = node.outputs[0]
     same = np.arange(width(output))
     if kind in WEIGHTED_LAYERS:
         return _weighted_steps(operation, inputs[0], id(output))
@@ -206,7 +210,8 @@ def _broadcasts(node: Any, tensors: list, output: keras.KerasTensor) -> bool:
 
 def _weighted_steps(layer: Any, tensor: Hashable, output: Hashable) -> list[Step]:
     """Return the steps of a convolution or dense layer: its weighted sum, and its activation."""
-    kind, name = type(layer), layer.name
+    kind = type(layer)
+    name = layer.name
     summed = (output, "before the activation")
     bias = _array(layer.bias) if layer.use_bias else None
     padded = (
@@ -227,7 +232,8 @@ def _weighted_steps(layer: Any, tensor: Hashable, output: Hashable) -> list[Step
     if kind in DEPTHWISE:
         return [_depthwise(layer, layer.kernel, tensor, summed, bias, padded), activation]
     if kind in SEPARABLE:
-        between, variable = (output, "between the convolutions"), "pointwise_kernel"
+        between = (output, "between the convolutions")
+        variable = "pointwise_kernel"
         pointwise = MixingStep(
             name, between, summed, _array(layer.pointwise_kernel), bias, False, variable=variable
         )
@@ -283,7 +289,8 @@ def _depthwise(
 
 def _normalisation_step(layer: Any, tensor: Hashable, output: Hashable) -> ChannelwiseStep:
     """Return the step of batch normalisation over the last axis, with its moving statistics."""
-    mean, variance = _array(layer.moving_mean), _array(layer.moving_variance)
+    mean = _array(layer.moving_mean)
+    variance = _array(layer.moving_variance)
     slope = (_array(layer.gamma) if layer.scale else 1) / np.sqrt(
         variance.astype(np.float64) + layer.epsilon
     )

@@ -111,7 +111,8 @@ def shrink(model: keras.Model) -> Shrunk:
 
 
 def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
-    steps, channels = graph.steps[id(layer)], graph.channels
+    steps = graph.steps[id(layer)]
+    channels = graph.channels
     reasons = [f"unchanged: {steps[0].reason}"] if isinstance(steps[0], OpaqueStep) else []
     idle: list[str] = []  # a reason per channel
     for step in steps[:-1]:  # the last is the activation of the others, or the only one

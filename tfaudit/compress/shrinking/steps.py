@@ -135,7 +135,8 @@ class MixingStep:
 
     def change(self, channels: ChannelStates) -> LayerChange:
         """Return the layer with fewer inputs and outputs, including the constants of removed inputs."""
-        constant, needed = channels.constant[self.input], channels.needed[self.input]
+        constant = channels.constant[self.input]
+        needed = channels.needed[self.input]
         gone = ~needed & (np.nan_to_num(constant) != 0)
         kernel = self.kernel[..., channels.needed[self.output]]  # a copy
         added = np.zeros(self.reads.shape[1])
@@ -194,22 +195,16 @@ class ChannelwiseStep:
         for tensor, source in zip(self.inputs, self.sources, strict=True):
             outputs = np.flatnonzero(source >= 0)
             origins = source[outputs]
-            needed, reasons = (
-                channels.needed[self.output][outputs],
-                channels.reasons[self.output][outputs],
-            )
+            needed = channels.needed[self.output][outputs]
+            reasons = channels.reasons[self.output][outputs]
             lost = varies[outputs] & ~np.isnan(channels.constant[tensor][origins])
             reasons = np.where(lost, f"after {self.name!r} it is no longer constant", reasons)
-            which, why = (
-                np.zeros_like(channels.needed[tensor]),
-                np.full_like(channels.reasons[tensor], ""),
-            )
+            which = np.zeros_like(channels.needed[tensor])
+            why = np.full_like(channels.reasons[tensor], "")
             which[origins[needed]], why[origins[needed]] = True, reasons[needed]
             channels.need(tensor, which, why)
-            which, why = (
-                np.zeros_like(channels.needed[self.output]),
-                np.full_like(channels.reasons[self.output], ""),
-            )
+            which = np.zeros_like(channels.needed[self.output])
+            why = np.full_like(channels.reasons[self.output], "")
             which[outputs], why[outputs] = (
                 channels.needed[tensor][origins],
                 channels.reasons[tensor][origins],

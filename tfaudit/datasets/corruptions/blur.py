@@ -113,9 +113,11 @@ def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np
     taps = np.exp(-(steps**2) / (2 * sigma**2))
     taps /= taps.sum()
     taps = taps[taps > NEGLIGIBLE]
-    angle, steps = np.deg2rad(degrees), steps[: len(taps)]
+    angle = np.deg2rad(degrees)
+    steps = steps[: len(taps)]
     rows, columns = (np.ceil(steps * part(angle) - 0.5).astype(int) for part in (np.sin, np.cos))
-    top, left = rows.min(), columns.min()
+    top = rows.min()
+    left = columns.min()
     kernel = np.zeros((rows.max() - top + 1, columns.max() - left + 1), np.float32)
     np.add.at(kernel, (rows - top, columns - left), taps / taps.sum())
     return cv2.filter2D(
@@ -125,7 +127,8 @@ def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np
 
 def zoom_blur(image: np.ndarray, rng: np.random.Generator, bound: float, step: float) -> np.ndarray:
     """Average the image and its copies zoomed in by the factors from 1 to below `bound`."""
-    factors, pixels = np.arange(1, bound, step), image.astype(np.float32)
+    factors = np.arange(1, bound, step)
+    pixels = image.astype(np.float32)
     total = pixels.copy()
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     for factor in factors:

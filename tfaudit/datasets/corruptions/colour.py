@@ -54,7 +54,8 @@ def saturate(
 @lru_cache
 def _stretched(factor: float, added: float) -> np.ndarray:
     """Return by value and least channel the factor of the channels' distance from the value, float32, flat."""
-    value, least = np.arange(256.0)[:, np.newaxis], np.arange(256.0)
+    value = np.arange(256.0)[:, np.newaxis]
+    least = np.arange(256.0)
     spread = np.maximum(value - least, 1)
     saturation = (spread / np.maximum(value, 1) * factor + added).clip(0, 1)
     return (saturation * value / spread).astype(np.float32).ravel()

@@ -80,7 +80,8 @@ def corrupt(
         raise InputError("textures", f"textures for {name!r}", f"none: only {takers} takes them")
     corrupted = np.empty(images.shape, np.uint8)
     stream = np.random.Philox(key=np.array((seed, 0), np.uint64))
-    rng, start = np.random.Generator(stream), stream.state
+    rng = np.random.Generator(stream)
+    start = stream.state
     for position, image in enumerate(images):
         start["state"]["key"][1] = (
             first + position

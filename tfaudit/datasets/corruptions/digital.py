@@ -12,7 +12,8 @@ def elastic_transform(
 ) -> np.ndarray:
     """Apply an affine map that moves three points a little, then displace every pixel smoothly at random."""
     height, width = image.shape[:2]
-    centre, square = np.array((height // 2, width // 2), np.float32), min(height, width) // 3
+    centre = np.array((height // 2, width // 2), np.float32)
+    square = min(height, width) // 3
     points = centre + np.array([(1, 1), (1, -1), (-1, -1)], np.float32) * square
     moved = points + rng.uniform(-shift, shift, (3, 2)).astype(np.float32)
     affine = cv2.getAffineTransform(points, moved)

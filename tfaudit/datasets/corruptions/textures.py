@@ -46,7 +46,8 @@ def clouds(rng: np.random.Generator, size: int, decay: float) -> np.ndarray:
         )
 
     while len(heights) < size:
-        right, below = np.roll(heights, -1, 1), np.roll(heights, -1, 0)
+        right = np.roll(heights, -1, 1)
+        below = np.roll(heights, -1, 0)
         centres = rough(heights + right + below + np.roll(right, -1, 0))
         finer = np.empty((2 * len(heights),) * 2, np.float32)
         finer[::2, ::2] = heights
@@ -78,11 +79,9 @@ def _pane(
     ground = cv2.resize(clouds(rng, 256, 1.8), (WIDTH, HEIGHT))
     ice = np.zeros((HEIGHT, WIDTH), np.float32)
     for _ in range(ferns):
-        root, angle, reach = (
-            rng.random(2) * (WIDTH, HEIGHT),
-            rng.uniform(0, 2 * np.pi),
-            rng.gamma(4, 12),
-        )
+        root = rng.random(2) * (WIDTH, HEIGHT)
+        angle = rng.uniform(0, 2 * np.pi)
+        reach = rng.gamma(4, 12)
         for stem in angle + rng.normal(0, 0.35, 6):
             _draw_fern(ice, rng, root, stem, reach * rng.uniform(0.4, 1.2))
     grain = cv2.GaussianBlur(rng.normal(0, 1, ice.shape).astype(np.float32), (0, 0), 0.8)

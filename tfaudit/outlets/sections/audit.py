@@ -30,7 +30,8 @@ class Shown:
 
 def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
     """Return the section of a row of `AUDITS`, or None where the study allows the audit of no variant."""
-    audit, data = AUDITS[name], study_audit.data
+    audit = AUDITS[name]
+    data = study_audit.data
     assert audit.shown is not None
     shown = []
     for key, title in data.titles.items():

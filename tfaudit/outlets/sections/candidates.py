@@ -26,7 +26,8 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
     table = study_audit.data.store.table("candidates")
     if table is None:
         return None
-    tried, titles = table[table["bytes"].notna()], table.loc[table["chosen"], "title"]
+    tried = table[table["bytes"].notna()]
+    titles = table.loc[table["chosen"], "title"]
     left_out = len(table) - len(tried)
     reasons = f"Why, and {left_out} that were left out" if left_out else "Why"
     description = "Size of every candidate, and the change of its worst class, with intervals."

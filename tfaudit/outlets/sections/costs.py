@@ -24,7 +24,8 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         {"variant": key, "title": title, **data.means(key, OPERATIONS + BYTES)}
         for key, title in data.titles.items()
     )
-    measured, missing = _measured(study_audit, list(table["variant"])), ""
+    measured = _measured(study_audit, list(table["variant"]))
+    missing = ""
     if measured is not None:
         counted = [name for name in OPERATIONS if name in measured]
         latencies = [str(name) for name in measured if str(name).startswith("latency")]
@@ -70,9 +71,7 @@ def _measured(study_audit: StudyAudit, variants: list[str]) -> pd.DataFrame | No
     figures = [table[name] for name in table if name != "variant"]
     known = "variant" in table and table["variant"].is_unique
     if not known or not all(map(pd.api.types.is_numeric_dtype, figures)):
-        got, expected = (
-            "a file that is no table of costs",
-            f"what `tfaudit cost {store.directory}` writes",
-        )
+        got = "a file that is no table of costs"
+        expected = f"what `tfaudit cost {store.directory}` writes"
         raise InputError("costs", f"{got}, {store.directory / 'costs.parquet'}", expected)
     return table.set_index("variant").reindex(variants).reset_index(drop=True)

@@ -37,7 +37,8 @@ VARIANCE = Column("variance", ".4f")
 
 def distortion_section(study_audit: StudyAudit) -> Section | None:
     """Return the slopes of the recall balances of every variant whose members share the numbers of dense ones."""
-    by_key, levels = distortions(study_audit), method_levels(study_audit)
+    by_key = distortions(study_audit)
+    levels = method_levels(study_audit)
     if not by_key:
         return None
     by_level = {levels[key]: distortion for key, distortion in by_key.items()}
@@ -108,7 +109,8 @@ def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) 
     sentences = {}
     for key, result in results.items():
         family: dict[str, Any] = {"levels": sizes[levels[key][0]], "alpha": study_audit.data.alpha}
-        mark, between_dense = result.corrected_mark(**family), None
+        mark = result.corrected_mark(**family)
+        between_dense = None
         if math.isnan(mark.mean):
             mark = dataclasses.replace(result.mark(**family), mark="?")
         elif not result.paired:
@@ -138,7 +140,8 @@ def drift_sentence(title: str, slope: Mark, between_dense: float | None = None) 
     claim = "cannot tell whether " if slope.mark == "?" else ""
     level = f"{100 * slope.confidence:.3g} %"
     interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.3f} to {slope.high:.3f})"
-    verb, dense = "drift apart" if apart else "move closer together", ""
+    verb = "drift apart" if apart else "move closer together"
+    dense = ""
     if between_dense is not None:
         verb = f"{'drift further apart' if apart else verb} than those of two dense models"
         dense = f" instead of {between_dense:.3f}"

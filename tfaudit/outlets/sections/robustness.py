@@ -49,11 +49,13 @@ def robustness_notes(study_audit: StudyAudit, results: Mapping[str, Robustness])
 
 def _members_notes(data: StudyData) -> Iterator[str]:
     """Yield which variants were evaluated with fewer members than planned."""
-    study, conditions = data.study, data.conditions
+    study = data.study
+    conditions = data.conditions
     expected = min(study.corrupted_members or study.population, study.population)
     for key in (BASELINE, *data.corrupted_keys):
         counts = [len(data.evaluated_members(key, condition)) for condition in conditions]
-        members, title = len(data.members[key]), data.titles[key]
+        members = len(data.members[key])
+        title = data.titles[key]
         if incomplete := sum(count < min(expected, members) for count in counts):
             yield f"{title}: fewer than {expected} members under {incomplete} of {len(conditions)} conditions."
         elif min(counts) < members:
@@ -63,7 +65,9 @@ def _members_notes(data: StudyData) -> Iterator[str]:
 def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
     """Yield what the study plans and does not contain, and which variants are tested in pairs."""
     data = study_audit.data
-    study, evaluated, conditions = data.study, data.corrupted_keys, data.conditions
+    study = data.study
+    evaluated = data.corrupted_keys
+    conditions = data.conditions
     planned = data.compressed_keys if study.corrupted_variants is None else study.corrupted_variants
     absent = [
         data.titles[key] for key in data.compressed_keys if key not in evaluated and key in planned

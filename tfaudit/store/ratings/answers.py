@@ -186,7 +186,8 @@ class Answers:
                 raise InputError("example", repr(example), f"an image of study {study}")
             rater_id = _rater_id(database, name)
             self._file.require_whole(participant_damage(database, study, rater_id))
-            image, now = (study, rater_id, example), _now()
+            image = (study, rater_id, example)
+            now = _now()
             values = [
                 (*image, key, None if value is None else int(value), now)
                 for key, value in answers.items()
