@@ -59,7 +59,7 @@ import keras
 
 from tfaudit.datasets.local_archives import find_archive
 from tfaudit.models.registry import build_model
-from tfaudit.models.torch_weights import assign_torch_weights, read_torch_weights
+from tfaudit.recipes._torch_weights import assign_torch_weights, read_torch_weights
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized
 

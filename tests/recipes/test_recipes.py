@@ -23,14 +23,15 @@ from tests.builders.torch_files import torch_file
 from tfaudit import InputError, Quantized, Study, open_store
 from tfaudit.datasets.prepare import prepare
 from tfaudit.models.registry import build_model, model_names
-from tfaudit.models.torch_weights import TORCH_NAMES
 from tfaudit.population.member import MemberMaker
 from tfaudit.population.stored_examples import load_splits, store_examples
+from tfaudit.recipes._torch_weights import TORCH_NAMES
 from tfaudit.store.store import Store
 
 RECIPES = {
     module.name: importlib.import_module(f"tfaudit.recipes.{module.name}")
     for module in pkgutil.iter_modules(tfaudit.recipes.__path__)
+    if not module.name.startswith("_")
 }
 STATED = re.compile(r"^Cost: ([\d,]+) members, ([\d,]+) steps in all", re.MULTILINE)
 COSTED = [name for name, recipe in RECIPES.items() if STATED.search(recipe.__doc__)]

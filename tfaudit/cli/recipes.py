@@ -28,6 +28,7 @@ def _recipes() -> list[str]:
     return sorted(
         module.name
         for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__)
+        if not module.name.startswith("_")
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.builders.torch_files import archive, module_class, torch_file
 from tests.models.numpy_layers import batch_norm, convolve
 from tfaudit.errors import InputError
-from tfaudit.models.torch_weights import assign_torch_weights, read_torch_weights
+from tfaudit.recipes._torch_weights import assign_torch_weights, read_torch_weights
 
 
 @pytest.fixture
