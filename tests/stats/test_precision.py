@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfaudit.stats.precision import Design, Spread
+from tfaudit.stats.precision import SampleSize, Spread
 from tfaudit.stats.two_way import group_changes
 
 
@@ -43,7 +43,7 @@ def test_at_its_own_design_a_spread_gives_the_interval_that_was_measured(
 ):
     change = change_of(*simulated(rng, members, images, paired=paired), paired=paired)
     components = (float(part[0]) for part in (change.of_images, change.of_members, change.overlap))
-    spread = Spread.measured(*components, Design(images, members), paired=paired)
+    spread = Spread.measured(*components, SampleSize(images, members), paired=paired)
     low, high = change.interval(0.9)
     tolerance = (
         1e-9 if paired else 0.2
@@ -70,7 +70,7 @@ def test_the_spread_of_one_design_foretells_the_intervals_of_others(members, ima
         return np.mean(rows, axis=0)
 
     pilot = mean_components(10, 300, times=60)
-    spread = Spread.measured(*pilot[:3], Design(300, 10), paired=paired)
+    spread = Spread.measured(*pilot[:3], SampleSize(300, 10), paired=paired)
     low, high = mean_components(members, images, times=60)[3:]
     assert spread.half_width(images, members) == pytest.approx((high - low) / 2, rel=0.15)
 
@@ -91,7 +91,7 @@ def test_more_of_everything_is_more_precise_and_designs_decide(
     width = spread.half_width(images, members)
     assert spread.half_width(4 * images, 4 * members) <= width * (1 + 1e-9) or members == 1
     gap = width / 2
-    design = spread.decides(gap, Design(images, members), 0.95)
+    design = spread.decides(gap, SampleSize(images, members), 0.95)
     if design is None:
         return
     assert spread.half_width(design.images, design.members) < gap
@@ -102,7 +102,7 @@ def test_more_of_everything_is_more_precise_and_designs_decide(
 
 
 def test_images_then_members_then_both():
-    few = Design(100, 4)
+    few = SampleSize(100, 4)
     assert Spread(0.1, 1e-6, 0.1).decides(0.02, few, 0.95).members == 4
     by_members = Spread(1e-4, 0.004, 0.001).decides(0.02, few, 0.95)
     assert (by_members.images, by_members.members > 4) == (100, True)
@@ -112,16 +112,16 @@ def test_images_then_members_then_both():
     slow = Spread(0.2, 0.002, 0.2)  # very many images, or a few members more
     width = 1.02 * slow.half_width(10**9, 4)
     assert slow.images_needed(width, 4) > 10 * 400
-    assert slow.decides(width, Design(400, 4), 0.95).images == 400
+    assert slow.decides(width, SampleSize(400, 4), 0.95).images == 400
     assert Spread(0.1, 0.004, 0.1).decides(0.0, few, 0.95) is None
-    assert Spread(0.1, 0, 0.1).decides(1e-7, Design(100, 1), 0.95) is None
+    assert Spread(0.1, 0, 0.1).decides(1e-7, SampleSize(100, 1), 0.95) is None
 
 
 def test_where_nothing_changed_precision_grows_with_the_number_of_images_and_not_its_root():
     right = np.ones((3, 100), bool)
     change = change_of(right, right, paired=True)
     components = (float(part[0]) for part in (change.of_images, change.of_members, change.overlap))
-    spread = Spread.measured(*components, Design(100, 3), paired=True)
+    spread = Spread.measured(*components, SampleSize(100, 3), paired=True)
     many = np.ones((3, 1000), bool)
     low, high = change_of(many, many, paired=True).interval()
     assert spread.half_width(1000, 3) == pytest.approx((high[0] - low[0]) / 2)

@@ -41,7 +41,7 @@ from tfaudit.outlets.registry import GATE_FILES
 if TYPE_CHECKING:
     from tfaudit.audits.gate.gate import Verdict
     from tfaudit.audits.gate.limits import Limits
-    from tfaudit.cli.gate_sources import Candidate
+    from tfaudit.cli.gate_sources import GatedModel
 
 SOURCE, LIMITS = "What to judge", "Limits"
 FILES_TO_WRITE = "Files to write; - is standard output, and what people read goes to standard error"
@@ -197,7 +197,7 @@ def _check_sources(
         raise InputError("baseline, compressed", "files beside a study", expected)
 
 
-def _check_sizes(limits: Limits, candidates: Iterable[Candidate]) -> None:
+def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:
     """Raise an `InputError` where a limit of size asks for the sizes of predictions."""
     by_size = [name for name in ("size_bytes", "size_ratio") if getattr(limits, name) is not None]
     if by_size and any(pair.sizes is None for pair in candidates):

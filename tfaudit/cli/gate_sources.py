@@ -15,7 +15,7 @@ from tfaudit.store.store import Store, open_store
 
 
 @dataclasses.dataclass(frozen=True)
-class Candidate:
+class GatedModel:
     """One compressed model or population, and the baseline that it is compared with.
 
     Attributes:
@@ -35,7 +35,9 @@ class Candidate:
     notes: tuple[str, ...] = ()
 
 
-def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> dict[str, Candidate]:
+def from_study(
+    directory: Path, variants: Sequence[str] | None, split: str
+) -> dict[str, GatedModel]:
     """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`."""
     store = open_store(directory)
     keys = _compressed_variants(store, variants, split)
@@ -50,7 +52,7 @@ def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> d
     candidates = {}
     for key in keys:
         own_size = _mean_bytes(store, key)
-        candidates[key] = Candidate(
+        candidates[key] = GatedModel(
             baseline,
             store.predictions(key, split),
             sizes=None if size is None or own_size is None else (size, own_size),
@@ -96,7 +98,7 @@ def _mean_bytes(store: Store, variant: str) -> float | None:
 
 def from_files(
     source: PredictionFiles, baseline: Sequence[str], compressed: Sequence[str], *, paired: bool
-) -> dict[str, Candidate]:
+) -> dict[str, GatedModel]:
     """Return populations from files, as `tfaudit audit` reads them, paired in their order; errors as there."""
     from tfaudit.cli.audit import files_of, variants_of
 
@@ -104,14 +106,14 @@ def from_files(
     populations = read_populations(source, files)
     reference = populations.pop("")
     return {
-        name: Candidate(reference, population, paired=paired)
+        name: GatedModel(reference, population, paired=paired)
         for name, population in populations.items()
     }
 
 
 def from_models(
     baseline: Sequence[str], compressed: Sequence[str], data: str, options: ImageOptions
-) -> dict[str, Candidate]:
+) -> dict[str, GatedModel]:
     """Return single models, with their predictions on data; errors are those of `predict_models`."""
     from tfaudit.cli.model_predictions import predict_models
 
@@ -121,7 +123,7 @@ def from_models(
     models = predict_models(Path(baseline[0]), paths, data, options, console=out)
     size = models.bytes["baseline"]
     return {
-        name: Candidate(
+        name: GatedModel(
             models.baseline, predictions, (size, models.bytes[name]), notes=models.notes
         )
         for name, predictions in models.compressed.items()

@@ -5,7 +5,7 @@ Counts        `mcnemar`, `mcnemar_false_alarms`, `paired_interval` and `cohen_ka
 Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Modal labels  `modal_labels`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
-Precision     `Spread`, `Design`: how intervals shrink with the number of images and of members
+Precision     `Spread`, `SampleSize`: how intervals shrink with the number of images and of members
 Lines         `line`, `curvature`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
 Confidence    `calibration_gaps`, `squared_gaps`, `calibrated_error`, `mass_bins`, `brier_scores`, `log_losses`
 Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
@@ -37,7 +37,7 @@ _MODULES = {
     "multiplicity": ("adjust",),
     "pareto": ("pareto_set",),
     "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),
-    "precision": ("Design", "Spread"),
+    "precision": ("SampleSize", "Spread"),
     "proportions": ("Proportions", "compare_proportions"),
     "ranking": ("RankedClasses", "rank_scores"),
     "ratios": ("normalised_balance", "ratio", "relative_change"),

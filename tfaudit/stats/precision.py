@@ -16,7 +16,7 @@ PRACTICAL = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class Design:
+class SampleSize:
     """Numbers of images of a class or group, and of members of each population."""
 
     images: int
@@ -54,7 +54,7 @@ class Spread:
         of_images: float,
         of_members: float,
         overlap: float,
-        design: Design,
+        design: SampleSize,
         *,
         paired: bool = False,
         unit: float = 1.0,
@@ -94,7 +94,7 @@ class Spread:
             start, MOST_IMAGES, lambda n: self.half_width(n, members, confidence) < half_width
         )
 
-    def decides(self, gap: float, design: Design, confidence: float) -> Design | None:
+    def decides(self, gap: float, design: SampleSize, confidence: float) -> SampleSize | None:
         """Return the smallest design whose interval is narrower than `gap` on each side; None where there is none.
 
         It has more images; where ten times the images are not enough, more members if they grow by less; and more of
@@ -112,17 +112,17 @@ class Spread:
         enough = self.images_needed(gap, members, confidence, images)
         # Of single models members tell nothing.
         if members == 1 or (enough and enough <= PRACTICAL * images):
-            return Design(enough, members) if enough else None
+            return SampleSize(enough, members) if enough else None
         more = _smallest(
             members, MOST_MEMBERS, lambda k: self.half_width(images, k, confidence) < gap
         )
         if more and (not enough or more / members < enough / images):
-            return Design(images, more)
+            return SampleSize(images, more)
         if enough:
-            return Design(enough, members)
+            return SampleSize(enough, members)
 
-        def scaled(k: int) -> Design:
-            return Design(math.ceil(images * k / members), k)
+        def scaled(k: int) -> SampleSize:
+            return SampleSize(math.ceil(images * k / members), k)
 
         more = _smallest(
             members, MOST_MEMBERS, lambda k: self.half_width(scaled(k).images, k, confidence) < gap

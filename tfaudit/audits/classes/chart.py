@@ -35,7 +35,7 @@ CANNOT_TELL = "cannot tell"
 
 
 @dataclasses.dataclass(frozen=True)
-class Question:
+class ClassQuestion:
     """One of the two questions about a class, which a chart never mixes.
 
     Attributes:
@@ -58,13 +58,13 @@ class Question:
         }
 
 
-QUESTIONS: Mapping[str, Question] = {
-    "change": Question(
+QUESTIONS: Mapping[str, ClassQuestion] = {
+    "change": ClassQuestion(
         "change of recall, percentage points",
         "verdict",
         {"lost recall": LOSS, "gained recall": GAIN, "no change": SLATE},
     ),
-    "relative": Question(
+    "relative": ClassQuestion(
         "change of recall less that of accuracy, points",
         "relative_verdict",
         {"worse than average": WORSE, "better than average": BETTER, "as average": SLATE},

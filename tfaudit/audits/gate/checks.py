@@ -12,7 +12,7 @@ from tfaudit.audits.gate.measurements import Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed, plural
 from tfaudit.runtime.names import class_in_words
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.precision import Design
+from tfaudit.stats.precision import SampleSize
 
 FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
 """The gravest first."""
@@ -260,7 +260,7 @@ class Checks:
         )
         return f"{images} and {members} members"
 
-    def _remedy(self, design: Design | None, images: int) -> str:
+    def _remedy(self, design: SampleSize | None, images: int) -> str:
         """Return which images or members would decide, as the end of a sentence."""
         if design is None:
             return "no number of images would decide, if this is the loss"

@@ -23,7 +23,7 @@ from tfaudit.stats.contingency import (
 )
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
-from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
+from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread
 from tfaudit.stats.ratios import normalised_balance, ratio
 from tfaudit.stats.two_way import flips_between_members, negative_flips
 
@@ -121,7 +121,7 @@ class Measurements:
         """The number of pairs, or of members of two populations of one size that would tell as much."""
         return self.pairs or round(2 / (1 / self.members[0] + 1 / self.members[1]))
 
-    def decides(self, losses: Losses, row: int, limit: float) -> Design | None:
+    def decides(self, losses: Losses, row: int, limit: float) -> SampleSize | None:
         """Return the design that would decide whether a loss is above or below the limit, if it is what was measured.
 
         It is the smallest number of images at these members, else of members at these images, else of both; None where
@@ -142,14 +142,16 @@ class Measurements:
         of_images, of_members, overlap = (
             float(part[row]) for part in (losses.of_images, losses.of_members, losses.overlap)
         )
-        design = Design(images, self.members_a_side)
+        design = SampleSize(images, self.members_a_side)
         spread = Spread.measured(
             of_images, of_members, overlap, design, paired=bool(self.pairs), unit=100
         )
         return spread.decides(gap, design, 1 - share)
 
 
-def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float) -> Design | None:
+def _images_of_a_pair(
+    losses: Losses, row: int, limit: float, confidence: float
+) -> SampleSize | None:
     """Return the images at which Tango's interval, with the shares lost and won of now, excludes the limit."""
     images = int(losses.examples[row])
     lost = losses.lost[row]
@@ -172,7 +174,7 @@ def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float)
     while over - under > 0.01 * over:
         middle = (under + over) / 2
         under, over = (under, middle) if enough(middle) else (middle, over)
-    return Design(int(np.ceil(over * images)), 1)
+    return SampleSize(int(np.ceil(over * images)), 1)
 
 
 def measure(

@@ -14,7 +14,7 @@ from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
 from tfaudit.stats.intervals import require_level
-from tfaudit.stats.precision import Design, Spread
+from tfaudit.stats.precision import SampleSize, Spread
 
 MEMBERS, IMAGES = (1, 2, 3, 5, 10, 30), (50, 100, 200, 500, 1000, 5000)
 """Numbers of members, and of images of a class, that a plan shows."""
@@ -42,7 +42,7 @@ class Plan(Result):
     images: tuple[int, ...]
     half_widths: np.ndarray
     half_width: float
-    smallest: tuple[Design | None, ...]
+    smallest: tuple[SampleSize | None, ...]
     alpha: float
 
     @property
@@ -124,7 +124,7 @@ def plan(
         require(fitting, name, list(counts), f"one or more numbers of {least} or more")
     widths = [[spread.half_width(n, k, 1 - alpha) for n in images] for k in members]
     needed = ((k, spread.images_needed(half_width_pp, k, 1 - alpha)) for k in members)
-    smallest = [Design(count, k) if count else None for k, count in needed]
+    smallest = [SampleSize(count, k) if count else None for k, count in needed]
     return Plan(
         spread,
         tuple(members),

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfaudit.compress.litert.inference import decisions
 from tfaudit.compress.remedies.class_scores import class_ids
-from tfaudit.compress.remedies.held_out import Groups, HeldOut
+from tfaudit.compress.remedies.held_out import HeldOut, HeldOutGroups
 from tfaudit.compress.remedies.remedied_loss import Batch, model_inputs
 from tfaudit.compress.remedies.remedy import Remedy
 from tfaudit.errors import InputError, require
@@ -96,13 +96,13 @@ class ExcessGap(Remedy):
         self._names = names
         self._multipliers: tf.Variable | None = None
         self._strategy: Any = None
-        self._traced: Groups | None = None
+        self._traced: HeldOutGroups | None = None
         self.hold_out(baseline, validation)
 
     def hold_out(self, baseline: Any, validation: Any) -> None:
         """Take another baseline and held-out examples for the next fit; of the same groups, without a new trace."""
         self._held_out = HeldOut.of(validation)
-        self._groups = Groups.of(self._held_out, self._names)
+        self._groups = HeldOutGroups.of(self._held_out, self._names)
         self.columns = tuple(name for name in self._names if name != CLASS or self._is_input(name))
         self._baseline_right = self._predicted_by(baseline) == self._held_out.classes
         self._order = np.random.default_rng(0).permutation(len(self._held_out))

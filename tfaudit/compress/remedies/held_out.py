@@ -74,7 +74,7 @@ class HeldOut:
 
 
 @dataclasses.dataclass(frozen=True)
-class Groups:
+class HeldOutGroups:
     """Groups of examples: the combinations of the values of some columns that occur."""
 
     names: tuple[str, ...]  # of the columns
@@ -82,7 +82,7 @@ class Groups:
     codes: np.ndarray  # group of each held-out example `(N,)`
 
     @classmethod
-    def of(cls, held_out: HeldOut, names: Sequence[str]) -> "Groups":
+    def of(cls, held_out: HeldOut, names: Sequence[str]) -> "HeldOutGroups":
         """Return the groups of held-out examples."""
         table = pd.DataFrame({name: held_out.column(name) for name in names})
         groups = table.groupby(list(names), sort=True, dropna=False)
@@ -97,7 +97,7 @@ class Groups:
     def __len__(self) -> int:
         return len(self.values[0])
 
-    def same_as(self, other: "Groups") -> bool:
+    def same_as(self, other: "HeldOutGroups") -> bool:
         """Return whether these are the same groups, of whatever examples."""
         pairs = zip(self.values, other.values, strict=True)
         return self.names == other.names and all(
