@@ -43,6 +43,12 @@ class Result:
     """
 
     notes: tuple[str, ...]
+    alpha: Any
+
+    @property
+    def level(self) -> str:
+        """Confidence level of the intervals as text, e.g. "95 %"; of results that have an `alpha`."""
+        return f"{100 * (1 - self.alpha):g} %"
 
     def frame(self) -> pd.DataFrame:
         """Return the table."""

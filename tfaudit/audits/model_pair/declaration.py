@@ -42,7 +42,7 @@ MODEL_PAIR = Declaration(
         ),
         catalogue="pairs",
         rows=lambda result: pd.DataFrame([result.summary()]),
-        title="All images, with confidence intervals",
+        title="All images, with {result.level} confidence intervals",
     ),
     tables={
         "classes": Table(

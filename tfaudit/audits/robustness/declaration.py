@@ -40,7 +40,10 @@ ROBUSTNESS = Declaration(
                 "relative_mce",
             ),
             catalogue="robustness",
-            title="Means over severities and corruptions, top-1",
+            title=(
+                "Means over severities and corruptions, top-1, "
+                "with {result.level} confidence intervals"
+            ),
             rows=lambda result: pd.DataFrame([result.summary()]),
         ),
         "corruptions": Table(
@@ -67,7 +70,7 @@ ROBUSTNESS = Declaration(
                 "excess_p_holm",
             ),
             catalogue="corruptions",
-            title="Corruptions, means over severities",
+            title="Corruptions, means over severities, with {result.level} confidence intervals",
             rows=lambda result: result.frame().assign(
                 rank=lambda rows: "top-" + rows["k"].astype(str)
             ),

@@ -101,7 +101,8 @@ def joint_table(table: Table, results: Sequence[Shown]) -> ReportTable:
     rows = table.joint({shown.title: shown.result for shown in results})
     some = table.report_rows(rows)
     cut = f", {len(some)} of {len(rows):,}" if len(some) < len(rows) else ""
-    return ReportTable.declared(table.title + cut, table, some, folded=table.folded)
+    title = table.title.format(result=results[0].result) + cut
+    return ReportTable.declared(title, table, some, folded=table.folded)
 
 
 def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[ReportTable]:
