@@ -22,9 +22,10 @@ import pandas as pd
 from tfaudit import Limits, compress_to_limits, load_dataset
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.search import candidate_models
+from tfaudit.search.candidate_store import FOLDER
 from tfaudit.search.search_data import Parts
 from tfaudit.search.smallest_file import NOT_TRIED, SmallestFile
-from tfaudit.store.parquet import read_sealed_predictions
+from tfaudit.store.store import open_store
 
 __all__ = ["main"]
 
@@ -49,10 +50,13 @@ def network(train: Dataset, epochs: int) -> keras.Model:
 def unquantized(out: Path, labels: np.ndarray) -> pd.DataFrame:
     """Return accuracy and lowest recall, in percent, of the models that a search trained."""
     rows = {}
-    for path in sorted((out / "candidates/models").glob("*.parquet")):
-        right = read_sealed_predictions(path.read_bytes())[0].classes[:, 0] == labels
+    store = open_store(out / FOLDER)
+    for key in store.variants:
+        if not (store.directory / store.member_path(key, 0, "model.keras")).exists():
+            continue
+        right = store.predictions(key).ranked[0, :, 0] == labels
         recalls = [right[labels == label].mean() for label in np.unique(labels)]
-        rows[path.stem] = {"top-1": 100 * right.mean(), "lowest recall": 100 * min(recalls)}
+        rows[key] = {"top-1": 100 * right.mean(), "lowest recall": 100 * min(recalls)}
     return pd.DataFrame.from_dict(rows, orient="index").round(1)
 
 

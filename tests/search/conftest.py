@@ -12,9 +12,9 @@ from tfaudit.outlets.html import write_report
 from tfaudit.search import candidate_models, candidates, search_report
 from tfaudit.search import search as search_module
 from tfaudit.search.candidate_models import weights_seal
+from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.search import FINE_TUNING, compress_to_limits
 from tfaudit.search.search_data import Parts, in_memory, read_data
-from tfaudit.search.search_folder import SearchFolder
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.source_model import SourceModel
 from tfaudit.study.quantization import KINDS
@@ -93,12 +93,18 @@ def training(data):
     return in_memory(read_data(data[1], "train"), "train", CLASSES, "train")
 
 
+def store_of(directory, model, selection):
+    """The store of a search that makes what a test asks for."""
+    plan = candidates.candidates(SourceModel(model).copy, training=True)
+    return CandidateStore(directory, {}, plan, selection)
+
+
 @pytest.fixture
 def maker(model, training, tmp_path):
     """Makes candidates in `tmp_path`, trained for one epoch."""
     return candidate_models.CandidateMaker(
         SourceModel(model),
-        SearchFolder(tmp_path),
+        store_of(tmp_path, model, training),
         Parts(training, training, training),
         SearchSettings(training=Training(epochs=1, batch_size=128, optimizer="adam")),
         is_over=lambda: False,

@@ -19,9 +19,10 @@ from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.sensitivity import LayeredInt8, quantization_sensitivity
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.search import candidate_models, candidates, search_folder
+from tfaudit.search import candidate_models, candidate_store, candidates
 from tfaudit.search import search as search_module
 from tfaudit.search.candidate_models import SENSITIVITY_EXAMPLES
+from tfaudit.search.candidate_store import flatbuffer_path
 from tfaudit.search.candidates import Candidate, Preparation, channel_pruning
 from tfaudit.search.progress import SearchProgress
 from tfaudit.search.search import _Search
@@ -189,9 +190,8 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
     expected = quantize(
         net, "int8", representative=images.held, keep_float=[first], percentile=99.999
     )
-    assert (
-        tmp_path / "out/candidates/int8-percentile=99.999-float=1.tflite"
-    ).read_bytes() == expected
+    made = flatbuffer_path(tmp_path / "out", "int8-percentile=99.999-float=1")
+    assert made.read_bytes() == expected
 
 
 @pytest.mark.slow
@@ -233,7 +233,7 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(
     interrupted = reasons[reasons == f"The budget ended while it {doing}."].index.tolist()
     expected = {"was measured layer by layer": "int8-percentile=99.999-float=1"}
     assert interrupted == [expected.get(doing, "int8-float=last")]
-    assert not (out / f"candidates/{interrupted[0]}.json").exists()
+    assert not flatbuffer_path(out, interrupted[0]).exists()
     title = found.frame().set_index("candidate").loc[interrupted[0], "title"]
     assert found.stopped.startswith(f'The budget ended while "{title}" {doing}; ')
     if doing == "was measured layer by layer":
@@ -255,7 +255,7 @@ def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(
     in_int8 = predict(maker.flatbuffer(candidate), training.held, k=2)
     assert (in_int8.classes[:, 0] == training.labels).mean() > 0.9
     assert (in_int8.classes[:, 0] == in_float.classes[:, 0]).mean() >= 0.995
-    trained = load_keras(search_folder.SearchFolder(tmp_path).model(candidate.preparation.key)[0])
+    trained = load_keras(maker._store.model_path(candidate.preparation.key))
     assert {8 * 512 if pruned is None else 8 * 256} <= {
         int(np.prod(weights.shape)) for weights in trained.weights
     }
@@ -309,7 +309,7 @@ def test_choices_of_int8_are_tried_where_int8_is_what_fails(
     known = isinstance(quantized, int)
     search._verdicts = {control.key: verdict_of(quantized)} if known else {}
     search._attempts = (
-        {control.key: search_folder.Attempt(b"file" * known)} if quantized is not None else {}
+        {control.key: candidate_store.Attempt(b"file" * known)} if quantized is not None else {}
     )
     search._floats = {Preparation(pruned).key: verdict_of(unquantized)}
     candidate = dataclasses.replace(control, **choice)
@@ -322,7 +322,7 @@ def search_with(sizes):
     """A search that made files of these sizes; that of dynamic range passes, and no other of them."""
     search = object.__new__(_Search)
     search._verdicts = {key: verdict_of(0 if key == "dynamic_range" else 30) for key in sizes}
-    search._attempts = {key: search_folder.Attempt(b"x" * size) for key, size in sizes.items()}
+    search._attempts = {key: candidate_store.Attempt(b"x" * size) for key, size in sizes.items()}
     search._floats, search._hopeless, search._bytes, search._left_out = {}, {}, dict(sizes), {}
     return search
 

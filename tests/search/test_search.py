@@ -13,6 +13,8 @@ import tensorflow as tf
 from tests.builders.compressible import CLASSES, blobs, classifier, normalised
 from tests.builders.nightly import first_and_nightly
 from tests.builders.studies import make_study
+from tests.search.conftest import store_of
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import ConversionError
@@ -21,21 +23,26 @@ from tfaudit.datasets.examples import Examples
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
+from tfaudit.outlets.html import write_report
 from tfaudit.predictions import Predictions
-from tfaudit.search import candidate_models, search_folder
+from tfaudit.search import candidate_models, candidate_store, search_report
 from tfaudit.search import search as search_module
+from tfaudit.search.candidate_store import FOLDER, HELD_OUT, flatbuffer_path
 from tfaudit.search.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.search.search import _Search
 from tfaudit.search.search_data import Parts
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.search.source_model import SourceModel
-from tfaudit.store.files import lock
+from tfaudit.store import evaluations, store
+from tfaudit.store.evaluations import prediction_path
+from tfaudit.store.files import lock, write_whole
+from tfaudit.store.store import open_store
 from tfaudit.study.remedies import REMEDIES
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned
 
-KEPT = ("model.tflite", "verdict.json", "held_out.csv", "search.json")
+KEPT = ("model.tflite", "verdict.json", "held_out.csv")
 
 
 def files_of(directory):
@@ -80,7 +87,7 @@ def test_the_smallest_candidate_that_passes_on_the_selection_part_is_chosen(whol
     assert (
         found.content
         == found.path.read_bytes()
-        == (directory / f"candidates/{found.chosen}.tflite").read_bytes()
+        == flatbuffer_path(directory, found.chosen).read_bytes()
     )
     assert "fewer channels" in found.title  # smaller than the model's own dynamic range
     tried = table[~table["outcome"].isin([NOT_TRIED, NO_FILE])]
@@ -90,6 +97,19 @@ def test_the_smallest_candidate_that_passes_on_the_selection_part_is_chosen(whol
     assert found.summary()["bytes"] == len(found.content)
     assert "<table" in found._repr_html_()
     assert found.chart().to_dict()
+
+
+@pytest.mark.slow
+def test_the_candidates_are_a_study_of_the_selection_part(whole, tmp_path):
+    directory, found = whole
+    store = open_store(shutil.copytree(directory / FOLDER, tmp_path / "copy"))
+    made = found.frame().set_index("candidate")["top1"].dropna()
+    for key, accuracy in made.items():
+        assert store.predictions(key).accuracy() == accuracy
+    assert store.missing() == ()
+    held_out = pd.read_csv(directory / "held_out.csv")["example"]
+    assert not set(store.examples()["example"]) & set(held_out)
+    assert found.chosen in write_report(StudyAudit.read(store)).read_text()
 
 
 @pytest.mark.slow
@@ -117,15 +137,16 @@ def test_a_search_killed_at_any_write_resumes_to_the_same_files(
     whole, search, tmp_path, monkeypatch
 ):
     directory, _ = whole
-    real, left = search_folder.write_whole, [0]
+    real, left = write_whole, [0]
 
-    def write(path, content, *further):
+    def write(path, content, **further):
         if left[0] == 0:
             raise Killed
         left[0] -= 1
-        real(path, content, *further)
+        real(path, content, **further)
 
-    monkeypatch.setattr(search_folder, "write_whole", write)
+    for module in (store, evaluations, search_report):
+        monkeypatch.setattr(module, "write_whole", write)
     out, kills = tmp_path / "out", 0
     while True:
         left[0] = 1 + 4 * kills  # every life lasts longer
@@ -143,8 +164,8 @@ def test_a_damaged_candidate_is_made_again(whole, search, tmp_path):
     directory, found = whole
     out = tmp_path / "out"
     shutil.copytree(directory, out)
-    (out / f"candidates/{found.chosen}.tflite").write_bytes(b"damaged")
-    (out / "candidates/held_out/baseline.parquet").write_bytes(b"damaged")
+    flatbuffer_path(out, found.chosen).write_bytes(b"damaged")
+    (out / FOLDER / prediction_path("dense", 0, HELD_OUT)).write_bytes(b"damaged")
     search(out)
     assert same_files(out, directory)
 
@@ -172,7 +193,7 @@ def test_a_budget_that_ends_during_training_gives_the_training_up(search, tmp_pa
     found = search(tmp_path / "out")
     reasons = found.frame().set_index("candidate")["reason"]
     assert reasons["channel-0.75-dynamic_range"] == "The budget ended while it was trained."
-    assert not list((tmp_path / "out/candidates/models").glob("*.keras"))
+    assert not list((tmp_path / "out/candidates").rglob("*.keras"))
     with pytest.raises(
         InputError,
         match=r"model: got no candidate that could be tried \(The budget ended before.\)",
@@ -233,7 +254,7 @@ def test_a_pruned_model_that_fails_by_itself_is_not_quantized(search, tmp_path, 
     table = search(tmp_path / "out", training=hardly).frame().set_index("candidate")
     pruned = table[table.index.str.startswith("channel")]
     assert pruned["reason"].str.startswith("Fails before it is quantized: ").all()
-    assert not list((tmp_path / "out/candidates").glob("channel*.tflite"))
+    assert not list((tmp_path / "out/candidates/members").glob("channel*/*/*.tflite"))
 
 
 def changed_search(what, data):
@@ -309,7 +330,7 @@ def test_a_directory_in_use_is_named_with_the_command_that_uses_it(search, tmp_p
     message = r"directory: got .*out.candidates, in use by another `tfaudit compress`, expected a directory that is not"
     with lock(tmp_path / "out/candidates"), pytest.raises(InputError, match=message):
         search(tmp_path / "out")
-    assert not (tmp_path / "out/search.json").exists()
+    assert not (tmp_path / "out/candidates/study.json").exists()
 
 
 def test_a_directory_with_a_study_is_not_touched(search, tmp_path):
@@ -424,7 +445,7 @@ def test_a_trained_model_has_the_statistics_of_its_own_activations(training, tmp
     preparation = Preparation(Pruned(0.5, treatment="finetune", remedy=remedy))
     made = candidate_models.CandidateMaker(
         SourceModel(path),
-        search_folder.SearchFolder(tmp_path / "out"),
+        store_of(tmp_path / "out", path, training),
         Parts(training, training, training),
         SearchSettings(training=Training(epochs=1, batch_size=150), seed=seed),
         is_over=lambda: False,
@@ -448,8 +469,8 @@ def test_a_trained_model_has_the_statistics_of_its_own_activations(training, tmp
 
 
 @pytest.mark.parametrize("content", [b"{}", b"[]", b"3", b'{"complete": true}', b"{", b""])
-def test_what_layers_cost_is_measured_again_if_its_file_is_damaged(tmp_path, content):
-    folder = search_folder.SearchFolder(tmp_path)
+def test_what_layers_cost_is_measured_again_if_its_file_is_damaged(tmp_path, training, content):
+    folder = candidate_store.CandidateStore(tmp_path, {}, [Candidate("int8")], training)
     measured = {"rows": [{"layer": "a"}], "bytes": 3, "complete": True}
     folder.save_sensitivity(measured)
     assert folder.sensitivity() == measured

@@ -154,7 +154,7 @@ def compress(
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted; run the same command again to resume")
         raise typer.Exit(130) from None
-    _show(found, trained=train is not None)
+    _show(found, directory, trained=train is not None)
     raise typer.Exit(found.exit_code)
 
 
@@ -185,10 +185,10 @@ def _read(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
     return of_labelled_images(images, prepare, data, options.split)
 
 
-def _show(found: SmallestFile, *, trained: bool) -> None:
+def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
     from tfaudit.outlets.gate_tables import verdict_table
 
-    directory, (selection, held_out) = found.directory, found.examples
+    selection, held_out = found.examples
     out.print(
         f"\nCandidates on the {selection:,} examples of the selection part, the smallest first:\n"
     )
@@ -214,7 +214,9 @@ def _show(found: SmallestFile, *, trained: bool) -> None:
             soft_wrap=True,
         )
     else:
-        closest = f"{directory}/candidates/{found.chosen}.tflite"
+        from tfaudit.search.candidate_store import flatbuffer_path
+
+        closest = flatbuffer_path(directory, found.chosen)
         out.print(f"No file may ship; the one closest to passing is {closest}.", soft_wrap=True)
     out.print(f"report: {directory}/report.html", soft_wrap=True)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import warnings
 import zlib
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -19,19 +19,17 @@ from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, quantize
 from tfaudit.compress.model_comparison import RANKS
 from tfaudit.compress.model_files import load_keras
-from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import kernel_layers
-from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
 from tfaudit.compress.sensitivity import LayeredInt8, sensitive_first
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.errors import InputError
-from tfaudit.population.member import model_bytes
+from tfaudit.population.member import model_bytes, prune_and_retrain
 from tfaudit.population.remedies import MemberRemedies
-from tfaudit.population.training import Trainer, copy_variables
+from tfaudit.population.training import Trainer
+from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.candidates import SPARED_PERCENTILE, Candidate, Preparation
 from tfaudit.search.search_data import Parts, some_of_every_class
-from tfaudit.search.search_folder import SearchFolder
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.source_model import SourceModel
 from tfaudit.stats.ranking import RankedClasses
@@ -55,11 +53,11 @@ class OutOfTimeError(BaseException):
 
 
 class CandidateMaker:
-    """Makes the flatbuffers of candidates; models are trained once and kept in the directory of the search.
+    """Makes the flatbuffers of candidates; models are trained once and kept in the store.
 
     Args:
         source: the model.
-        folder: of the search.
+        store: of the candidates.
         parts: of the data.
         settings: of the search.
         is_over: returns whether the budget has ended.
@@ -68,13 +66,13 @@ class CandidateMaker:
     def __init__(
         self,
         source: SourceModel,
-        folder: SearchFolder,
+        store: CandidateStore,
         parts: Parts,
         settings: SearchSettings,
         *,
         is_over: Callable[[], bool],
     ) -> None:
-        self._source, self._folder, self._parts, self._settings = source, folder, parts, settings
+        self._source, self._store, self._parts, self._settings = source, store, parts, settings
         self._is_over = is_over
         self._representative = some_of_every_class(
             parts.calibration, CALIBRATION_IMAGES, settings.seed
@@ -118,11 +116,11 @@ class CandidateMaker:
 
     def is_measured(self) -> bool:
         """Return whether it is known what layers cost."""
-        return bool(self._folder.sensitivity()["complete"])
+        return bool(self._store.sensitivity()["complete"])
 
     def is_trained(self, preparation: Preparation) -> bool:
         """Return whether a candidate's model needs no training any more."""
-        return not preparation.key or self._folder.model(preparation.key) is not None
+        return not preparation.key or self._store.predictions(preparation.key) is not None
 
     def predictions(self, preparation: Preparation) -> RankedClasses:
         """Return the predictions of a trained model on the selection part, before it is quantized; train it if needed.
@@ -131,11 +129,11 @@ class CandidateMaker:
             InputError: the model cannot be trained for int8.
             OutOfTimeError: the budget ended before it was trained.
         """
-        return self._stored(preparation)[1]
+        return self._stored(preparation)
 
     def _sensitivity(self) -> tuple[list[dict[str, Any]], int]:
         """Return what layers of the model cost, row by row, and the bytes of the int8 file; those measured are kept."""
-        measured = self._folder.sensitivity()
+        measured = self._store.sensitivity()
         if not measured["complete"]:
             model = self._source.model
             check = self._check("was measured layer by layer")
@@ -159,9 +157,9 @@ class CandidateMaker:
                         for name in ("bytes", "negative_flips", "change_pp", "changed")
                     }
                     measured["rows"].append({"layer": layer.name} | figures)
-                    self._folder.save_sensitivity(measured)
+                    self._store.save_sensitivity(measured)
             measured["complete"] = True
-            self._folder.save_sensitivity(measured)
+            self._store.save_sensitivity(measured)
         return measured["rows"], measured["bytes"]
 
     def _check(self, doing: str) -> Callable[[], None]:
@@ -173,18 +171,21 @@ class CandidateMaker:
 
     def _open(self, preparation: Preparation) -> keras.Model:
         """Return a model as its file holds it, so that a search that resumes converts the same."""
-        return load_keras(self._stored(preparation)[0]) if preparation.key else self._source.model
+        if not preparation.key:
+            return self._source.model
+        self._stored(preparation)
+        return load_keras(self._store.model_path(preparation.key))
 
-    def _stored(self, preparation: Preparation) -> tuple[Path, RankedClasses]:
+    def _stored(self, preparation: Preparation) -> RankedClasses:
+        """Return the predictions of a trained model that is stored; train it if needed."""
         key = preparation.key
-        stored = self._folder.model(key)
-        if stored is None:
+        ranked = self._store.predictions(key)
+        if ranked is None:
             model = self._aware(preparation) if preparation.aware else self._pruned(preparation)
             ranked = predict(model, self._parts.selection, k=RANKS, **self._settings.predicting)
-            self._folder.save_model(key, model_bytes(model), ranked)
-            stored = self._folder.model(key)
-            assert stored is not None  # it was written just now
-        return stored
+            content = model_bytes(model)
+            self._store.save(key, ranked, len(content), keras=content)
+        return ranked
 
     def _aware(self, preparation: Preparation) -> keras.Model:
         """Return a model that was trained for int8, from the model as it is or from a pruned one."""
@@ -199,14 +200,17 @@ class CandidateMaker:
             model=before,
             rewrite=quantization_aware,
         )
-        self._train_in(trainer, model, self._seed_of(preparation))
+        seed = self._seed_of(preparation)
+        with self._within_budget() as end:
+            trainer.callbacks.append(end)
+            trainer.train(model, seed)
+        recalibrate_batch_norm(model, trainer.full_batches(seed))
         return model
 
     def _pruned(self, preparation: Preparation) -> keras.Model:
         pruned = preparation.pruned
         assert self._parts.train is not None  # there are no such candidates without
         assert pruned is not None
-        model = self._source.copy()
         seed = self._seed_of(preparation)
         training = self._settings.training
         if any(remedy.holds_out for remedy in pruned.remedies) and not training.validation:
@@ -214,26 +218,33 @@ class CandidateMaker:
         trainer = Trainer(
             self._study(training), training, self._parts.train, model=self._source.copy()
         )
-        copy_variables(model, trainer.model)
-        settings = {"method": pruned.method, "granularity": pruned.granularity, "axis": pruned.axis}
-        masks = prune(trainer.model, float(pruned.level), layers=pruned.layers, **settings)  # type: ignore[arg-type]
-        copy_variables(trainer.model, model)
         remedies = MemberRemedies(pruned.remedies).callbacks(
             self._source.model, lambda: trainer.held_out(seed)
         )
-        trainer.callbacks += [HoldMasks(masks), *remedies]
-        self._train_in(trainer, model, seed)
+        model = self._source.copy()
+        with self._within_budget() as end:
+            prune_and_retrain(
+                pruned,
+                trainer,
+                model,
+                seed=seed,
+                root_seed=seed,
+                early=self._source.copy,
+                decay=training.weight_decay,
+                remedies=[*remedies, end],
+            )
+        recalibrate_batch_norm(model, trainer.full_batches(seed))
         return shrink(model).model if pruned.granularity == "channel" else model
 
-    def _train_in(self, trainer: Trainer, model: keras.Model, seed: int) -> None:
+    @contextlib.contextmanager
+    def _within_budget(self) -> Iterator[EndOfBudget]:
+        """Give a callback that ends a training with the budget, which then is an `OutOfTimeError`."""
         end = EndOfBudget(self._is_over)
-        trainer.callbacks.append(end)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what the search tells in its own words
-            trainer.train(model, seed)
+            yield end
         if end.reached:
             raise OutOfTimeError("was trained")
-        recalibrate_batch_norm(model, trainer.full_batches(seed))
 
     def _study(self, training: Training) -> Study:
         assert self._parts.train is not None

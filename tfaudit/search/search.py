@@ -33,6 +33,13 @@ from tfaudit.errors import InputError, one_line, require
 from tfaudit.population.member import model_bytes
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
+from tfaudit.search.candidate_store import (
+    BASELINE,
+    FOLDER,
+    Attempt,
+    CandidateStore,
+    require_same_search,
+)
 from tfaudit.search.candidates import Candidate, Preparation, candidates, with_remedies
 from tfaudit.search.progress import (
     CONVERTING,
@@ -48,12 +55,12 @@ from tfaudit.search.search_data import (
     read_data,
     require_same_range,
 )
-from tfaudit.search.search_folder import Attempt, SearchFolder
 from tfaudit.search.search_report import write_search
 from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
 from tfaudit.search.shortfall import SIZES, shortfall
 from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.search.source_model import SourceModel
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned
@@ -65,8 +72,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 10
 """In which latencies are measured."""
-
-BASELINE = "baseline"
 
 REACH = 2.0
 """A remedy is tried where the interval of what is lost ends at most this many limits above the limit."""
@@ -153,22 +158,22 @@ def compress_to_limits(
         parts = Parts.of(examples, held_out, seed, train=trained_on)
         if trained_on is not None:
             require_same_range(trained_on, examples)
-        folder = SearchFolder(directory)
+        asked = {
+            "model": weights_seal(source.model),
+            "data": fingerprint(examples),
+            "training_data": None if trained_on is None else fingerprint(trained_on),
+            **settings.to_json(),
+        }
+        require_same_search(directory, asked)
+        plan = candidates(source.copy, training=trained_on is not None)
         with _locked(directory):
-            folder.claim(
-                {
-                    "model": weights_seal(source.model),
-                    "data": fingerprint(examples),
-                    "training_data": None if trained_on is None else fingerprint(trained_on),
-                    **settings.to_json(),
-                }
-            )
-            search = _Search(source, folder, parts, settings)
+            store = CandidateStore(directory, asked, plan, parts.selection)
+            search = _Search(source, store, plan, parts, settings)
             found = search.run(budget, chosen_progress(progress))
             found = dataclasses.replace(found, directory=None if out is None else directory)
             if out is not None:
                 name = Path(model).stem if isinstance(model, str | Path) else model.name
-                write_search(folder, found, search.judged_pair(found.chosen), name, parts, settings)
+                write_search(store, found, search.judged_pair(found.chosen), name, parts, settings)
     return found
 
 
@@ -176,13 +181,19 @@ class _Search:
     """One search: what it has made and measured so far."""
 
     def __init__(
-        self, source: SourceModel, folder: SearchFolder, parts: Parts, settings: SearchSettings
+        self,
+        source: SourceModel,
+        store: CandidateStore,
+        plan: Sequence[Candidate],
+        parts: Parts,
+        settings: SearchSettings,
     ) -> None:
-        self._source, self._folder, self._parts, self._settings = source, folder, parts, settings
+        self._source, self._store, self._plan = source, store, plan
+        self._parts, self._settings = parts, settings
         self._limits, self._alpha = settings.limits, settings.alpha
         self._baseline_bytes = weight_bytes(source.path)[0]
         self._ends: float | None = None
-        self._maker = CandidateMaker(source, folder, parts, settings, is_over=self._is_over)
+        self._maker = CandidateMaker(source, store, parts, settings, is_over=self._is_over)
         others = {
             name: limit for name, limit in self._limits.as_dict().items() if name not in SIZES
         }
@@ -202,7 +213,7 @@ class _Search:
     def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
         """Try the candidates, choose one, and judge it."""
         self._ends = None if budget is None else time.monotonic() + budget
-        before = self._predictions(BASELINE, self._source.model, self._parts.selection)
+        before = self._before()
         unchanged = measure(before, before, alpha=self._alpha)
         broken = judge(unchanged, self._limits, (1, 1)).checks[0]
         if broken.name == "baseline_accuracy":
@@ -211,20 +222,27 @@ class _Search:
             )
         if self._but_size is not None:
             self._floats[Preparation().key] = judge(unchanged, self._but_size)
-        plan = candidates(self._source.copy, training=self._parts.train is not None)
+        plan = self._plan
         with progress:
             progress.begin(plan, self._task, self._ends)
             for number, candidate in enumerate(plan, start=1):
                 self._try(candidate, before, plan[number:], progress)
-        return self._judged(plan)
+        return self._judged()
 
     def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
         """Return the predictions of the model and of the chosen candidate on the held-out part."""
-        held_out = self._parts.held_out
         return (
-            self._predictions(BASELINE, self._source.model, held_out),
-            self._predictions(key, self._attempts[key].content, held_out),
+            self._held_out(BASELINE, self._source.model),
+            self._held_out(key, self._attempts[key].content),
         )
+
+    def _before(self) -> Predictions:
+        """Return the predictions of the model on the selection part."""
+        ranked = self._store.predictions(BASELINE)
+        if ranked is None:
+            ranked = self._ranked(self._source.model, self._parts.selection)
+            self._store.save(BASELINE, ranked, self._baseline_bytes)
+        return self._as_predictions(ranked, self._parts.selection)
 
     def _try(
         self,
@@ -233,7 +251,7 @@ class _Search:
         rest: Sequence[Candidate],
         progress: SearchProgress,
     ) -> None:
-        key, attempt = candidate.key, self._folder.attempt(candidate.key)
+        key, attempt = candidate.key, self._store.attempt(candidate.key)
         if attempt is None:
             if reason := self._is_needless(candidate):
                 self._left_out[key] = reason
@@ -275,18 +293,18 @@ class _Search:
             if needless := self._too_large(len(content)):
                 self._left_out[candidate.key] = needless
                 return None
-            attempt = Attempt(
-                content, predict(content, self._batches(), k=RANKS, **self._settings.predicting)
-            )
+            ranked = predict(content, self._batches(), k=RANKS, **self._settings.predicting)
         except (ConversionError, InputError) as problem:  # also layers that this kind cannot have
-            attempt = Attempt(failure=one_line(problem))
+            failure = one_line(problem)
+            self._store.save_failure(candidate.key, failure)
+            return Attempt(failure=failure)
         except OutOfTimeError as doing:
             self._interrupted = f' while "{candidate.title}" {doing}'
             self._left_out[candidate.key] = f"The budget ended while it {doing}."
             self._unfinished += 1
             return None
-        self._folder.save_attempt(candidate.key, attempt)
-        return attempt
+        self._store.save(candidate.key, ranked, len(content), tflite=content)
+        return Attempt(content, ranked)
 
     def _batches(self) -> Iterator[Any]:
         """Yield the examples of the selection part in batches, until the budget ends."""
@@ -388,7 +406,7 @@ class _Search:
         )
         return f"Fails before it is quantized: {failing[0]}" if failing else ""
 
-    def _judged(self, plan: Sequence[Candidate]) -> SmallestFile:
+    def _judged(self) -> SmallestFile:
         if not self._verdicts:
             reasons = [
                 *(attempt.failure for attempt in self._attempts.values()),
@@ -402,7 +420,7 @@ class _Search:
         chosen = self._smallest() or max(self._verdicts, key=lambda key: _room(self._verdicts[key]))
         before, after = self.judged_pair(chosen)
         verdict = gate(before, after, self._limits, alpha=self._alpha, sizes=self._sizes(chosen))
-        table = self._table(plan, chosen)
+        table = self._table(chosen)
         needed = shortfall(
             verdict, measure(before, after, alpha=self._alpha), self._verdicts, table
         )
@@ -410,23 +428,23 @@ class _Search:
         return SmallestFile(
             table,
             chosen,
-            next(candidate.title for candidate in plan if candidate.key == chosen),
+            next(candidate.title for candidate in self._plan if candidate.key == chosen),
             self._attempts[chosen].content,
             verdict,
             self._limits,
             needed,
-            tuple(key for key in self._folder.judged() if key != BASELINE),
+            self._store.judged(),
             (parts.selection.num_examples, parts.held_out.num_examples),
             f"The budget ended{self._interrupted}; {self._unfinished} candidates are left."
             if self._unfinished
             else "",
-            (*self._in_float(plan, chosen), *self._clipped(chosen), *verdict.notes),
+            (*self._in_float(chosen), *self._clipped(chosen), *verdict.notes),
             None,
         )
 
-    def _in_float(self, plan: Sequence[Candidate], chosen: str) -> list[str]:
+    def _in_float(self, chosen: str) -> list[str]:
         """Say which layers of the chosen candidate are in float, where they were chosen by what they cost."""
-        candidate = next(one for one in plan if one.key == chosen)
+        candidate = next(one for one in self._plan if one.key == chosen)
         names = self._maker.layers_in_float(candidate) if self._maker.is_measured() else ()
         return [f"In float: {', '.join(names)}."] if names else []
 
@@ -442,7 +460,8 @@ class _Search:
             "calibrated with, and are clipped."
         ]
 
-    def _table(self, plan: Sequence[Candidate], chosen: str) -> pd.DataFrame:
+    def _table(self, chosen: str) -> pd.DataFrame:
+        plan = self._plan
         titles = {candidate.key: candidate.title for candidate in plan}
         sizes = {key: len(self._attempts[key].content) for key in self._measured}
         facts = pd.DataFrame({"bytes": {BASELINE: self._baseline_bytes, **sizes}})
@@ -487,18 +506,19 @@ class _Search:
     def _sizes(self, key: str) -> tuple[float, float]:
         return float(self._baseline_bytes), float(len(self._attempts[key].content))
 
-    def _predictions(self, key: str, model: Any, part: Dataset) -> Predictions:
-        """Return predictions on a part, those on the held-out part from the directory if they are there."""
-        held_out = part is self._parts.held_out
-        ranked = self._folder.held_out(key) if held_out else None
+    def _held_out(self, key: str, model: Any) -> Predictions:
+        """Return a model's predictions on the held-out part."""
+        part = self._parts.held_out
+        ranked = self._store.held_out(key)
         if ranked is None:
-            options = self._settings.predicting
-            ranked = predictions_of({key: model}, part, class_names=part.class_names, **options)[
-                key
-            ].member(0)
-            if held_out:
-                self._folder.save_held_out(key, ranked)
+            ranked = self._ranked(model, part)
+            self._store.save_held_out(key, ranked)
         return self._as_predictions(ranked, part)
+
+    def _ranked(self, model: Any, part: Dataset) -> RankedClasses:
+        options = self._settings.predicting
+        made = predictions_of({"model": model}, part, class_names=part.class_names, **options)
+        return made["model"].member(0)
 
     def _as_predictions(self, ranked: Any, part: Dataset) -> Predictions:
         return Predictions(
@@ -581,7 +601,7 @@ def _untried(control: Candidate) -> str:
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
     try:
-        with lock(directory / "candidates", "tfaudit compress"):
+        with lock(directory / FOLDER, "tfaudit compress"):
             yield
     except OSError as problem:
         got = f"{directory}, which cannot be written ({problem.strerror})"

@@ -10,15 +10,16 @@ from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
 from tfaudit.predictions import Predictions
+from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.search_data import Parts
-from tfaudit.search.search_folder import SearchFolder
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import SmallestFile
 from tfaudit.store.external import import_predictions
+from tfaudit.store.files import write_whole
 
 
 def write_search(
-    folder: SearchFolder,
+    candidates: CandidateStore,
     found: SmallestFile,
     held_out: tuple[Predictions, Predictions],
     name: str,
@@ -28,18 +29,21 @@ def write_search(
     """Write what a search found into its directory; `model.tflite` is there only if it passes.
 
     Args:
-        folder: of the search.
+        candidates: of the search.
         found: its result.
         held_out: predictions of the model and of the chosen candidate on the held-out part.
         name: of the model.
         parts: of the data.
         settings: of the search.
     """
-    directory = folder.directory
+    directory = candidates.directory
+    candidates.finish()
     for stale in ("model.tflite", "verdict.json", "study.json"):
         (directory / stale).unlink(missing_ok=True)
-    folder.write("candidates.csv", csv_bytes(found.frame()))
-    folder.write("held_out.csv", csv_bytes(pd.DataFrame({"example": parts.held_out.example_ids})))
+    write_whole(directory / "candidates.csv", csv_bytes(found.frame()))
+    write_whole(
+        directory / "held_out.csv", csv_bytes(pd.DataFrame({"example": parts.held_out.example_ids}))
+    )
     before, after = held_out
     facts = pd.DataFrame(
         {"bytes": {"baseline": _bytes_of_model(found), found.title: float(len(found.content))}}
@@ -60,8 +64,8 @@ def write_search(
     store.save_table("candidates", found.frame().astype({"bytes": float}))
     write_report(StudyAudit.read(store, alpha=found.verdict.alpha), limits=found.limits)
     if found.outcome == PASS:
-        folder.write("model.tflite", found.content)
-    folder.write("verdict.json", found.to_json(settings.seed, settings.held_out))
+        write_whole(directory / "model.tflite", found.content)
+    write_whole(directory / "verdict.json", found.to_json(settings.seed, settings.held_out))
 
 
 def _bytes_of_model(found: SmallestFile) -> float:

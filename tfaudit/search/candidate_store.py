@@ -1,0 +1,212 @@
+"""Candidates of a search as variants of a study, so that an interrupted search resumes.
+
+```
+DIR/candidates/                       a study of `tfaudit.store`; its test examples are the selection part
+DIR/candidates/sensitivity.json       what int8 costs the model layer by layer, as far as it was measured
+DIR/held_out.csv DIR/candidates.csv   ids of the held-out part, the table of all candidates
+DIR/verdict.json DIR/model.tflite     the verdict on the held-out part, and the file if it passes
+DIR/study.json ... DIR/report.html    the study of the held-out part: the model and the chosen candidate
+```
+A variant is a candidate, by its key, or a model that was trained to make candidates from. Its only member holds the
+file and its predictions of the selection part. Predictions of the held-out part, of those that were judged, are stored
+under a split of their own, which no report of the candidates shows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.errors import InputError
+from tfaudit.population.stored_examples import preview_bytes
+from tfaudit.search.candidates import Candidate
+from tfaudit.stats.ranking import RankedClasses
+from tfaudit.store.members import read_sealed_json, sealed_json
+from tfaudit.store.parquet import prediction_bytes, read_predictions
+from tfaudit.store.store import Store, open_store
+from tfaudit.study.study import Study
+from tfaudit.study.variants import Dense, ImportedPredictions
+
+BASELINE = Dense().key
+"""Key of the model that is compressed."""
+
+FOLDER = "candidates"
+"""Of the study of the candidates, in the directory of a search."""
+
+HELD_OUT = "held_out"
+"""Split of the predictions of the held-out part."""
+
+SENSITIVITY = "sensitivity.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Attempt:
+    """What became of a candidate.
+
+    Attributes:
+        content: the flatbuffer; empty where none could be made.
+        ranked: its predictions on the selection part; None where none could be made.
+        failure: why, in one line; empty where one was made.
+    """
+
+    content: bytes = b""
+    ranked: RankedClasses | None = None
+    failure: str = ""
+
+
+class CandidateStore:
+    """The study of the candidates of one search.
+
+    Args:
+        directory: of the search.
+        asked: what the results depend on, by name: JSON values.
+        plan: the candidates.
+        selection: examples to choose by.
+
+    Raises:
+        InputError: the directory holds something else, or a search with another model, other data or other settings.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        asked: Mapping[str, Any],
+        plan: Sequence[Candidate],
+        selection: Dataset,
+    ) -> None:
+        self.directory = directory
+        require_same_search(directory, asked)
+        trained = dict.fromkeys(candidate.preparation.key for candidate in plan)
+        keys = [*filter(None, trained), *(candidate.key for candidate in plan)]
+        self._study = Study(
+            name="candidates",
+            dataset=f"{selection.name}, selection part",
+            model="the model and its candidates",
+            training=None,
+            variants=tuple(ImportedPredictions(key, paired=True) for key in keys),
+            population=1,
+            fingerprints=_as_text(asked),
+        )
+        self._store = self._created(())
+        if self._store.examples_seal() is None:
+            self._store.save_examples(
+                "test",
+                selection.labels,
+                selection.example_ids.astype(str).tolist(),
+                selection.class_names,
+                preview_bytes(selection),
+                selection.groups if len(selection.groups.columns) else None,
+            )
+
+    def finish(self) -> None:
+        """List the variants that have files: a report misses no others."""
+        self._created(self._store.variants)
+
+    def attempt(self, key: str) -> Attempt | None:
+        """Return what became of a candidate; None if it has not been tried, or a file is missing or damaged."""
+        if failure := self._store.record(key, 0).get("traceback", ""):
+            return Attempt(failure=failure)
+        ranked = self.predictions(key)
+        if ranked is None:
+            return None
+        return Attempt(self._store.read(self._path(key, "model.tflite")), ranked)
+
+    def save_failure(self, key: str, failure: str) -> None:
+        """Write why no file of a candidate could be made."""
+        self._store.save_failure(key, 0, failure)
+
+    def predictions(self, key: str) -> RankedClasses | None:
+        """Return a variant's predictions of the selection part; None if any of its files is missing or damaged."""
+        if not self._store.is_complete(key, 0):
+            return None
+        return read_predictions(self._store.read(self._store.prediction_path(key, 0)))
+
+    def save(self, key: str, ranked: RankedClasses, size: float, **files: bytes) -> None:
+        """Write a variant.
+
+        Args:
+            key: of the variant.
+            ranked: predictions of the selection part.
+            size: bytes of its file.
+            files: contents by the file's type, "keras" or "tflite".
+        """
+        contents = {self._path(key, f"model.{kind}"): content for kind, content in files.items()}
+        contents[self._store.prediction_path(key, 0)] = prediction_bytes(ranked)
+        self._store.save_member(key, 0, contents, {"bytes": size})
+
+    def model_path(self, key: str) -> Path:
+        """Return the path of a trained model, a `.keras` file."""
+        return self._store.directory / self._path(key, "model.keras")
+
+    def save_sensitivity(self, measured: Mapping[str, Any]) -> None:
+        """Write what int8 costs layer by layer: JSON values."""
+        self._store.write(SENSITIVITY, sealed_json(dict(measured)))
+
+    def sensitivity(self) -> dict[str, Any]:
+        """Return what int8 costs layer by layer, as far as it was measured; nothing if that is missing or damaged."""
+        nothing: dict[str, Any] = {"rows": [], "bytes": 0, "complete": False}
+        try:
+            measured = read_sealed_json((self._store.directory / SENSITIVITY).read_bytes())
+        except (OSError, ValueError):
+            return nothing
+        return measured if measured.keys() >= nothing.keys() else nothing
+
+    def save_held_out(self, key: str, ranked: RankedClasses) -> None:
+        """Write a variant's predictions of the held-out part."""
+        self._store.evaluations.save(key, 0, HELD_OUT, ranked)
+
+    def held_out(self, key: str) -> RankedClasses | None:
+        """Return a variant's predictions of the held-out part; None if they are missing or damaged."""
+        try:
+            return self._store.evaluations.read(key, 0, HELD_OUT)
+        except InputError:
+            return None
+
+    def judged(self) -> tuple[str, ...]:
+        """Return the keys of the candidates that were judged on the held-out part, by this search and earlier ones."""
+        keys = (variant.key for variant in self._study.variants)
+        return tuple(
+            sorted(key for key in keys if self._store.evaluations.exists(key, 0, HELD_OUT))
+        )
+
+    def _created(self, keys: Sequence[str]) -> Store:
+        versions = {"tfaudit": importlib.metadata.version("tfaudit")}
+        members = dict.fromkeys(keys, (0,))
+        return Store.create(self.directory / FOLDER, self._study, versions, members)
+
+    def _path(self, key: str, file: str) -> str:
+        return self._store.member_path(key, 0, file)
+
+
+def flatbuffer_path(directory: Path, key: str) -> Path:
+    """Return the path of a candidate's flatbuffer in the directory of a search."""
+    return directory / FOLDER / Store.member_path(key, 0, "model.tflite")
+
+
+def require_same_search(directory: Path, asked: Mapping[str, Any]) -> None:
+    """Raise an `InputError` unless a directory is new, or that of a search that asked for the same."""
+    expected = "a new directory, or that of an earlier search"
+    if not (directory / FOLDER / "study.json").exists():
+        if (directory / "study.json").exists():
+            got = f"{directory}, which holds a study that `tfaudit compress` did not write"
+            raise InputError("out", got, expected)
+        return
+    try:
+        present = open_store(directory / FOLDER).study.fingerprints
+    except InputError as problem:
+        raise InputError("out", problem.got, expected) from None
+    changed = [name for name, text in _as_text(asked).items() if present.get(name) != text]
+    if changed:
+        got = f"{directory}, the directory of a search that differs in its {changed[0].replace('_', ' ')}"
+        raise InputError(
+            "out", got, "the same model, data, limits and settings, or a new directory"
+        )
+
+
+def _as_text(asked: Mapping[str, Any]) -> dict[str, str]:
+    return {name: json.dumps(value) for name, value in asked.items()}
