@@ -93,22 +93,28 @@ def training(data):
     return in_memory(read_data(data[1], "train"), "train", CLASSES, "train")
 
 
-def store_of(directory, model, selection):
-    """The store of a search that makes what a test asks for."""
-    plan = candidates.candidates(SourceModel(model).copy, training=True)
-    return CandidateStore(directory, {}, plan, selection)
+@pytest.fixture
+def maker_of(training, tmp_path):
+    """Gives a maker of the candidates of a model's file, in `tmp_path`: `maker_of(path, **settings)`."""
+
+    def made(path, **settings):
+        source = SourceModel(path)
+        plan = candidates.candidates(source.copy, training=True)
+        return candidate_models.CandidateMaker(
+            source,
+            CandidateStore(tmp_path, {}, plan, training),
+            Parts(training, training, training),
+            SearchSettings(**settings),
+            is_over=lambda: False,
+        )
+
+    return made
 
 
 @pytest.fixture
-def maker(model, training, tmp_path):
+def maker(maker_of, model):
     """Makes candidates in `tmp_path`, trained for one epoch."""
-    return candidate_models.CandidateMaker(
-        SourceModel(model),
-        store_of(tmp_path, model, training),
-        Parts(training, training, training),
-        SearchSettings(training=Training(epochs=1, batch_size=128, optimizer="adam")),
-        is_over=lambda: False,
-    )
+    return maker_of(model, training=Training(epochs=1, batch_size=128, optimizer="adam"))
 
 
 @pytest.fixture(scope="session")

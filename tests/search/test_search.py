@@ -13,7 +13,6 @@ import tensorflow as tf
 from tests.builders.compressible import CLASSES, blobs, classifier, normalised
 from tests.builders.nightly import first_and_nightly
 from tests.builders.studies import make_study
-from tests.search.conftest import store_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
@@ -30,10 +29,7 @@ from tfaudit.search import search as search_module
 from tfaudit.search.candidate_store import FOLDER, HELD_OUT, flatbuffer_path
 from tfaudit.search.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.search.search import _Search
-from tfaudit.search.search_data import Parts
-from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
-from tfaudit.search.source_model import SourceModel
 from tfaudit.store import evaluations, store
 from tfaudit.store.evaluations import prediction_path
 from tfaudit.store.files import lock, write_whole
@@ -439,17 +435,13 @@ def test_a_remedied_model_is_pruned_and_shrunk_as_its_control(maker, training, n
 
 @pytest.mark.slow
 @pytest.mark.parametrize("remedy", first_and_nightly([(), *REMEDIES]))
-def test_a_trained_model_has_the_statistics_of_its_own_activations(training, tmp_path, remedy):
+def test_a_trained_model_has_the_statistics_of_its_own_activations(
+    maker_of, training, tmp_path, remedy
+):
     path, seed = tmp_path / "net.keras", 5
     normalised().save(path)
     preparation = Preparation(Pruned(0.5, treatment="finetune", remedy=remedy))
-    made = candidate_models.CandidateMaker(
-        SourceModel(path),
-        store_of(tmp_path / "out", path, training),
-        Parts(training, training, training),
-        SearchSettings(training=Training(epochs=1, batch_size=150), seed=seed),
-        is_over=lambda: False,
-    )
+    made = maker_of(path, training=Training(epochs=1, batch_size=150), seed=seed)
     model = made._opened(preparation)
     found = model.get_weights()
     part, seed = training, made._seed_of(preparation)
