@@ -29,7 +29,7 @@ HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
-"""Of every answer: no page of others may put the viewer into a frame and lead clicks to it."""
+"""Headers of every answer: no page of others may put the viewer into a frame and lead clicks to it."""
 
 _FORM_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"

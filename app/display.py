@@ -53,8 +53,8 @@ PAGE_STYLE += "".join(
     for count in range(2, 5)
 )
 PAGE_STYLE += "</style>"
-"""Of every page: no CSV file of Streamlit's own, whose text a spreadsheet would run, and no picture of its own, which
-would not say what it is of; a chart wider than its place scrolls; columns too narrow for a chart stand below each
+"""Style of every page: no CSV file of Streamlit's own, whose text a spreadsheet would run, and no picture of its own,
+which would not say what it is of; a chart wider than its place scrolls; columns too narrow for a chart stand below each
 other; panels have as many columns as fit."""
 
 _CLICK = re.compile(r"\s*A click [^.]*\.?")
@@ -130,7 +130,9 @@ def show_chart(
             form: functools.partial(_picture, whole, chart.data, form, words)
             for form in ("png", "svg")
         }
-        _offer_pictures(file, pictures, "Click for more." if clicks else "", description)
+        _offer_pictures(
+            file, pictures, "Click a mark for its details." if clicks else "", description
+        )
 
 
 class Specified:

@@ -267,7 +267,7 @@ def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
 
 def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
     st.markdown(
-        "Two populations differ by chance, too: the band shows the number of PIEs after reassigning members at random."
+        "Training the same model again changes predictions, too: the band shows how many PIEs chance alone would give."
     )
     summary = study_audit.summary
     labels = variant_labels(study_audit)

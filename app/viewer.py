@@ -48,8 +48,8 @@ CORRUPTIONS = (
     "change is relative when it is a share of the accuracy before."
 )
 DISTORTION = (
-    "The balance of a class is its recall minus the accuracy; the slope is how many times as far from 0 the balances "
-    "lie after compression as before."
+    "The balance of a class is its recall minus the accuracy; slope 2 means that the balances lie twice as far "
+    "from 0 after compression as before."
 )
 POINTS = (
     "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "

@@ -84,9 +84,12 @@ def peak() -> float:
 
 
 def ours(before: Predictions, after: Predictions) -> tuple[np.ndarray, np.ndarray]:
-    """Return p-values of the classes and positions of the PIEs: the whole audit of one comparison."""
+    """Return p-values of the classes and positions of the PIEs: the whole audit of one comparison.
+
+    Modes that tie are settled by the class number, as `DataFrame.mode` lists them.
+    """
     before, after = fresh(before), fresh(after)
-    return class_impact(before, after).published.p, exemplars(before, after).index
+    return class_impact(before, after).published.p, exemplars(before, after, ties="lowest").index
 
 
 def fresh(population: Predictions) -> Predictions:

@@ -18,7 +18,7 @@ another hour of a core.
 
 Published, [F] table 5, wide ResNet on CIFAR-10; of the significant classes, .5 are expected by chance:
 
-    variant         top-1  signif. of 10  PIEs of 10,000
+    variant         top-1  classes of 10  PIEs of 10,000
     dense           94.53              -               -
     magnitude 30 %  94.47              1             114
     magnitude 50 %  94.39              1             144

@@ -13,7 +13,7 @@ Not run here: it needs GPUs.
 
 Published, [F] table 5; top-5 is 99.8 at every level:
 
-    variant         top-1  signif. of 10  PIEs of 10,000
+    variant         top-1  classes of 10  PIEs of 10,000
     dense           94.53              -               -
     magnitude 30 %  94.47              1             114
     magnitude 50 %  94.39              1             144

@@ -10,7 +10,7 @@ at three severities.
 Measured by that command on two cores. Significant classes are of 10, of which .5 are expected by chance. Ties are
 images, of 600, whose two best classes have exactly the same score in a member; each counts one half:
 
-    variant                       size kB  gzipped kB  top-1   top-5  signif.  Holm  BH  PIEs  ties
+    variant                       size kB  gzipped kB  top-1   top-5  classes  Holm  BH  PIEs  ties
     dense                            89.7        54.5  98.80  100.00        -     -   -     -     -
     magnitude 50 %                   89.7        33.3  98.43  100.00        1     0   0     2     -
     magnitude 90 %                   89.7        10.9  96.45  100.00        3     2   2     6     -

@@ -14,7 +14,7 @@ Cost: 180 trainings of 30 epochs (14,070 steps) and 120 conversions; two cores t
 Measured on the real 60,000 + 10,000 images, `tfaudit run fashion_mnist_lenet --population 4`; significant classes of
 10, of which .5 are expected by chance:
 
-    variant             size kB  gzipped kB  top-1  top-5  signif.  Holm  BH  PIEs  by chance     p
+    variant             size kB  gzipped kB  top-1  top-5  classes  Holm  BH  PIEs  by chance     p
     dense                   285         233  90.13  99.80        -     -   -     -          -     -
     magnitude 10 %          285         219  90.04  99.84        0     0   0   556        551   .37
     magnitude 30 %          285         181  90.11  99.83        0     0   0   531        539   .77

@@ -15,7 +15,7 @@ step as three forward passes: 1.5 million hours on two cores at .11 TFLOP/s, and
 
 Published, [F] table 2: top-1 and top-5 accuracy, classes of 1,000 that change significantly, PIEs of 50,000 images:
 
-    variant             top-1  top-5  signif.   PIEs
+    variant             top-1  top-5  classes   PIEs
     dense               76.68  93.25        -      -
     magnitude 30 %      76.46  93.17       68  1,819
     magnitude 50 %      75.87  92.86      170  2,193

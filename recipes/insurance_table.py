@@ -13,7 +13,7 @@ A fifth of the rows are test data.
 Measured by that command, 20 trainings of 10 epochs and 10 conversions in 4 minutes with one worker on a busy machine;
 significant classes of 2, of which .1 are expected by chance:
 
-    variant           size kB  gzipped kB  top-1  signif.  Holm  BH  PIEs  by chance     p
+    variant           size kB  gzipped kB  top-1  classes  Holm  BH  PIEs  by chance     p
     dense                62.0        23.6  78.87        -     -   -     -          -     -
     magnitude 90 %       62.0         6.6  78.45        0     0   0   142         75  .002
     fixed-point int8     15.2         9.1  78.87        0     0   0     7          7   .62

@@ -12,7 +12,7 @@ Cost: 12 trainings of 10 epochs (18,750 steps), about 35 s each on one thread.
 
 Measured on MNIST's 60,000 + 10,000 digits:
 
-    variant           size kB  gzipped kB  top-1   top-5  signif.  PIEs  by chance      p
+    variant           size kB  gzipped kB  top-1   top-5  classes  PIEs  by chance      p
     dense                 279         226  98.75  100.00        -     -          -      -
     magnitude 98.6 %      279        9.79  98.02   99.97        1   104         75  .0022
 

@@ -15,7 +15,7 @@ pruned: the file hardly shrinks.
 Measured by that command, 20 trainings of 4 epochs and 10 conversions in 32 minutes with one worker on a busy machine;
 significant classes of 3, of which .16 are expected by chance:
 
-    variant           size kB  gzipped kB  top-1  signif.  Holm  BH  PIEs  by chance     p
+    variant           size kB  gzipped kB  top-1  classes  Holm  BH  PIEs  by chance     p
     dense               1,104         970  75.48        -     -   -     -          -     -
     magnitude 90 %      1,104         911  75.68        2     2   2   257        151  .002
     fixed-point int8      288         230  75.48        0     0   0    30         30   .65

@@ -95,7 +95,7 @@ def test_pairs():
     assert audit.chances["half"].frame().equals(chance(*both("dense", "half")).frame())
     few = {key: population(i, members=4) for i, key in enumerate(("dense", "int8"))}
     assert summary(few, paired=["int8"]).notes == (
-        "Too few members to test the number of PIEs; p cannot be below: int8 (0.125).",
+        "Too few members to test the number of PIEs: int8 (p at least 0.125).",
     )
     few["dense"] = population(0, members=5)
     audit = summary(few, paired=["int8"])

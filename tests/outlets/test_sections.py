@@ -66,7 +66,7 @@ def test_a_population_without_more(store):
     assert "Members of magnitude 90 % were trained independently" in found["distortion"].notes[0]
     # These members have no corrected slope, and without one nothing is claimed.
     words = f"{'drift apart' if expected >= 1 else 'move closer together'}: {expected:.3f} times"
-    claim = "fixed-point int8: cannot tell whether the recalls of the classes"
+    claim = "fixed-point int8: the data cannot tell whether the recalls of the classes"
     assert found["distortion"].findings[1].startswith(f"{claim} {words}")
     balances = found["distortion"].figures[-1].chart.to_json(validate=False)
     assert all(
@@ -97,8 +97,10 @@ def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkey
     result = distortion(members(), members(), paired=False)
     assert result.mark().mark == "<"
     sentence = drift_sentences(SimpleNamespace(data=data), {"apart": result})["apart"]
-    assert sentence.startswith("magnitude 50 %: cannot tell whether the recalls of the classes")
-    assert "than those of two dense models: " in sentence
+    assert sentence.startswith(
+        "magnitude 50 %: the data cannot tell whether the recalls of the classes"
+    )
+    assert "than those of two baseline models: " in sentence
     assert sentence.endswith(f" instead of {result.corrected_between_dense.mean():.3f}.")
 
 

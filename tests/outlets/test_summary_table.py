@@ -58,7 +58,7 @@ def test_unknown_figures_are_dashes():
         column.heading: column.cells
         for column in summary_columns(summary({"dense": population(1)})).values()
     }
-    assert shown["size, B"] == shown["signif."] == shown["PIEs"] == shown["p of PIEs"] == ("–",)
+    assert shown["size, B"] == shown["classes"] == shown["PIEs"] == shown["p of PIEs"] == ("–",)
 
 
 @pytest.mark.parametrize(

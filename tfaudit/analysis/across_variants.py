@@ -182,4 +182,4 @@ ACROSS: Mapping[str, Across] = {
         ),
     )
 }
-"""By name, in the order of the report and of the tabs."""
+"""Audits by name, in the order of the report and of the tabs."""

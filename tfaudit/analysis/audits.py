@@ -248,7 +248,7 @@ AUDITS: Mapping[str, Audit] = {
         ),
     )
 }
-"""By name, in the order of the report and of the viewer's menu."""
+"""Audits by name, in the order of the report and of the viewer's menu."""
 
 
 SPARSITIES = 3

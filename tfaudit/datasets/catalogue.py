@@ -74,7 +74,7 @@ CATALOGUE = {
     "cifar10_corrupted": CatalogueEntry(parent="cifar10", names_classes=False),
     "mnist_corrupted": CatalogueEntry(parent="mnist"),
 }
-"""By TFDS name, for a single configuration or for all configurations of a data set."""
+"""Data sets by TFDS name, for a single configuration or for all configurations of a data set."""
 
 PREPARABLE = tuple(name for name, entry in CATALOGUE.items() if entry.files)
 """Names whose published files `prepare` reads; any name that TFDS does not know takes a folder of images per class."""

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     import keras
 
 MEANS, DEVIATIONS = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-"""Of ImageNet's red, green and blue in 0..255, as in torchvision."""
+"""Statistics of ImageNet's red, green and blue in 0..255, as in torchvision."""
 
 CAFFE_MEANS = (103.939, 116.779, 123.68)
-"""Of blue, green and red, as in the Caffe networks."""
+"""Means of blue, green and red, as in the Caffe networks."""
 
 PREPROCESSING: dict[str, tuple[Any, Any] | None] = {
     "none": None,

@@ -48,7 +48,7 @@ ARCHITECTURES = {
     "vgg11": Architecture(vgg11, smallest=2),
     "vgg16_cifar": Architecture(vgg16_cifar, smallest=32),
 }
-"""By name: a new architecture is a function and one entry here."""
+"""Architectures by name: a new architecture is a function and one entry here."""
 
 
 def model_names() -> tuple[str, ...]:

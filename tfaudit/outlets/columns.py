@@ -17,7 +17,7 @@ from tfaudit.audits.ties import count_text
 from tfaudit.datasets.corruptions.registry import corruption_title
 
 LEAST_P = 0.0001
-"""Below it a p-value is not told exactly: it is never 0."""
+"""Smallest p-value that is shown; smaller ones are shown as below it, never as 0."""
 
 VERDICTS = "The verdict on every variant"
 """Part of the catalogue whose columns the verdict has in a page, a terminal and Markdown, in this order."""
@@ -308,7 +308,7 @@ def _change(name: str, heading: str, help: str) -> dict[str, Column]:
     return {
         f"{name}_pp": _points(heading, help),
         **_interval(f"{name}_low_pp", f"{name}_high_pp", f"{interval} over images and members"),
-        f"{name}_p": _p("p", help="Of no such change, uncorrected"),
+        f"{name}_p": _p("p", help="p-value of no such change, uncorrected"),
         f"{name}_p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
         f"{name}_p_bh": _p("p, BH", help=f"p after {_BH}"),
     }
@@ -423,7 +423,9 @@ PARTS["Accuracy and recall"] = {
     "p_bh": _p("p, BH", help=f"p after {_BH}"),
 }
 PARTS[VERDICTS] = {
-    "verdicts.outcome": _text("verdict", "Of the gate: pass, fail, or the data cannot judge"),
+    "verdicts.outcome": _text(
+        "verdict", "Outcome of the gate: pass, fail, or the data cannot judge"
+    ),
     "verdicts.reason": Column("why", cell=lambda row: Cell(with_minus_signs(row["reason"]))),
     "verdicts.top1": _share("top-1", "Mean accuracy"),
     "verdicts.change_pp": Column(
@@ -446,24 +448,24 @@ PARTS[VERDICTS] = {
 PARTS["Remedies"] = {
     "remedies.title": _text("remedy", "The compressed variant that was trained with it"),
     "remedies.measure": _text(
-        "measure", "In per cent of the images; of the first two more is better"
+        "measure", "What is compared, in per cent of the images; more is better for the first two"
     ),
     "remedies.members": Column("pairs", help="Models of both that were made from one dense model"),
     "remedies.control": _share("control", "Mean of the models trained without the remedy"),
     "remedies.remedy": _share("with it", "Mean of the models trained with the remedy"),
     "remedies.difference_pp": _points(
-        "difference", "With the remedy minus without it, percentage points"
+        "difference", "Value with the remedy minus value without it, percentage points"
     ),
     "remedies.p_holm": _p("p, Holm", help=f"p after {_HOLM} over all rows"),
-    "remedies.verdict": _text("verdict", "Of the remedy, after the correction"),
+    "remedies.verdict": _text("verdict", "Whether the remedy helps, after the correction"),
 }
 PARTS["Candidates of a search"] = {
     "candidates.title": _text("candidate", "Kind of the file, and what was pruned before"),
-    "candidates.outcome": _text("verdict", "Of the gate on the selection part"),
-    "candidates.bytes": Column("size", ",.4g", "bytes", help="Of the file"),
+    "candidates.outcome": _text("verdict", "Outcome of the gate on the selection part"),
+    "candidates.bytes": Column("size", ",.4g", "bytes", help="Size of the file"),
     "candidates.size_ratio": _share("of the model", "Size as a share of the model's file"),
     "candidates.top1": _share("top-1", "Accuracy", ".2f"),
-    "candidates.change_pp": _points("change", "Of accuracy"),
+    "candidates.change_pp": _points("change", "Change of accuracy"),
     **_interval(
         "candidates.change_low_pp", "candidates.change_high_pp", "confidence interval over images"
     ),
@@ -472,9 +474,11 @@ PARTS["Candidates of a search"] = {
     "candidates.reason": _text("why"),
 }
 PARTS["The table of a study, [F] table 2"] = {
-    "significant": _count("signif.", help="Classes with p ≤ alpha, uncorrected as in [F]"),
+    "significant": _count("classes", help="Classes with p ≤ alpha, uncorrected as in [F]"),
     "expected_by_chance": _number(
-        "chance", ".2g", "Mean number when members are reassigned at random"
+        "expected",
+        ".2g",
+        "Number expected by chance: the mean when members are reassigned at random",
     ),
     "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
     "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
@@ -575,7 +579,7 @@ PARTS["One model against one, and what training again changes"] = {
     **_pair(
         "probability_before",
         "probability_after",
-        _share("probability before", "Of the model's own prediction"),
+        _share("probability before", "Probability that the model gives to its own prediction"),
     ),
 }
 PARTS["Expected by chance"] = {
@@ -635,7 +639,7 @@ PARTS["Negative flips, and calibration"] = {
         "newly correct", "Images wrong before and right after, mean over pairs of models", ".2f"
     ),
     "retrained_share": _share(
-        "two dense", "Images that one baseline model has right and another wrong", ".2f"
+        "retrained", "Images that one baseline model has right and another wrong", ".2f"
     ),
     "negative_flips.excess_pp": _points(
         "excess", "Lost images minus those between two baseline models"
@@ -715,7 +719,9 @@ PARTS["Recall distortion"] = {
         "confidence interval of the mean slope; a family of intervals holds together",
         ".3f",
     ),
-    "slope_between_dense": _number("two dense", ".3f", "Slope of one dense model on another"),
+    "slope_between_dense": _number(
+        "retrained", ".3f", "Slope between two baseline models: the same model trained again"
+    ),
     "corrected": _number(
         "corrected", ".3f", "Slope without the attenuation by finite test images, mean over members"
     ),
@@ -723,10 +729,13 @@ PARTS["Recall distortion"] = {
         "corrected_low", "corrected_high", "confidence interval of the corrected slope", ".3f"
     ),
     "corrected_mark": _text(
-        "mark", "Of the corrected slope: against 1, or against two dense where trained apart"
+        "mark",
+        "Whether the corrected slope differs from 1, or from “retrained” where members were trained apart",
     ),
     "corrected_between_dense": _number(
-        "two dense", ".3f", "Corrected slope of one dense model on another"
+        "retrained",
+        ".3f",
+        "Corrected slope between two baseline models: the same model trained again",
     ),
     "slopes.accuracy_before": _share("top-1 before", form=".2f"),
     "variance_before": _number(
@@ -805,12 +814,12 @@ PARTS["Properties of images"] = {
     "units": _count("points", help="Images or individuals that the line is fitted to"),
     "slope": _number("slope", "+.4g", "Accuracy, a share, per unit of the property"),
     **_interval("slope_low", "slope_high", "confidence interval of the slope", "+.4g"),
-    "trends.p": _p("p", help="Of slope 0"),
+    "trends.p": _p("p", help="p-value of slope 0"),
     "curvature": _number(
         "curvature", "+.4g", "Coefficient of the squared property, beside the property"
     ),
     **_interval("curvature_low", "curvature_high", "confidence interval of the curvature", "+.4g"),
-    "curvature_p": _p("p of curvature", help="Of curvature 0"),
+    "curvature_p": _p("p of curvature", help="p-value of curvature 0"),
 }
 PARTS["Robustness"] = {
     "robustness.accuracy_before": _share("before", "Accuracy under corruption", ".2f"),
@@ -847,7 +856,7 @@ PARTS["Robustness"] = {
     "flip_pie_share": _share("of flips", "Share of PIEs among the flips", ".2f"),
     "flips.ratio": _number("ratio", ".2f", "Share among the flips over the share among all images"),
     "pie_flip_share": _share("PIEs that flip"),
-    "flips.p": _p("p", help="Of no more PIEs among the flips than among the others"),
+    "flips.p": _p("p", help="p-value of no more PIEs among the flips than among the others"),
 }
 PARTS["Operating points"] = {
     "unfairness": Column(
@@ -872,7 +881,7 @@ PARTS["Operating points"] = {
         ".0f",
     ),
     "points.behind": _number(
-        "worth less by",
+        "behind the best by",
         ".2f",
         "How much less the variant is worth than the best, in points of worth",
     ),
@@ -881,7 +890,7 @@ PARTS["Operating points"] = {
 PARTS["Factors"] = {
     "factors.term": Column(
         "term",
-        help="Of the formula; × joins terms whose effects depend on each other",
+        help="Term of the formula; × joins terms whose effects depend on each other",
         words=term_title,
     ),
     "estimate": _number("estimate", "+.4f"),
@@ -911,14 +920,20 @@ PARTS["Factors"] = {
     "durbin_watson": _number(
         "Durbin-Watson", ".2f", "2 without correlation between neighbouring rows"
     ),
-    **{name: _number(name, ".3g", "Of the residuals") for name in ("skew", "kurtosis")},
+    **{
+        name: _number(name, ".3g", "Skew or kurtosis of the residuals")
+        for name in ("skew", "kurtosis")
+    },
     "condition_number": _number("condition", ",.3g", "Condition number of the design"),
     "cluster_se": _number("error by class", ".4f", "Standard error with the classes as clusters"),
     "cluster_p": _p("p by class", help="Two-sided, with the classes as clusters"),
     "cluster_p_one_tailed": _p(
-        "p by class, one-tailed", help="Of imbalance > 0, class entropy < 0"
+        "p by class, one-tailed",
+        help="p-value, one-tailed, of imbalance > 0 and of class entropy < 0",
     ),
-    "p_one_tailed": _p("p, one-tailed", help="Of imbalance > 0, class entropy < 0"),
+    "p_one_tailed": _p(
+        "p, one-tailed", help="p-value, one-tailed, of imbalance > 0 and of class entropy < 0"
+    ),
 }
 PARTS["Human rating"] = {
     "survey.share_pie": _share(
@@ -941,7 +956,7 @@ PARTS["Votes on one image or class"] = {
     "votes.name": _text("prediction"),
     "votes.share": _share("of votes", form=".0f"),
     "votes.probability": _share(
-        "probability", "Of their prediction, mean over the members that make it"
+        "probability", "Probability of their prediction, mean over the members that make it"
     ),
     **_pair(
         "votes.before",
@@ -955,4 +970,4 @@ PARTS["Votes on one image or class"] = {
 COLUMNS: Mapping[str, Column] = {
     name: entry for part in PARTS.values() for name, entry in part.items()
 }
-"""By name of the column in its frame; "TABLE.NAME" comes before "NAME" where a table shows the same name otherwise."""
+"""Columns by name in their frame; "TABLE.NAME" comes before "NAME" where a table shows the same name otherwise."""

@@ -55,7 +55,7 @@ COLOURS = (
 
 _SCRIPT = (files("tfaudit.outlets") / "sort.js").read_text()
 _SCRIPT_HASH = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
-"""By which the page's policy knows its only script."""
+"""Hash by which the page's policy knows its only script."""
 
 FULL, HALF = 860, 460
 """Pixels of a chart that has the width of the page to itself, and of one of two side by side."""

@@ -39,4 +39,4 @@ MARKS: Mapping[str, OutcomeMark] = {
     CANNOT_JUDGE: OutcomeMark("CANNOT JUDGE", "?", "⚠️", "bold yellow"),
     PASS: OutcomeMark("pass", "✓", "✅", "green"),
 }
-"""By outcome of a check, the gravest first."""
+"""Marks by outcome of a check, the gravest first."""

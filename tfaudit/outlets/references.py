@@ -41,7 +41,7 @@ HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
 """.strip().splitlines()
 )
-"""By key, in the order of the reports' lists."""
+"""References by key, in the order of the reports' lists."""
 
 
 def cited(texts: Iterable[str]) -> dict[str, str]:

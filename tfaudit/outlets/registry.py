@@ -35,4 +35,4 @@ GATE_FILES: Mapping[str, GateFile] = {
     "json": GateFile("The whole verdict as JSON.", "gate_files:json_verdicts"),
     "markdown": GateFile("The verdict as Markdown.", "markdown:gate_markdown"),
 }
-"""By option of `tfaudit gate`."""
+"""Outlets by option of `tfaudit gate`."""

@@ -43,9 +43,11 @@ def terminal_table(audit: Summary) -> Table:
         columns[name].heading.replace(", ", "\n"): columns[name].cells for name in ("title", *sizes)
     }
     shown |= {"top-1\n%": columns["top1"].cells, "top-5\n%": columns["top5"].cells}
-    shown["signif.\n(chance)"] = _with_chance(columns["significant"], columns["expected_by_chance"])
+    shown["classes\n(expected)"] = _with_chance(
+        columns["significant"], columns["expected_by_chance"]
+    )
     shown |= {"Holm": columns["significant_holm"].cells, "BH": columns["significant_bh"].cells}
-    shown["PIEs\n(chance)"] = _with_chance(columns["pies"], columns["pies_by_chance"])
+    shown["PIEs\n(expected)"] = _with_chance(columns["pies"], columns["pies_by_chance"])
     shown["p"] = columns["pies_p"].cells
     table = Table(
         title=f"What compression forgets, {_members(audit)}",

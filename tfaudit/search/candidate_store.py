@@ -36,7 +36,7 @@ BASELINE = Dense().key
 """Key of the model that is compressed."""
 
 FOLDER = "candidates"
-"""Of the study of the candidates, in the directory of a search."""
+"""Folder of the study of the candidates, in the directory of a search."""
 
 HELD_OUT = "held_out"
 """Split of the predictions of the held-out part."""

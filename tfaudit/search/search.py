@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     Model: TypeAlias = keras.Model | str | Path
 
 ROUNDS = 10
-"""In which latencies are measured."""
+"""Number of rounds in which latencies are measured."""
 
 REACH = 2.0
 """A remedy is tried where the interval of what is lost ends at most this many limits above the limit."""

@@ -36,6 +36,6 @@ KINDS = {
         slow=True,
     ),
 }
-"""By name. `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and computes
-activations in float; `int8` computes weights and activations in fixed point; `int16x8` has weights of int8 and
+"""Kinds by name. `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and
+computes activations in float; `int8` computes weights and activations in fixed point; `int16x8` has weights of int8 and
 activations of int16."""

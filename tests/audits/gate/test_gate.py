@@ -93,7 +93,9 @@ def test_the_rule_for_drops(counts, limit, outcome):
 def test_the_images_that_would_decide_do(counts, limit):
     check = only(gate(*pair(counts), Limits(overall_drop_pp=limit)), "overall_drop_pp")
     assert check.outcome == "cannot judge"
-    assert f"{counts[0]} images do not decide on the limit of {limit:g}; about " in check.sentence
+    assert (
+        f"{counts[0]} images do not decide on the limit of {limit:g}; with about " in check.sentence
+    )
     printed = int(check.sentence.split("about ")[1].split(" images")[0].replace(",", ""))
     assert check.images <= printed < 1.1 * check.images  # rounded up to two digits
     for factor, decided in ((0.9, False), (1.02, True)):
@@ -107,7 +109,9 @@ def test_the_images_that_would_decide_do(counts, limit):
 def test_a_loss_of_exactly_the_limit_is_never_decided():
     check = only(gate(*pair((1000, 40, 10)), Limits(overall_drop_pp=3)), "overall_drop_pp")
     assert (check.outcome, check.images, check.members) == ("cannot judge", 0, 0)
-    assert check.sentence.endswith("no number of images would decide, if this is the loss.")
+    assert check.sentence.endswith(
+        "if the true loss is this large, no number of images can decide."
+    )
 
 
 def test_worst_class_names_those_that_fail():

@@ -70,7 +70,7 @@ QUESTIONS: Mapping[str, ClassQuestion] = {
         {"worse than average": WORSE, "better than average": BETTER, "as average": SLATE},
     ),
 }
-"""By the prefix of their columns: has a class lost recall, and is it disproportionately affected?"""
+"""Verdicts by the prefix of their columns: has a class lost recall, and is it disproportionately affected?"""
 
 
 def class_impact_chart(frame: pd.DataFrame, question: str = "change") -> Drawing:

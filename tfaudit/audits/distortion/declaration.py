@@ -8,8 +8,7 @@ DISTORTION = Declaration(
     name="distortion",
     title="Recall distortion",
     question=(
-        "Does compression drive the recalls of the classes apart (slope above 1) or together (slope below 1), "
-        "where the slope is that of the recall balances after compression on those before?"
+        "Do strong classes gain and weak classes lose, so that classes lie further from the average than before?"
     ),
     source="[R] 5 and 6",
     tables={

@@ -67,7 +67,7 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
     line = alt.Chart(pd.DataFrame({"all": 100 * whole["negative_share"]}))
     rule = line.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=alt.X("all:Q"))
     twins = (
-        "grey ticks: between two baseline models; dashes: all images"
+        "grey tick: the same model trained again; dashed line: all images"
         if shown["retrained_share"].notna().any()
         else ""
     )

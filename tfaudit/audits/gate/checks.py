@@ -229,9 +229,8 @@ class Checks:
         elif outcome == CANNOT_JUDGE:
             remedy = self._remedy(design, int(losses.examples[row]))
             if low > limit:  # by its own interval alone
-                for_all = (
-                    f"; {losses.sure_low[row]:.1f} or more in an interval for all classes at once"
-                )
+                others = len(losses.names) - 1
+                for_all = f"; judged alone this class fails, judged with the other {others} it may be chance"
                 reason = f"{reason}{for_all}"
                 change = f"{change[:-1]}{for_all})"
             reason += f"; {remedy}."
@@ -263,14 +262,14 @@ class Checks:
     def _remedy(self, design: SampleSize | None, images: int) -> str:
         """Return which images or members would decide, as the end of a sentence."""
         if design is None:
-            return "no number of images would decide, if this is the loss"
+            return "if the true loss is this large, no number of images can decide"
         more = []
         if design.images > images:
             more.append(f"{_about(design.images):,} images")
         if design.members > self.measurements.members_a_side:
             more.append(f"{_about(design.members):,} members on each side")
         wanted = f"about {' and '.join(more)}" if more else "a few more images"
-        return f"{wanted} would decide, if this is the loss"
+        return f"with {wanted} this could be decided"
 
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
         if np.isnan(share.low):

@@ -67,7 +67,7 @@ class Limits:
     The flags and TOML keys of `tfaudit gate`, tables and charts follow from them.
 
     The metadata of each field describes it. For populations, `flips` is the share of PIEs, and `negative_flips` the
-    mean over pairs of members. Classes are harmed that lost recall, after Holm's correction over the classes;
+    mean over pairs of members. A class is harmed if it lost recall, after Holm's correction over the classes;
     `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, is no limit of the
     compressed model: with a baseline of less accuracy nothing is judged.
 

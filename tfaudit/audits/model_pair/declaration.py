@@ -8,8 +8,8 @@ MODEL_PAIR = Declaration(
     name="model_pair",
     title="One model against one",
     question=(
-        "What does each compressed model newly get wrong and newly get right, is that more than chance "
-        "(McNemar's exact test), and how large may the change be (Tango's interval)?"
+        "Which images does the compressed model get wrong now, which does it get right now, and could that be luck "
+        "(McNemar's exact test, Tango's interval)?"
     ),
     source="[M] [T]",
     charts=(

@@ -28,7 +28,7 @@ PANEL, HEIGHT = WIDTH - 20, 200  # pixels of a panel
 
 UNITS = {"accuracy": "%", "sparsity": "%", "unfairness": "points"}
 UNITS |= dict.fromkeys(("size", "time"), "% of the baseline's")
-"""Of shares, which are drawn times 100."""
+"""Columns of shares, which are drawn times 100."""
 
 
 def operating_points_chart(

@@ -15,8 +15,8 @@ ROBUSTNESS = Declaration(
     name="robustness",
     title="Robustness",
     question=(
-        "What does compression cost on corrupted images or images from elsewhere, which corruptions and "
-        "classes pay, and is it more than compression costs on clean images?"
+        "Does compression hurt more in fog, noise and blur, or on images from elsewhere, than on clean images, "
+        "and which corruptions and classes pay?"
     ),
     source="[F] 4 and D, [HD]",
     tables={

@@ -279,8 +279,10 @@ def _notes_on_chance(chances: Mapping[str, Chance], alpha: float) -> list[str]:
     if usual := verdicts.get(CONSISTENT):
         notes.append(f"Numbers of PIEs that are consistent with chance: {listed(usual)}.")
     if few:
-        least = listed([f"{title} ({null.pies.smallest_p:.3g})" for title, null in few.items()])
-        notes.append(f"Too few members to test the number of PIEs; p cannot be below: {least}.")
+        least = listed(
+            [f"{title} (p at least {null.pies.smallest_p:.3g})" for title, null in few.items()]
+        )
+        notes.append(f"Too few members to test the number of PIEs: {least}.")
     return notes
 
 

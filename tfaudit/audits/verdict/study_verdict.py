@@ -357,9 +357,9 @@ class _Variant:
         if self.measurements.collapsed[worst]:
             return f"a collapse{self.blindness(worst)}"
         if losses.low[worst] > -MARGIN_PP and losses.high[worst] < MARGIN_PP:
-            return f"a change of less than {MARGIN_PP:g} points"
+            return f"within the margin of {MARGIN_PP:g} points"
         few = "models" if losses.of_members[worst] > losses.of_images[worst] else "images"
-        return f"but there are too few {few} to tell that from chance"
+        return f"but with so few {few} this may be chance"
 
     def blindness(self, row: int) -> str:
         """Return how many models almost never find a class, as the end of a sentence; empty of a single model."""
@@ -398,7 +398,7 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame) -
     chosen = variants[best]
     ratio = table["size_ratio"][best]
     whole = chosen.measurements.overall if chosen.measurements else None
-    size = f", at {100 * ratio:.3g} % of the size" if ratio == ratio else ""
+    size = f" with {100 * ratio:.3g} % of the bytes" if ratio == ratio else ""
     passes = "passes" if table["outcome"].eq(PASS).sum() == 1 else "is the smallest that passes"
     points = 0.0 if whole is None else round(0 - whole.loss[0], 1)
     change = f": accuracy changes by {f'{points:+.1f}' if points else '0.0'} points"
@@ -426,4 +426,7 @@ def _of_the_worst(variant: _Variant, named: bool) -> str:
     if variant.worst is None:
         return ""
     words = variant.worst_in_words()
-    return f"Under {variant.title}, {words}." if named else f"{words[0].upper()}{words[1:]}."
+    if not named:
+        return f"{words[0].upper()}{words[1:]}."
+    advice = "Do not ship" if variant.outcome == FAIL else "Under"
+    return f"{advice} {variant.title}{':' if variant.outcome == FAIL else ','} {words}."

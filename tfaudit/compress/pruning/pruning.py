@@ -29,7 +29,7 @@ from tfaudit.compress.second_train_function import SecondTrainFunction
 from tfaudit.errors import InputError, listed
 
 OWN_LOOP = "keras.callbacks.CallbackList(callbacks, model=model, epochs=..., steps=...)"
-"""What tells callbacks of a training loop that is not `model.fit`."""
+"""Events that a training loop of one's own, without `model.fit`, reports to callbacks."""
 
 
 class Pruning(MaskingCallback):

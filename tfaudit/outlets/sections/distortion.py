@@ -92,7 +92,7 @@ def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion])
         return notes
     unpaired = (
         f"Members of {listed(titles)} were trained independently and are paired with dense members by number, which "
-        "alone pulls the slope below 1. Compare it with “two dense”, the slope of one dense model on another."
+        "alone pulls the slope below 1. Compare it with “retrained”, the slope between two baseline models."
     )
     return tuple(dict.fromkeys((unpaired, *notes)))
 
@@ -102,7 +102,7 @@ def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) 
 
     An interval holds for all levels of a method together, so it is wider than in the table of single variants. The
     sentence is about the corrected slope, for finite test images alone pull the other below 1: without a corrected
-    one nothing is claimed. Members that are trained apart are compared with two dense ones.
+    one nothing is claimed. Members that are trained apart are compared with two baseline ones.
     """
     levels = method_levels(study_audit)
     sizes = Counter(levels[key][0] for key in results)
@@ -125,25 +125,25 @@ def drift_sentence(title: str, slope: Mark, between_dense: float | None = None) 
     Args:
         title: of the variant.
         slope: its mean slope.
-        between_dense: that of two dense models, with which the slope is compared; 1 by default.
+        between_dense: that of two baseline models, with which the slope is compared; 1 by default.
 
     Example:
         >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
-        'int8: cannot tell whether the recalls of the classes drift apart: 1.654 times (95 %: 0.900 to 2.410).'
+        'int8: the data cannot tell whether the recalls of the classes drift apart: 1.654 times (95 %: 0.900 to 2.410).'
         >>> drift_sentence("int8", Mark("<", 0.8, 0.7, 0.9, 0.95))
         'int8: the recalls of the classes move closer together: 0.800 times (95 %: 0.700 to 0.900).'
         >>> print(drift_sentence("p", Mark(">", 1.07, 0.992, 1.148, 0.95), 0.991))  # doctest: +NORMALIZE_WHITESPACE
-        p: the recalls of the classes drift further apart than those of two dense models: 1.070 times (95 %: 0.992 to
+        p: the recalls of the classes drift further apart than those of two baseline models: 1.070 times (95 %: 0.992 to
         1.148) instead of 0.991.
     """
     apart = slope.mean >= (1 if between_dense is None else between_dense)
-    claim = "cannot tell whether " if slope.mark == "?" else ""
+    claim = "the data cannot tell whether " if slope.mark == "?" else ""
     level = f"{100 * slope.confidence:.3g} %"
     interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.3f} to {slope.high:.3f})"
     verb = "drift apart" if apart else "move closer together"
     dense = ""
     if between_dense is not None:
-        verb = f"{'drift further apart' if apart else verb} than those of two dense models"
+        verb = f"{'drift further apart' if apart else verb} than those of two baseline models"
         dense = f" instead of {between_dense:.3f}"
     text = f"{title}: {claim}the recalls of the classes {verb}: {slope.mean:.3f} times{interval}{dense}."
     return text.replace(" -", " −").replace("(-", "(−")

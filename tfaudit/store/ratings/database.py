@@ -90,7 +90,7 @@ _REASONS = {
     sqlite3.SQLITE_CONSTRAINT: _DAMAGED,
     sqlite3.SQLITE_NOTADB: ("which is not an SQLite file", f"a file that tfaudit wrote; {_MOVE}"),
 }
-"""By error code of SQLite: the state of the file, and what an `InputError` expects instead."""
+"""Errors by code of SQLite: the state of the file, and what an `InputError` expects instead."""
 
 
 class AnswerFile:
