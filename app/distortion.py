@@ -25,7 +25,7 @@ from tfaudit.audits.distortion.declaration import DISTORTION
 from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.audits.distortion.slope_tables import level_table
-from tfaudit.audits.distortion.slopes import pooled_frame, slope_frame, slope_intervals
+from tfaudit.audits.distortion.slopes import corrected_intervals, pooled_frame, slope_frame
 from tfaudit.charts.sampling import MOST_POINTS
 from tfaudit.outlets.sections.distortion import (
     BY,
@@ -85,12 +85,12 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         )
         clicks: dict[str, Any] = {"clicks": on_points("slopes", opened), "fields": ["title"]}
         show_chart(slope_chart(slopes, intervals), "slopes", text, **clicks)
-        st.subheader("Mean slopes, as published: not corrected")
+        st.subheader("Corrected slopes")
         text = (
-            "The mean slope of every variant with its confidence interval. Right of 1 the recalls drift apart. A "
-            "click opens the variant."
+            "The corrected slope of every variant with its confidence interval over images and members. Right of 1 "
+            "the recalls drift apart. A click opens the variant."
         )
-        clicks = {"clicks": on_points("mean slopes", opened), "fields": ["title"]}
+        clicks = {"clicks": on_points("corrected slopes", opened), "fields": ["title"]}
         show_chart(interval_chart(intervals), "slope-intervals", text, **clicks)
     else:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
@@ -223,5 +223,6 @@ def _questions(study_audit: StudyAudit, results: Results) -> None:
 
 def _tables(study_audit: StudyAudit, results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     levels = method_levels(study_audit)
-    slopes = slope_frame({levels[key]: result for key, result in results.items()}, by=BY)
-    return slopes, slope_intervals(slopes, alpha=study_audit.data.alpha)
+    by_level = {levels[key]: result for key, result in results.items()}
+    intervals = corrected_intervals(by_level, by=BY, alpha=study_audit.data.alpha)
+    return slope_frame(by_level, by=BY), intervals

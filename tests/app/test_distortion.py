@@ -35,7 +35,7 @@ def test_slopes_of_the_chosen_variants(open_page, store):
     fewer = app.dataframe[0].value
     assert list(fewer["title"]) == ["random ratio 10"]
     np.testing.assert_allclose(
-        fewer[["alpha", "low", "high"]], shown[["alpha", "low", "high"]].iloc[3:]
+        fewer[["alpha", "corrected"]], shown[["alpha", "corrected"]].iloc[3:]
     )
     again = open_page(store.directory, "distortion", variants=["random ratio 10"])
     assert list(again.dataframe[0].value["title"]) == ["random ratio 10"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 
 
@@ -38,3 +39,18 @@ def nightly_left_out(config: pytest.Config, items: list[pytest.Item]) -> list[py
         for item in items
         if item.get_closest_marker("nightly") and getattr(item, "originalname", "") not in named
     ]
+
+
+def seeds(studies: int) -> range:
+    """Return the seeds of simulated studies: the same in every test run, but fresh at night, where they are many.
+
+    Many are 200 or more. The first is printed, so that a failure can be repeated.
+    """
+    first = int(np.random.SeedSequence().generate_state(1)[0]) if studies >= 200 else 0
+    print(f"seeds from {first}")
+    return range(first, first + studies)
+
+
+def noise(share: float, studies: int) -> float:
+    """Return what chance adds to a share of simulated studies in 1 of 1,000 tests."""
+    return 3.1 * float(np.sqrt(share * (1 - share) / studies))

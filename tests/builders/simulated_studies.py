@@ -137,6 +137,27 @@ def expected_changes(truth: Truth, members: int, classes: int = 10) -> np.ndarra
     return changes
 
 
+def true_slope(truth: Truth) -> float:
+    """Return the slope of recall distortion of the members' expected recalls; pairs have a knack for classes."""
+    rng = np.random.default_rng(0)
+    before = RECALLS
+    after = RECALLS + expected_changes(truth, 1)
+    own = [STRENGTH * rng.standard_normal((20_000, 1)), KNACK * rng.standard_normal((20_000, 10))]
+    kept = np.sqrt(1 - truth.member_shift**2)
+    places = [sum(own)]
+    places.append(kept * places[0] + truth.member_shift * rng.permutation(places[0]))
+    if not truth.paired:  # each member is an instrument of others: only what they share counts
+        balances = [recalls / recalls.mean() - 1 for recalls in (before, after)]
+        return float(balances[0] @ balances[1] / (balances[0] @ balances[0]))
+    scale = np.sqrt(TOTAL**2 - STRENGTH**2 - KNACK**2)
+    recalls = [
+        special.ndtr((TOTAL * special.ndtri(rate) + place) / scale)
+        for rate, place in zip((before, after), places, strict=True)
+    ]
+    balances = [side / side.mean(1, keepdims=True) - 1 for side in recalls]
+    return float((balances[0] * balances[1]).sum() / np.square(balances[0]).sum())
+
+
 def simulated_store(
     directory: Path, truth: Truth, seed: int, *, members: int, images: int = 500
 ) -> Store:

@@ -95,13 +95,11 @@ def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkey
     )
     data = SimpleNamespace(alpha=0.05, titles={"apart": "magnitude 50 %"})
     result = distortion(members(), members(), paired=False)
-    assert result.mark().mark == "<"
+    assert result.published_mark().mark == "<"
     sentence = drift_sentences(SimpleNamespace(data=data), {"apart": result})["apart"]
     assert sentence.startswith(
         "magnitude 50 %: the data cannot tell whether the recalls of the classes"
     )
-    assert "than those of two baseline models: " in sentence
-    assert sentence.endswith(f" instead of {result.corrected_between_dense.mean():.3f}.")
 
 
 @pytest.mark.slow

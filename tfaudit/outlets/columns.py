@@ -711,31 +711,24 @@ PARTS["All variants side by side"] = {
     },
 }
 PARTS["Recall distortion"] = {
-    "mark": _text("mark", "< classes move closer together, > further apart, ? cannot tell"),
-    "alpha": _number("slope", ".3f", "Mean over the members"),
-    **_interval(
-        "slopes.low",
-        "slopes.high",
-        "confidence interval of the mean slope; a family of intervals holds together",
-        ".3f",
+    "mark": _text(
+        "mark",
+        "Of the corrected slope: < classes move closer together, > further apart, ? cannot tell",
     ),
+    "alpha": _number("slope", ".3f", "Mean over the members"),
     "slope_between_dense": _number(
         "retrained", ".3f", "Slope between two baseline models: the same model trained again"
     ),
     "corrected": _number(
-        "corrected", ".3f", "Slope without the attenuation by finite test images, mean over members"
+        "corrected",
+        ".3f",
+        "Slope without the attenuation by finite test images and by members trained apart",
     ),
     **_interval(
-        "corrected_low", "corrected_high", "confidence interval of the corrected slope", ".3f"
-    ),
-    "corrected_mark": _text(
-        "mark",
-        "Whether the corrected slope differs from 1, or from “retrained” where members were trained apart",
-    ),
-    "corrected_between_dense": _number(
-        "retrained",
+        "corrected_low",
+        "corrected_high",
+        "confidence interval of the corrected slope over images and members; those of a family hold together",
         ".3f",
-        "Corrected slope between two baseline models: the same model trained again",
     ),
     "slopes.accuracy_before": _share("top-1 before", form=".2f"),
     "variance_before": _number(

@@ -44,6 +44,16 @@ class Mark:
     high: float
     confidence: float
 
+    @classmethod
+    def of(cls, mean: float, low: float, high: float, confidence: float) -> "Mark":
+        """Return the verdict of an interval.
+
+        Example:
+            >>> Mark.of(1.2, 1.1, 1.3, 0.95).mark
+            '>'
+        """
+        return cls("<" if high < 1 else ">" if low > 1 else "?", mean, low, high, confidence)
+
 
 def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> MeanInterval:
     """Compute the mean over the members and its interval by Student's t distribution.
@@ -94,5 +104,4 @@ def mark_slopes(slopes: ArrayLike, *, levels: int = 1, alpha: float = 0.05) -> M
     require_level("alpha", alpha)
     confidence = 1 - alpha / levels
     interval = mean_interval(slopes, confidence=confidence)
-    mark = "<" if interval.high < 1 else ">" if interval.low > 1 else "?"
-    return Mark(mark, float(interval.mean), float(interval.low), float(interval.high), confidence)
+    return Mark.of(float(interval.mean), float(interval.low), float(interval.high), confidence)

@@ -228,24 +228,74 @@ def total_change(
     totals = [
         sum(sample[:, groups == group].mean(1) for group in range(count)) for sample in samples
     ]
+    summed = _summed(
+        float(parts.value.sum()), parts.of_images, parts.df_images, totals, parts.overlap.sum()
+    )
+    error = np.where((changes.examples > 1).all(), summed.error, np.nan)
+    return dataclasses.replace(summed, error=error)
+
+
+def sum_change(
+    influences: Sequence[np.ndarray],
+    totals: Sequence[np.ndarray],
+    groups: np.ndarray,
+    count: int,
+    *,
+    value: float = np.nan,
+    least: float = 0.0,
+) -> Change:
+    """Compute the variance of a statistic of the means of all groups from its linear parts [C]: `(1,)`.
+
+    Args:
+        influences: for each population whose members vary on their own, `(K, N)`: by how much a prediction moves the
+            statistic, times the number of images of its group.
+        totals: for each, `(K,)` how the statistic varies with the members.
+        groups: `(N,)` integers, the group of each image from 0 to G - 1.
+        count: G.
+        value: of the statistic.
+        least: the least variance due to images.
+
+    Example:
+        >>> sum_change([np.array([[0.0, 1.0, 2.0, 4.0]])], [np.zeros(1)], np.array([0, 0, 1, 1]), 2).of_images
+        array([1.25])
+    """
+    sizes = np.bincount(groups, minlength=count).astype(float)
+    images = np.sum([influence.mean(0) for influence in influences], axis=0)
+    means = np.bincount(groups, images, count) / np.maximum(sizes, 1)
+    per_size = 1 / np.maximum(sizes, 1)
+    of_images = _image_variance(images, groups, sizes, means) * per_size * (sizes > 1)
+    if not of_images.sum() >= least:
+        of_images = np.full(count, least / count)
+    samples = [_Sample(influence, groups, sizes) for influence in influences]
+    overlap = sum((sample.residual * per_size).sum() for sample in samples)
+    return _summed(value, of_images, np.maximum(sizes - 1, 1), totals, overlap)
+
+
+def _summed(
+    value: float,
+    of_images: np.ndarray,
+    df_images: np.ndarray,
+    totals: Sequence[np.ndarray],
+    overlap: float,
+) -> Change:
+    """Return a sum over groups, whose images are others but whose members are the same: of `(K,)` totals of each."""
     # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
     members = [
         (np.round(total, 12).var(ddof=1) / len(total), len(total) - 1)
         for total in totals
         if len(total) > 1
     ]
-    of_images, of_members, overlap = (
-        np.array([sum(part)])
-        for part in (parts.of_images, [variance for variance, _ in members], parts.overlap)
-    )
-    variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
-    by_images = _degrees(of_images, np.array([np.sum(parts.of_images**2 / parts.df_images)]))
+    images = np.array([of_images.sum()])
+    of_members = np.array([sum(part for part, _ in members)], float)
+    shared = np.array([overlap], float)
+    variance = np.maximum(images + of_members - shared, np.maximum(images, of_members))
+    by_images = _degrees(images, np.array([np.sum(of_images**2 / df_images)]))
     by_members = _degrees(
         of_members, np.array([sum(part**2 / freedom for part, freedom in members)], float)
     )
-    error = np.where((changes.examples > 1).all(), np.sqrt(variance), np.nan)
-    value = np.array([parts.value.sum()])
-    return Change(value, error, of_images, of_members, overlap, by_images, by_members)
+    return Change(
+        np.array([value]), np.sqrt(variance), images, of_members, shared, by_images, by_members
+    )
 
 
 def mean_change(before: np.ndarray, after: np.ndarray, *, paired: bool) -> Change:

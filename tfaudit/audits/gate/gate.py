@@ -145,7 +145,8 @@ def gate(
     - A baseline that is not better than chance, one-sided at level alpha and given how often it predicts each class, or
       less accurate than `limits.min_baseline_accuracy`: nothing is judged. The cause is most often another order of the
       classes, or another preprocessing than the model was trained with.
-    - Intensification: the interval is a seeded bootstrap over the images of each class, or Student's over members.
+    - Intensification: the corrected slope, which is 1 without compression, with an interval over images and members.
+      Classes whose recalls before cannot be told apart have no slope, and nothing is judged.
 
     Args:
         baseline: the uncompressed model or population.

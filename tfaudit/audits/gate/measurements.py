@@ -10,9 +10,9 @@ from scipy import special
 
 from tfaudit.audits.classes.classes import NEAR_ZERO, collapsed_classes, empty_class_notes
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.exemplars.exemplars import exemplars
-from tfaudit.audits.model_pair.model_pair import PairComparison, compare
+from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
@@ -21,14 +21,9 @@ from tfaudit.stats.contingency import (
     paired_difference_rejected,
     paired_interval,
 )
-from tfaudit.stats.intervals import mean_interval
-from tfaudit.stats.least_squares import slope
 from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread
-from tfaudit.stats.ratios import normalised_balance, ratio
+from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import flips_between_members, negative_flips
-
-RESAMPLES = 1000
-"""Bootstrap samples of the slope of a pair."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +87,7 @@ class Measurements:
         blind_members: `(C,)` number of compressed members that almost never find the class: of recall .05 or less.
         flips: share of the predictions that change; for populations of modal labels (PIEs).
         negative_flips: share that turn from right to wrong; for populations the mean over pairs of members.
-        intensification: slope of recall distortion, [R] 5.
+        intensification: corrected slope of recall distortion, [R] 5.
         ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
         notes: caveats for the reader, one sentence each.
     """
@@ -183,7 +178,6 @@ def measure(
     *,
     paired: bool | None = None,
     alpha: float = 0.05,
-    seed: int = 0,
 ) -> Measurements:
     """Measure the losses of a compressed model or population against its baseline.
 
@@ -198,7 +192,6 @@ def measure(
         paired: for populations: whether each compressed member is made from the baseline's member of the same name;
             None to take it from `compressed.parents`.
         alpha: level of the tests; intervals are at level 1 - alpha.
-        seed: of the bootstrap of a pair's slope.
 
     Raises:
         InputError: other examples, one model against a population, no pairs, or a level outside (0, 1).
@@ -212,16 +205,17 @@ def measure(
     comparison = Comparison(baseline, compressed, paired, alpha)
     members = comparison.members
     if members == (1, 1):
-        return _measure_pair(baseline, compressed, alpha, seed)
+        return _measure_pair(comparison)
     if min(members) > 1:
         return _measure_populations(comparison)
     got = f"{members[1]} members against a baseline of {members[0]}"
     raise InputError("compressed", got, "one model against one, or populations of 2 or more")
 
 
-def _measure_pair(
-    baseline: Predictions, compressed: Predictions, alpha: float, seed: int
-) -> Measurements:
+def _measure_pair(comparison: Comparison) -> Measurements:
+    baseline = comparison.baseline
+    compressed = comparison.compressed
+    alpha = comparison.alpha
     pair = compare(baseline, compressed, alpha=alpha)
     whole = pair.overall
     counts = [np.array([count]) for count in (whole.examples, whole.lost, whole.won)]
@@ -238,7 +232,7 @@ def _measure_pair(
         blind_members=(pair.recall_after <= NEAR_ZERO).astype(int),
         flips=_share(whole.lost + whole.won + whole.other_wrong, whole.examples, alpha),
         negative_flips=_share(whole.lost, whole.examples, alpha),
-        intensification=_pair_slope(baseline, compressed, pair, alpha, seed),
+        intensification=_slope(comparison),
         ties=pair.ties,
         notes=pair.notes,
     )
@@ -299,48 +293,6 @@ def _share(count: float, total: int, alpha: float) -> Estimate:
     return Estimate(count / total, float(low), float(high))
 
 
-def _pair_slope(
-    baseline: Predictions, compressed: Predictions, pair: PairComparison, alpha: float, seed: int
-) -> Estimate:
-    """Return intensification with the percentile interval of a seeded bootstrap of each class's images."""
-    recalls, accuracies = zip(
-        *((side.recall()[0], side.accuracy()[0]) for side in (baseline, compressed)), strict=True
-    )
-    value = float(slope(*map(normalised_balance, recalls, accuracies)))
-    slopes = _resampled_slopes(pair, seed) if np.isfinite(value) else np.array([np.nan])
-    if not np.isfinite(slopes).all():
-        return Estimate(value)
-    low, high = np.quantile(slopes, [alpha / 2, 1 - alpha / 2])
-    return Estimate(value, float(low), float(high))
-
-
-def _resampled_slopes(pair: PairComparison, seed: int) -> np.ndarray:
-    """Return the slopes of `RESAMPLES` bootstrap samples, drawn from each class's counts.
-
-    The images of a class are of four kinds: right in both models, lost, won, wrong in both. One lost and one won image
-    are spread over all classes: without them a pair that does not differ would show no uncertainty.
-    """
-    order = np.argsort(
-        pair.class_names
-    )  # so that the draws do not depend on how classes are numbered
-    order = order[pair.examples[order] > 0]
-    examples, lost, won, recall = (
-        values[order] for values in (pair.examples, pair.lost, pair.won, pair.recall_before)
-    )
-    both = (recall * examples).round(9) - lost
-    kinds = np.stack([both, lost, won, examples - both - lost - won], -1).astype(float)
-    kinds[:, 1:3] += (examples / examples.sum())[:, None]
-    kinds /= kinds.sum(1, keepdims=True)
-    drawn = np.random.default_rng(seed).multinomial(
-        examples, kinds, size=(RESAMPLES, len(examples))
-    )
-    right = drawn[..., 0] + drawn[..., 1], drawn[..., 0] + drawn[..., 2]
-    balances = [
-        normalised_balance(hits / examples, hits.sum(-1) / examples.sum()) for hits in right
-    ]
-    return slope(*balances)
-
-
 def _measure_populations(comparison: Comparison) -> Measurements:
     baseline = comparison.baseline
     compressed = comparison.compressed
@@ -363,7 +315,7 @@ def _measure_populations(comparison: Comparison) -> Measurements:
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
         flips=Estimate(float(changed.probability.sum()) / count),
         negative_flips=_flip_rate(comparison),
-        intensification=_mean_slope(comparison),
+        intensification=_slope(comparison),
         ties=ties,
         notes=(*ties.sentences(), *comparison.notes, *empty_class_notes(names, classes.examples)),
     )
@@ -410,15 +362,15 @@ def _flip_rate(comparison: Comparison) -> Estimate:
     return Estimate(float(rate.value[0]), float(low), float(high), "" if paired else chance)
 
 
-def _mean_slope(comparison: Comparison) -> Estimate:
-    """Return the mean slope of the members that both populations have, with Student's interval over members."""
-    baseline = comparison.baseline
-    compressed = comparison.compressed
-    if len(set(baseline.members) & set(compressed.members)) < 2:
-        return Estimate()
-    result = distortion(baseline, compressed)
-    mean = mean_interval(result.alpha, confidence=comparison.confidence)
-    chance = f"Independently trained members have the slope {result.slope_between_dense:.2f} without compression."
-    return Estimate(
-        float(mean.mean), float(mean.low), float(mean.high), "" if comparison.pairs else chance
+def _slope(comparison: Comparison) -> Estimate:
+    """Return the corrected slope of recall distortion with its interval over images and members."""
+    labels = comparison.baseline.labels
+    slope = corrected_slope(
+        comparison.before,
+        comparison.after,
+        labels,
+        comparison.baseline.num_classes,
+        paired=bool(comparison.pairs),
     )
+    (low,), (high,) = slope.interval(comparison.confidence)
+    return Estimate(float(slope.value[0]), float(low), float(high))

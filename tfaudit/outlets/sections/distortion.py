@@ -1,10 +1,9 @@
 """Recall distortion: slopes of the recall balances; by hand, for its charts and tests join the variants."""
 
-import dataclasses
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -17,9 +16,9 @@ from tfaudit.audits.distortion.slope_tables import level_table, p_table, varianc
 from tfaudit.audits.distortion.slope_tests import slope_tests
 from tfaudit.audits.distortion.slopes import (
     balance_frame,
+    corrected_intervals,
     pooled_frame,
     slope_frame,
-    slope_intervals,
 )
 from tfaudit.errors import listed
 from tfaudit.outlets.columns import Column, P
@@ -43,7 +42,7 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
         return None
     by_level = {levels[key]: distortion for key, distortion in by_key.items()}
     slopes = slope_frame(by_level, by=BY)
-    intervals = slope_intervals(slopes, alpha=study_audit.data.alpha)
+    intervals = corrected_intervals(by_level, by=BY, alpha=study_audit.data.alpha)
     titles = {level: study_audit.data.titles[key] for key, level in levels.items()}
     questions = [crosstab(*question) for question in slope_questions(study_audit, slopes)]
     return Section.of(
@@ -92,7 +91,8 @@ def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion])
         return notes
     unpaired = (
         f"Members of {listed(titles)} were trained independently and are paired with dense members by number, which "
-        "alone pulls the slope below 1. Compare it with “retrained”, the slope between two baseline models."
+        "alone pulls the published slope below 1; compare it with “retrained”, the slope between two baseline models. "
+        "The corrected slope is free of this."
     )
     return tuple(dict.fromkeys((unpaired, *notes)))
 
@@ -101,51 +101,32 @@ def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) 
     """Say of every variant whether the recalls of its classes drift apart, by key.
 
     An interval holds for all levels of a method together, so it is wider than in the table of single variants. The
-    sentence is about the corrected slope, for finite test images alone pull the other below 1: without a corrected
-    one nothing is claimed. Members that are trained apart are compared with two baseline ones.
+    sentence is about the corrected slope, for finite test images and members trained apart pull the other below 1:
+    without a corrected one nothing is claimed.
     """
     levels = method_levels(study_audit)
     sizes = Counter(levels[key][0] for key in results)
     sentences = {}
     for key, result in results.items():
-        family: dict[str, Any] = {"levels": sizes[levels[key][0]], "alpha": study_audit.data.alpha}
-        mark = result.corrected_mark(**family)
-        between_dense = None
-        if math.isnan(mark.mean):
-            mark = dataclasses.replace(result.mark(**family), mark="?")
-        elif not result.paired:
-            between_dense = float(result.corrected_between_dense.mean())
-        sentences[key] = drift_sentence(study_audit.data.titles[key], mark, between_dense)
+        mark = result.mark(levels=sizes[levels[key][0]], alpha=study_audit.data.alpha)
+        sentences[key] = drift_sentence(study_audit.data.titles[key], mark)
     return sentences
 
 
-def drift_sentence(title: str, slope: Mark, between_dense: float | None = None) -> str:
-    """Say what the mean slope of a variant means.
-
-    Args:
-        title: of the variant.
-        slope: its mean slope.
-        between_dense: that of two baseline models, with which the slope is compared; 1 by default.
+def drift_sentence(title: str, slope: Mark) -> str:
+    """Say what the slope of a variant, by its title, means.
 
     Example:
         >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
         'int8: the data cannot tell whether the recalls of the classes drift apart: 1.654 times (95 %: 0.900 to 2.410).'
         >>> drift_sentence("int8", Mark("<", 0.8, 0.7, 0.9, 0.95))
         'int8: the recalls of the classes move closer together: 0.800 times (95 %: 0.700 to 0.900).'
-        >>> print(drift_sentence("p", Mark(">", 1.07, 0.992, 1.148, 0.95), 0.991))  # doctest: +NORMALIZE_WHITESPACE
-        p: the recalls of the classes drift further apart than those of two baseline models: 1.070 times (95 %: 0.992 to
-        1.148) instead of 0.991.
     """
-    apart = slope.mean >= (1 if between_dense is None else between_dense)
     claim = "the data cannot tell whether " if slope.mark == "?" else ""
     level = f"{100 * slope.confidence:.3g} %"
     interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.3f} to {slope.high:.3f})"
-    verb = "drift apart" if apart else "move closer together"
-    dense = ""
-    if between_dense is not None:
-        verb = f"{'drift further apart' if apart else verb} than those of two baseline models"
-        dense = f" instead of {between_dense:.3f}"
-    text = f"{title}: {claim}the recalls of the classes {verb}: {slope.mean:.3f} times{interval}{dense}."
+    verb = "drift apart" if slope.mean >= 1 else "move closer together"
+    text = f"{title}: {claim}the recalls of the classes {verb}: {slope.mean:.3f} times{interval}."
     return text.replace(" -", " −").replace("(-", "(−")
 
 
@@ -170,8 +151,8 @@ def _figures(
                 "slopes", slope_chart(levels, means), spread, "Slopes, as published: not corrected"
             )
         )
-        mean = "Mean slope with its interval."
-        heading = "Mean slopes, as published: not corrected"
+        mean = "Corrected slope with its interval over images and members."
+        heading = "Corrected slopes"
         figures.append(Figure("slope-intervals", interval_chart(means), mean, heading))
     description = "Mean accuracy and mean slope of every variant with standard errors."
     figures.append(
@@ -199,16 +180,18 @@ def slope_rows(
     by_level: Mapping[MethodLevel, Distortion],
     intervals: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return the rows of the table of slopes: a summary per variant, with the interval of its mean slope.
+    """Return the rows of the table of slopes: a summary per variant, with the interval of its corrected slope.
 
     Args:
         levels: of the variants to show, by title.
         by_level: their audits.
-        intervals: of `slope_intervals`.
+        intervals: of `corrected_intervals`.
     """
     rows = DISTORTION.table.joint({title: by_level[level] for title, level in levels.items()})
     rows[[*BY]] = list(levels.values())
-    return rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=[*BY])
+    families = intervals[[*BY, "low", "high", "mark"]]
+    families = families.rename(columns={"low": "corrected_low", "high": "corrected_high"})
+    return rows.drop(columns=families.columns[len(BY) :]).merge(families, on=[*BY])
 
 
 def _spread_table(
