@@ -71,9 +71,10 @@ def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
         content = read_sealed_json(path.read_bytes())
         form = content["format"]
         study = content["study"]
-        imported = content.get("members") and {
-            key: tuple(map(int, numbers)) for key, numbers in content["members"].items()
-        }
+        members = content.get("members")
+        imported = None
+        if members is not None:
+            imported = {key: tuple(map(int, numbers)) for key, numbers in members.items()}
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         expected = "a file that tfaudit wrote; the same `tfaudit run` with another --out starts from scratch"
         raise InputError("directory", f"a damaged file, {path}", expected) from None
@@ -177,13 +178,15 @@ class Store:
         remove_unfinished(directory)
         directory.mkdir(parents=True, exist_ok=True)
         before = existing._content() if existing else {}
+        # A lost study.json named the costs, which `run` does not make again.
+        costs = ["costs"] if (directory / _TABLES["costs"]).exists() else []
         content = {
             "format": FORMAT,
             "study": study.to_json(),
             "versions": dict(versions),
             "members": imported,
             "machines": before.get("machines", []),
-            "tables": before.get("tables", []),
+            "tables": sorted({*before.get("tables", []), *costs}),
         }
         store.write("study.json", sealed_json(content))
         return store

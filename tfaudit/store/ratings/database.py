@@ -130,7 +130,9 @@ class AnswerFile:
                 database = opened.enter_context(contextlib.closing(self._connect(mode)))
                 database.execute("BEGIN")  # one snapshot, even if another process writes meanwhile
                 if self._holds_tables(database):
-                    if whole and database.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
+                    if whole and database.execute("PRAGMA integrity_check(1)").fetchall() != [
+                        ("ok",)
+                    ]:
                         raise self._error(*_DAMAGED)
                     if whole:
                         self.require_whole(file_damage(database))
