@@ -130,7 +130,7 @@ def test_slopes_of_several_methods_are_one_chart_which_can_be_as_wide_as_the_pag
 
 
 def test_intervals_name_their_confidence():
-    assert "mean slope, 97.5 % confidence" in texts(interval_chart(INTERVALS))
+    assert "slope, 97.5 % confidence" in texts(interval_chart(INTERVALS))
 
 
 def test_the_middle_of_both_axes_is_no_change():

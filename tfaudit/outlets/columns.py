@@ -208,11 +208,11 @@ def column(name: Hashable, table: str = "") -> Column:
 
     Args:
         name: of the column in its frame.
-        table: prefix of the entries of `COLUMNS` that come first, such as "slopes".
+        table: prefix of the entries of `COLUMNS` that come first, such as "chance".
 
     Example:
-        >>> column("low", "slopes").help
-        'Lower end of the confidence interval of the mean slope; a family of intervals holds together'
+        >>> column("low", "chance").help
+        'Lower end of the central 95 % expected by chance'
         >>> column("mean_rank").heading
         'mean rank'
     """
