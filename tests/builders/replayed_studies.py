@@ -9,7 +9,6 @@ import gzip
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError
 from tfaudit.population import run as runs
 from tfaudit.population import worker
 from tfaudit.population.engine import RETRIES
@@ -77,7 +76,7 @@ def _done(store, job, version):
             replay(store, job, version)
         except OSError as problem:
             if fatal := worker.fatal_problem(problem, store.directory):
-                raise InputError(*fatal) from None
+                raise fatal from None
             error = str(problem)
         else:
             return Event("done", job)

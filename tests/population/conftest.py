@@ -59,7 +59,10 @@ def run_on_ray(fake_store, cluster):
 
     def start(jobs, workers=2, versions=(), **options):
         engine = ray_engine(
-            fake_store.directory, EngineOptions(workers=workers, **options), splits, dict(versions)
+            fake_store.directory,
+            EngineOptions(engine="ray", workers=workers, **options),
+            splits,
+            dict(versions),
         )
         with engine as run, contextlib.closing(run(jobs)) as events:
             yield from events

@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -133,8 +134,8 @@ def test_a_full_temporary_folder_is_not_blamed_on_the_study(tmp_path, monkeypatc
     problem = OSError(
         errno.ENOSPC, "No space left on device", str(tmp_path / "scratch/__autograph.py")
     )
-    argument, got, _ = worker.fatal_problem(problem, "/study")
-    assert argument == "temporary folder"
-    assert got == f"{tmp_path}/scratch, which cannot be written (No space left on device)"
+    fatal = worker.fatal_problem(problem, Path("/study"))
+    assert fatal.argument == "temporary folder"
+    assert fatal.got == f"{tmp_path}/scratch, which cannot be written (No space left on device)"
     problem.filename = "/study/members/x"
-    assert worker.fatal_problem(problem, "/study")[0] == "directory"
+    assert worker.fatal_problem(problem, Path("/study")).argument == "directory"

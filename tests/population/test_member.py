@@ -131,7 +131,7 @@ def test_gradual_pruning_by_gradients(made):
 @pytest.mark.parametrize(("method", "asked"), [("magnitude", 0), ("random", 0), ("gradient", 1)])
 def test_batches_are_made_only_for_methods_that_use_examples(made, monkeypatch, method, asked):
     store, maker = made
-    trainer, calls, batches = maker._retrainer(), [], Trainer.batches
+    trainer, calls, batches = maker._retrainer, [], Trainer.batches
     monkeypatch.setattr(
         Trainer, "batches", lambda self, *a, **named: calls.append(a) or batches(self, *a, **named)
     )
@@ -140,9 +140,7 @@ def test_batches_are_made_only_for_methods_that_use_examples(made, monkeypatch, 
     )
     assert len(calls) == asked
     one_shot = Pruned(0.5, method=method, treatment="one_shot")
-    prune_and_retrain(
-        one_shot, trainer, trainer.build(0), seed=0, root_seed=0, early=lambda: None, decay=0.0
-    )
+    prune_and_retrain(one_shot, trainer, trainer.build(0), seed=0, split_seed=0, early=lambda: None)
     assert len(calls) == 2 * asked
 
 
@@ -176,7 +174,7 @@ def pruned_only(maker, variant):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "train", look)
-        maker._trained(variant.key, 0, 7)
+        maker._trained(variant, 0, 7)
     return seen
 
 
@@ -202,7 +200,7 @@ def test_a_member_depends_on_its_seeds_alone(made, tmp_path):
     again = MemberMaker(store)
     for variant in (VARIANTS[1], VARIANTS[3]):
         before = kernels(store, variant.key)[1]
-        model, _ = again._trained(variant.key, 0, store.study.member_seed(variant.key, 0))
+        model, _ = again._trained(variant, 0, store.study.member_seed(variant.key, 0))
         for name, kernel in find_kernels(model).items():
             np.testing.assert_array_equal(kernel.numpy(), before[name])
 
@@ -249,7 +247,7 @@ def test_biases_may_be_left_out_of_a_ratio():
 def test_impossible_settings_are_refused_before_any_member_is_made(made, variant, message):
     _, maker = made
     with pytest.raises(InputError, match=message):
-        check_pruning(maker._retrainer().model, variant)
+        check_pruning(maker._retrainer, variant)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_function_prunes_with_the_callbacks_that_it_is_handed(tmp_path):
     rewound = trainer_of(study, study.training, data_of(study))
     model, start = one.build(4), one.build(5)
     treated = dataclasses.replace(variant, treatment="rewind")
-    prune_and_retrain(treated, rewound, model, seed=4, root_seed=5, early=lambda: start, decay=0.0)
+    prune_and_retrain(treated, rewound, model, seed=4, split_seed=5, early=lambda: start)
     assert zeros(model) == pytest.approx(0.75, abs=0.02)
 
 
@@ -165,7 +165,7 @@ def retrained(study, variant, seed=0):
     one = trainer_of(study, study.training, data_of(study))
     model = one.build(seed)
     prune_and_retrain(
-        variant, one, model, seed=seed, root_seed=seed, early=lambda: one.build(seed), decay=0.0
+        variant, one, model, seed=seed, split_seed=seed, early=lambda: one.build(seed)
     )
     return model
 

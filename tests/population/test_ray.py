@@ -247,7 +247,7 @@ from tfaudit.population.ray_engine import ray_engine
 
 address, directory, *worker_process.COMMAND = sys.argv[1:]
 splits = load_dataset("digits", "train"), load_dataset("digits", "test")
-with ray_engine(Path(directory), EngineOptions(workers=2, address=address), splits, {}) as run:
+with ray_engine(Path(directory), EngineOptions(engine="ray", workers=2, address=address), splits, {}) as run:
     for event in run([MemberJob("hung", member) for member in range(4)]):
         pass
 """

@@ -11,7 +11,6 @@ import pytest
 from tests.builders.tiny_studies import STUDY
 from tfaudit import InputError, open_store
 from tfaudit.datasets.loading import load_dataset
-from tfaudit.population import node_folder
 from tfaudit.population.node_folder import end_run, make_workplace, remove_workplace, shipped_splits
 from tfaudit.population.ray_task import Luggage, RunFacts, _of_node, _Workplace
 from tfaudit.runtime.user_functions import import_reference, source_file
@@ -107,8 +106,8 @@ def test_what_dead_processes_left_is_removed_and_the_living_are_left_alone(root)
 
 
 def test_a_folder_of_another_user_is_refused(root, monkeypatch):
-    root.mkdir()
-    monkeypatch.setattr(node_folder, "_user", lambda: os.getuid() + 1)
-    root.rename(root.with_name(f"tfaudit-node-{os.getuid() + 1}"))
+    other = os.getuid() + 1
+    root.with_name(f"tfaudit-node-{other}").mkdir()
+    monkeypatch.setattr(os, "getuid", lambda: other)
     with pytest.raises(PermissionError, match="belongs to another user"):
         make_workplace("run", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -76,19 +76,19 @@ def run(
     """Train and compress a population, evaluate it and audit what it forgets. An interrupted run can be resumed."""
     require_recipe(recipe)
 
-    from tfaudit.population.engine import engine_options
+    from tfaudit.population.engine import EngineOptions
 
     require(population is None or population >= 1, "population", population, "1 or more")
-    options: dict[str, Any] = {
-        "workers": workers,
-        "retries": retries,
-        "timeout": timeout,
-        "address": address,
-        "cpus": cpus,
-        "gpus": gpus,
-        "memory": None if memory is None else round(memory * 1e9),
-    }
-    engine_options(engine, **options)
+    options = EngineOptions(
+        engine=engine,
+        workers=workers,
+        retries=retries,
+        timeout=timeout,
+        address=address,
+        cpus=cpus,
+        gpus=gpus,
+        memory=None if memory is None else round(memory * 1e9),
+    )
     # From here on imports take seconds.
     study = _with_changes(recipe_study(recipe), model, dataset)
     if smoke:
@@ -97,14 +97,13 @@ def run(
         study = dataclasses.replace(study, population=population)
     directory = directory or Path("runs") / (f"{study.name}-smoke" if smoke else study.name)
     from tfaudit.population.progress import progress_for
-    from tfaudit.population.run import run as run_study
+    from tfaudit.population.run import run_study
 
     try:
         store = run_study(
             study,
             directory,
-            engine=engine,
-            **options,
+            options,
             progress=progress_for(out),
             accept_changed_code=accept_changed_code,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import time
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ class EngineOptions:
     """What a run asks of its engine; see `tfaudit.run`.
 
     Attributes:
+        engine: one of `ENGINES`.
         workers: number of jobs at once; by default as many as there is room for.
         retries: number of further attempts of a job that failed with an error that may pass.
         timeout: seconds that a member may take, to make or to test under a condition; any time by default.
@@ -37,8 +39,15 @@ class EngineOptions:
         cpus: cores of a job on Ray, which are the threads of its worker.
         gpus: GPUs of a job on Ray; several jobs share one where it is below 1.
         memory: bytes of memory of a job on Ray.
+
+    Raises:
+        InputError: an unknown engine, one that does not take an option, or an option that no engine takes.
+
+    >>> EngineOptions(workers=2).retries
+    2
     """
 
+    engine: str = "local"
     workers: int | None = None
     retries: int = RETRIES
     timeout: float | None = None
@@ -49,6 +58,7 @@ class EngineOptions:
     memory: int | None = None
 
     def __post_init__(self) -> None:
+        require(self.engine in ENGINES, "engine", self.engine, ", ".join(map(repr, ENGINES)))
         require(self.workers is None or self.workers >= 1, "workers", self.workers, "1 or more")
         require(self.retries >= 0, "retries", self.retries, "0 or more")
         require(
@@ -68,33 +78,14 @@ class EngineOptions:
             self.memory,
             "a number of bytes above 0",
         )
-
-
-def engine_options(engine: str, **options: Any) -> EngineOptions:
-    """Return the options of a run; raise `InputError` for an unknown engine, or one that does not take an option.
-
-    >>> engine_options("local", workers=2).retries
-    2
-    """
-    require(engine in ENGINES, "engine", engine, ", ".join(map(repr, ENGINES)))
-    checked = EngineOptions(**options)
-    if engine == "local":
-        for name in ("address", "cpus", "gpus", "memory"):
-            value = getattr(checked, name)
-            default = EngineOptions.__dataclass_fields__[name].default
-            require(
-                value == default,
-                name,
-                value,
-                "no such option with the local engine; engine 'ray' takes it",
-            )
-    elif importlib.util.find_spec("ray") is None:
-        raise InputError(
-            "engine",
-            "'ray', but Ray is not installed",
-            "`pip install 'tfaudit[ray]'`, or engine 'local'",
-        )
-    return checked
+        if self.engine == "local":
+            expected = "no such option with the local engine; engine 'ray' takes it"
+            for name in ("address", "cpus", "gpus", "memory"):
+                value = getattr(self, name)
+                require(value == getattr(EngineOptions, name), name, value, expected)
+        elif importlib.util.find_spec("ray") is None:
+            expected = "`pip install 'tfaudit[ray]'`, or engine 'local'"
+            raise InputError("engine", "'ray', but Ray is not installed", expected)
 
 
 class Engine(Protocol):
@@ -106,17 +97,11 @@ class Engine(Protocol):
     def start(self, job: Job, *, needed: bool) -> None:
         """Start a job, or put it where it starts soon; `needed` says whether other jobs need what it makes."""
 
-    def answers(self, seconds: float | None) -> Iterable[tuple[Job, Answer]]:
+    def answers(self, seconds: float) -> Iterable[tuple[Job, Answer]]:
         """Wait until jobs answer, at most some seconds, and return the answers; a lost worker answers with an error."""
 
     def abandon(self, job: Job) -> None:
         """End a job's worker at once; the job answers no more."""
-
-
-def _patience(running: Iterable[tuple[Job, float]]) -> float | None:
-    """Return the seconds until the first of the running jobs takes too long; None where none runs."""
-    soonest = min((end for _, end in running), default=None)
-    return None if soonest is None else max(soonest - time.monotonic(), 0)
 
 
 def carry_out(
@@ -138,14 +123,15 @@ def carry_out(
         InputError: no job can succeed: bad input, or a disk that is full or cannot be written.
     """
     queue = JobQueue(jobs, options.retries)
-    timeout = options.timeout
+    patience = math.inf if options.timeout is None else options.timeout + grace
     running: dict[Order, tuple[Job, float]] = {}  # each with the time when its patience ends
     while queue:
         while engine.has_room() and (job := queue.take()):
             engine.start(job, needed=queue.is_needed(job.order))
-        for job, answer in engine.answers(_patience(running.values()) if timeout else None):
+        first_end = min((end for _, end in running.values()), default=math.inf)
+        for job, answer in engine.answers(max(first_end - time.monotonic(), 0)):
             if answer.get("started") or "left" in answer:
-                running[job.order] = job, time.monotonic() + (timeout or 0) + grace
+                running[job.order] = job, time.monotonic() + patience
                 kind = "started" if answer.get("started") else "advanced"
                 yield Event(kind, job, left=answer.get("left", 0))
                 continue
@@ -158,10 +144,10 @@ def carry_out(
             else:
                 yield from queue.failed(job, answer["error"], again=not answer.get("lasting"))
         now = time.monotonic()
-        for job in [job for job, end in running.values() if timeout and end <= now]:
+        for job in [job for job, end in running.values() if end <= now]:
             engine.abandon(job)
             del running[job.order]
-            yield from queue.failed(job, too_long(timeout))
+            yield from queue.failed(job, too_long(options.timeout))
 
 
 def too_long(timeout: float | None) -> str:

@@ -1,5 +1,6 @@
 """Evaluation of members under the conditions of a study."""
 
+import contextlib
 import functools
 from collections.abc import Callable
 
@@ -12,7 +13,6 @@ from tfaudit.population.plan import missing_evaluations
 from tfaudit.population.stored_examples import load_test, preview_bytes
 from tfaudit.population.stored_models import StoredModels
 from tfaudit.population.transient_errors import is_transient
-from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 
@@ -45,10 +45,13 @@ class Evaluator:
         """
         missing = missing_evaluations(self._store, condition)
         left = len(missing)
+        k = min(self._store.study.top_k, self._test.num_classes)
         problems: list[tuple[str, Exception]] = []
         for variant, member in missing:
             try:
-                ranked = self._predicted(condition, variant, member)
+                inputs = self._images(condition)
+                model = self._models.open(variant, member)
+                ranked = predict_classifier(model, inputs.images, k=k, classes=inputs.classes)
             except Exception as problem:
                 problems.append((f"{variant}/{member:03d}", problem))
                 continue
@@ -56,19 +59,11 @@ class Evaluator:
             left -= 1
             report(left)
         if problems:
-            (name, first), others = problems[0], len(problems) - 1
-            cause = next(
-                (problem for _, problem in problems if is_transient(problem)), first
-            )  # then it is tried again
-            more = f" and {others} more" if others else ""
+            name, first = problems[0]
+            # One that may pass is the cause, so that the job is tried again.
+            cause = next((problem for _, problem in problems if is_transient(problem)), first)
+            more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
             raise RuntimeError(f"{name}{more}: {first}") from cause
-
-    def _predicted(self, condition: Condition, variant: str, member: int) -> RankedClasses:
-        inputs = self._images(condition)
-        k = min(self._store.study.top_k, self._test.num_classes)
-        return predict_classifier(
-            self._models.open(variant, member), inputs.images, k=k, classes=inputs.classes
-        )
 
     def _new_images(self, condition: Condition) -> ConditionImages:
         self._images.cache_clear()  # first, since two sets of ImageNet's size may not fit
@@ -80,19 +75,15 @@ class Evaluator:
     def _store_examples(self, condition: Condition, benchmark: Benchmark) -> None:
         """Store id, label and groups of a set's examples, and their images unless the set corrupts a test set."""
         split = condition.split
-        groups = benchmark.dataset.groups
-        ids = benchmark.dataset.example_ids.tolist()
-        try:
+        dataset = benchmark.dataset
+        ids = dataset.example_ids.tolist()
+        labels = benchmark.labels
+        with contextlib.suppress(InputError):  # missing or damaged
             stored = self._store.examples(split, images=False, groups=False)
-            if (
-                stored["example"].tolist() == ids
-                and stored["label"].tolist() == benchmark.labels.tolist()
-            ):
+            if stored["example"].tolist() == ids and stored["label"].tolist() == labels.tolist():
                 return
             self._store.evaluations.delete(split)  # its examples changed
-        except InputError:  # missing or damaged
-            pass
-        images = [b""] * len(ids) if condition.severity else preview_bytes(benchmark.dataset)
+        images = [b""] * len(ids) if condition.severity else preview_bytes(dataset)
         self._store.save_examples(
-            split, benchmark.labels, ids, self._test.class_names, images, groups
+            split, labels, ids, self._test.class_names, images, dataset.groups
         )

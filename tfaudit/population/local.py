@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
+import math
 import os
 import selectors
 import shutil
@@ -32,17 +32,18 @@ def local_engine(
         options: `workers` is the number of processes, at most one per job, by default one per core that this process
             may use.
     """
-    yield functools.partial(_run_jobs, directory, options)
 
+    def run_jobs(jobs: Sequence[Job]) -> Generator[Event]:
+        with _scratch_folder(directory) as scratch, selectors.DefaultSelector() as selector:
+            engine = _LocalEngine(directory, scratch, selector, options.jobs_per_worker)
+            try:
+                for _ in range(min(options.workers or available_cores(), len(jobs))):
+                    engine.add_worker()
+                yield from carry_out(engine, jobs, options)
+            finally:
+                engine.end()
 
-def _run_jobs(directory: Path, options: EngineOptions, jobs: Sequence[Job]) -> Generator[Event]:
-    with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
-        scratch = stack.enter_context(_scratch_folder(directory))
-        engine = _LocalEngine(directory, scratch, selector, options.jobs_per_worker)
-        stack.callback(engine.end)
-        for _ in range(min(options.workers or available_cores(), len(jobs))):
-            engine.add_worker()
-        yield from carry_out(engine, jobs, options)
+    yield run_jobs
 
 
 def available_cores() -> int:
@@ -86,13 +87,13 @@ class _LocalEngine:
         self._started.append(job)
         worker.start(job.order)
 
-    def answers(self, seconds: float | None) -> Iterator[tuple[Job, Answer]]:
+    def answers(self, seconds: float) -> Iterator[tuple[Job, Answer]]:
         started = self._started
         self._started = []
         if started:
             yield from ((job, {"started": True}) for job in started)
             return
-        for key, _ in self._selector.select(seconds):
+        for key, _ in self._selector.select(None if seconds == math.inf else seconds):
             worker = key.data
             answer = worker.answer()
             job = self._busy.get(worker)
@@ -133,10 +134,7 @@ def _scratch_folder(directory: Path) -> Iterator[Path]:
     Its name depends on the directory alone, so that the next run removes what a killed one left.
     """
     name = hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:16]
-    folder = (
-        Path(tempfile.gettempdir())
-        / f"tfaudit-{os.getuid() if hasattr(os, 'getuid') else ''}-{name}"
-    )
+    folder = Path(tempfile.gettempdir()) / f"tfaudit-{os.getuid()}-{name}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     try:

@@ -1,13 +1,15 @@
 """Logs of workers, in the folder `logs` of a study."""
 
+import contextlib
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from tfaudit.errors import InputError
 
 
-def open_log(path: Path) -> int:
-    """Open a log to append to it and return its file descriptor.
+def open_log(path: Path) -> BinaryIO:
+    """Open a log to append to it.
 
     Raises:
         InputError: it or its folder is a link, which could lead out of the study.
@@ -15,12 +17,14 @@ def open_log(path: Path) -> int:
     """
     for place in (path.parent, path):
         if place.is_symlink():
-            raise InputError(
-                "logs",
-                f"{place}, which is a link",
-                "a folder and files in the study; remove the link",
-            )
+            expected = "a folder and files in the study; remove the link"
+            raise InputError("logs", f"{place}, which is a link", expected)
     path.parent.mkdir(exist_ok=True)
-    return os.open(
-        path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o666
-    )
+    return open(path, "ab", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o666))
+
+
+def remove_if_empty(log: Path) -> None:
+    """Delete a log in which nothing was printed."""
+    with contextlib.suppress(OSError):
+        if not log.stat().st_size:
+            log.unlink()

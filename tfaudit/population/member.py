@@ -36,7 +36,7 @@ from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
-from tfaudit.study.variants import Pruned, Quantized
+from tfaudit.study.variants import Pruned, Quantized, Variant
 
 # Number of training examples that calibrate fixed-point quantization, [F] A.
 REPRESENTATIVE_EXAMPLES = 100
@@ -58,17 +58,16 @@ class MemberMaker:
         require_unchanged(store.study)
         self._train, self._test = splits or load_splits(store.study)
         self._trainer = functools.cache(self._new_trainer)
-        self._retrainer = functools.cache(self._new_retrainer)
+        self._aware_trainer = functools.cache(self._new_aware_trainer)
+        self._load = functools.partial(load_member, store, data=self._train)
         self._parent = functools.lru_cache(maxsize=1)(self._load)
         self._remedies = functools.cache(MemberRemedies)
-        self._aware_trainer = functools.cache(self._new_aware_trainer)
 
     def prepare(self, key: str) -> None:
         """Build what all members of a variant share; a wrong setting, such as an unknown model, raises `InputError`."""
         variant = self._store.study.variant(key)
         if isinstance(variant, Pruned) and variant.parent:
-            check_pruning(self._retrainer().model, variant)
-            check_own_training(self._store.study, variant)
+            check_pruning(self._retrainer, variant)
             check_remedies(self._store.study, variant.remedies, self._train)
         elif not isinstance(variant, Quantized):
             self._trainer(key)
@@ -88,35 +87,18 @@ class MemberMaker:
         path = functools.partial(self._store.member_path, key, member)
         files: dict[str, bytes] = {}
         if isinstance(variant, Quantized):
-            seed = study.member_seed(key, member)
-            root_seed = study.member_seed(variant.after, member)
-            parent = self._parent(variant.after, member)
-            kept = variant.keep_float
-            if variant.remedies:
-                parent = _aware(parent, variant)
-                kept = ()
-                history = self._aware_trainer(key).train(parent, seed, split_seed=root_seed)
-                files[path("history.csv")] = history.to_csv(index=False).encode()
-            model = content = quantize(
-                parent,
-                variant.kind,
-                representative=self._train.head(REPRESENTATIVE_EXAMPLES),
-                keep_float=kept,
-                percentile=variant.percentile,
-                sparse=variant.sparse,
-            )
-            files[path("model.tflite")] = content
-            own_seed = seed if variant.remedies else root_seed
-            facts: dict[str, Any] = {"seed": own_seed, **_counts(content), "sparsity": None}
+            # Without training it has no randomness of its own.
+            seed = study.member_seed(key if variant.remedies else variant.after, member)
+            model, history = self._quantized(variant, member, seed)
+            content = files[path("model.tflite")] = model
+            facts: dict[str, Any] = {"seed": seed, **_counts(model), "sparsity": None}
         else:
             seed = study.member_seed(key, member)
-            model, history = self._trained(key, member, seed)
-            if isinstance(variant, Pruned) and variant.batch_norm == "recalibrated":
-                recalibrate_batch_norm(model, self._full_batches(key, member))
-            content = model_bytes(model)
-            files[path("model.keras")] = content
-            files[path("history.csv")] = history.to_csv(index=False).encode()
+            model, history = self._trained(variant, member, seed)
+            content = files[path("model.keras")] = model_bytes(model)
             facts = {"seed": seed, **_counts(model)}
+        if history is not None:
+            files[path("history.csv")] = history.to_csv(index=False).encode()
         ranked = predict_classifier(model, self._test, k=min(study.top_k, self._test.num_classes))
         files[self._store.prediction_path(key, member)] = prediction_bytes(ranked)
         facts |= {
@@ -127,48 +109,73 @@ class MemberMaker:
         }
         self._store.save_member(key, member, files, facts)
 
-    def _trained(self, key: str, member: int, seed: int) -> tuple[keras.Model, pd.DataFrame]:
+    def _quantized(
+        self, variant: Quantized, member: int, seed: int
+    ) -> tuple[bytes, pd.DataFrame | None]:
+        """Return the flatbuffer of a member, and its history if it is trained for int8 first."""
+        parent = self._parent(variant.after, member)
+        kept = variant.keep_float
+        history = None
+        if variant.remedies:
+            parent = _aware(parent, variant)
+            kept = ()
+            split_seed = self._store.study.member_seed(variant.after, member)
+            history = self._aware_trainer(variant.key).train(parent, seed, split_seed=split_seed)
+        content = quantize(
+            parent,
+            variant.kind,
+            representative=self._train.head(REPRESENTATIVE_EXAMPLES),
+            keep_float=kept,
+            percentile=variant.percentile,
+            sparse=variant.sparse,
+        )
+        return content, history
+
+    def _trained(
+        self, variant: Variant, member: int, seed: int
+    ) -> tuple[keras.Model, pd.DataFrame]:
         """Return a dense or pruned member and its history."""
-        study = self._store.study
-        variant = study.variant(key)
-        root_seed = study.member_seed("dense", member)
-        if not isinstance(variant, Pruned) or variant.parent is None:
-            model = self._trainer(key).build(seed)
-            return model, self._trainer(key).train(model, seed)
-        model = self._load(variant.parent, member)
+        if variant.parent is None:
+            trainer = self._trainer(variant.key)
+            split_seed = seed
+            model = trainer.build(seed)
+            history = trainer.train(model, seed)
+        else:
+            trainer = self._retrainer
+            split_seed = self._store.study.member_seed("dense", member)
+            model = self._load(variant.parent, member)
+            history = self._retrained(cast(Pruned, variant), model, member, seed, split_seed)
+        if isinstance(variant, Pruned) and variant.batch_norm == "recalibrated":
+            recalibrate_batch_norm(model, trainer.full_batches(seed, split_seed=split_seed))
+        return model, history
+
+    def _retrained(
+        self, variant: Pruned, model: keras.Model, member: int, seed: int, dense_seed: int
+    ) -> pd.DataFrame:
+        """Prune and retrain a member's parent in place, and return the history."""
 
         def early() -> keras.Model:
             dense = self._trainer("dense")
-            start = dense.build(root_seed)
+            start = dense.build(dense_seed)
             if variant.rewind_to:
-                dense.train(start, root_seed, until=variant.rewind_to)
+                dense.train(start, dense_seed, until=variant.rewind_to)
             return start
 
-        decay = _weight_decay(study.planned_training)
         remedies: list[keras.callbacks.Callback] = []
         if variant.remedies:
-            check_remedies(study, variant.remedies, self._train)
-            dense = self._parent("dense", member)
-            held_out = functools.partial(self._retrainer().held_out, root_seed)
-            remedies = self._remedies(variant.remedies).callbacks(dense, held_out)
-        settings: dict[str, Any] = {
-            "seed": seed,
-            "root_seed": root_seed,
-            "early": early,
-            "decay": decay,
-        }
-        history = prune_and_retrain(
-            variant, self._retrainer(), model, remedies=remedies, **settings
+            check_remedies(self._store.study, variant.remedies, self._train)
+            remedies = self._remedies(variant.remedies).callbacks(
+                self._parent("dense", member), lambda: self._retrainer.held_out(dense_seed)
+            )
+        return prune_and_retrain(
+            variant,
+            self._retrainer,
+            model,
+            seed=seed,
+            split_seed=dense_seed,
+            early=early,
+            remedies=remedies,
         )
-        return model, history
-
-    def _full_batches(self, key: str, member: int) -> tf.data.Dataset:
-        """Return batches of what a member was trained on."""
-        study = self._store.study
-        seed = study.member_seed(key, member)
-        if study.variant(key).parent is None:
-            return self._trainer(key).full_batches(seed)
-        return self._retrainer().full_batches(seed, split_seed=study.member_seed("dense", member))
 
     def _new_trainer(self, key: str) -> AnyTrainer:
         study = self._store.study
@@ -177,7 +184,8 @@ class MemberMaker:
             return gradual_trainer(study, variant, self._train)
         return trainer_of(study, study.planned_training, self._train)
 
-    def _new_retrainer(self) -> AnyTrainer:
+    @functools.cached_property
+    def _retrainer(self) -> AnyTrainer:
         study = self._store.study
         return trainer_of(study, study.retraining or study.planned_training, self._train)
 
@@ -189,9 +197,6 @@ class MemberMaker:
             got = f"a training function with the remedy {variant.remedies[0].name!r}"
             raise InputError("retraining", got, "a tfaudit.Training")
         return Trainer(study, training, self._train, rewrite=lambda model: _aware(model, variant))
-
-    def _load(self, key: str, member: int) -> keras.Model:
-        return load_member(self._store, key, member, self._train)
 
 
 def _aware(model: keras.Model, variant: Quantized) -> keras.Model:
@@ -227,20 +232,23 @@ def trainer_of(
 
 def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> AnyTrainer:
     """Return a trainer that prunes models while it trains them; the best epoch is one at the final sparsity."""
-    check_own_training(study, variant)
+    defaults = Pruned(0.5)
+    names = ("begin", "end", "frequency")
+    changed = [name for name in names if getattr(variant, name) != getattr(defaults, name)]
+    if isinstance(study.training, str) and changed:  # the number of its steps is unknown
+        got = f"{', '.join(changed)} of {variant.key!r} with a training function"
+        raise InputError("variants", got, "the defaults there, or a tfaudit.Training")
     trainer = trainer_of(study, study.planned_training, data, best_from=variant.end)
-    layers = _layers(trainer.model, variant)
-    sparsity = _target_sparsity(trainer.model, variant, layers)
-    if isinstance(trainer, OwnTraining):  # its number of steps is known in its fit only
-        schedule: schedules.Schedule | float = sparsity
-        trainer.sparsity, trainer.layers = sparsity, layers
-    else:
+    sparsity = _set_goal(trainer, variant)
+    schedule: schedules.Schedule | float = sparsity
+    if isinstance(trainer, Trainer):
         schedule = pruning_schedule(variant, sparsity, trainer.steps)
-    settings = _settings(variant, _weight_decay(study.planned_training))
-    examples = _examples(
-        settings, trainer, study.seed
-    )  # the same for all members, so that they share a trace
-    trainer.callbacks.append(Pruning(schedule, layers=layers, gradient_data=examples, **settings))
+    settings = _settings(variant, study)
+    # The same for all members, so that they share a trace.
+    examples = _examples(settings, trainer, study.seed)
+    trainer.callbacks.append(
+        Pruning(schedule, layers=trainer.layers, gradient_data=examples, **settings)
+    )
     return trainer
 
 
@@ -250,9 +258,8 @@ def prune_and_retrain(
     model: keras.Model,
     *,
     seed: int,
-    root_seed: int,
     early: Callable[[], keras.Model],
-    decay: float,
+    split_seed: int | None = None,
     remedies: Sequence[keras.callbacks.Callback] = (),
 ) -> pd.DataFrame:
     """Prune a member's parent in place, then train it according to the variant's treatment.
@@ -262,9 +269,8 @@ def prune_and_retrain(
         trainer: of the retraining.
         model: the parent, not compiled; becomes the member.
         seed: of the member.
-        root_seed: of the dense member at the root, whose validation images must not be trained on.
         early: returns the dense member as it was at the step to rewind to.
-        decay: weight decay of the dense training.
+        split_seed: of the dense member at the root, whose validation images must not be trained on; `seed` by default.
         remedies: callbacks of the retraining.
 
     Returns:
@@ -272,11 +278,12 @@ def prune_and_retrain(
     """
     compiled = trainer.model
     copy_variables(model, compiled)
-    layers = _layers(compiled, variant)
-    settings = _settings(variant, decay)
-    sparsity = _target_sparsity(compiled, variant, layers)
-    examples = _examples(settings, trainer, seed, split_seed=root_seed)
-    masks = prune(compiled, sparsity, layers=layers, gradient_data=examples, seed=seed, **settings)
+    sparsity = _set_goal(trainer, variant)
+    settings = _settings(variant, trainer.study)
+    examples = _examples(settings, trainer, seed, split_seed)
+    masks = prune(
+        compiled, sparsity, layers=trainer.layers, gradient_data=examples, seed=seed, **settings
+    )
     copy_variables(compiled, model)
     if variant.treatment == "one_shot":
         return pd.DataFrame({"epoch": []})
@@ -286,14 +293,12 @@ def prune_and_retrain(
         for name, kernel in zip(find_kernels(compiled), find_kernels(model).values(), strict=True):
             if name in masks:
                 kernel.assign(np.where(masks[name], kernel.numpy(), 0))
-    if isinstance(trainer, OwnTraining):
-        trainer.sparsity, trainer.layers = sparsity, layers
     if trainer.callbacks:
         trainer.callbacks[0].masks = masks  # so that all members share a trace
     else:
         trainer.callbacks.append(HoldMasks(masks))
     trainer.callbacks[1:] = remedies
-    return trainer.train(model, seed, split_seed=root_seed)
+    return trainer.train(model, seed, split_seed=split_seed)
 
 
 def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.Schedule:
@@ -310,19 +315,6 @@ def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.
     return schedules.polynomial(0.0, sparsity, begin, end, frequency)
 
 
-def check_own_training(study: Study, variant: Pruned) -> None:
-    """Refuse what a training function's unknown number of steps cannot give; raise `InputError`."""
-    defaults = Pruned(0.5)
-    changed = [
-        name
-        for name in ("begin", "end", "frequency")
-        if getattr(variant, name) != getattr(defaults, name)
-    ]
-    if variant.treatment == "gradual" and isinstance(study.training, str) and changed:
-        got = f"{', '.join(changed)} of {variant.key!r} with a training function"
-        raise InputError("variants", got, "the defaults there, or a tfaudit.Training")
-
-
 def require_unchanged(study: Study) -> None:
     """Raise an `InputError` if a file of the study's own code or model is another than when the run began."""
     now = study.with_fingerprints()
@@ -334,14 +326,24 @@ def require_unchanged(study: Study) -> None:
         )
 
 
-def _weight_decay(training: Training | str) -> float:
-    return training.weight_decay if isinstance(training, Training) else 0.0
-
-
-def check_pruning(model: keras.Model, variant: Pruned) -> None:
+def check_pruning(trainer: AnyTrainer, variant: Pruned) -> None:
     """Check that settings fit, layers exist and the ratio can be reached; raise `InputError` if not."""
-    PruningMethod(**_settings(variant, 0.0))
-    _target_sparsity(model, variant, _layers(model, variant))
+    PruningMethod(**_settings(variant, trainer.study))
+    _set_goal(trainer, variant)
+
+
+def _set_goal(trainer: AnyTrainer, variant: Pruned) -> float:
+    """Set the layers that a trainer prunes; set and return their sparsity, which gives the variant's, or its ratio."""
+    model = trainer.model
+    trainer.layers = _layers(model, variant)
+    if variant.ratio is None:
+        sparsity = cast(float, variant.sparsity)
+    else:
+        sparsity = sparsity_at(
+            model, variant.ratio, trainer.layers, count_biases=variant.count_biases
+        )
+    trainer.sparsity = sparsity
+    return sparsity
 
 
 def _layers(model: keras.Model, variant: Pruned) -> list[str] | None:
@@ -356,24 +358,20 @@ def _layers(model: keras.Model, variant: Pruned) -> list[str] | None:
     return None if variant.layers is None else list(variant.layers)
 
 
-def _settings(variant: Pruned, weight_decay: float) -> dict[str, Any]:
-    """Return the arguments that `prune` and `Pruning` share."""
+def _settings(variant: Pruned, study: Study) -> dict[str, Any]:
+    """Return the arguments that `prune` and `Pruning` share; by default weights decay as in the dense training."""
     names = ("method", "scope", "granularity", "axis", "gradient")
-    decay = weight_decay if variant.decay is None else variant.decay
+    training = study.training
+    decay = variant.decay
+    if decay is None:
+        decay = training.weight_decay if isinstance(training, Training) else 0.0
     return {name: getattr(variant, name) for name in names} | {"decay": decay}
 
 
 def _examples(
-    settings: dict[str, Any], trainer: AnyTrainer, seed: int, *, split_seed: int | None = None
+    settings: dict[str, Any], trainer: AnyTrainer, seed: int, split_seed: int | None = None
 ) -> tf.data.Dataset | None:
     """Return training batches for the scores; None for methods that use no examples, since batches take time."""
     if not PruningMethod(**settings).needs_data:
         return None
     return trainer.batches(seed, split_seed=split_seed).take(GRADIENT_BATCHES)
-
-
-def _target_sparsity(model: keras.Model, variant: Pruned, layers: list[str] | None) -> float:
-    """Return the sparsity of the pruned kernels that gives the variant's sparsity or ratio."""
-    if variant.ratio is None:
-        return cast(float, variant.sparsity)
-    return sparsity_at(model, variant.ratio, layers, count_biases=variant.count_biases)

@@ -14,7 +14,6 @@ import pickle
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import filelock
@@ -76,31 +75,24 @@ def shipped_splits(directory: Path) -> Splits | None:
 
 def _root(directory: Path) -> Path | None:
     root = directory.absolute().parent.parent.parent
-    return root if root.name == f"{_PREFIX}{_user()}" else None
+    return root if root.name == f"{_PREFIX}{os.getuid()}" else None
 
 
 def _checked_root() -> Path:
-    root = Path(tempfile.gettempdir()) / f"{_PREFIX}{_user()}"
+    root = Path(tempfile.gettempdir()) / f"{_PREFIX}{os.getuid()}"
     root.mkdir(mode=0o700, exist_ok=True)
     _check_owner(root)
     return root
 
 
-def _user() -> int:
-    return os.getuid() if hasattr(os, "getuid") else 0
-
-
 def _check_owner(root: Path) -> None:
-    if root.is_symlink() or root.stat().st_uid != _user():
-        raise PermissionError(
-            f"{root} belongs to another user"
-        )  # who could have laid pickles there
+    if root.is_symlink() or root.stat().st_uid != os.getuid():
+        # Who could have laid pickles there.
+        raise PermissionError(f"{root} belongs to another user")
 
 
-@contextlib.contextmanager
-def _lock(root: Path) -> Iterator[None]:
-    with filelock.FileLock(root / ".lock"):
-        yield
+def _lock(root: Path) -> filelock.BaseFileLock:
+    return filelock.FileLock(root / ".lock")
 
 
 def _remove_abandoned(root: Path) -> None:

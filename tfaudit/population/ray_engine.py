@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import logging
 import math
 import os
@@ -24,10 +23,17 @@ from tfaudit.population import worker_process
 from tfaudit.population.engine import Answer, EngineOptions, carry_out
 from tfaudit.population.local import available_cores
 from tfaudit.population.node_folder import Splits, end_run
-from tfaudit.population.plan import Event, Job, MemberJob, Order, missing_evaluations
+from tfaudit.population.plan import (
+    ConditionJob,
+    Event,
+    Job,
+    MemberJob,
+    Order,
+    missing_evaluations,
+)
 from tfaudit.population.ray_task import Files, Luggage, RunFacts, perform
 from tfaudit.runtime.user_functions import source_file
-from tfaudit.store.members import RECORD_KEYS, read_sealed_json
+from tfaudit.store.members import own_facts, read_sealed_json
 from tfaudit.store.store import Store, open_store
 
 NODE_PATIENCE = 600.0  # seconds to wait for a node that can run jobs, after the last one was lost
@@ -76,8 +82,16 @@ def ray_engine(
         shipped = splits if all(split.in_memory for split in splits) else None
         luggage = ray.put(Luggage(study.to_json(), sources, shipped))
         cluster = _Cluster(options, where)
+
+        def run_jobs(jobs: Sequence[Job]) -> Generator[Event]:
+            engine = _RayEngine(store, options, facts, luggage, cluster)
+            try:
+                yield from carry_out(engine, jobs, options, grace=GRACE)
+            finally:
+                engine.end()
+
         try:
-            yield functools.partial(_run_jobs, store, options, facts, luggage, cluster)
+            yield run_jobs
         finally:
             _clear_nodes(facts.token)
 
@@ -92,21 +106,6 @@ def _clear_nodes(token: str) -> None:
     ]
     ended = [clear.options(scheduling_strategy=node).remote(token) for node in nodes]
     ray.wait(ended, num_returns=len(ended), timeout=PATIENCE_AT_END)
-
-
-def _run_jobs(
-    store: Store,
-    options: EngineOptions,
-    facts: RunFacts,
-    luggage: Any,
-    cluster: _Cluster,
-    jobs: Sequence[Job],
-) -> Generator[Event]:
-    engine = _RayEngine(store, options, facts, luggage, cluster)
-    try:
-        yield from carry_out(engine, jobs, options, grace=GRACE)
-    finally:
-        engine.end()
 
 
 @contextlib.contextmanager
@@ -253,24 +252,21 @@ class _RayEngine:
         )  # some wait on the nodes, so that these never do
 
     def start(self, job: Job, *, needed: bool) -> None:
-        models = []
+        models: list[Any] = []
         parents = []
-        if isinstance(job, MemberJob):
-            if job.parent is not None:
-                parents = [self._member(job.parent, job.member)]
-        else:
-            models = [
-                self._member(*pair) for pair in missing_evaluations(self._store, job.condition)
-            ]
+        if isinstance(job, ConditionJob):
+            missing = missing_evaluations(self._store, job.condition)
+            models = [self._member(*pair) for pair in missing]
+        elif job.parent is not None:
+            parents = [self._member(job.parent, job.member)]
         deliveries = self._perform.remote(self._facts, [self._luggage], job.order, models, *parents)
         self._tasks[deliveries] = _Task(job, deliveries, needed)
 
-    def answers(self, seconds: float | None) -> Iterator[tuple[Job, Answer]]:
-        seconds = CHECK_NODES if seconds is None else min(seconds, CHECK_NODES)
+    def answers(self, seconds: float) -> Iterator[tuple[Job, Answer]]:
         waiting = list(self._tasks)
         ready, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0)
         if not ready:
-            ready, _ = ray.wait(waiting, num_returns=1, timeout=seconds)
+            ready, _ = ray.wait(waiting, num_returns=1, timeout=min(seconds, CHECK_NODES))
         for deliveries in ready:
             task = self._tasks[deliveries]
             answer = self._received(task)
@@ -294,19 +290,18 @@ class _RayEngine:
         """Store the files of a task's next delivery and return its answer; a lost task answers with an error."""
         try:
             reference = next(task.deliveries)
-            answer, files = ray.get(reference)
+            told, files = ray.get(reference)
         except (RayError, StopIteration) as problem:
             if task.job.needs:
                 self._made.pop(task.job.needs, None)  # it may be what was lost
             return {"error": f"{type(problem).__name__}: {one_line(problem)}"}
-        answer = dict(answer)
+        answer = dict(told)
         self._store_files(task.job, files)
         if answer.get("error", "") is None:
             if task.job.order in self._changed:
                 self._changed.discard(task.job.order)
-                return {
-                    "error": "the examples of the test have changed; all members are tested again"
-                }
+                again = "the examples of the test have changed; all members are tested again"
+                return {"error": again}
             if task.needed:
                 self._made[task.job.order] = reference
                 # What is dropped is read from the store.
@@ -320,22 +315,16 @@ class _RayEngine:
             if path.startswith("examples/") and stored.exists() and stored.read_bytes() != content:
                 self._store.evaluations.delete(stored.stem)
                 self._changed.add(job.order)
-        files = dict(files)
+        made = dict(files)
         if isinstance(job, MemberJob):
-            record = files.pop(
-                self._store.member_path(job.variant, job.member, "member.json"), None
-            )
+            record = made.pop(self._store.member_path(job.variant, job.member, "member.json"), None)
             if record is not None:
-                facts = {
-                    name: fact
-                    for name, fact in read_sealed_json(record).items()
-                    if name not in RECORD_KEYS
-                }
-                made = {
-                    path: files.pop(path) for path in list(files) if not path.startswith("logs/")
-                }
+                for path in [path for path in made if path.startswith("logs/")]:
+                    self._store.write(path, made.pop(path))
+                facts = own_facts(read_sealed_json(record))
                 self._store.save_member(job.variant, job.member, made, facts)
-        for path, content in files.items():
+                return
+        for path, content in made.items():
             self._store.write(path, content)
 
     def _member(self, variant: str, member: int) -> Any:

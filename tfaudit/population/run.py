@@ -12,7 +12,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import check_conditions
-from tfaudit.population.engine import RETRIES, EngineOptions, engine_options
+from tfaudit.population.engine import RETRIES, EngineOptions
 from tfaudit.population.local import local_engine
 from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
@@ -20,7 +20,7 @@ from tfaudit.population.progress import Progress, chosen_progress
 from tfaudit.population.stored_examples import THUMBNAIL, load_splits, store_examples
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.runtime.user_functions import is_importing
-from tfaudit.store.files import lock
+from tfaudit.store.files import lock, unwritable
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
 
@@ -85,22 +85,39 @@ def run(
         InputError: the directory holds another study, is in use or cannot be written, the disk is full, a data set is
             missing or does not fit, or a function of the user's own cannot be used; nothing has been trained then.
     """
+    options = EngineOptions(
+        engine=engine,
+        workers=workers,
+        address=address,
+        cpus=cpus,
+        gpus=gpus,
+        memory=memory,
+        retries=retries,
+        timeout=timeout,
+    )
+    return run_study(
+        study, directory, options, progress=progress, accept_changed_code=accept_changed_code
+    )
+
+
+def run_study(
+    study: Study,
+    directory: str | Path,
+    options: EngineOptions,
+    *,
+    progress: Progress | str | None = None,
+    accept_changed_code: bool = False,
+) -> Store:
+    """Run a study as `run` does, with its options of the engine as one object."""
     if not isinstance(study, Study):
-        recipe = (
-            f"; the command `tfaudit run {study}` takes names of recipes"
-            if isinstance(study, str)
-            else ""
-        )
-        raise InputError("study", repr(study), f"a tfaudit.Study{recipe}")
+        expected = "a tfaudit.Study"
+        if isinstance(study, str):
+            expected += f"; the command `tfaudit run {study}` takes names of recipes"
+        raise InputError("study", repr(study), expected)
     if is_importing():
         got = "a call of run while the study's own file is imported"
-        raise InputError(
-            "study",
-            got,
-            'the call under `if __name__ == "__main__":`, since workers import the file',
-        )
-    on_ray = {"address": address, "cpus": cpus, "gpus": gpus, "memory": memory}
-    options = engine_options(engine, workers=workers, retries=retries, timeout=timeout, **on_ray)
+        how = 'the call under `if __name__ == "__main__":`, since workers import the file'
+        raise InputError("study", got, how)
     _ = study.planned_training  # imported predictions have none
     study = study.with_fingerprints()
     train, test = load_splits(
@@ -111,14 +128,14 @@ def run(
     check_own_parts(study, train)
     if test.num_examples and (test.preview is not None or not test.has_images):
         next(previews(test.take(1), THUMBNAIL))
-    with _disk_errors(directory), lock(directory), chosen_progress(progress) as shown:
+    with _disk_errors(Path(directory)), lock(directory), chosen_progress(progress) as shown:
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
         store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
         store_examples(store, train, test)
         # Members need no previews, which may be functions that cannot be shipped.
         splits = dataclasses.replace(train, preview=None), dataclasses.replace(test, preview=None)
-        with _start(engine, store, options, splits, versions) as start:
-            phase = functools.partial(_carry_out, store, engine, start=start, progress=shown)
+        with _start(store, options, splits, versions) as start:
+            phase = functools.partial(_carry_out, store, options.engine, start, shown)
             phase(member_jobs(store), study.population * len(study.all_variants), "members")
             if study.conditions:
                 jobs = condition_jobs(store)
@@ -135,10 +152,10 @@ Start = Callable[[Sequence[Job]], Generator[Event]]
 
 
 def _start(
-    engine: str, store: Store, options: EngineOptions, splits: Splits, versions: Mapping[str, str]
+    store: Store, options: EngineOptions, splits: Splits, versions: Mapping[str, str]
 ) -> contextlib.AbstractContextManager[Start]:
     """Return the context of an engine."""
-    if engine == "local":
+    if options.engine == "local":
         return local_engine(store.directory, options)
     from tfaudit.population.ray_engine import ray_engine
 
@@ -147,13 +164,10 @@ def _start(
 
 def check_own_parts(study: Study, train: Dataset) -> None:
     """Build a study's own model once, and look at its own trainings and optimizers; raise `InputError`."""
-    trainings = [
-        training for training in (study.training, study.retraining) if training is not None
-    ]
     own = [
         training
-        for training in trainings
-        if isinstance(training, str) or training.optimizer not in USUAL
+        for training in (study.training, study.retraining)
+        if isinstance(training, str) or (training and training.optimizer not in USUAL)
     ]
     if not own and not study.sources:
         return
@@ -176,36 +190,29 @@ def check_own_parts(study: Study, train: Dataset) -> None:
 def _carry_out(
     store: Store,
     engine: str,
+    start: Start,
+    progress: Progress,
     jobs: Sequence[Job],
     total: int,
     what: str,
-    *,
-    start: Start,
-    progress: Progress,
 ) -> None:
     """Run jobs, `total` of which are wanted in all, and record their failures and the machines they ran on."""
     progress.begin(total, total - sum(job.size for job in jobs), what=what)
-    machines = store.machines
     with contextlib.closing(start(jobs)) as events:
         for event in events:
             if event.kind == "failed":
                 event.job.save_failure(store, event.error)
             elif event.kind == "done":
                 event.job.delete_failure(store)
-                machine = event.machine and {"engine": engine, **event.machine}
-                if machine and machine not in machines:
-                    machines.append(machine)
-                    store.add_machine(machine)
+                if event.machine:
+                    store.add_machine({"engine": engine, **event.machine})
             progress.update(event)
 
 
 @contextlib.contextmanager
-def _disk_errors(directory: str | Path) -> Iterator[None]:
+def _disk_errors(directory: Path) -> Iterator[None]:
     """Turn an `OSError` into an `InputError` about the directory."""
     try:
         yield
     except OSError as problem:
-        got = f"{directory}, which cannot be written ({problem.strerror}: {problem.filename or directory})"
-        raise InputError(
-            "directory", got, "a writable directory with free space; then run again"
-        ) from problem
+        raise unwritable(directory, problem) from problem

@@ -36,17 +36,13 @@ def load_test(study: Study) -> Dataset:
 def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
     """Store id, label, PNG and groups of every test example, and the facts about the classes, unless they exist."""
     ids = test.example_ids.tolist()
+    labels = test.labels.tolist()
     with contextlib.suppress(InputError):  # missing or damaged
-        stored = store.examples("test")
-        same = (
-            stored["example"].tolist() == ids and stored["label"].tolist() == test.labels.tolist()
-        )
-        same = (
-            same
-            and stored.attrs["class_names"] == [*test.class_names]
-            and store.remarks() == test.notes
-        )
-        if same and store.table("classes") is not None:
+        stored = store.examples()
+        names = stored.attrs["class_names"]
+        before = stored["example"].tolist(), stored["label"].tolist(), names, store.remarks()
+        now = ids, labels, list(test.class_names), test.notes
+        if before == now and store.table("classes") is not None:
             return
     store.save_examples(
         "test", test.labels, ids, test.class_names, preview_bytes(test), test.groups, test.notes

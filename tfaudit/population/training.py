@@ -35,24 +35,65 @@ OPERATIONS_TOGETHER = 1e10
 """Most floating-point operations of such a call: a tenth of a second on a core."""
 
 
-class Trainer:
-    """Trains models in place, one after another, as a `Training` specifies.
+class TrainerInOneModel:
+    """What trains members in place, one after another in one model.
 
     Tracing a train step costs about a second. A trainer compiles one model and trains each member in it, starting from
     exactly the weights, optimizer state and random state of a new model: no member depends on those before it.
+
+    Attributes:
+        study: sets the model.
+        data: the training set.
+        model: the model to train in.
+        callbacks: callbacks of every training. What they name in an attribute `columns`, groups of the data that are no
+            inputs of the model, stands in the batches.
+        sparsity: share of zeros that training must leave in the kernels of `layers`; None if it prunes nothing.
+        layers: names of the layers that are pruned; None for all.
+    """
+
+    model: keras.Model
+
+    def __init__(self, study: Study, data: Dataset) -> None:
+        self.study = study
+        self.data = data
+        self.callbacks: list[keras.callbacks.Callback] = []
+        self.sparsity: float | None = None
+        self.layers: list[str] | None = None
+        self._optimizer_start: list[tuple[keras.Variable, np.ndarray]] = []
+
+    def build(self, seed: int) -> keras.Model:
+        """Return a new model with the weights of a seed; not compiled, so it saves as an ordinary `.keras` file."""
+        return strip_compilation(build_member(self.study, self.data, seed))
+
+    def _set_model(self, model: keras.Model) -> None:
+        self.model = model
+        check_outputs(model, self.data, repr(self.study.model))
+
+    def _note_optimizer(self) -> None:
+        """Note the state of the optimizer with which every training begins."""
+        optimizer = self.model.optimizer
+        optimizer.build(self.model.trainable_variables)
+        self._optimizer_start = [(variable, variable.numpy()) for variable in optimizer.variables]
+
+    def _start_from(self, model: keras.Model) -> None:
+        """Give the compiled model the variables of another one, and its optimizer the state of the start."""
+        copy_variables(model, self.model)
+        for variable, value in self._optimizer_start:
+            variable.assign(value)
+
+
+class Trainer(TrainerInOneModel):
+    """Trains models in place, one after another, as a `Training` specifies.
 
     Args:
         study: sets the model and its options.
         training: the training.
         data: the training set.
-        callbacks: callbacks of every training; also an attribute. What they name in an attribute `columns`, groups of
-            the data that are no inputs of the model, stands in the batches.
         best_from: share of the epochs before which none can be the best one.
         model: to train in, of any origin, which the trainer compiles; by default one as the study describes it.
         rewrite: what is made of that model before it is compiled.
 
     Attributes:
-        model: the compiled model.
         steps: optimizer steps of a training.
     """
 
@@ -62,38 +103,28 @@ class Trainer:
         training: Training,
         data: Dataset,
         *,
-        callbacks: Sequence[keras.callbacks.Callback] = (),
         best_from: float = 0.0,
         model: keras.Model | None = None,
         rewrite: Callable[[keras.Model], keras.Model] = lambda model: model,
     ) -> None:
-        self._study, self._training, self._data = study, training, data
-        held_out = math.ceil(data.num_examples * training.validation)
-        self.steps = training.total_steps(data.num_examples - held_out)
-        self._steps_per_epoch = min(
-            math.ceil((data.num_examples - held_out) / training.batch_size), max(self.steps, 1)
-        )
+        super().__init__(study, data)
+        self._training = training
+        examples = data.num_examples - math.ceil(data.num_examples * training.validation)
+        self.steps = training.total_steps(examples)
+        self._steps_per_epoch = min(math.ceil(examples / training.batch_size), max(self.steps, 1))
         self._epochs = math.ceil(self.steps / self._steps_per_epoch)
         self._first_best_epoch = math.ceil(self._epochs * best_from)
-        self.callbacks = list(callbacks)
         with _device_scope(training):
-            self._compile_model(
-                study,
-                training,
-                data,
-                rewrite(build_member(study, data, 0) if model is None else model),
-            )
+            self._compile_model(rewrite(build_member(study, data, 0) if model is None else model))
 
-    def _compile_model(
-        self, study: Study, training: Training, data: Dataset, model: keras.Model
-    ) -> None:
-        self.model = model
-        check_outputs(self.model, data, repr(study.model))
+    def _compile_model(self, model: keras.Model) -> None:
+        training = self._training
+        self._set_model(model)
         if training.strategy is None and not _jit_compile(training):
             fuse_batch_norm(self.model)
         self._own_compilation = bool(self.model.compiled)
         if self._own_compilation:
-            _check_settings(study, training)
+            _check_settings(self.study, training)
         else:
             self.model.compile(
                 optimizer=make_optimizer(training, self.steps, self._steps_per_epoch),
@@ -103,36 +134,28 @@ class Trainer:
             )
         self._check_execution()
         self._together = self._steps_together()
-        self.model.optimizer.build(self.model.trainable_variables)
+        self._note_optimizer()
         if training.weight_decay:
             for kernel in (v for v in self.model.trainable_variables if v.name.endswith("kernel")):
                 kernel.regularizer = keras.regularizers.L2(training.weight_decay / 2)
-        self._initial_optimizer = [v.numpy() for v in self.model.optimizer.variables]
-
-    def build(self, seed: int) -> keras.Model:
-        """Return a new model with the weights of a seed; not compiled, so it saves as an ordinary `.keras` file."""
-        return strip_compilation(build_member(self._study, self._data, seed))
 
     def _loss_and_metrics(self) -> dict[str, Any]:
         """Return the loss and the accuracy that fit the outputs: scores per class, or one logit or probability."""
         smoothing = self._training.label_smoothing
-        logits = not gives_probabilities(self.model, self._data)
+        logits = not gives_probabilities(self.model, self.data)
         if self._one_logit:
             loss = keras.losses.BinaryCrossentropy(from_logits=logits, label_smoothing=smoothing)
-            return {
-                "loss": loss,
-                "metrics": [
-                    keras.metrics.BinaryAccuracy("accuracy", threshold=0.0 if logits else 0.5)
-                ],
-            }
-        # No metrics by name: they make variables while the step is traced, and TensorFlow then traces it again.
-        if smoothing:
+            accuracy = keras.metrics.BinaryAccuracy("accuracy", threshold=0.0 if logits else 0.5)
+        elif smoothing:
             loss = keras.losses.CategoricalCrossentropy(
                 from_logits=logits, label_smoothing=smoothing
             )
-            return {"loss": loss, "metrics": [keras.metrics.CategoricalAccuracy("accuracy")]}
-        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
-        return {"loss": loss, "metrics": [keras.metrics.SparseCategoricalAccuracy("accuracy")]}
+            accuracy = keras.metrics.CategoricalAccuracy("accuracy")
+        else:
+            loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
+            accuracy = keras.metrics.SparseCategoricalAccuracy("accuracy")
+        # No metrics by name: they make variables while the step is traced, and TensorFlow then traces it again.
+        return {"loss": loss, "metrics": [accuracy]}
 
     @property
     def _one_logit(self) -> bool:
@@ -161,7 +184,7 @@ class Trainer:
         if not operations > 0:  # unknown
             return 1
         most = min(MOST_TOGETHER, int(OPERATIONS_TOGETHER / operations))
-        rewinds = [v.rewind_to for v in self._study.variants if isinstance(v, Pruned)]
+        rewinds = [v.rewind_to for v in self.study.variants if isinstance(v, Pruned)]
         divisible = math.gcd(self._steps_per_epoch, self.steps, *rewinds)
         return max((number for number in range(2, most + 1) if divisible % number == 0), default=1)
 
@@ -175,18 +198,17 @@ class Trainer:
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return the endless training batches of a seed; see `train`."""
-        return self._batches_of(self._split(seed if split_seed is None else split_seed)[0], seed)
+        return self._batches_of(self._split(seed, split_seed)[0], seed)
 
     def full_batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return endless training batches of what the model takes, none of them short; see `train`."""
-        part = self._split(seed if split_seed is None else split_seed)[0]
-        return full_batches(
-            part, self._training.batch_size, seed, augmentation=self._training.augmentation
-        )
+        training = self._training
+        part, _ = self._split(seed, split_seed)
+        return full_batches(part, training.batch_size, seed, augmentation=training.augmentation)
 
     def held_out(self, split_seed: int) -> Dataset:
         """Return the validation part of a split; a training without one raises an `InputError`."""
-        part = self._split(split_seed)[1]
+        _, part = self._split(split_seed)
         if part is None:
             raise InputError("training", "validation=0.0", "validation > 0, a share to hold out")
         return part
@@ -211,22 +233,23 @@ class Trainer:
         training = self._training
         if not self.steps:
             return pd.DataFrame({"epoch": []})
-        copy_variables(model, self.model)
-        for variable, value in zip(
-            self.model.optimizer.variables, self._initial_optimizer, strict=True
-        ):
-            variable.assign(value)
-        part, held_out = self._split(seed if split_seed is None else split_seed)
+        self._start_from(model)
+        part, held_out = self._split(seed, split_seed)
         validation = held_out and held_out.batches(1024, targets=self._own_compilation).map(
-            lambda x, y: (x, self._targets(y))
+            self._with_targets
         )
         callbacks = list(self.callbacks)
         self._execute_together(callbacks)
         if training.steps is not None or until is not None:
             callbacks.append(StopAt(self.steps if until is None else until))
         if training.keep == "best" and until is None:
-            best = {"restore_best_weights": True, "start_from_epoch": self._first_best_epoch}
-            callbacks.append(keras.callbacks.EarlyStopping(patience=self._epochs, **best))
+            callbacks.append(
+                keras.callbacks.EarlyStopping(
+                    patience=self._epochs,
+                    restore_best_weights=True,
+                    start_from_epoch=self._first_best_epoch,
+                )
+            )
         history = self.model.fit(
             self._batches_of(part, seed),
             epochs=self._epochs,
@@ -242,30 +265,30 @@ class Trainer:
         return frame
 
     def _batches_of(self, data: Dataset, seed: int) -> tf.data.Dataset:
-        training = self._training
-        settings: dict[str, Any] = {
-            "batch_size": training.batch_size,
-            "augmentation": training.augmentation,
-        }
         wanted = {name for callback in self.callbacks for name in getattr(callback, "columns", ())}
-        settings["columns"] = sorted(
-            wanted - set(data.inputs if isinstance(data.inputs, Mapping) else ())
+        inputs = data.inputs if isinstance(data.inputs, Mapping) else ()
+        pairs = training_batches(
+            data,
+            batch_size=self._training.batch_size,
+            seed=seed,
+            augmentation=self._training.augmentation,
+            targets=self._own_compilation,
+            columns=sorted(wanted.difference(inputs)),
         )
-        pairs = training_batches(data, seed=seed, targets=self._own_compilation, **settings)
-        return pairs.map(lambda x, y: (x, self._targets(y)), num_parallel_calls=1)
+        return pairs.map(self._with_targets, num_parallel_calls=1)
 
-    def _targets(self, labels: tf.Tensor) -> tf.Tensor:
-        """Return what the loss takes: labels, or one-hot rows where they are smoothed."""
-        smoothed = (
-            self._training.label_smoothing and not self._own_compilation and not self._one_logit
-        )
-        return tf.one_hot(labels, self._data.num_classes) if smoothed else labels
+    def _with_targets(self, x: Any, labels: tf.Tensor) -> tuple[Any, tf.Tensor]:
+        """Return a batch with what the loss takes: labels, or one-hot rows where they are smoothed."""
+        if self._own_compilation or self._one_logit or not self._training.label_smoothing:
+            return x, labels
+        return x, tf.one_hot(labels, self.data.num_classes)
 
-    def _split(self, seed: int) -> tuple[Dataset, Dataset | None]:
+    def _split(self, seed: int, split_seed: int | None = None) -> tuple[Dataset, Dataset | None]:
         """Return the part to train on and the part held out for validation."""
-        if not self._training.validation:
-            return self._data, None
-        return split_validation(self._data, self._training.validation, seed)
+        share = self._training.validation
+        if not share:
+            return self.data, None
+        return split_validation(self.data, share, seed if split_seed is None else split_seed)
 
 
 @keras.saving.register_keras_serializable(package="tfaudit")

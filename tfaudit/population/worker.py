@@ -31,12 +31,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfaudit.errors import InputError
-from tfaudit.population.logs import open_log
+from tfaudit.population.logs import open_log, remove_if_empty
 from tfaudit.population.node_folder import remove_workplace, shipped_splits
 from tfaudit.population.plan import log_path
 from tfaudit.population.transient_errors import is_transient
+from tfaudit.runtime.captured_output import redirected_descriptors
 from tfaudit.runtime.garbage_collection import collect_seldom
 from tfaudit.runtime.user_functions import PATH_VARIABLE, extend_path
+from tfaudit.store.files import unwritable
 from tfaudit.study.conditions import Condition
 
 if TYPE_CHECKING:
@@ -71,23 +73,13 @@ def main(directory: str) -> None:
 def _printing_to(log: Path) -> Iterator[None]:
     """Append what is printed to a log, and delete it if it is empty; a log that cannot be written is done without."""
     try:
-        target = open_log(log)
+        file = open_log(log)
     except (InputError, OSError):
         yield
         return
-    originals = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
-    try:
-        for descriptor in originals:
-            os.dup2(target, descriptor)
+    with file, redirected_descriptors(file.fileno()):
         yield
-    finally:
-        for descriptor, original in originals.items():
-            os.dup2(original, descriptor)
-            os.close(original)
-        empty = not os.fstat(target).st_size
-        os.close(target)
-        if empty:
-            log.unlink(missing_ok=True)
+    remove_if_empty(log)
 
 
 class _JobRunner:
@@ -112,15 +104,14 @@ class _JobRunner:
                 self._conditions.evaluate(Condition(name, number), report)
         except BaseException as problem:
             answer: dict[str, object] = {"error": traceback.format_exc()}
-            wrong_for_all = (
-                not prepared or getattr(problem, "argument", "") == "training"
-            )  # a function of the user's own
-            if isinstance(problem, InputError) and wrong_for_all:
-                answer["fatal"] = [problem.argument, problem.got, problem.expected]
-            elif isinstance(problem, OSError) and (
-                fatal := fatal_problem(problem, self._directory)
-            ):
-                answer["fatal"] = fatal
+            fatal: InputError | None = None
+            if isinstance(problem, OSError):
+                fatal = fatal_problem(problem, Path(self._directory))
+            elif isinstance(problem, InputError):
+                # A function of the user's own is wrong for all members.
+                fatal = problem if not prepared or problem.argument == "training" else None
+            if fatal is not None:
+                answer["fatal"] = fatal.args
             elif not is_transient(problem):
                 answer["lasting"] = True
             return answer
@@ -173,24 +164,19 @@ class _JobRunner:
         return shipped_splits(Path(self._directory))
 
 
-def fatal_problem(problem: OSError, directory: str | Path) -> list[str]:
-    """Return the parts of the error about a file that no job can write; none where the next attempt may succeed.
+def fatal_problem(problem: OSError, directory: Path) -> InputError | None:
+    """Return the error about a file that no job can write; None where the next attempt may succeed.
 
     The file lies in the study or in the temporary folder.
     """
-    if problem.errno not in _DISK and Path(directory).is_dir():
-        return []
-    file = str(problem.filename or directory)
+    if problem.errno not in _DISK and directory.is_dir():
+        return None
     scratch = tempfile.gettempdir()
-    if file.startswith(scratch + os.sep):
+    if str(problem.filename or directory).startswith(scratch + os.sep):
         got = f"{scratch}, which cannot be written ({problem.strerror})"
-        return [
-            "temporary folder",
-            got,
-            "free space there, or TMPDIR set to another folder; then run again",
-        ]
-    got = f"{directory}, which cannot be written ({problem.strerror}: {file})"
-    return ["directory", got, "a writable directory with free space; then run again"]
+        how = "free space there, or TMPDIR set to another folder; then run again"
+        return InputError("temporary folder", got, how)
+    return unwritable(directory, problem)
 
 
 def _read_orders(directory: str) -> Iterator[Order]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from tfaudit.population.engine import Answer
-from tfaudit.population.logs import open_log
+from tfaudit.population.logs import open_log, remove_if_empty
 from tfaudit.population.plan import Order
 from tfaudit.runtime.user_functions import PATH_VARIABLE, search_path
 
@@ -46,17 +46,18 @@ class WorkerProcess:
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "OMP_NUM_THREADS": str(threads),
             "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+            "PYTHONUNBUFFERED": "1",
+            "TMPDIR": str(scratch),
+            PATH_VARIABLE: os.pathsep.join(search_path()),
         }
-        settings |= {"PYTHONUNBUFFERED": "1", "TMPDIR": str(scratch)}
-        environment = {**os.environ, **settings, PATH_VARIABLE: os.pathsep.join(search_path())}
-        with os.fdopen(open_log(log), "ab") as file:
+        with open_log(log) as file:
             # The pipes are unbuffered: a selector would not see answers that a buffer holds.
             self._process = subprocess.Popen(
                 [*command, str(directory)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=file,
-                env=environment,
+                env=os.environ | settings,
                 bufsize=0,
             )
         self._orders = cast(IO[bytes], self._process.stdin)
@@ -84,6 +85,4 @@ class WorkerProcess:
         for pipe in (self._orders, self.answers):
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
-        with contextlib.suppress(OSError):
-            if not self.log.stat().st_size:
-                self.log.unlink()
+        remove_if_empty(self.log)

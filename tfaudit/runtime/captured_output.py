@@ -30,9 +30,9 @@ def captured_output() -> Iterator[io.StringIO]:
     """
     output = io.StringIO()
     with _ONE_AT_A_TIME, tempfile.TemporaryFile() as file:
-        originals = _redirect_descriptors(file.fileno())
         try:
             with (
+                redirected_descriptors(file.fileno()),
                 redirect_stdout(output),
                 redirect_stderr(output),
                 warnings.catch_warnings(record=True) as caught,
@@ -40,9 +40,6 @@ def captured_output() -> Iterator[io.StringIO]:
                 warnings.simplefilter("always")
                 yield output
         finally:
-            for descriptor, original in originals.items():
-                os.dup2(original, descriptor)
-                os.close(original)
             file.seek(0)
             output.write(file.read().decode(errors="replace"))
             output.writelines(
@@ -50,8 +47,9 @@ def captured_output() -> Iterator[io.StringIO]:
             )
 
 
-def _redirect_descriptors(target: int) -> dict[int, int]:
-    """Redirect descriptors 1 and 2 to `target`; return the originals. A closed descriptor stays closed."""
+@contextlib.contextmanager
+def redirected_descriptors(target: int) -> Iterator[None]:
+    """Redirect descriptors 1 and 2 to `target` within the block. A closed descriptor stays closed."""
     originals = {}
     for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -59,7 +57,12 @@ def _redirect_descriptors(target: int) -> dict[int, int]:
         with contextlib.suppress(OSError):
             originals[descriptor] = os.dup(descriptor)
             os.dup2(target, descriptor)
-    return originals
+    try:
+        yield
+    finally:
+        for descriptor, original in originals.items():
+            os.dup2(original, descriptor)
+            os.close(original)
 
 
 @contextlib.contextmanager

@@ -74,22 +74,17 @@ def as_reference(argument: str, value: object, expected: str) -> str:
         if is_reference(value) and (source := value.rpartition(":"))[0].endswith(".py"):
             return f"{Path(source[0]).expanduser().absolute()}:{source[2]}"
         return value
-    if not callable(value):
-        raise InputError(argument, _described(value), expected)
     name = getattr(value, "__qualname__", None)
     module = getattr(value, "__module__", "")
-    at_top = "the top level of a file, such as 'nets.py:build'"
-    if name is None:  # an object that can be called, such as a model
+    # An object without a name, such as a model, may be callable, too.
+    if not callable(value) or name is None:
         raise InputError(argument, _described(value), expected)
     if not name.isidentifier():
-        what = (
-            "a lambda"
-            if name.endswith("<lambda>")
-            else f"{name!r}, defined inside a function or class"
-        )
-        raise InputError(
-            argument, f"{what}, which worker processes cannot import", f"a function at {at_top}"
-        )
+        is_lambda = name.endswith("<lambda>")
+        what = "a lambda" if is_lambda else f"{name!r}, defined inside a function or class"
+        got = f"{what}, which worker processes cannot import"
+        how = "a function at the top level of a file, such as 'nets.py:build'"
+        raise InputError(argument, got, how)
     file = _source_file(value)
     if file is None:
         got = f"{name!r} of a notebook or prompt, which worker processes cannot import"
@@ -109,11 +104,7 @@ def import_reference(argument: str, reference: str) -> Callable[..., Any]:
     digest = source_digest(argument, reference)
     if (reference, digest) not in _FUNCTIONS:
         source, _, name = reference.rpartition(":")
-        module = (
-            import_file(argument, Path(source))
-            if source.endswith(".py")
-            else _import_module(argument, source)
-        )
+        module = import_module(argument, source)
         function = getattr(module, name, None)
         if not callable(function):
             own = [
@@ -129,11 +120,9 @@ def import_reference(argument: str, reference: str) -> Callable[..., Any]:
 
 def source_digest(argument: str, reference: str) -> str:
     """Return the SHA-256 of the file that a reference, or a path, names; raise `InputError` if there is none."""
-    source = reference.rpartition(":")[0] if is_reference(reference) else reference
-    if is_reference(reference) and not source.endswith(".py"):
-        source = _module_file(argument, source)
+    path = source_file(reference) or _module_file(argument, reference.rpartition(":")[0])
     try:
-        return hashlib.sha256(Path(source).expanduser().read_bytes()).hexdigest()
+        return hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest()
     except OSError as problem:
         got = f"{reference!r}, whose file cannot be read ({problem.strerror})"
         raise InputError(argument, got, "an existing file") from None
@@ -178,11 +167,11 @@ def import_file(argument: str, path: Path) -> ModuleType:
 
 def import_module(argument: str, name: str) -> ModuleType:
     """Import a module of the user's own by its name or file, such as one that registers layers with Keras."""
-    return (
-        import_file(argument, Path(name))
-        if name.endswith(".py")
-        else _import_module(argument, name)
-    )
+    if name.endswith(".py"):
+        return import_file(argument, Path(name))
+    _module_file(argument, name)
+    with _being_imported(argument, name):
+        return importlib.import_module(name)
 
 
 def is_importing() -> bool:
@@ -279,12 +268,6 @@ def _own_line(lines: Sequence[tuple[str, str]]) -> str:
     libraries = (*_installed(), str(Path(__file__).parents[1]), "<")
     own = [(file, number) for file, number in lines if not file.startswith(libraries)]
     return f", line {own[-1][1]} of {Path(own[-1][0]).name}" if own else ""
-
-
-def _import_module(argument: str, name: str) -> ModuleType:
-    _module_file(argument, name)
-    with _being_imported(argument, name):
-        return importlib.import_module(name)
 
 
 def _module_file(argument: str, name: str) -> str:

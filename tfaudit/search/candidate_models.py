@@ -228,9 +228,7 @@ class CandidateMaker:
                 trainer,
                 model,
                 seed=seed,
-                root_seed=seed,
                 early=self._source.copy,
-                decay=training.weight_decay,
                 remedies=[*remedies, end],
             )
         recalibrate_batch_norm(model, trainer.full_batches(seed))

@@ -3,16 +3,14 @@
 import dataclasses
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image
 
 from tfaudit.errors import require
-from tfaudit.store.members import RECORD_KEYS
+from tfaudit.store.members import own_facts
 from tfaudit.store.store import Store
-from tfaudit.study.study import Study
-from tfaudit.study.variants import Variant
 
 COLOURS = 32
 TABLES = ("classes", "costs")
@@ -52,17 +50,18 @@ def save_copy_without_models(
     )
     numbers = dense[:population]
     whole = [v for v in study.variants if set(numbers) <= set(store.members(v.key))]
-    wanted = {(v.key, n) for v in (study.all_variants[0], *whole) for n in numbers} & set(
-        store.evaluated_members()
+    keys = {"dense", *(variant.key for variant in whole)}
+    wanted = [(k, n) for k, n in store.evaluated_members() if k in keys and n in numbers]
+    untested = _untested_corruptions(store, wanted)
+    evaluated = study.corrupted_variants
+    smaller = dataclasses.replace(
+        study,
+        population=max(numbers) + 1,
+        variants=tuple(variant for variant in whole if variant.parent in (None, *keys)),
+        corruptions=tuple(name for name in study.corruptions if name not in untested),
+        benchmarks=(),
+        corrupted_variants=evaluated and tuple(key for key in evaluated if key in keys),
     )
-
-    def is_tested(corruption: str) -> bool:
-        splits = [
-            condition.split for condition in study.conditions if condition.corruption == corruption
-        ]
-        return all(store.evaluations.exists(*pair, split) for split in splits for pair in wanted)
-
-    smaller = _smaller_study(study, whole, filter(is_tested, study.corruptions), max(numbers) + 1)
     copy = Store.create(place, smaller, json.loads(store.read("study.json"))["versions"])
     _copy_examples(store, copy)
     for variant in smaller.all_variants:
@@ -76,43 +75,31 @@ def save_copy_without_models(
     return copy
 
 
-def _smaller_study(
-    study: Study, variants: Sequence[Variant], corruptions: Iterable[str], population: int
-) -> Study:
-    """Return a study of some of the variants and corruptions, without benchmarks."""
-    kept = {"dense", *(variant.key for variant in variants)}
-    evaluated = study.corrupted_variants
-    return dataclasses.replace(
-        study,
-        population=population,
-        variants=tuple(variant for variant in variants if variant.parent in (None, *kept)),
-        corruptions=tuple(corruptions),
-        benchmarks=(),
-        corrupted_variants=evaluated and tuple(key for key in evaluated if key in kept),
-    )
+def _untested_corruptions(store: Store, pairs: Sequence[tuple[str, int]]) -> set[str]:
+    """Return the corruptions under which one of some variants and members has not been tested."""
+    return {
+        condition.corruption
+        for condition in store.study.conditions
+        if not all(store.evaluations.exists(*pair, condition.split) for pair in pairs)
+    }
 
 
 def _copy_member(store: Store, copy: Store, key: str, number: int) -> None:
-    record = store.record(key, number)
     path = store.prediction_path(key, number)
-    facts = {name: value for name, value in record.items() if name not in RECORD_KEYS}
-    copy.save_member(key, number, {path: store.read_checked(key, number, path)}, facts)
+    content = store.read_checked(key, number, path)
+    copy.save_member(key, number, {path: content}, own_facts(store.record(key, number)))
 
 
 def _copy_examples(store: Store, copy: Store) -> None:
-    examples = store.examples("test")
-    groups = examples[examples.attrs["groups"]] if examples.attrs["groups"] else None
-    images = [small_image(image) for image in examples["image"]]
-    names = examples.attrs["class_names"]
-    remarks = store.remarks("test")
+    examples = store.examples()
     copy.save_examples(
         "test",
         examples["label"].to_numpy(),
         examples["example"].tolist(),
-        names,
-        images,
-        groups,
-        remarks,
+        examples.attrs["class_names"],
+        [small_image(image) for image in examples["image"]],
+        examples[examples.attrs["groups"]],
+        store.remarks(),
     )
     for name in TABLES:
         if (table := store.table(name)) is not None:

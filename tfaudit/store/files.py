@@ -33,6 +33,18 @@ def file_error(argument: str, got: str) -> InputError:
     return InputError(argument, got, expected)
 
 
+def unwritable(directory: Path, problem: OSError) -> InputError:
+    """Return the error about a study's directory in which a file cannot be written.
+
+    Example:
+        >>> print(unwritable(Path("runs"), OSError(28, "No space left on device", "runs/study.json")))
+        directory: got runs, which cannot be written (No space left on device: runs/study.json), expected a writable
+        directory with free space; then run again
+    """
+    got = f"{directory}, which cannot be written ({problem.strerror}: {problem.filename or directory})"
+    return InputError("directory", got, "a writable directory with free space; then run again")
+
+
 def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
     """Write a temporary file in the same folder, then rename it: readers see the whole old file or the whole new one.
 

@@ -9,7 +9,7 @@ from typing import Any
 _SEAL = "sha256"
 """Key of a file's checksum of its own."""
 
-RECORD_KEYS = ("status", "variant", "member", "files", "examples")
+_OF_THE_STORE = ("status", "variant", "member", "files", "examples")
 """What a store itself writes into the record of a member, beside the facts that its maker tells."""
 
 _NUMBERS = ("bytes", "gzipped_bytes", "sparsity", "accuracy", "seconds")
@@ -52,6 +52,11 @@ def read_record(path: Path) -> dict[str, Any]:
 
 def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not abs(value) >= 2**63)
+
+
+def own_facts(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of a record that its maker told."""
+    return {name: fact for name, fact in record.items() if name not in _OF_THE_STORE}
 
 
 def model_origin(record: Mapping[str, Any]) -> dict[str, Any]:

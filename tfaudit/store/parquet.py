@@ -132,13 +132,7 @@ def example_bytes(
     if remarks:
         notes["remarks"] = json.dumps(list(remarks))
     seals = {
-        "sha256": _seal(
-            table,
-            _EXAMPLE[:2],
-            notes["class_names"],
-            split,
-            *(notes["remarks"] for _ in remarks[:1]),
-        ),
+        "sha256": _identity_seal(table, notes),
         "images_sha256": _image_seal(images),
         "groups_sha256": _seal(table, [*group_columns]),
     }
@@ -163,8 +157,7 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
         columns
     )  # `read` ignores a missing column, `select` does not
     table.validate(full=True)
-    further = [notes["split"], *([notes["remarks"]] if "remarks" in notes else [])]
-    if _seal(table, _EXAMPLE[:2], notes["class_names"], *further) != notes["sha256"]:
+    if _identity_seal(table, notes) != notes["sha256"]:
         raise OSError("ids, labels or class names do not match their checksum")
     if group_names and _seal(table, group_names) != notes["groups_sha256"]:
         raise OSError("groups do not match their checksum")
@@ -172,10 +165,12 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     if images and _image_seal(frame["image"]) != notes["images_sha256"]:
         raise OSError("images do not match their checksum")
     frame = clean_table(frame, "examples")
-    names = {"class_names": clean_names(json.loads(notes["class_names"]), "class_names")}
-    names["groups"] = clean_names(group_names, "groups")
-    frame.attrs = {name: list(values) for name, values in names.items()}
-    frame.attrs["split"] = notes["split"]
+    class_names = json.loads(notes["class_names"])
+    frame.attrs = {
+        "class_names": list(clean_names(class_names, "class_names")),
+        "groups": list(clean_names(group_names, "groups")),
+        "split": notes["split"],
+    }
     return frame
 
 
@@ -260,6 +255,12 @@ def _values(column: pd.Series, argument: str) -> pa.Array:
     if not any(fits(values.type) for fits in _ALLOWED):
         raise error
     return values
+
+
+def _identity_seal(table: pa.Table, notes: Mapping[str, str]) -> str:
+    """Return the checksum of ids and labels, and of the notes that say what they mean."""
+    said = [notes[name] for name in ("class_names", "split", "remarks") if name in notes]
+    return _seal(table, _EXAMPLE[:2], *said)
 
 
 def _seal(table: pa.Table, columns: Sequence[str], *further: str) -> str:

@@ -79,11 +79,8 @@ def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
         expected = "a file that tfaudit wrote; the same `tfaudit run` with another --out starts from scratch"
         raise InputError("directory", f"a damaged file, {path}", expected) from None
     if form != FORMAT:
-        raise InputError(
-            "directory",
-            f"{directory} with the format {form!r}",
-            f"{FORMAT}, which this version reads",
-        )
+        got = f"{directory} with the format {form!r}"
+        raise InputError("directory", got, f"{FORMAT}, which this version reads")
     return Store(Path(directory), Study.from_json(study), imported, read_only=read_only)
 
 
@@ -244,25 +241,17 @@ class Store:
 
     def members(self, variant: str) -> tuple[int, ...]:
         """Return the numbers of the members whose record is complete; see `is_complete`."""
-        folders = (
-            path.parent.name
-            for path in (self.directory / "members" / variant).glob("*/member.json")
-        )
-        numbers = sorted(int(name) for name in folders if name.isdecimal())
-        return tuple(
-            n
-            for n in numbers
-            if n < self.study.population and self.record(variant, n).get("status") == "complete"
-        )
+        folders = (self.directory / "members" / variant).glob("*/member.json")
+        names = (path.parent.name for path in folders)
+        numbers = sorted(int(name) for name in names if name.isdecimal())
+        population = self.study.population
+        return tuple(n for n in numbers if n < population and not self._incompleteness(variant, n))
 
     def record(self, variant: str, member: int) -> dict[str, Any]:
         """Return the content of `member.json`; an empty dictionary if it is missing, damaged or another member's."""
         record = read_record(self.directory / self.member_path(variant, member, "member.json"))
-        return (
-            record
-            if (record.get("variant", variant), record.get("member", member)) == (variant, member)
-            else {}
-        )
+        named = record.get("variant", variant), record.get("member", member)
+        return record if named == (variant, member) else {}
 
     def origin(self, variant: str, member: int) -> dict[str, Any]:
         """Return what identifies a member's model: the SHA-256 of its file and its seed, None where unknown."""
@@ -274,10 +263,9 @@ class Store:
 
     def damage(self, variant: str, member: int) -> str:
         """Return in a few words why a member must be made again; empty if all its files are as they were written."""
-        place = self.directory / self.member_path(variant, member, "member.json")
+        if gap := self._incompleteness(variant, member):
+            return "a damaged record" if gap == "damaged" else gap
         record = self.record(variant, member)
-        if record.get("status") != "complete":
-            return "failed" if record else "a damaged record" if place.exists() else "missing"
         if not self._is_of_these_examples(record):
             return "its predictions are of other examples"
         for path, facts in record["files"].items():
@@ -310,62 +298,56 @@ class Store:
         A study that was run should hold every member of its population, and under a condition every member that the
         study evaluates, where any has been evaluated; a study of imported predictions those that were imported.
         """
-        condition = next(
-            (condition for condition in self.study.conditions if condition.split == split), None
-        )
-        if condition is not None:
-            if not any(
-                (self.directory / "predictions" / f"split={split}").glob("variant=*/*.parquet")
-            ):
+        if self._is_condition(split):
+            if not any(self.directory.glob(f"predictions/split={split}/variant=*/*.parquet")):
                 return ()
-            pairs = self.evaluated_members()
-            gaps = [
+            return tuple(
                 Missing(*pair, split, "missing")
-                for pair in pairs
+                for pair in self.evaluated_members()
                 if not self.evaluations.exists(*pair, split)
-            ]
-            return tuple(gaps)
-        gaps = []
-        for variant in self.study.all_variants:
-            complete = self.members(variant.key)
-            for member in self.expected_members(variant.key):
-                if member not in complete:
-                    record = self.directory / self.member_path(variant.key, member, "member.json")
-                    status = self.record(variant.key, member).get("status")
-                    reason = (
-                        "failed"
-                        if status == "failed"
-                        else "damaged"
-                        if record.exists()
-                        else "missing"
-                    )
-                    gaps.append(Missing(variant.key, member, split, reason))
-        return (*gaps, *self._unlisted())
+            )
+        gaps = [
+            Missing(variant.key, member, split, self._incompleteness(variant.key, member))
+            for variant in self.study.all_variants
+            for member in self.expected_members(variant.key)
+        ]
+        return (*(gap for gap in gaps if gap.reason), *self._unlisted())
+
+    def _incompleteness(self, variant: str, member: int) -> str:
+        """Return whether a member's record says "failed", or is "damaged" or "missing"; empty if it is complete."""
+        status = self.record(variant, member).get("status")
+        if status in ("complete", "failed"):
+            return "" if status == "complete" else "failed"
+        path = self.directory / self.member_path(variant, member, "member.json")
+        return "damaged" if path.exists() else "missing"
+
+    def _is_condition(self, split: str) -> bool:
+        return any(split == condition.split for condition in self.study.conditions)
 
     def _unlisted(self) -> list[Missing]:
         """Return the complete members that are none of the study's: its `study.json` is older than they are."""
-        places = sorted((self.directory / "members").glob("*/*/member.json"))
-        pairs = [
-            (path.parts[-3], int(path.parts[-2])) for path in places if path.parts[-2].isdecimal()
-        ]
         listed = {
-            variant.key: self.expected_members(variant.key) for variant in self.study.all_variants
+            (variant.key, member)
+            for variant in self.study.all_variants
+            for member in self.expected_members(variant.key)
         }
-        unknown = [pair for pair in pairs if pair[1] not in listed.get(pair[0], ())]
-        complete = [pair for pair in unknown if self.record(*pair).get("status") == "complete"]
-        return [Missing(*pair, "test", "not in study.json") for pair in complete]
+        places = sorted(self.directory.glob("members/*/*/member.json"))
+        folders = [path.parts[-3:-1] for path in places]
+        pairs = [(key, int(number)) for key, number in folders if number.isdecimal()]
+        return [
+            Missing(*pair, "test", "not in study.json")
+            for pair in pairs
+            if pair not in listed and not self._incompleteness(*pair)
+        ]
 
     def evaluated_members(self) -> list[tuple[str, int]]:
         """Return variants and numbers of the complete members that are to be tested under every condition."""
-        keys = [variant.key for variant in self.study.all_variants]
-        if self.study.corrupted_variants is not None:
-            keys = [key for key in keys if key in (keys[0], *self.study.corrupted_variants)]
-        pairs = [(key, member) for key in keys for member in self.members(key)]
-        return [
-            (key, member)
-            for key, member in pairs
-            if member < (self.study.corrupted_members or self.study.population)
-        ]
+        study = self.study
+        keys = [variant.key for variant in study.all_variants]
+        if study.corrupted_variants is not None:
+            keys = [key for key in keys if key in (keys[0], *study.corrupted_variants)]
+        most = study.corrupted_members or study.population
+        return [(key, member) for key in keys for member in self.members(key) if member < most]
 
     def expected_members(self, variant: str) -> Sequence[int]:
         """Return the numbers of the members that a variant should have: of the population, or those imported."""
@@ -375,24 +357,18 @@ class Store:
 
     def save_failure(self, variant: str, member: int, traceback: str) -> None:
         """Record that a member failed; a later run tries it again."""
-        self.write(
-            self.member_path(variant, member, "member.json"),
-            failed_record(variant, member, traceback),
-        )
+        path = self.member_path(variant, member, "member.json")
+        self.write(path, failed_record(variant, member, traceback))
 
     def failures(self) -> dict[tuple[str, int], str]:
         """Return the tracebacks of the members that failed, by variant and number."""
-        pairs = [
-            (v.key, member)
-            for v in self.study.all_variants
+        records = {
+            (variant.key, member): self.record(variant.key, member)
+            for variant in self.study.all_variants
             for member in range(self.study.population)
-        ]
-        records = {pair: self.record(*pair) for pair in pairs}
-        return {
-            pair: record["traceback"]
-            for pair, record in records.items()
-            if record.get("status") == "failed"
         }
+        failed = {pair: r for pair, r in records.items() if r.get("status") == "failed"}
+        return {pair: record["traceback"] for pair, record in failed.items()}
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file by its path relative to the study's directory, whole or not at all; may raise `OSError`."""
@@ -410,13 +386,10 @@ class Store:
     def read_checked(self, variant: str, member: int, path: str) -> bytes:
         """Return the content of a member's file; raise `InputError` if it is missing or does not match its checksum."""
         content = self.read(path)
-        if hashlib.sha256(content).hexdigest() != self.record(variant, member)["files"].get(
-            path, {}
-        ).get("sha256"):
-            raise file_error(
-                path.split("/")[0],
-                f"a file that does not match its checksum, {self.directory / path}",
-            )
+        stored = self.record(variant, member)["files"].get(path, {})
+        if hashlib.sha256(content).hexdigest() != stored.get("sha256"):
+            got = f"a file that does not match its checksum, {self.directory / path}"
+            raise file_error(path.split("/")[0], got)
         return content
 
     def predictions(
@@ -436,13 +409,12 @@ class Store:
         complete = self.members(variant)
         if not complete:
             got = f"{variant!r} without a complete member in {self.directory}"
-            raise InputError(
-                "variant", got, "a variant with a complete member; run the study first"
-            )
+            how = "a variant with a complete member; run the study first"
+            raise InputError("variant", got, how)
         members = complete if members is None else tuple(members)
         allowed = f"some of {', '.join(map(str, complete))}"
         require(bool(members) and set(members) <= set(complete), "members", members, allowed)
-        under_condition = any(split == condition.split for condition in self.study.conditions)
+        under_condition = self._is_condition(split)
         if under_condition:
             members = tuple(n for n in members if self.evaluations.exists(variant, n, split))
             if not members:
@@ -462,12 +434,13 @@ class Store:
             if (count := len(ranked[-1].classes)) != len(examples):
                 got = f"predictions of {count} examples instead of {len(examples)}, {self.directory / path}"
                 raise file_error("predictions", got)
-        labels = examples["label"].to_numpy()
-        ids = examples["example"].to_numpy()
-        names = examples.attrs["class_names"]
-        parents = members if made_from_dense else None
         return Predictions.from_ranked(
-            labels, ranked, class_names=names, example_ids=ids, members=members, parents=parents
+            examples["label"].to_numpy(),
+            ranked,
+            class_names=examples.attrs["class_names"],
+            example_ids=examples["example"].to_numpy(),
+            members=members,
+            parents=members if made_from_dense else None,
         )
 
     def save_examples(
@@ -603,12 +576,10 @@ def _check_sources(
     if source is None or (accept_changed_code and not source.endswith(".keras")):
         return
     got = f"{source}, which has changed since the members in {directory} were made"
-    code = (
-        ""
-        if source.endswith(".keras")
-        else ", or --accept-changed-code to go on with members of both"
-    )
-    raise InputError(study.argument_of(source), got, f"the file as it was, another directory{code}")
+    how = "the file as it was, another directory"
+    if not source.endswith(".keras"):
+        how += ", or --accept-changed-code to go on with members of both"
+    raise InputError(study.argument_of(source), got, how)
 
 
 def _unreadable(argument: str, path: Path, problem: OSError) -> InputError:

@@ -121,8 +121,7 @@ class Answers:
             "(SELECT count(DISTINCT rater) FROM answers WHERE answers.study = studies.study) AS raters "
             "FROM studies WHERE (split, examples) = (?, ?) ORDER BY study"
         )
-        with self._file.reading() as database:
-            return _frame(database, query, split, examples)
+        return self._table(query, split, examples)
 
     def num_outdated(self, split: str, examples: str) -> int:
         """Return the number of studies of a split whose examples have been replaced by these."""
@@ -152,9 +151,7 @@ class Answers:
         The query does not read which images are PIEs.
         """
         query = "SELECT example, position, label_1, label_2, label_3 FROM shown WHERE study = ? ORDER BY place"
-        with self._file.reading() as database:
-            self._require_study(database, study)
-            return _frame(database, query, study)
+        return self._table(query, study, begun=study)
 
     def record(
         self,
@@ -236,9 +233,7 @@ class Answers:
             "(SELECT rater, count(*) >= ?2 AS done, max(answered) AS last FROM answers WHERE study = ?1 "
             "GROUP BY rater, example) JOIN raters USING (rater) JOIN studies ON study = ?1 GROUP BY rater ORDER BY name"
         )
-        with self._file.reading(whole=True) as database:
-            self._require_study(database, study)
-            return _frame(database, query, study, len(_KEYS))
+        return self._table(query, study, len(_KEYS), begun=study, whole=True)
 
     def answers(self, study: int) -> pd.DataFrame:
         """Return all answers, the input of `tfaudit.survey`. This unblinds the study.
@@ -253,9 +248,7 @@ class Answers:
             "FROM answers JOIN raters USING (rater) JOIN shown USING (study, example) "
             "JOIN membership USING (study, example) WHERE study = ? ORDER BY name, place"
         )
-        with self._file.reading(whole=True) as database:
-            self._require_study(database, study)
-            long = _frame(database, query, study)
+        long = self._table(query, study, begun=study, whole=True)
         long["value"] = long["value"].astype("Int64")
         rows = long.drop_duplicates(["rater", "example"]).set_index(["rater", "example"])
         values = long.pivot(index=["rater", "example"], columns="question", values="value").reindex(
@@ -280,6 +273,15 @@ class Answers:
                 *(_frame(database, query, split, examples) for query in (answers, categories))
             )
 
+    def _table(
+        self, query: str, *values: object, begun: int | None = None, whole: bool = False
+    ) -> pd.DataFrame:
+        """Return the rows of a query; a study that is named as `begun` must have begun. `whole` as in `AnswerFile`."""
+        with self._file.reading(whole=whole) as database:
+            if begun is not None:
+                self._require_study(database, begun)
+            return _frame(database, query, *values)
+
     def _require_study(self, database: sqlite3.Connection, study: int) -> None:
         """Raise an `InputError` unless the study has begun and shows what was drawn for it."""
         studies = [
@@ -296,15 +298,8 @@ class Answers:
 
 def _rows(sample: SurveySample) -> list[tuple[int, str, str, str, int]]:
     """Return position, three labels and membership of each image, in plain types."""
-    columns = [
-        sample.sheet["example"],
-        *(sample.sheet[name].astype(str) for name in _LABELS),
-        sample.key["is_pie"],
-    ]
-    return [
-        (int(position), *labels, int(is_pie))
-        for position, *labels, is_pie in zip(*columns, strict=True)
-    ]
+    table = sample.sheet[["example", *_LABELS]].assign(is_pie=sample.key["is_pie"].astype(int))
+    return list(table.astype(dict.fromkeys(_LABELS, str)).itertuples(index=False, name=None))
 
 
 def _rater_id(database: sqlite3.Connection, name: str) -> int:
