@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import hypothesis
@@ -36,16 +37,37 @@ ALL = dict.fromkeys(KEYS, 1)
 SEAL = "of these examples"
 
 
-def begun(answers, *, n=20, seed=3, variant="int8", split="test", examples=SEAL, found=FOUND):
+def begun(answers, *, n=6, seed=3, variant="int8", split="test", examples=SEAL, found=FOUND):
     sample = survey_sample(found, n, seed=seed)
     return answers.begin(
         sample, variant=variant, split=split, seed=seed, examples=examples, example_ids=IDS
     )
 
 
+IMAGES = [IDS[i] for i in survey_sample(FOUND, 6, seed=3).sheet["example"]]
+"""What study 1 shows."""
+
+
 @pytest.fixture
 def answers(tmp_path):
     return open_answers(tmp_path)
+
+
+@pytest.fixture
+def rated(answers, tmp_path):
+    """A study of six images, the first of which "ann" has rated; statistics that SQLite itself adds are no harm."""
+    begun(answers)
+    answers.record(1, "ann", IMAGES[0], ALL, ["atypical"])
+    change(tmp_path, "ANALYZE")
+    return answers
+
+
+def change(directory, script):
+    """Change the file as a flipped bit would: no constraint is checked, no checksum follows."""
+    with contextlib.closing(sqlite3.connect(directory / "answers.sqlite")) as database:
+        database.executescript(
+            f"PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; {script}"
+        )
 
 
 def test_nothing_is_written_before_a_study_begins(answers, tmp_path):
@@ -55,8 +77,8 @@ def test_nothing_is_written_before_a_study_begins(answers, tmp_path):
 
 
 def test_a_sheet_shows_what_was_drawn_and_no_more(answers):
-    study, sample = begun(answers), survey_sample(FOUND, 20, seed=3)
-    sheet = answers.sheet(study)
+    sample = survey_sample(FOUND, 6, seed=3)
+    sheet = answers.sheet(begun(answers))
     assert list(sheet) == ["example", "position", "label_1", "label_2", "label_3"]
     assert list(sheet["position"]) == list(sample.sheet["example"])
     assert list(sheet["example"]) == [IDS[i] for i in sheet["position"]]
@@ -74,69 +96,38 @@ def test_the_same_arguments_find_the_study(answers):
         begun(answers, split="train"),
     }
     assert len({study, *others}) == 5
-    assert answers.studies("test", SEAL)["images"].tolist() == [20, 20, 10, 20]
+    assert answers.studies("test", SEAL)["images"].tolist() == [6, 6, 10, 6]
 
 
-def test_studies_of_examples_that_were_replaced_are_kept_and_not_shown(answers):
-    old = begun(answers)
-    image = answers.sheet(old)["example"][0]
-    answers.record(old, "ann", image, {"corrupted": 1}, ["atypical"])
+def test_studies_of_examples_that_were_replaced_are_kept_and_not_shown(rated):
+    answers = rated
     new = begun(answers, examples="others")
-    assert new != old
+    assert new != 1
     assert answers.studies("test", "others")["study"].tolist() == [new]
     assert answers.studies("test", "others")["raters"].tolist() == [0]
     assert answers.labels("test", "others").empty
     assert [answers.num_outdated("test", seal) for seal in ("others", SEAL, "third")] == [1, 1, 2]
     assert answers.num_outdated("train", "others") == 0
-    assert begun(answers) == old  # should they come back
-    assert set(answers.labels("test", SEAL)["example"]) == {image}
+    assert begun(answers) == 1  # should they come back
+    assert set(answers.labels("test", SEAL)["example"]) == {IMAGES[0]}
 
 
 def test_a_study_stays_as_drawn_when_members_are_added(answers):
     study = begun(answers)
-    assert answers.shows_sample(study, survey_sample(FOUND, 20, seed=3))
+    assert answers.shows_sample(study, survey_sample(FOUND, 6, seed=3))
     sheet = answers.sheet(study)
     grown = exemplars(population(1, members=9), population(2, hurt=[3], members=9))
     assert begun(answers, found=grown) == study
-    assert not answers.shows_sample(study, survey_sample(grown, 20, seed=3))
+    assert not answers.shows_sample(study, survey_sample(grown, 6, seed=3))
     pd.testing.assert_frame_equal(answers.sheet(study), sheet)
-
-
-def test_a_rater_goes_on_at_the_first_image_that_lacks_an_answer(answers, tmp_path):
-    study = begun(answers, n=4)
-    images = answers.sheet(study)["example"]
-    assert answers.next_place(study, "ann") == 0
-    answers.record(study, "ann", images[0], ALL)
-    answers.record(study, "ann", images[1], {"typical": None})
-    assert answers.next_place(study, "ann") == 1
-    for image in images:
-        answers.record(study, "ann", image, ALL)
-    again = open_answers(tmp_path)
-    assert again.next_place(study, "ann") is None
-    assert again.next_place(study, "bob") == 0
-
-
-def test_answers_may_be_changed_and_cannot_say_is_one(answers):
-    study = begun(answers)
-    image = answers.sheet(study)["example"][2]
-    answers.record(study, "ann", image, {"typical": 1, "abstract": None}, ["atypical", "abstract"])
-    answers.record(study, "ann", image, {"typical": 0})
-    given = answers.of_image(study, "ann", image)
-    assert given.answers == {"typical": 0, "abstract": None}
-    assert given.categories == ("abstract", "atypical")
-    answers.record(study, "ann", image, {}, [])
-    assert answers.of_image(study, "ann", image).categories == ()
-    assert not answers.of_image(study, "bob", image).answers
 
 
 def test_one_person_is_one_rater_however_typed(answers):
     study = begun(answers)
-    first, second = answers.sheet(study)["example"][:2]
-    answers.record(study, "Zoë Straße", first, ALL)
-    answers.record(study, " ZOE\u0308 STRASSE ", second, ALL)
-    assert answers.progress(study)[["rater", "complete", "images"]].values.tolist() == [
-        ["Zoë Straße", 2, 20]
-    ]
+    answers.record(study, "Zoë Straße", IMAGES[0], ALL)
+    answers.record(study, " ZOE\u0308 STRASSE ", IMAGES[1], ALL)
+    raters = answers.progress(study)[["rater", "complete", "images"]]
+    assert raters.values.tolist() == [["Zoë Straße", 2, 6]]
 
 
 @pytest.mark.parametrize(
@@ -153,53 +144,41 @@ def test_names_that_are_refused(name, message):
         rater_name(name)
 
 
-@pytest.mark.parametrize("name", ["👩\u200d🔬 <script>", "'; DROP TABLE answers; --", "a,b", "*x*"])
-def test_names_that_are_text(answers, name):
-    study = begun(answers)
-    answers.record(study, name, answers.sheet(study)["example"][0], ALL)
-    assert answers.progress(study)["rater"].tolist() == [name]
-    assert answers.answers(study)["rater"].tolist() == [name]
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (
-            lambda a, s, e: a.record(s, "ann", e, {"colour": 1}),
-            "answers: got 'colour', expected one of accurate_label",
+            lambda a: a.record(1, "ann", IMAGES[0], {"colour": 1}),
+            "answers: got 'colour', expected one of accurate_",
         ),
         (
-            lambda a, s, e: a.record(s, "ann", e, {"typical": 2}),
+            lambda a: a.record(1, "ann", IMAGES[0], {"typical": 2}),
             "typical: got 2, expected 0, 1 or None",
         ),
         (
-            lambda a, s, e: a.record(s, "ann", e, {}, ["funny"]),
+            lambda a: a.record(1, "ann", IMAGES[0], {}, ["funny"]),
             "categories: got 'funny', expected one of abstract",
         ),
         (
-            lambda a, s, e: a.record(s, "ann", "test-x", ALL),
+            lambda a: a.record(1, "ann", "test-x", ALL),
             "example: got 'test-x', expected an image of study 1",
         ),
         (
-            lambda a, s, e: a.record(7, "ann", e, ALL),
+            lambda a: a.record(7, "ann", IMAGES[0], ALL),
             r"study: got 7, expected a study that has begun \(1\)",
         ),
-        (lambda a, s, e: a.sheet(7), "study: got 7"),
-        (lambda a, s, e: a.next_place(7, "ann"), "study: got 7"),
-        (lambda a, s, e: a.answers(7), "study: got 7"),
-        (
-            lambda a, s, e: begun(a, seed=2**63),
-            "seed: got 9223372036854775808, expected a number from 0",
-        ),
+        (lambda a: a.sheet(7), "study: got 7"),
+        (lambda a: a.next_place(7, "ann"), "study: got 7"),
+        (lambda a: a.answers(7), "study: got 7"),
+        (lambda a: begun(a, seed=2**63), "seed: got 9223372036854775808, expected a number from 0"),
     ],
 )
-def test_refusals(answers, call, message):
-    study = begun(answers)
+def test_refusals(rated, call, message):
     with pytest.raises(InputError, match=message):
-        call(answers, study, answers.sheet(study)["example"][0])
+        call(rated)
 
 
-RATERS = ("ann", "bob", "<script>")
+RATERS = ("ann", "👩\u200d🔬 <script>", "'; DROP TABLE answers; --", "a,b", "*x*")
 NOTED = some.tuples(
     some.sampled_from(RATERS),
     some.integers(0, 5),
@@ -213,8 +192,7 @@ NOTED = some.tuples(
 @hypothesis.given(some.lists(NOTED, max_size=25))
 def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
     answers = open_answers(tmp_path_factory.mktemp("kept"))
-    study = begun(answers, n=6)
-    images = answers.sheet(study)["example"]
+    study, images = begun(answers), IMAGES
     said, chosen = {}, {}
     for rater, place, values, categories in records:
         answers.record(study, rater, images[place], values, categories)
@@ -226,7 +204,8 @@ def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
         for place, image in enumerate(images):
             given = answers.of_image(study, rater, image)
             assert given.answers == said.get((rater, place), {})
-            assert set(given.categories) == chosen.get((rater, place), set())
+            names = chosen.get((rater, place), ())
+            assert given.categories == tuple(name for name in CATEGORIES if name in names)
         missing = [place for place in range(6) if len(said.get((rater, place), {})) < 6]
         assert answers.next_place(study, rater) == (missing[0] if missing else None)
     complete = {
@@ -246,17 +225,11 @@ def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
 def test_the_analysis_is_that_of_the_same_answers_by_hand(answers, rng):
     study, sample = begun(answers, n=40), survey_sample(FOUND, 40, seed=3)
     rows = []
+    images = answers.sheet(study)["example"]
     for rater in ("ann", "bob", "cem"):
-        for (place, image), is_pie in zip(
-            enumerate(answers.sheet(study)["example"]), sample.key["is_pie"], strict=True
-        ):
-            values = dict(
-                zip(
-                    KEYS,
-                    rng.choice([0, 1, None], 6, p=[0.6 - 0.3 * is_pie, 0.3 + 0.3 * is_pie, 0.1]),
-                    strict=True,
-                )
-            )
+        for (place, image), is_pie in zip(images.items(), sample.key["is_pie"], strict=True):
+            shares = [0.6 - 0.3 * is_pie, 0.3 + 0.3 * is_pie, 0.1]
+            values = dict(zip(KEYS, rng.choice([0, 1, None], 6, p=shares), strict=True))
             if place % 7:
                 answers.record(study, rater, image, values)
                 rows.append({"rater": rater, "example": image, "is_pie": is_pie} | values)
@@ -320,26 +293,29 @@ def test_two_processes_and_threads_write_at_once(answers, tmp_path):
 
 
 @pytest.fixture
-def restless():
-    """Threads take turns after every few instructions."""
+def at_once():
+    """A function that calls another in 12 threads, which take turns after every few instructions."""
+
+    def results(call):
+        with ThreadPoolExecutor(12) as threads:
+            return list(threads.map(lambda _: call(), range(12)))
+
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
-    yield
+    yield results
     sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("attempt", range(10))
-def test_many_begin_at_once(tmp_path, restless, attempt):
-    found = []
-    threads = [
-        threading.Thread(target=lambda: found.append(begun(open_answers(tmp_path))))
-        for _ in range(12)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [1] * 12
+def test_many_begin_at_once(tmp_path, at_once, attempt):
+    assert at_once(lambda: begun(open_answers(tmp_path))) == [1] * 12
+
+
+def test_a_name_is_taken_by_one_of_those_who_come_at_the_same_moment(tmp_path, at_once):
+    study = begun(open_answers(tmp_path))
+    told = at_once(lambda: open_answers(tmp_path).join(study, " Ann "))
+    assert sorted(told) == [False] * 11 + [True]
+    assert open_answers(tmp_path).join(study, "bob")
 
 
 def test_what_was_taken_survives_a_kill(answers, tmp_path):
@@ -371,9 +347,8 @@ def test_what_was_taken_survives_a_kill(answers, tmp_path):
     answers.record(study, "ann", images[kept], ALL)
 
 
-def test_a_locked_file_is_one_line(answers, tmp_path):
-    study = begun(answers)
-    image = answers.sheet(study)["example"][0]
+@pytest.mark.usefixtures("rated")
+def test_a_locked_file_is_one_line(tmp_path):
     hasty = Answers(AnswerFile(tmp_path, patience=0.05))
     with contextlib.closing(
         sqlite3.connect(tmp_path / "answers.sqlite", isolation_level=None)
@@ -382,38 +357,80 @@ def test_a_locked_file_is_one_line(answers, tmp_path):
         with pytest.raises(
             InputError, match=r"answers: .*answers\.sqlite, which another program locks .*try again"
         ):
-            hasty.record(study, "ann", image, ALL)
-        assert hasty.next_place(study, "ann") == 0  # readers go on
-    hasty.record(study, "ann", image, ALL)
+            hasty.record(1, "ann", IMAGES[1], ALL)
+        assert hasty.next_place(1, "ann") == 1  # readers go on
+    hasty.record(1, "ann", IMAGES[1], ALL)
+
+
+def patched(directory, start, content):
+    """Write bytes into the file of answers."""
+    place = directory / "answers.sqlite"
+    stored = bytearray(place.read_bytes())
+    stored[start : start + len(content)] = content
+    place.write_bytes(stored)
+
+
+def replaced(directory, content):
+    (directory / "answers.sqlite").write_bytes(content)
+
+
+def of_another_program(directory):
+    (directory / "answers.sqlite").unlink()
+    change(directory, "CREATE TABLE theirs (x)")
+
+
+FORGET = "CREATE TRIGGER forget AFTER INSERT ON answers BEGIN DELETE FROM answers; END"
+TORN = r"is damaged[^\n]*; move it away to start from scratch"
+ADDED = "holds what tfaudit did not make: "
 
 
 @pytest.mark.parametrize(
-    "content", [b"no database" * 500, b"SQLite format 3\0" + bytes(range(256)) * 16]
+    ("spoil", "message"),
+    [
+        (lambda place: replaced(place, b"no database" * 500), "is not an SQLite"),
+        (lambda place: replaced(place, b"SQLite format 3\0" + bytes(range(256)) * 16), "is "),
+        (of_another_program, "is another program's SQLite file"),
+        (lambda place: change(place, "PRAGMA application_id = 7"), "is another program's"),
+        (
+            lambda place: change(place, "PRAGMA user_version = 1"),
+            "has the format 1, expected the format 2",
+        ),
+        (
+            lambda place: change(place, "PRAGMA user_version = 3"),
+            "has the format 3, expected the format 2",
+        ),
+        (
+            lambda place: patched(place, 44, b"\0\0\0\x09"),
+            r"is damaged \(unsupported file format\), expected ",
+        ),
+        (lambda place: patched(place, 4096, b"\xff" * 60_000), TORN),
+        (lambda place: change(place, "DROP TABLE raters"), TORN),
+        (lambda place: change(place, FORGET), f"{ADDED}trigger 'forget', expected"),
+        (
+            lambda place: change(place, "CREATE VIEW everybody AS SELECT * FROM membership"),
+            f"{ADDED}view 'everybody', expected",
+        ),
+        (lambda place: change(place, "CREATE TABLE other (a)"), f"{ADDED}table 'other', expected"),
+        (
+            lambda place: change(place, "CREATE INDEX shouted ON raters (upper(name))"),
+            f"{ADDED}index 'shouted', expected",
+        ),
+    ],
 )
-def test_a_file_that_is_no_database_is_left_alone(answers, tmp_path, content):
-    place = tmp_path / "answers.sqlite"
-    place.write_bytes(content)
-    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
-        with pytest.raises(
-            InputError,
-            match=rf"answers: got {place}, which is (not an SQLite|damaged|another program's)[^\n]*$",
-        ):
+def test_a_file_that_is_not_as_tfaudit_made_it_is_one_line_and_left_alone(
+    rated, tmp_path, spoil, message
+):
+    spoil(tmp_path)
+    before = (tmp_path / "answers.sqlite").read_bytes()
+    for call in (
+        lambda: rated.answers(1),
+        lambda: rated.studies("test", SEAL),
+        lambda: rated.record(1, "bob", IMAGES[0], ALL),
+        lambda: begun(rated, seed=9),
+    ):
+        with pytest.raises(InputError, match=rf"answers: got [^\n]*sqlite, which {message}[^\n]*$"):
             call()
-    assert place.read_bytes() == content
-
-
-def test_a_damaged_file_is_one_line(answers, tmp_path):
-    study = begun(answers, n=60)
-    place = tmp_path / "answers.sqlite"
-    content = bytearray(place.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)
-    place.write_bytes(content)
-    for call in (lambda: answers.sheet(study), lambda: begun(answers)):
-        with pytest.raises(
-            InputError,
-            match=r"answers: .* is damaged[^\n]*; move it away to start from scratch[^\n]*$",
-        ):
-            call()
+    assert (tmp_path / "answers.sqlite").read_bytes() == before
 
 
 def content(answers):
@@ -447,8 +464,8 @@ DAMAGED = r"answers: got .*answers\.sqlite, (which (is|has|holds|cannot be)|whos
 @pytest.mark.parametrize("seed", and_nightly(range(5), range(5, 400)))
 def test_a_damaged_byte_or_end_is_one_line_or_does_no_harm(answers, tmp_path, seed):
     random, place = np.random.default_rng(seed), tmp_path / "answers.sqlite"
-    study = begun(answers, n=6)
-    for image in answers.sheet(study)["example"][:3]:
+    study = begun(answers)
+    for image in IMAGES[:3]:
         answers.record(study, "ann", image, ALL, ["atypical"])
     whole = content(answers)
     stored = np.frombuffer(place.read_bytes(), np.uint8).copy()
@@ -466,88 +483,22 @@ def test_a_damaged_byte_or_end_is_one_line_or_does_no_harm(answers, tmp_path, se
     assert said is None or re.fullmatch(f"({DAMAGED})|study: .*|example: .*|rater: .*", said)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE raters SET name = CAST(x'ff61' AS TEXT)",
-        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'label_3', 'Label_3')",
-        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE x' WHERE name = 'raters'",
-        "PRAGMA foreign_keys = OFF; DROP TABLE raters",
-        "PRAGMA ignore_check_constraints = ON; UPDATE answers SET value = 7",
-    ],
-)
-def test_damage_that_sqlite_does_not_call_so(answers, tmp_path, statement):
-    study = begun(answers, n=4)
-    answers.record(study, "ann", answers.sheet(study)["example"][0], ALL)
-    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
-        database.executescript(statement)
-        database.commit()
-    with pytest.raises(
-        InputError, match=r"answers: .* is damaged[^\n]*; move it away to start from scratch[^\n]*$"
-    ):
-        answers.answers(study)
-
-
-@pytest.mark.parametrize(
-    ("statement", "name"),
-    [
-        (
-            "CREATE TRIGGER forget AFTER INSERT ON answers BEGIN DELETE FROM answers; END",
-            "trigger 'forget'",
-        ),
-        ("CREATE VIEW everybody AS SELECT * FROM membership", "view 'everybody'"),
-        ("CREATE TABLE other (a)", "table 'other'"),
-        ("CREATE INDEX shouted ON raters (upper(name))", "index 'shouted'"),
-    ],
-)
-def test_what_others_added_is_refused(answers, tmp_path, statement, name):
-    study = begun(answers, n=4)
-    image = answers.sheet(study)["example"][0]
-    answers.record(study, "ann", image, ALL)
-    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
-        database.execute("ANALYZE")
-    answers.record(study, "ann", image, ALL)  # SQLite's own statistics are no harm
-    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
-        database.execute(statement)
-        database.commit()
-    for use in (lambda: answers.record(study, "bob", image, ALL), lambda: answers.answers(study)):
-        with pytest.raises(
-            InputError, match=f"which holds what tfaudit did not make: {name}, expected[^\\n]*$"
-        ):
-            use()
-
-
-def test_a_file_that_is_read_only(answers, tmp_path):
-    study = begun(answers, n=4)
-    image = answers.sheet(study)["example"][0]
-    answers.record(study, "ann", image, ALL)
+def test_a_file_that_is_read_only(rated, tmp_path):
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     closed = open_answers(tmp_path, read_only=True)
-    assert len(closed.answers(study)) == 1
+    assert len(closed.answers(1)) == 1
     with pytest.raises(
         InputError, match="which is opened read-only, expected a viewer without --read-only"
     ):
-        closed.record(study, "ann", image, ALL)
+        closed.record(1, "ann", IMAGES[0], ALL)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     with contextlib.closing(
         sqlite3.connect(tmp_path / "answers.sqlite")
     ) as other:  # while somebody rates elsewhere
         other.execute("BEGIN")
         other.execute("SELECT * FROM raters").fetchall()
-        answers.record(study, "bob", image, ALL)
-        assert sorted(closed.answers(study)["rater"]) == ["ann", "bob"]
-
-
-def test_a_format_that_sqlite_does_not_know(answers, tmp_path):
-    study = begun(answers)
-    place = tmp_path / "answers.sqlite"
-    content = bytearray(place.read_bytes())
-    content[44:48] = b"\0\0\0\x09"
-    place.write_bytes(content)
-    with pytest.raises(
-        InputError, match=r"is damaged \(unsupported file format\), expected [^\n]*$"
-    ):
-        answers.sheet(study)
+        rated.record(1, "bob", IMAGES[0], ALL)
+        assert sorted(closed.answers(1)["rater"]) == ["ann", "bob"]
 
 
 @pytest.mark.parametrize(
@@ -580,39 +531,7 @@ def test_a_directory_that_may_not_be_searched(answers, monkeypatch):
             call()
 
 
-@pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        ("CREATE TABLE theirs (x)", "another program's SQLite file"),
-        ("PRAGMA application_id = 7", "another program's"),
-    ],
-)
-def test_a_foreign_file_is_left_alone(answers, tmp_path, statement, message):
-    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
-        database.execute(statement)
-    content = (tmp_path / "answers.sqlite").read_bytes()
-    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
-        with pytest.raises(InputError, match=message):
-            call()
-    assert (tmp_path / "answers.sqlite").read_bytes() == content
-
-
-@pytest.mark.parametrize("version", [1, 3])
-def test_another_format_is_refused(answers, tmp_path, version):
-    begun(answers)
-    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
-        database.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(InputError, match=f"which has the format {version}, expected the format 2"):
-        answers.studies("test", SEAL)
-
-
-def changed(place, statement):
-    """Change the file as a flipped bit would: no constraint is checked, no checksum follows."""
-    with contextlib.closing(sqlite3.connect(place / "answers.sqlite")) as database:
-        database.execute("PRAGMA foreign_keys = OFF")
-        database.execute("PRAGMA ignore_check_constraints = ON")
-        assert database.execute(statement).rowcount
-        database.commit()
+SCHEMA = "PRAGMA writable_schema = ON; UPDATE sqlite_schema"
 
 
 @pytest.mark.parametrize(
@@ -633,47 +552,34 @@ def changed(place, statement):
         "UPDATE shown SET position = 199 WHERE place = 1",
         "UPDATE studies SET seed = 4",
         "DELETE FROM study_checksums",
+        # Damage that SQLite does not call so.
+        "UPDATE raters SET name = CAST(x'ff61' AS TEXT)",
+        f"{SCHEMA} SET sql = replace(sql, 'label_3', 'Label_3')",
+        f"{SCHEMA} SET sql = 'CREATE TABLE x' WHERE name = 'raters'",
+        "UPDATE answers SET value = 7",
     ],
 )
-def test_a_changed_digit_is_found_and_never_sealed(answers, tmp_path, statement):
-    study = begun(answers, n=6)
-    image = answers.sheet(study)["example"][0]
-    answers.record(study, "ann", image, dict.fromkeys(KEYS, 0), ["atypical"])
-    changed(tmp_path, statement)
+def test_a_changed_digit_is_found_and_never_sealed(rated, tmp_path, statement):
+    change(tmp_path, statement)
     for _ in range(2):  # an attempt to write must not make the damage valid
-        with pytest.raises(InputError, match=DAMAGED):
-            answers.answers(study)
+        with pytest.raises(
+            InputError, match=rf"{DAMAGED[:-1]}; move it away to start from scratch "
+        ):
+            rated.answers(1)
         with contextlib.suppress(InputError):
-            answers.record(study, "ann", image, ALL)
+            rated.record(1, "ann", IMAGES[0], dict.fromkeys(KEYS, 0))
         with contextlib.suppress(InputError):
-            begun(answers, n=4)
+            begun(rated, n=4)
 
 
-def test_answers_of_another_rater_can_be_recorded_beside_damaged_ones(answers, tmp_path):
-    study = begun(answers, n=6)
-    image = answers.sheet(study)["example"][0]
-    answers.record(study, "ann", image, ALL)
-    changed(tmp_path, "UPDATE answers SET value = 0 WHERE rowid = 2")
-    answers.record(study, "bob", image, ALL)
+def test_answers_of_another_rater_can_be_recorded_beside_damaged_ones(rated, tmp_path):
+    change(tmp_path, "UPDATE answers SET value = 0 WHERE rowid = 2")
+    rated.record(1, "bob", IMAGES[0], ALL)
     with pytest.raises(
         InputError, match="whose answers of 'ann' in study 1 do not match their checksum"
     ):
-        answers.record(study, "ann", image, ALL)
-    assert answers.of_image(study, "bob", image).answers == ALL
-
-
-def test_a_name_is_taken_by_one_of_those_who_come_at_the_same_moment(tmp_path, restless):
-    study, told = begun(open_answers(tmp_path)), []
-    threads = [
-        threading.Thread(target=lambda: told.append(open_answers(tmp_path).join(study, " Ann ")))
-        for _ in range(12)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(told) == [False] * 11 + [True]
-    assert open_answers(tmp_path).join(study, "bob")
+        rated.record(1, "ann", IMAGES[0], ALL)
+    assert rated.of_image(1, "bob", IMAGES[0]).answers == ALL
 
 
 def test_an_empty_file_is_a_beginning(answers, tmp_path):
@@ -727,25 +633,20 @@ def test_a_directory_or_a_pipe_is_no_file(tmp_path):
 
 def test_a_read_only_study_can_be_read(small_disk):
     answers = open_answers(small_disk)
-    study = begun(answers)
-    image = answers.sheet(study)["example"][0]
-    answers.record(study, "ann", image, ALL)
+    answers.record(begun(answers), "ann", IMAGES[0], ALL)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    assert len(answers.answers(study)) == 1
+    assert len(answers.answers(1)) == 1
     with pytest.raises(InputError, match=r"answers: .* cannot be (written|opened)[^\n]*$"):
-        answers.record(study, "ann", image, ALL)
+        answers.record(1, "ann", IMAGES[0], ALL)
 
 
 def test_a_full_disk_loses_nothing(small_disk):
     answers = open_answers(small_disk)
-    study = begun(answers)
-    images = answers.sheet(study)["example"]
-    answers.record(study, "ann", images[0], ALL)
-    (small_disk / "ballast").write_bytes(
-        bytes(os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_bsize)
-    )
+    answers.record(begun(answers), "ann", IMAGES[0], ALL)
+    disk = os.statvfs(small_disk)
+    (small_disk / "ballast").write_bytes(bytes(disk.f_bavail * disk.f_bsize))
     with pytest.raises(InputError, match=r"answers: .* cannot be [^\n]*$"):
-        rate(small_disk, "bob", study, np.tile(images, 50))
+        rate(small_disk, "bob", 1, IMAGES * 200)
     (small_disk / "ballast").unlink()
-    assert answers.of_image(study, "ann", images[0]).answers == ALL
-    answers.record(study, "bob", images[1], ALL)
+    assert answers.of_image(1, "ann", IMAGES[0]).answers == ALL
+    answers.record(1, "bob", IMAGES[1], ALL)
