@@ -13,14 +13,11 @@ from tfaudit.app.controls import draw_tabs, has_variants
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     if has_variants(study_audit):
-        views = {
-            audit.shown.title: functools.partial(_draw, study_audit, audit)
-            for audit in ACROSS.values()
-        }
-        draw_tabs(views, "across")
+        views = {audit.shown.title: functools.partial(_draw, audit) for audit in ACROSS.values()}
+        draw_tabs(views, "across", study_audit)
 
 
-def _draw(study_audit: StudyAudit, audit: Across) -> None:
+def _draw(audit: Across, study_audit: StudyAudit) -> None:
     show_question(audit.shown)
     result = audit.compute(study_audit)
     if result is None:

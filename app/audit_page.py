@@ -1,6 +1,7 @@
 """The page of an audit that has no page of its own: its question, and the charts and tables of a variant."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pandas as pd
@@ -8,9 +9,9 @@ import streamlit as st
 
 from tfaudit.analysis.audits import Audit
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.controls import choose_variant, has_variants
+from tfaudit.app.controls import Act, choose_variant, has_variants
 from tfaudit.app.display import fields_of, show_chart, show_notes, show_table
-from tfaudit.app.drill_down import FIELDS, on_points, on_rows, show_images
+from tfaudit.app.drill_down import FIELDS, show_images
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import with_noun
 from tfaudit.audits.declaration import Chart, Declaration, Table
@@ -51,9 +52,9 @@ def show_result(
     name: str,
     *,
     tables: Collection[str] = (),
-    act: Callable[[Mapping[str, Any]], None] | None = None,
+    click: Act | None = None,
 ) -> None:
-    """Draw the charts, the tables and the notes of a result; a click on a row or mark shows its images.
+    """Draw the charts, several in two columns, the tables and the notes of a result; a click shows the images.
 
     Args:
         study_audit: of the study.
@@ -61,58 +62,48 @@ def show_result(
         result: what is drawn.
         name: of the files, and of charts and tables on their page.
         tables: the declared tables and the charts of the same names to draw; all by default.
-        act: what a click does with the row or the fields of the mark; by default it leads to the images.
+        click: what a click does with the row or the fields of the mark; by default it leads to the images.
     """
     kind = {"show": shown.images} if shown.images else {}
 
     def show(row: Mapping[str, Any]) -> None:
         show_images(study_audit, row, **({} if "quantity" in row else kind))
 
-    act = act or show
-    charts = [chart for chart in shown.charts if chart.shown(result)]
-    _show_charts(
-        shown, [chart for chart in charts if not tables or chart.name in tables], result, name, act
-    )
+    click = click or show
+    charts = [
+        chart
+        for chart in shown.charts
+        if chart.shown(result) and (not tables or chart.name in tables)
+    ]
+    places = st.columns(2) if len(charts) > 1 else [st.container()]
+    for chart, place in zip(charts, itertools.cycle(places), strict=False):
+        with place:
+            _show_chart(shown, chart, result, "-".join(filter(None, (name, chart.name))), click)
     declared = shown.tables or {"": shown.table}
     for number, (which, table) in enumerate(declared.items()):
         if not tables or which in tables:
             heading = table.title.format(result=result) if number else ""
             of_table = f"{name}-{which}" if number else name
-            _show_table(table.rows(result), heading, of_table, table, act)
+            _show_table(table.rows(result), heading, of_table, table, click)
     for number, (heading, frame) in enumerate(result.tables().items(), start=2):
-        _show_table(frame, heading, f"{name}-{number}", Table(catalogue=shown.name), act)
+        _show_table(frame, heading, f"{name}-{number}", Table(catalogue=shown.name), click)
     show_notes(result.notes)
 
 
-def _show_charts(
-    shown: Declaration,
-    charts: Sequence[Chart],
-    result: Result,
-    name: str,
-    act: Callable[..., None],
-) -> None:
-    """Draw charts, several of them in two columns."""
-    places = st.columns(2) if len(charts) > 1 else [st.container()]
-    for number, chart in enumerate(charts):
-        with places[number % len(places)]:
-            _show_chart(shown, chart, result, "-".join(filter(None, (name, chart.name))), act)
-
-
-def _show_chart(
-    shown: Declaration, chart: Chart, result: Result, name: str, act: Callable[..., None]
-) -> None:
+def _show_chart(shown: Declaration, chart: Chart, result: Result, name: str, click: Act) -> None:
     drawing = chart.draw(result)
-    fields = [field for field in FIELDS if field in fields_of(drawing)]
-    clicks = on_points(f"chart {name}", act) if fields else None
+    columns = fields_of(drawing)
+    fields = [field for field in FIELDS if field in columns]
     description = chart.description.format(result=result) or shown.question
-    meaning = f"{description} A click shows the images." if fields else description
-    show_chart(drawing, name, meaning, clicks=clicks, fields=fields)
+    if fields:
+        text = f"{description} A click shows the images."
+        show_chart(drawing, name, text, click=click, fields=fields)
+    else:
+        show_chart(drawing, name, description)
 
 
-def _show_table(
-    frame: pd.DataFrame, heading: str, name: str, table: Table, act: Callable[..., None]
-) -> None:
+def _show_table(frame: pd.DataFrame, heading: str, name: str, table: Table, click: Act) -> None:
     if heading:
         st.markdown(f"**{escape(with_noun(heading[0].upper() + heading[1:]))}**")
-    clicks = on_rows(f"table {name}", frame, act) if set(FIELDS) & set(frame) else None
-    show_table(frame, name, table.columns or None, table=table.catalogue, clicks=clicks)
+    leads = click if set(FIELDS) & set(frame) else None
+    show_table(frame, name, table.columns or None, table=table.catalogue, click=leads)

@@ -1,6 +1,6 @@
 """One class: its images, its confusions, its recall in every member, and its recall under corruption."""
 
-import functools
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -8,13 +8,13 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import draw_tabs, on_selection, variant_labels
-from tfaudit.app.display import POINT, go_to_later, link_to, show_chart, show_table
+from tfaudit.app.controls import draw_tabs, set_variant, variant_labels
+from tfaudit.app.display import link_to, show_chart, show_table
+from tfaudit.app.drill_down import ALL, show_corruption, show_images
 from tfaudit.app.exemplars import draw_cards
 from tfaudit.app.image_panel import set_neighbours
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.url_state import set_choices
 from tfaudit.audits.classes.chart import named_classes, ranked_classes
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
 from tfaudit.audits.prediction_counts.chart import class_recall_chart, confusion_chart
@@ -39,13 +39,10 @@ def show_details_of_class(study_audit: StudyAudit, variant: str, label: int) -> 
     """Draw what else there is about a class in tabs, of which the browser draws one."""
     name = escape_name(study_audit.counts(variant).class_names[label])
     st.markdown(f"##### More on {name or 'the class without a name'}")
-    views = {
-        "Confused with": functools.partial(_confusion, study_audit, variant, label),
-        "Recall of every member": functools.partial(_recall, study_audit, label),
-    }
+    views = {"Confused with": _confusion, "Recall of every member": _recall}
     if study_audit.data.corrupted_keys:
-        views["Under corruption"] = functools.partial(_corruptions, study_audit, variant, label)
-    draw_tabs(views, "about")
+        views["Under corruption"] = _corruptions
+    draw_tabs(views, "about", study_audit, variant, label)
 
 
 def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
@@ -62,52 +59,43 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
     st.markdown(with_noun(sentence))
     if images.empty:
         return
-    shown = (
-        (changed if len(changed) else images)
-        .sort_values("lost_share", ascending=False, kind="stable")
-        .head(CARDS)
+    shown = (changed if len(changed) else images).sort_values(
+        "lost_share", ascending=False, kind="stable"
     )
+    shown = shown.head(CARDS)
     set_neighbours(shown.index.tolist())
     draw_cards(study_audit, variant, shown)
-    chosen = unique_labels(before.class_names)[label]
-    go: dict[str, Any] = {
-        "class": chosen,
-        "exemplars": None,
-        "page": None,
-        "from": None,
-        "to": None,
-    }
+    filters: dict[str, Any] = dict.fromkeys(("exemplars", "page", "from", "to"))
+    filters["class"] = unique_labels(before.class_names)[label]
     if len(changed):
         title = (
             "The one image that changes"
             if len(changed) == 1
             else f"All {len(changed):,} images that change"
         )
-        link_to("exemplars", with_noun(title), ":material/photo_library:", **go, show=None)
+        link_to("exemplars", with_noun(title), ":material/photo_library:", **filters, show=None)
     every = with_noun(f"All {len(images):,} images of this class")
-    link_to("exemplars", every, ":material/grid_view:", **go, show="all images")
+    link_to("exemplars", every, ":material/grid_view:", **filters, show=ALL)
 
 
-def _recall(study_audit: StudyAudit, label: int) -> None:
-    labels = variant_labels(study_audit)
-    tallies = {title: study_audit.counts(key) for key, title in labels.items()}
+def _recall(study_audit: StudyAudit, _: str, label: int) -> None:
+    counts = {title: study_audit.counts(key) for key, title in variant_labels(study_audit).items()}
     recalls = pd.concat(
-        pd.DataFrame({"title": title, "member": tally.members, "recall": tally.recall[:, label]})
-        for title, tally in tallies.items()
+        pd.DataFrame({"title": title, "member": of.members, "recall": of.recall[:, label]})
+        for title, of in counts.items()
     )
     if recalls["recall"].isna().all():
         st.info(with_noun("The test set has no images of this class."))
         return
 
-    def choose_point(selection: Any) -> None:
-        for point in selection.get(POINT, ()):
-            if point["title"] != labels[BASELINE]:
-                set_choices(variant=point["title"])
-
     text = "A line per variant: a dot for the recall of every member, a bar at the mean; dashed, the baseline's mean."
-    clicks = on_selection(f"recalls of {label}", st.query_params.get("variant"), choose_point)
     show_chart(
-        class_recall_chart(recalls), f"recall-class-{label}", text, clicks=clicks, fields=["title"]
+        class_recall_chart(recalls),
+        f"recall-class-{label}",
+        text,
+        click=lambda point: set_variant(study_audit, point["title"]),
+        fields=["title"],
+        now=st.query_params.get("variant"),
     )
 
 
@@ -123,29 +111,12 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
     ]
     wrong = table[table.index != label]
 
-    def show_images(prediction: str, when: str) -> None:
-        side = {
-            "before": {"from": prediction, "to": None},
-            "after": {"from": None, "to": prediction},
-        }[when]
-        go_to_later(
-            "exemplars",
-            **{"class": names[label]},
-            show="all images",
-            exemplars=None,
-            page=None,
-            **side,
-        )
+    def show_confused(row: Mapping[str, Any]) -> None:
+        when = row.get("when", row.get("column"))
+        side = "from" if when == "before" else "to"
+        show_images(study_audit, {"class": names[label]}, show=ALL, **{side: row["name"]})
 
-    def choose_bar(selection: Any) -> None:
-        for bar in selection.get(POINT, ()):
-            show_images(bar["name"], bar["when"])
-
-    def choose_row(selection: Any) -> None:
-        for row, column in selection["cells"]:
-            show_images(table["name"].iloc[row], "before" if column == "before" else "after")
-
-    key = f"confusion {variant} {label}"
+    name = f"confusion-{variant}-class-{label}"
     if wrong.empty:
         st.caption(with_noun("Every member is right on every image, before and after compression."))
     else:
@@ -154,23 +125,13 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
             "after compression. A click on a bar shows the images."
         )
         chart = confusion_chart(wrong.head(WRONG_PREDICTIONS))
-        clicks = on_selection(key, None, choose_bar)
-        show_chart(
-            chart,
-            f"confusion-{variant}-class-{label}",
-            text,
-            clicks=clicks,
-            fields=["name", "when"],
-        )
+        show_chart(chart, name, text, click=show_confused, fields=["name", "when"])
     every = st.expander(
-        "All predictions, including the right one", key=f"{key} every", on_change="rerun"
+        "All predictions, including the right one", key=f"{name} every", on_change="rerun"
     )
     if every.open:
         with every:
-            rows = on_selection(f"{key} table", None, choose_row)
-            show_table(
-                table, f"confusion-{variant}-class-{label}", CONFUSION, table="votes", clicks=rows
-            )
+            show_table(table, name, CONFUSION, table="votes", click=show_confused)
 
 
 def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
@@ -180,48 +141,25 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
         )
         return
     st.caption("Means over the severities.")
-    name = unique_labels(study_audit.counts(variant).class_names)[label]
+    class_name = unique_labels(study_audit.counts(variant).class_names)[label]
     classes = study_audit.robustness(variant).classes
     rows = classes[classes.groupby("corruption").cumcount() == label].reset_index(drop=True)
-
     titles = {corruption_title(corruption): corruption for corruption in rows["corruption"]}
 
-    def choose_corruption(selection: Any) -> None:
-        for line in selection.get(POINT, ()):
-            if (title := line.get("class")) in titles:
-                show_corruption(titles[title], name)
+    def open_corruption(row: Mapping[str, Any]) -> None:
+        corruption = row.get("corruption") or titles[row["class"]]
+        show_corruption(study_audit, {"corruption": corruption, "class": class_name})
 
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            show_corruption(rows["corruption"].iloc[row], name)
-
-    key = f"corruptions {variant} {label}"
+    name = f"corruptions-{variant}-class-{label}"
     if rows["change_p"].notna().any():
         chart = named_classes(ranked_classes(rows.assign(**{"class": list(titles)})), columns=2)
         text = (
             "A bar per corruption: the change of the recall of this class in percentage points, faint where it may be "
             "chance; the line is the confidence interval. A click shows an image under it."
         )
-        clicks = on_selection(key, None, choose_corruption)
-        show_chart(
-            chart, f"corruptions-{variant}-class-{label}", text, clicks=clicks, fields=["class"]
-        )
+        show_chart(chart, name, text, click=open_corruption, fields=["class"])
     else:
         st.caption(
             "Not tested: one population has a single member, or the class has no images there."
         )
-    table = on_selection(f"{key} table", None, choose_row)
-    show_table(
-        rows, f"corruptions-{variant}-class-{label}", CORRUPTIONS, table="cells", clicks=table
-    )
-
-
-def show_corruption(corruption: str, name: str) -> None:
-    """Lead to an image of a class under a corruption."""
-    go_to_later(
-        "corruptions",
-        corruptions="One image",
-        corruption=corruption,
-        picture=None,
-        **{"class": name},
-    )
+    show_table(rows, name, CORRUPTIONS, table="cells", click=open_corruption)

@@ -1,6 +1,7 @@
 """What a variant does to every class: lost recall, and more than the average; a click opens one class."""
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -9,13 +10,11 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.class_details import show_details_of_class, show_images_of_class
 from tfaudit.app.controls import (
-    Clicks,
     choose_class,
     choose_option,
     choose_variant,
     has_variants,
     is_unfolded,
-    on_selection,
 )
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
@@ -71,15 +70,9 @@ def page(study_audit: StudyAudit) -> None:
         _page_of_single_models(study_audit, variant)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        question = choose_option(
-            "Question", list(QUESTION_LABELS), "question", QUESTION_LABELS.__getitem__
-        )
-        correction = choose_option(
-            "Correction for the number of classes",
-            list(CORRECTION_LABELS),
-            "correction",
-            CORRECTION_LABELS.__getitem__,
-        )
+        question = _choose_by_label("Question", QUESTION_LABELS, "question")
+        title = "Correction for the number of classes"
+        correction = _choose_by_label(title, CORRECTION_LABELS, "correction")
         order = choose_from(st.selectbox, "Sort by", list(ORDERS), "sort", "change", width=150)
         search = choose(
             st.text_input, "Search", "search", "", str, placeholder="Part of a name", width=180
@@ -92,7 +85,7 @@ def page(study_audit: StudyAudit) -> None:
     column, ascending = ORDERS[order]
     ranked = ranked_classes(frame, column.format(question), ascending=ascending, question=question)
     if len(ranked) > ALL_NAMED:
-        shown = _in_range(ranked, order, question, study_audit, variant)
+        shown = _in_range(ranked, order, question, variant)
     else:
         shown = ranked
         single_choice("range", None)
@@ -105,28 +98,31 @@ def page(study_audit: StudyAudit) -> None:
         one = choose_class(names, worst_class(frame))
         if one is not None:
             show_images_of_class(study_audit, variant, one)
-    now = None if one is None else names[one]
-    state = f"{study_audit.data.store.directory} {variant}"
 
-    def choose_line(selection: Any) -> None:
-        for line in selection.get(CLASS, ()):
-            set_choices(**{"class": names[line["position"]]})
+    def open_class(row: Mapping[str, Any]) -> None:
+        set_choices(**{"class": names[row["position"]]})
 
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            set_choices(**{"class": names[shown["position"].iloc[row]]})
-
-    with left:
-        _draw(shown, question, variant, one, on_selection(f"lines {state}", now, choose_line))
+    name = f"classes-{variant}"
+    if not shown.empty:
+        with left:
+            charted = _at_most_all_named(shown)
+            text = (
+                "A bar per class: the change of its recall in percentage points, faint where it may be chance; the "
+                "line is the confidence interval. A click on a class shows its images."
+            )
+            chart = class_choice_chart(charted, one, question)
+            show_chart(chart, name, text, click=open_class, selection=CLASS, now=one)
     if one is not None:
         show_details_of_class(study_audit, variant, one)
     if not shown.empty:
-        rows = on_selection(
-            f"table {state} {question} {correction} {order} {search} {len(shown)}", now, choose_row
-        )
-        show_table(shown, f"classes-{variant}", CLASSES.table.columns, table="classes", clicks=rows)
+        now = (one, question, correction, order, search, len(shown))
+        show_table(shown, name, CLASSES.table.columns, table="classes", click=open_class, now=now)
     _published(study_audit, variant, correction)
     show_notes(impact.notes)
+
+
+def _choose_by_label(title: str, labels: Mapping[str, str], key: str) -> str:
+    return choose_option(title, list(labels), key, labels.__getitem__)
 
 
 def _count_sentence(
@@ -156,7 +152,7 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         return
     with st.container(border=True):
         label = "Centred on the accuracy of the"
-        centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
+        centering = _choose_by_label(label, CENTERING_LABELS, "centering")
         impact = study_audit.class_impact(variant, centering)
         counts = impact.summary()
         chance = study_audit.chance(variant)
@@ -170,52 +166,42 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
             "members as independent; a class is worse or better off than the model as a whole."
         )
         st.caption(with_noun(sentence))
-        frame = (
-            impact.frame(correction)
-            .dropna(subset=["published_p"])
-            .sort_values("published_pp", kind="stable")
-        )
-        show_table(
-            frame, f"published-{variant}", CLASSES.tables["published"].columns, table="classes"
-        )
+        table = CLASSES.tables["published"]
+        frame = impact.frame(correction).dropna(subset=["published_p"])
+        frame = frame.sort_values("published_pp", kind="stable")
+        show_table(frame, f"published-{variant}", table.columns, table=table.catalogue)
 
 
-def _in_range(
-    ranked: pd.DataFrame, order: str, question: str, study_audit: StudyAudit, variant: str
-) -> pd.DataFrame:
+def _in_range(ranked: pd.DataFrame, order: str, question: str, variant: str) -> pd.DataFrame:
     """Draw all classes and return those in the brushed range; the URL parameter is `range`."""
     text = st.query_params.get("range")
-    low, high = url_choice(
-        "range", (1, len(ranked)), functools.partial(_parse_range, count=len(ranked))
-    )
+    read = functools.partial(_parse_range, count=len(ranked))
+    low, high = url_choice("range", (1, len(ranked)), read)
 
-    def choose_range(selection: Any) -> None:
-        ranks = selection.get(RANGE, {}).get("rank")
-        if ranks:
-            low, high = (min(max(round(rank), 1), len(ranked)) for rank in (min(ranks), max(ranks)))
-        set_choices(range=f"{low}-{high}" if ranks else None)
+    def choose_range(ends: Mapping[str, Any]) -> None:
+        ranks = [min(max(round(rank), 1), len(ranked)) for rank in sorted(ends.get("rank") or ())]
+        set_choices(range=f"{ranks[0]}-{ranks[-1]}" if ranks else None)
 
-    whole = text is None
-    chart = range_choice_chart(ranked, order, None if whole else (low, high), question)
+    chart = range_choice_chart(ranked, order, None if text is None else (low, high), question)
     reading = (
         "A line per class, the largest loss first: its change with its interval. "
         "Drag to choose a range of classes."
     )
-    clicks = on_selection(f"overview {study_audit.data.store.directory}", text, choose_range)
-    show_chart(chart, f"all-classes-{variant}", reading, clicks=clicks, selection=RANGE)
-    if whole:
+    name = f"all-classes-{variant}"
+    show_chart(chart, name, reading, click=choose_range, selection=RANGE, interval=True, now=text)
+    if text is None:
         st.caption("Drag over the chart to choose a range of classes.")
     else:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Classes {low:,} to {high:,} by {order}.")
             st.button(
-                "Show all", type="tertiary", icon=":material/zoom_out_map:", on_click=_forget_range
+                "Show all",
+                type="tertiary",
+                icon=":material/zoom_out_map:",
+                on_click=set_choices,
+                kwargs={"range": None},
             )
     return ranked[ranked["rank"].between(low, high)]
-
-
-def _forget_range() -> None:
-    set_choices(range=None)
 
 
 def _parse_range(text: str, count: int) -> tuple[int, int]:
@@ -226,20 +212,10 @@ def _parse_range(text: str, count: int) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def _draw(
-    shown: pd.DataFrame, question: str, variant: str, chosen: int | None, clicks: Clicks
-) -> None:
-    if shown.empty:
-        return
-    charted = shown
-    if len(shown) > ALL_NAMED:
-        charted = pd.concat([shown.head(ALL_NAMED // 2), shown.tail(ALL_NAMED // 2)])
-        st.caption(
-            f"The first and the last {ALL_NAMED // 2} of {len(shown):,} classes; the table holds all."
-        )
-    chart = class_choice_chart(charted, chosen, question)
-    text = (
-        "A bar per class: the change of its recall in percentage points, faint where it may be chance; the line is the "
-        "confidence interval. A click on a class shows its images."
-    )
-    show_chart(chart, f"classes-{variant}", text, clicks=clicks, selection=CLASS)
+def _at_most_all_named(shown: pd.DataFrame) -> pd.DataFrame:
+    """Return the classes that a chart can name: of more the first and the last."""
+    if len(shown) <= ALL_NAMED:
+        return shown
+    half = ALL_NAMED // 2
+    st.caption(f"The first and the last {half} of {len(shown):,} classes; the table holds all.")
+    return pd.concat([shown.head(half), shown.tail(half)])

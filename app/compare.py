@@ -1,6 +1,6 @@
 """One model compared with one on the same images: class by class and image by image."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -13,15 +13,15 @@ from tfaudit.app.controls import (
     choose_class,
     choose_option,
     choose_variant,
+    class_label,
     has_variants,
-    on_selection,
 )
-from tfaudit.app.display import POINT, show_chart, show_notes, show_table
+from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
-from tfaudit.app.image_panel import open_image, set_neighbours
-from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.app.image_panel import open_image, page_of
+from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.url_state import choose, choose_from, number_reader, set_choices, single_choice
+from tfaudit.app.url_state import choose_from, set_choices, single_choice
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
 from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison
@@ -60,37 +60,16 @@ def page(study_audit: StudyAudit) -> None:
         "A line per class: red, the share of its images that are newly wrong; blue, newly correct; the dot is the "
         "change of recall with its confidence interval. A click on a class filters the images below."
     )
-    frame = MODEL_PAIR.table.rows(pair)
-    labels = unique_labels(pair.class_names)
-    distinct = distinct_names(pair.frame()["class"]).tolist()
+    classes = MODEL_PAIR.table.rows(pair).assign(name=distinct_names(pair.frame()["class"]))
     now = st.query_params.get("class")
 
-    # The class of a selected row filters the images below.
-    def choose_point(
-        selection: Any,
-    ) -> None:
-        for point in selection.get(POINT, ()):
-            if (of_chart := point.get("name", point.get("class"))) in distinct:
-                set_choices(**{"class": labels[distinct.index(of_chart)], "flips": None})
+    def filter_images(row: Mapping[str, Any]) -> None:
+        label = class_label(pair.class_names, row["name"])
+        set_choices(**{"class": label, "flips": None})
 
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            set_choices(**{"class": labels[frame.index[row]], "flips": None})
-
-    show_chart(
-        pair.chart(),
-        name,
-        text,
-        clicks=on_selection(f"chart {name}", now, choose_point),
-        fields=["name"],
-    )
-    show_table(
-        frame,
-        name,
-        MODEL_PAIR.table.columns,
-        table="pairs",
-        clicks=on_selection(f"table {name}", now, choose_row),
-    )
+    show_chart(pair.chart(), name, text, click=filter_images, fields=["name"], now=now)
+    columns = MODEL_PAIR.table.columns
+    show_table(classes, name, columns, table="pairs", click=filter_images, now=now)
     st.subheader(with_noun("Images whose prediction flips"))
     _flips(study_audit, pair, name)
     show_notes(pair.notes)
@@ -118,39 +97,21 @@ def _metrics(pair: PairComparison) -> None:
         f"{summary['change_low_pp']:+.2f} to {summary['change_high_pp']:+.2f} points; "
         f"p = {summary['change_p']:.2g} (McNemar's exact test)."
     )
-    metrics = (
-        (
-            NEWLY_WRONG,
-            count_text(summary["negative_flips"]),
-            "Negative flips: images right before, wrong after",
-        ),
-        (
-            NEWLY_CORRECT,
-            count_text(summary["positive_flips"]),
-            "Positive flips: images wrong before, right after",
-        ),
-        (
-            OTHER_WRONG,
-            count_text(summary["wrong_to_other_wrong"]),
-            "Images wrong before, and differently wrong after",
-        ),
-        (
-            "agreement",
-            _percent(summary["agreement"]),
-            "Images with the same prediction before and after",
-        ),
-        (
-            "BTC",
-            _percent(summary["btc"]),
-            "Backward trust compatibility: share of right images that stay right",
-        ),
-        (
-            "BEC",
-            _percent(summary["bec"]),
-            "Backward error compatibility: share of wrong images that stay wrong",
-        ),
+    counts = {
+        NEWLY_WRONG: ("negative_flips", "Negative flips: images right before, wrong after"),
+        NEWLY_CORRECT: ("positive_flips", "Positive flips: images wrong before, right after"),
+        OTHER_WRONG: ("wrong_to_other_wrong", "Images wrong before, and differently wrong after"),
+    }
+    shares = {
+        "agreement": "Images with the same prediction before and after",
+        "BTC": "Backward trust compatibility: share of right images that stay right",
+        "BEC": "Backward error compatibility: share of wrong images that stay wrong",
+    }
+    metrics = [
+        *((label, count_text(summary[name]), text) for label, (name, text) in counts.items()),
+        *((label, _percent(summary[label.lower()]), text) for label, text in shares.items()),
         ("kappa", f"{summary['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
-    )
+    ]
     with st.container(horizontal=True):
         after = _percent(summary["accuracy_after"])
         points = f"{summary['change_pp']:+.2f} points"
@@ -196,25 +157,19 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     st.caption(with_noun(f"{len(flips):,} of {pair.overall.examples:,} images"))
     if flips.empty:
         return
-    pages = -(-len(flips) // PAGE_SIZE)
-    read = number_reader("flips", 1, pages, int)
-    number = (
-        choose(lambda _, **settings: st.pagination(pages, **settings), "", "flips", 1, read) - 1
-    )
-    shown = flips.iloc[number * PAGE_SIZE : (number + 1) * PAGE_SIZE]
-    set_neighbours(flips["index"].tolist())
-
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            open_image(int(flips["index"].iloc[row]))
-
-    images = study_audit.data.store.images(study_audit.data.split, shown["index"].to_list())
+    shown = page_of(flips.set_index("index"), PAGE_SIZE, "flips")
+    positions = shown.index.to_list()
+    images = study_audit.data.store.images(study_audit.data.split, positions)
     drawn = [_card(row, image) for row, image in zip(shown.to_dict("records"), images, strict=True)]
-    show_cards(drawn, (1, 1), shown["index"].to_list())
+    show_cards(drawn, (1, 1), positions)
     with st.expander("As a table"):
-        flips = flips.assign(kind=flips["kind"].map(KIND_LABELS))
-        clicks = on_selection(f"flips {name} {kind} {chosen}", None, choose_row)
-        show_table(flips, f"{name}-flips", FLIPS, clicks=clicks)
+        show_table(
+            flips.assign(kind=flips["kind"].map(KIND_LABELS)),
+            f"{name}-flips",
+            FLIPS,
+            click=lambda row: open_image(row["index"]),
+            now=(kind, chosen),
+        )
 
 
 def _card(row: dict[Hashable, Any], image: bytes) -> Card:

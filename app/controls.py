@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
+import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
@@ -17,11 +18,12 @@ from tfaudit.app.url_state import (
     set_control,
     url_choice,
 )
+from tfaudit.charts.style import distinct_names
 
 T = TypeVar("T")
 
-Clicks: TypeAlias = Callable[[int], dict[str, Any]]
-"""Returns `key` and `on_select` of a panel of a chart, or of a table."""
+Act: TypeAlias = Callable[[Mapping[str, Any]], None]
+"""Acts on what was clicked: the fields of a mark in a chart, or a row of a table."""
 
 BUTTONS = 12  # with at most this many variants each has a button; more are a list
 CLICKED = object()  # stands for a choice that a click in the chart has just changed
@@ -36,13 +38,16 @@ def choose_option(
     **settings: Any,
 ) -> T:
     """Return the chosen one of a few options, each a button that shows its Markdown; by default the first."""
-    buttons: dict[str, Any] = {
-        "required": True,
-        "format_func": format_option,
-        "write": format_option,
-        **settings,
-    }
-    return choose_from(st.segmented_control, label, options, key, options[0], **buttons)
+    return choose_from(
+        st.segmented_control,
+        label,
+        options,
+        key,
+        options[0],
+        required=True,
+        format_func=format_option,
+        **{"write": format_option, **settings},
+    )
 
 
 def variant_labels(study_audit: StudyAudit) -> dict[str, str]:
@@ -51,50 +56,51 @@ def variant_labels(study_audit: StudyAudit) -> dict[str, str]:
     return dict(zip(titles, unique_labels(list(titles.values())), strict=True))
 
 
+def _compressed(study_audit: StudyAudit) -> dict[str, str]:
+    """Return the keys of the compressed variants, by their labels."""
+    return {label: key for key, label in variant_labels(study_audit).items() if key != BASELINE}
+
+
 def choose_variant(study_audit: StudyAudit) -> str:
     """Return the key of the compressed variant that the page is about; in the URL `variant`."""
-    keys = {label: key for key, label in variant_labels(study_audit).items() if key != BASELINE}
+    keys = _compressed(study_audit)
     options = list(keys)
     resets = ("page", "flips")
     if len(options) > BUTTONS:
-        return keys[
-            choose_from(st.selectbox, "Variant", options, "variant", options[0], resets=resets)
-        ]
-    buttons: dict[str, Any] = {"required": True, "format_func": escape_name, "resets": resets}
-    return keys[
-        choose_from(st.segmented_control, "Variant", options, "variant", options[0], **buttons)
-    ]
-
-
-def chosen_variant(study_audit: StudyAudit) -> str:
-    """Return the variant of the URL, on a page without a control for it."""
-    keys = {label: key for key, label in variant_labels(study_audit).items() if key != BASELINE}
-    return url_choice("variant", next(iter(keys.values())), option_reader("variant", keys))
+        label = choose_from(st.selectbox, "Variant", options, "variant", options[0], resets=resets)
+    else:
+        label = choose_option("Variant", options, "variant", escape_name, write=str, resets=resets)
+    return keys[label]
 
 
 def set_variant(study_audit: StudyAudit, title: str | None) -> None:
-    """Choose the variant of a title that was clicked in a chart or table; the baseline is none."""
-    titles = dict(
-        zip(study_audit.data.titles.values(), variant_labels(study_audit).values(), strict=True)
-    )
-    labels = set(titles.values()) - {variant_labels(study_audit)[BASELINE]}
-    if (label := titles.get(title or "", title)) in labels:
-        set_choices(variant=label)
+    """Choose the variant of a title or label that was clicked in a chart or table; the baseline is none."""
+    for label, key in _compressed(study_audit).items():
+        if title in (label, study_audit.data.titles[key]):
+            set_choices(variant=label)
 
 
 def choose_class(names: Sequence[str], default: int | None = None) -> int | None:
     """Return the class that the page is about, by default none or a given one. The URL parameter is `class`."""
     options = unique_labels(names)
-    settings: dict[str, Any] = {"placeholder": "Type to search", "resets": ("page", "flips")}
+    first = None if default is None else options[default]
     name = choose_from(
         st.selectbox,
         "Class",
         options,
         "class",
-        None if default is None else options[default],
-        **settings,
+        first,
+        placeholder="Type to search",
+        resets=("page", "flips"),
     )
     return None if name is None else options.index(name)
+
+
+def class_label(names: Sequence[str], name: str | None) -> str | None:
+    """Return the label of a class in choices, by that label, its distinct name in a chart or its name; None if none."""
+    distinct = distinct_names(pd.Series(names))
+    known = zip(unique_labels(names), distinct, names, strict=True)
+    return next((its_names[0] for its_names in known if name in its_names), None)
 
 
 def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
@@ -107,8 +113,8 @@ def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
     return [key for key in keys if labels[key] in names]
 
 
-def draw_tabs(views: Mapping[str, Callable[[], None]], key: str) -> None:
-    """Draw tabs by name, of which only the open one runs; the key is that of the choice in the URL."""
+def draw_tabs(views: Mapping[str, Callable[..., None]], key: str, *arguments: Any) -> None:
+    """Draw tabs by name, of which only the open one runs, with the arguments; the choice is `key` in the URL."""
     names = list(views)
     set_control(key, url_choice(key, names[0], option_reader(key, {name: name for name in names})))
 
@@ -119,7 +125,7 @@ def draw_tabs(views: Mapping[str, Callable[[], None]], key: str) -> None:
     for tab, draw in zip(st.tabs(names, key=key, on_change=keep), views.values(), strict=True):
         if tab.open:
             with tab:
-                draw()
+                draw(*arguments)
 
 
 def is_unfolded(label: str, key: str) -> bool:
@@ -138,15 +144,17 @@ def has_variants(study_audit: StudyAudit) -> bool:
     return bool(study_audit.data.compressed_keys)
 
 
-def on_selection(key: str, now: object, act: Callable[[Any], None]) -> Clicks:
-    """Return what makes a chart or table change a choice when it is clicked.
+def on_selection(
+    key: str, now: object, act: Callable[[Any], None]
+) -> Callable[[int], dict[str, Any]]:
+    """Return what makes a chart or table change a choice when it is clicked: `key` and `on_select` of each panel.
 
     Clicking what is already selected sends no event. So when a choice changes elsewhere, such as by the button Back,
     the chart is replaced by a new one without a selection.
 
     Args:
         key: of the chart or table.
-        now: the choice that its clicks change.
+        now: the choice that its clicks change, and what decides which rows a table has.
         act: takes what was clicked, as Streamlit tells it, and changes the choice in the URL.
     """
     state = f"clicks of {key}"
@@ -156,7 +164,7 @@ def on_selection(key: str, now: object, act: Callable[[Any], None]) -> Clicks:
     st.session_state[state] = count, now
 
     def settings(panel: int = 0) -> dict[str, Any]:
-        name = f"{key} {count} {panel}"
+        name = f"{key} {count} {panel} {st.query_params.get('study', '')}"
 
         def clicked() -> None:
             st.session_state[state] = count, CLICKED

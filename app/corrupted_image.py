@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -52,8 +51,15 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
         return
     left, middle, right = st.columns(3)
     most = max(names, key=lambda name: lost[name].sum())
-    words: dict[str, Any] = {"format_func": corruption_title, "resets": ("picture",)}
-    corruption = choose_from(left.selectbox, "Corruption", names, "corruption", most, **words)
+    corruption = choose_from(
+        left.selectbox,
+        "Corruption",
+        names,
+        "corruption",
+        most,
+        format_func=corruption_title,
+        resets=("picture",),
+    )
     counts = lost[corruption]
     examples = data.store.examples(data.split, images=False, groups=False)
     ids = examples["example"].to_numpy()
@@ -61,34 +67,34 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     classes = examples.attrs["class_names"]
     with middle:
         label = choose_class(classes)
-    of_class = (
-        np.flatnonzero(labels == label)
-        if label is not None and (labels == label).any()
-        else np.arange(len(ids))
-    )
-    order = of_class[np.argsort(-counts[of_class], kind="stable")][:OFFERED].tolist()
+    of_class = np.flatnonzero(labels == label)
+    positions = of_class if len(of_class) else np.arange(len(ids))
+    order = positions[np.argsort(-counts[positions], kind="stable")][:OFFERED].tolist()
     read = number_reader("picture", 0, len(ids) - 1, int)
     linked = url_choice("picture", order[0], read)
     texts = {i: f"{short_id(str(ids[i]))}, {classes[labels[i]]}" for i in {*order, linked}}
     text = f"{len(order):,} images, first those that {escape(title)} loses at the most severities."
-    listed = order if linked in order else [linked, *order]
-    lists: dict[str, Any] = {"options": listed, "format_func": texts.__getitem__, "help": text}
-    position = choose(right.selectbox, "Image", "picture", order[0], read, **lists)
+    position = choose(
+        right.selectbox,
+        "Image",
+        "picture",
+        order[0],
+        read,
+        options=order if linked in order else [linked, *order],
+        format_func=texts.__getitem__,
+        help=text,
+    )
     cached = functools.partial(_counts, study_audit, data.fingerprint)
     strip = study_audit.image_strip(position, (corruption,), (BASELINE, key), counts=cached)
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
-    style = (
-        (files("tfaudit.outlets") / "strip.css").read_text()
-        + STYLE
-        + f".strip {{ {page_colours()} }}"
-    )
+    style = (files("tfaudit.outlets") / "strip.css").read_text() + STYLE
     before, after = (
         study_audit.counts(name).mode()[position] == labels[position] for name in (BASELINE, key)
     )
     loss = _loss(before, after, int(counts[position]))
     caption = f"Class {classes[labels[position]]}, {loss}. Majority predictions stand below the images. {strip.caption}"
     st.caption(escape(caption))
-    st.html(f"<style>{style}</style>{macro(strip)}")
+    st.html(f"<style>{style}.strip {{ {page_colours()} }}</style>{macro(strip)}")
 
 
 def _loss(before: bool, after: bool, severities: int) -> str:

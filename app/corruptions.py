@@ -1,8 +1,8 @@
 """The cost of compression under corruption, [F] figures 4 and 7: severities, classes, exemplars, and one image."""
 
 import functools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import pandas as pd
 import streamlit as st
@@ -10,18 +10,12 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.controls import (
-    choose_option,
-    choose_variant,
-    choose_variants,
-    draw_tabs,
-    on_selection,
-    set_variant,
-)
+from tfaudit.app.controls import choose_option, choose_variant, choose_variants, draw_tabs
 from tfaudit.app.corrupted_image import show_corrupted_image
-from tfaudit.app.display import POINT, show_chart, show_notes, show_table
+from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.drill_down import show_corruption
 from tfaudit.app.markdown import escape_name, unique_labels
-from tfaudit.app.url_state import choose_several, set_choices
+from tfaudit.app.url_state import choose_several
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import (
     class_corruption_chart,
@@ -37,7 +31,7 @@ from tfaudit.outlets.sections.robustness import robustness_levels, robustness_no
 MOST_CLASSES = 40
 FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most
 
-Results = Mapping[str, Robustness]  # robustness by key of the variant
+Results: TypeAlias = Mapping[str, Robustness]  # robustness by key of the variant
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -52,71 +46,51 @@ def page(study_audit: StudyAudit) -> None:
     show_question(ROBUSTNESS)
     views = {"Corruptions": _corruptions, "Severities": _severities, "Classes": _classes}
     views |= {"One image": show_corrupted_image, "Exemplars": _exemplars}
-    draw_tabs(
-        {name: functools.partial(draw, study_audit, results) for name, draw in views.items()},
-        "corruptions",
-    )
+    draw_tabs(views, "corruptions", study_audit, results)
     show_notes(robustness_notes(study_audit, results))
 
 
 def _corruptions(study_audit: StudyAudit, results: Results) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         k = _choose_rank(results)
-        graded = sorted(
-            {
-                severity
-                for result in results.values()
-                for _, severity in result.conditions
-                if severity
-            }
-        )
-        severity = (
-            choose_option(
-                "Severity", [0, *graded], "severity", lambda number: str(number or "mean")
-            )
-            or None
+        conditions = {condition for result in results.values() for condition in result.conditions}
+        severities = sorted({severity for _, severity in conditions} | {0})
+        severity = choose_option(
+            "Severity", severities, "severity", lambda number: str(number or "mean")
         )
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
-    titled = {study_audit.data.titles[key]: results[key] for key in keys}
-    chart = relative_change_chart(
-        {title: result.changes(severity) for title, result in titled.items()}, k=k
-    )
+    titled = _titled(study_audit, results, keys)
+    changes = {title: result.changes(severity or None) for title, result in titled.items()}
     name = f"relative-change-top{k}" + (f"-severity{severity}" if severity else "")
     text = (
         f"A dot per corruption and variant: the change of top-{k} accuracy as a share of the baseline's accuracy under "
         "the same corruption, with its confidence interval. A click shows an image under the corruption."
     )
-    clicks = on_selection("corruptions", None, functools.partial(_show_point, study_audit))
-    show_chart(chart, name, text, clicks=clicks, fields=["corruption", "level"])
+    click = functools.partial(show_corruption, study_audit)
+    chart = relative_change_chart(changes, k=k)
+    show_chart(chart, name, text, click=click, fields=["corruption", "level"])
     st.subheader("Top-1, means over severities and corruptions")
     means = ROBUSTNESS.tables["means"]
     show_table(means.joint(titled), "corruption-means", means.columns, table=means.catalogue)
     st.subheader("Each corruption")
-    rows = ROBUSTNESS.tables["corruptions" if severity is None else "severities"].joint(titled)
+    rows = ROBUSTNESS.tables["severities" if severity else "corruptions"].joint(titled)
     rows = rows[rows["k"] == k]
-    if severity is not None:
+    if severity:
         rows = rows[rows["severity"] == severity]
     _show_rows(study_audit, rows, "corruptions", "corruptions")
 
 
 def _severities(study_audit: StudyAudit, results: Results) -> None:
-    titles = study_audit.data.titles
-    rows = ROBUSTNESS.tables["severities"].joint(
-        {titles[key]: result for key, result in results.items()}
-    )
+    rows = ROBUSTNESS.tables["severities"].joint(_titled(study_audit, results, list(results)))
     rows = rows[rows["severity"] > 0]
     if rows.empty:
         st.info("None of the sets that the study was evaluated on has severities.")
         return
     k = _choose_rank(results)
-    worst = (
-        rows[rows["k"] == k]
-        .groupby("corruption")["relative_change"]
-        .min()
-        .sort_values(kind="stable")
-    )
+    rows = rows[rows["k"] == k]
+    worst = rows.groupby("corruption")["relative_change"].min().sort_values(kind="stable")
     names = list(dict.fromkeys(rows["corruption"]))
     default = [name for name in names if name in worst.index[:FIRST_PANELS]]
     shown = choose_several("Corruptions", names, "panels", default, format_func=corruption_title)
@@ -125,16 +99,17 @@ def _severities(study_audit: StudyAudit, results: Results) -> None:
     keys = choose_variants(study_audit, list(results))
     if not keys or not shown:
         return
-    titled = {titles[key]: results[key] for key in keys}
+    titled = _titled(study_audit, results, keys)
     curves = {title: result.curves() for title, result in titled.items()}
-    chart = severity_chart(curves, baseline=titles[BASELINE], k=k, corruptions=shown)
+    baseline = study_audit.data.titles[BASELINE]
+    chart = severity_chart(curves, baseline=baseline, k=k, corruptions=shown)
     text = (
         "A panel per corruption: accuracy over its severity, a line per variant; severity 0 are the clean images. A "
         "click on a point shows an image under the corruption."
     )
-    clicks = on_selection("severities", None, functools.partial(_show_point, study_audit))
-    show_chart(chart, f"severities-top{k}", text, clicks=clicks, fields=["corruption", "level"])
-    charted = rows["corruption"].isin(shown) & (rows["k"] == k) & rows["title"].isin(list(titled))
+    click = functools.partial(show_corruption, study_audit)
+    show_chart(chart, f"severities-top{k}", text, click=click, fields=["corruption", "level"])
+    charted = rows["corruption"].isin(shown) & rows["title"].isin(list(titled))
     _show_rows(study_audit, rows[charted], "severities", "severities")
 
 
@@ -146,20 +121,20 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     cells = results[key].class_frame()
     names = distinct_class_names(cells)
     classes = list(dict.fromkeys(names))
-    shortened = dict(zip(classes, unique_labels(classes), strict=True))
     default = (
         f"; by default the {MOST_CLASSES} that change most" if len(classes) > MOST_CLASSES else ""
     )
-    title = shortened.__getitem__
-    text = f"Type to search{default}"
     questions = {"Change of recall": "change", "Relative to accuracy": "relative"}
     question = questions[choose_option("Question", list(questions), "cells")]
-    settings: dict[str, Any] = {
-        "format_func": title,
-        "placeholder": text,
-        "max_selections": MOST_CLASSES,
-    }
-    searched = choose_several("Classes", classes, "hit", [], **settings)
+    searched = choose_several(
+        "Classes",
+        classes,
+        "hit",
+        [],
+        format_func=dict(zip(classes, unique_labels(classes), strict=True)).__getitem__,
+        placeholder=f"Type to search{default}",
+        max_selections=MOST_CLASSES,
+    )
     shown = cells.assign(**{"class": names})
     shown = shown[names.isin(searched)] if searched else shown
     if shown["change_pp"].isna().all():
@@ -172,18 +147,15 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
         "A field per class and corruption: the change of recall in percentage points; a dot where the verdict claims a "
         "change after Holm's correction. A click shows an image of the class under the corruption."
     )
-    clicks = on_selection("class corruptions", None, functools.partial(_show_point, study_audit))
-    show_chart(
-        chart, f"class-corruptions-{key}", text, clicks=clicks, fields=["corruption", "class"]
-    )
-    rows = shown.sort_values("change_p", kind="stable")
-    _show_rows(study_audit, rows, f"class-corruptions-{key}", "cells")
+    name = f"class-corruptions-{key}"
+    click = functools.partial(show_corruption, study_audit)
+    show_chart(chart, name, text, click=click, fields=["corruption", "class"])
+    _show_rows(study_audit, shown.sort_values("change_p", kind="stable"), name, "cells")
 
 
 def _exemplars(study_audit: StudyAudit, results: Results) -> None:
-    titles = study_audit.data.titles
     table = ROBUSTNESS.tables["flips"]
-    rows = table.joint({titles[key]: result for key, result in results.items()})
+    rows = table.joint(_titled(study_audit, results, list(results)))
     if rows.empty:
         st.info(
             "The study was evaluated on other sets of images only, which hold no exemplars of the clean images."
@@ -196,39 +168,18 @@ def _exemplars(study_audit: StudyAudit, results: Results) -> None:
     show_table(rows, "corruption-flips", table.columns, table=table.catalogue)
 
 
-def _show_point(study_audit: StudyAudit, selection: Any) -> None:
-    for point in selection.get(POINT, ()):
-        _show_one_image(
-            study_audit, point.get("corruption"), point.get("level"), point.get("class")
-        )
+def _titled(study_audit: StudyAudit, results: Results, keys: Sequence[str]) -> Results:
+    """Return the results of some variants by title."""
+    return {study_audit.data.titles[key]: results[key] for key in keys}
 
 
 def _show_rows(study_audit: StudyAudit, rows: pd.DataFrame, name: str, declared: str) -> None:
     """Draw a declared table of which a row leads to an image under its corruption."""
     table = ROBUSTNESS.tables[declared]
-
-    def choose_row(selection: Any) -> None:
-        for number, _ in selection["cells"]:
-            row = rows.iloc[number]
-            _show_one_image(study_audit, row["corruption"], row.get("title"), row.get("class"))
-
-    clicks = on_selection(f"table {name}", None, choose_row)
-    show_table(rows, name, table.columns, table=table.catalogue, clicks=clicks)
-
-
-def _show_one_image(
-    study_audit: StudyAudit, corruption: str | None, title: str | None, label: str | None
-) -> None:
-    """Lead to the image of a variant, or of a class, that is lost most under a corruption."""
-    computed = {
-        condition.corruption for condition in study_audit.data.conditions if condition.is_computed
-    }
-    choices: dict[str, str | None] = {"corruptions": "One image", "picture": None}
-    choices["corruption"] = corruption if corruption in computed else None
-    if label is not None:
-        choices["class"] = label
-    set_choices(**choices)
-    set_variant(study_audit, title)
+    click = functools.partial(show_corruption, study_audit)
+    show_table(
+        rows, name, table.columns, table=table.catalogue, click=click, now=rows.index.tolist()
+    )
 
 
 def _choose_rank(results: Results) -> int:

@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 from markupsafe import Markup
 
+from tfaudit.app.controls import Act, on_selection
 from tfaudit.app.markdown import escape
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.url_state import (
@@ -63,24 +64,16 @@ _CLICK = re.compile(r"\s*A click [^.]*\.?")
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
 
 
-def _offer_pictures(
-    file: str, pictures: Mapping[str, Callable[[], bytes]], caption: str, description: str
-) -> None:
-    """Draw the downloads of a chart, by their forms, and the "?" that says how to read it."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        for form, content in pictures.items():
-            _download(file, form, content, f"This chart as {form.upper()}")
-        st.caption(caption, help=escape(description), width="content")
-
-
 def show_chart(
     chart: Drawing,
     name: str,
     description: str,
     *,
-    clicks: Callable[[int], dict[str, Any]] | None = None,
+    click: Act | None = None,
     fields: Sequence[str] = (),
     selection: str = POINT,
+    interval: bool = False,
+    now: object = None,
 ) -> None:
     """Draw a chart as wide as its column, with downloads and a "?" that says how to read it.
 
@@ -90,92 +83,81 @@ def show_chart(
         chart: to draw.
         name: of the files, and of the chart on its page; stacked charts are numbered.
         description: how to read it, for those who cannot see it, too.
-        clicks: what a selection in the chart does, of `controls.on_selection`.
+        click: takes the fields of each mark that is clicked, or the ends of the interval, by field; {} without one.
         fields: columns of the data that a click selects; without any the chart has a parameter of its own.
         selection: name of that parameter.
+        interval: whether it is an interval.
+        now: of `on_selection`.
     """
     description = with_noun(description)
     words = [_CLICK.sub("", description).rstrip("."), *_variant_of(name)]
-    drawn = itertools.count()
+    numbers = itertools.count()
+    config = _theme(click is not None)
 
-    def draw(panel: Any, data: Any, clicks: Callable[[int], dict[str, Any]] | None) -> None:
-        properties: dict[str, Any] = {"width": WIDE, "autosize": FIT}
-        if panel.data is alt.Undefined and data is not alt.Undefined:
-            properties["data"] = data  # Altair stores data that all panels share once
+    def act(selected: Any) -> None:
+        chosen = selected.get(selection)
+        for mark in [chosen or {}] if interval else chosen or ():
+            click(mark)  # type: ignore[misc]
+
+    clicks = on_selection(f"chart {name}", now, act) if click else None
+
+    def draw(panel: Any, data: Any, clickable: bool = True) -> None:
         name_tooltips(panel)
-        number = next(drawn)
-        selecting: dict[str, Any] = (
-            {**clicks(number), "selection_mode": selection} if clicks else {}
-        )
-        clicked = {selection: list(fields)} if clicks and fields else {}
-        shown: Any = Specified(panel, properties, _theme(bool(clicks)), clicked)
+        if panel.data is alt.Undefined and data is not alt.Undefined:
+            panel = panel.properties(data=data)  # Altair stores data that all panels share once
+        selecting: dict[str, Any] = {}
+        clicked: dict[str, Sequence[str]] = {}
+        if clicks and clickable:
+            selecting = {**clicks(next(numbers)), "selection_mode": selection}
+            clicked = {selection: fields} if fields else {}
+        shown: Any = Specified(panel, config, clicked)
         st.altair_chart(shown, width="stretch", alt=description, **selecting)
 
-    def draw_part(part: Any) -> None:
-        if isinstance(part, alt.ConcatChart):
-            with st.container(key=f"panels-{part.columns}-{name}"):
-                for panel in part.concat:
-                    draw(panel, part.data, clicks)
-        else:
-            data = alt.Undefined if part is chart else chart.data
-            draw(part, data, None if is_grid(chart) else clicks)
-
-    parts: list[Any] = list(chart.vconcat) if isinstance(chart, alt.VConcatChart) else [chart]
+    parts: list[Any] = chart.vconcat if isinstance(chart, alt.VConcatChart) else [chart]
     figures = [parts] if is_grid(chart) else [[part] for part in parts]
-    for i, figure in enumerate(figures):
+    for i, figure in enumerate(figures, start=1):
         for part in figure:
-            draw_part(part)
-        whole, file = (chart, name) if len(figures) == 1 else (figure[0], f"{name}-{i + 1}")
-        pictures = {
-            form: functools.partial(_picture, whole, chart.data, form, words)
-            for form in ("png", "svg")
-        }
-        _offer_pictures(
-            file, pictures, "Click a mark for its details." if clicks else "", description
-        )
+            if isinstance(part, alt.ConcatChart):
+                with st.container(key=f"panels-{part.columns}-{name}"):
+                    for panel in part.concat:
+                        draw(panel, part.data)
+            else:
+                draw(part, chart.data, clickable=len(figure) == 1)  # a grid has a legend above it
+        whole, file = (chart, name) if len(figures) == 1 else (figure[0], f"{name}-{i}")
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            for form in ("png", "svg"):
+                content = functools.partial(_picture, whole, chart.data, form, words)
+                _download(file, form, content, f"This chart as {form.upper()}")
+            caption = "Click a mark for its details." if click else ""
+            st.caption(caption, help=escape(description), width="content")
 
 
+@dataclasses.dataclass(frozen=True)
 class Specified:
     """A chart of which Streamlit takes the specification: Altair itself copies and checks all layers for each change.
 
-    Args:
+    Attributes:
         chart: to draw; the tests of the charts check it.
-        properties: of the chart on the page.
         config: of the theme.
         clicked: the columns of the data that a click selects, by name of the parameter.
     """
 
-    def __init__(
-        self,
-        chart: Any,
-        properties: Mapping[str, Any],
-        config: alt.Config,
-        clicked: Mapping[str, list[str]],
-    ) -> None:
-        self._chart, self._properties, self._config, self._clicked = (
-            chart,
-            properties,
-            config,
-            clicked,
-        )
+    chart: Any
+    config: alt.Config
+    clicked: Mapping[str, Sequence[str]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the specification in Vega-Lite."""
-        shared = {name: value for name, value in self._properties.items() if name == "data"}
-        chart = self._chart.properties(**shared) if shared else self._chart
-        specification = chart.to_dict(validate=False) | {
-            "config": self._config.to_dict(validate=False)
+        specification = self.chart.to_dict(validate=False) | {
+            "width": WIDE,
+            "autosize": FIT.to_dict(),
+            "config": self.config.to_dict(validate=False),
         }
-        for name, value in self._properties.items():
-            if name != "data":
-                specification[name] = (
-                    value.to_dict(validate=False) if isinstance(value, alt.SchemaBase) else value
-                )
-        for name, fields in self._clicked.items():
-            select = {"type": "point", "fields": fields, "on": "click", "clear": False}
+        for name, fields in self.clicked.items():
+            select = {"type": "point", "fields": list(fields), "on": "click", "clear": False}
             for part in _units(specification):
                 part.setdefault("params", []).append({"name": name, "select": select})
-        if _count_rows(self._chart) > MANY_ROWS:
+        if sum(len(frame) for frame in _frames(self.chart)) > MANY_ROWS:
             specification["usermeta"] = {"embedOptions": {"renderer": "canvas"}}
         return specification
 
@@ -191,10 +173,24 @@ def _units(specification: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield specification
 
 
-def _count_rows(chart: Any) -> int:
-    """Return how many rows the layers of a chart have together."""
-    own = len(chart.data) if isinstance(getattr(chart, "data", None), pd.DataFrame) else 0
-    return own + sum(_count_rows(layer) for layer in getattr(chart, "layer", None) or [])
+def _parts(chart: Any) -> Iterator[Any]:
+    """Yield a chart and its layers and panels, at any depth."""
+    yield chart
+    for joined in ("layer", "hconcat", "vconcat", "concat"):
+        for part in getattr(chart, joined, None) or ():
+            yield from _parts(part)
+
+
+def _frames(chart: Any) -> Iterator[pd.DataFrame]:
+    """Yield the data of a chart and of its parts."""
+    for part in _parts(chart):
+        if isinstance(getattr(part, "data", None), pd.DataFrame):
+            yield part.data
+
+
+def fields_of(chart: Any) -> set[str]:
+    """Return the names of all columns of the data of a chart."""
+    return {str(name) for frame in _frames(chart) for name in frame}
 
 
 def page_colours() -> str:
@@ -223,10 +219,9 @@ def _variant_of(name: str) -> list[str]:
 
 def _picture(chart: Any, data: Any, form: str, words: Sequence[str]) -> bytes:
     """Return a chart as a file, which says what it shows of which study and variant: it leaves the page."""
-    own = chart.title if isinstance(chart.title, (str, list)) else []
-    lines = [line for text in words for line in textwrap.wrap(text, LETTERS)] + (
-        [own] if isinstance(own, str) else own
-    )
+    lines = [line for text in words for line in textwrap.wrap(text, LETTERS)]
+    if isinstance(chart.title, (str, list)):
+        lines += [chart.title] if isinstance(chart.title, str) else chart.title
     titled = chart.properties(title=alt.TitleParams(lines, anchor="start"))
     if titled.data is alt.Undefined:
         titled.data = data
@@ -235,13 +230,11 @@ def _picture(chart: Any, data: Any, form: str, words: Sequence[str]) -> bytes:
 
 def name_tooltips(chart: Any) -> None:
     """Give what a chart shows on hovering the headings and words of the catalogue, and p-values a least one."""
-    for part in ("layer", "hconcat", "vconcat", "concat"):
-        for inner in getattr(chart, part, None) or []:
-            name_tooltips(inner)
-    encoding = getattr(chart, "encoding", None)
-    tooltips = getattr(encoding, "tooltip", None)
-    if encoding is not None and isinstance(tooltips, list):
-        encoding.tooltip = [_named(tooltip, chart) for tooltip in tooltips]
+    for part in _parts(chart):
+        encoding = getattr(part, "encoding", None)
+        tooltips = getattr(encoding, "tooltip", None)
+        if encoding is not None and isinstance(tooltips, list):
+            encoding.tooltip = [_named(tooltip, part) for tooltip in tooltips]
 
 
 def _named(tooltip: Any, chart: Any) -> Any:
@@ -289,7 +282,8 @@ def show_table(
     table: str = "",
     settings: Mapping[str, Any] | None = None,
     entries: Mapping[str, Column] | None = None,
-    clicks: Callable[[int], dict[str, Any]] | None = None,
+    click: Act | None = None,
+    now: object = None,
 ) -> None:
     """Draw a table that sorts, the first column pinned, with a CSV file of the same rows and all columns.
 
@@ -302,38 +296,46 @@ def show_table(
         table: name of the table in the catalogue of columns (`tfaudit.outlets.columns`).
         settings: `st.column_config` of the columns that the catalogue cannot describe.
         entries: how columns are shown whose names depend on the data.
-        clicks: what a click on a cell does, of `controls.on_selection`; its selection has the position of the row.
+        click: takes the row that is clicked, with its `index` and the `column` of the cell.
+        now: of `on_selection`.
     """
+    settings, entries = settings or {}, entries or {}
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
     shown = shown.rename(columns=str)
-    written: dict[str, Any] = {}
-    configured = {}
-    texts = {}
     fields = list(map(str, shown))
     visible = fields if _shows_all() else first_columns(fields)
     styled = len(shown) * len(visible) <= STYLED and shown.columns.is_unique
-    for i, field in enumerate(fields):
-        entry = (entries or {}).get(field) or column(field, table)
+    written: dict[str, Any] = {}
+    configured: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
+    for field in fields:
+        entry = entries.get(field) or column(field, table)
         if entry.unit == "bytes":
             entry = in_round_unit(entry, shown[field].max())
         written[field] = cells = _written(shown[field], entry, styled)
-        heading = field if field in (entries or {}) else ""
-        configured[field] = _column_config(cells, entry, heading, pinned=i == 0, styled=styled)
-        if styled and field in visible and _holds_numbers(cells):
+        configured[field] = settings.get(field) or _column_config(
+            cells, entry, field if field in entries else "", field == fields[0], styled
+        )
+        if styled and field in visible and field not in settings and _holds_numbers(cells):
             texts[field] = functools.partial(_text, entry)
-    config = configured | dict(settings or {})
     rows: Any = shown.assign(**written)
     if texts:
-        texts = {field: text for field, text in texts.items() if field not in (settings or {})}
         rows = rows.reset_index(drop=True).style.format(texts)
-    selecting: dict[str, Any] = {**clicks(0), "selection_mode": "single-cell"} if clicks else {}
-    order = None if visible == fields else visible
+
+    def act(selected: Any) -> None:
+        for row, clicked in selected["cells"]:
+            values = {str(name): value for name, value in frame.iloc[row].items()}
+            click({"index": frame.index[row], "column": clicked, **values})  # type: ignore[misc]
+
+    selecting: dict[str, Any] = {}
+    if click:
+        selecting = {**on_selection(f"table {name}", now, act)(0), "selection_mode": "single-cell"}
     st.dataframe(
         rows,
         hide_index=True,
         placeholder="–",
-        column_config=config,
-        column_order=order,
+        column_config=configured,
+        column_order=None if visible == fields else visible,
         **selecting,
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
@@ -367,38 +369,29 @@ def _text(entry: Column, value: Any) -> str:
 
 
 def _column_config(
-    cells: pd.Series, entry: Column, heading: str, *, pinned: bool, styled: bool
+    cells: pd.Series, entry: Column, heading: str, pinned: bool, styled: bool
 ) -> Any:
     """Return how Streamlit shows a column, from the catalogue; styled cells bring their text."""
-    heading = with_noun(
-        heading or (entry.title if styled and entry.unit != "%" else entry.grid_heading)
-    )
-    meaning = with_noun(entry.help) or None
+    titled = entry.title if styled and entry.unit != "%" else entry.grid_heading
+    look: dict[str, Any] = {
+        "label": with_noun(heading or titled),
+        "help": with_noun(entry.help) or None,
+        "pinned": pinned,
+    }
     if entry.is_p:
-        return st.column_config.TextColumn(heading, help=meaning, pinned=pinned, alignment="right")
-    if not pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_bool_dtype(cells):
-        return st.column_config.Column(heading, help=meaning, pinned=pinned)
+        return st.column_config.TextColumn(alignment="right", **look)
+    if not _holds_numbers(cells):
+        return st.column_config.Column(**look)
     form = None if styled else entry.grid_format
     if form and form.endswith("g") and cells.abs().max() >= 999:
         form = "%,.0f"  # not 1.1e+03
-    return st.column_config.NumberColumn(heading, format=form, help=meaning, pinned=pinned)
+    return st.column_config.NumberColumn(format=form, **look)
 
 
 def _p_texts(cells: pd.Series) -> list[str | None]:
     """Return p-values as texts, which sort as the numbers do: all have four decimals, and a space comes first."""
     least = f" < {LEAST_P:.4f}".replace("0.", ".")
     return [None if pd.isna(p) else least if p < LEAST_P else f"{p:.4f}" for p in cells]
-
-
-def fields_of(chart: Any) -> set[str]:
-    """Return the names of all columns of the data of a chart."""
-    names = {str(name) for name in chart.data} if isinstance(chart.data, pd.DataFrame) else set()
-    parts = [
-        inner
-        for part in ("layer", "hconcat", "vconcat", "concat")
-        for inner in getattr(chart, part, None) or []
-    ]
-    return names.union(*map(fields_of, parts))
 
 
 def show_alert(text: str) -> None:
@@ -427,7 +420,8 @@ def go_to(path: str, **choices: str | list[str] | None) -> None:
 def go_to_later(path: str, **choices: str | list[str] | None) -> None:
     """Leave this page for another after a click in a chart or table, whose callback could not yet."""
     set_choices(**choices)
-    st.session_state["go to"] = path
+    if path != st.session_state.get("shown page"):
+        st.session_state["go to"] = path
 
 
 def open_clicked_page() -> None:

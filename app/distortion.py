@@ -1,8 +1,8 @@
 """Recall distortion, [R]: slopes with intervals, accuracy against intensification, and the balance of every class."""
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import pandas as pd
 import streamlit as st
@@ -13,12 +13,12 @@ from tfaudit.app.audit_page import show_question
 from tfaudit.app.controls import (
     choose_variant,
     choose_variants,
+    class_label,
     draw_tabs,
-    on_selection,
     variant_labels,
 )
-from tfaudit.app.display import POINT, go_to_later, show_chart, show_notes, show_table
-from tfaudit.app.drill_down import on_points, on_rows, open_variant
+from tfaudit.app.display import go_to_later, show_chart, show_notes, show_table
+from tfaudit.app.drill_down import open_variant
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audits.distortion.chart import balance_chart
 from tfaudit.audits.distortion.declaration import DISTORTION
@@ -29,6 +29,7 @@ from tfaudit.audits.distortion.slopes import corrected_intervals, pooled_frame, 
 from tfaudit.charts.sampling import MOST_POINTS
 from tfaudit.outlets.sections.distortion import (
     BY,
+    MethodLevel,
     distortion_notes,
     distortions,
     drift_sentences,
@@ -38,7 +39,7 @@ from tfaudit.outlets.sections.distortion import (
 )
 
 SENTENCES = 10  # variants whose slope is said in words
-Results = Mapping[str, Distortion]  # recall distortion by key of the variant
+Results: TypeAlias = Mapping[str, Distortion]  # recall distortion by key of the variant
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -58,53 +59,45 @@ def page(study_audit: StudyAudit) -> None:
         "Classes": _classes,
         "Questions": _questions,
     }
-    draw_tabs(
-        {name: functools.partial(draw, study_audit, results) for name, draw in views.items()},
-        "distortion",
-    )
+    draw_tabs(views, "distortion", study_audit, results)
     show_notes(distortion_notes(study_audit, results))
 
 
 def _slopes(study_audit: StudyAudit, results: Results) -> None:
-    slopes, intervals = _tables(study_audit, results)
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
-    levels = method_levels(study_audit)
     sentences = drift_sentences(study_audit, results)
     st.markdown("\n\n".join(escape(sentences[key]) for key in keys[:SENTENCES]))
-    slopes, intervals = (
-        _titled(study_audit, _of(study_audit, rows, keys)) for rows in (slopes, intervals)
-    )
-    opened = _open_variant(study_audit)
+    titles = _titles(study_audit, keys)
+    by_level = _by_level(study_audit, results)
+    slopes = _titled(slope_frame(by_level, by=BY), titles)
+    intervals = corrected_intervals(by_level, by=BY, alpha=study_audit.data.alpha)
+    intervals = _titled(intervals, titles)
+    click = functools.partial(open_variant, study_audit)
     if slopes.groupby(list(BY)).size().max() > 1:
         st.subheader("Slopes, as published: not corrected")
         text = (
             "A box per variant, a dot per model. Right of 1 the recalls of the classes drift apart. A click opens "
             "the variant."
         )
-        clicks: dict[str, Any] = {"clicks": on_points("slopes", opened), "fields": ["title"]}
-        show_chart(slope_chart(slopes, intervals), "slopes", text, **clicks)
+        chart = slope_chart(slopes, intervals)
+        show_chart(chart, "slopes", text, click=click, fields=["title"])
         st.subheader("Corrected slopes")
         text = (
             "The corrected slope of every variant with its confidence interval over images and members. Right of 1 "
             "the recalls drift apart. A click opens the variant."
         )
-        clicks = {"clicks": on_points("corrected slopes", opened), "fields": ["title"]}
-        show_chart(interval_chart(intervals), "slope-intervals", text, **clicks)
+        chart = interval_chart(intervals)
+        show_chart(chart, "slope-intervals", text, click=click, fields=["title"])
     else:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
-    shown = {study_audit.data.titles[key]: levels[key] for key in keys}
-    rows = slope_rows(shown, {levels[key]: results[key] for key in keys}, intervals)
-    columns = DISTORTION.table.columns
-    show_table(
-        rows, "slopes", columns, table="slopes", clicks=on_rows("slopes table", rows, opened)
-    )
+    rows = slope_rows({title: level for level, title in titles.items()}, by_level, intervals)
+    show_table(rows, "slopes", DISTORTION.table.columns, table="slopes", click=click)
 
 
 def _accuracy(study_audit: StudyAudit, results: Results) -> None:
     """Draw [R] figure 13."""
-    slopes, _ = _tables(study_audit, results)
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
@@ -112,56 +105,37 @@ def _accuracy(study_audit: StudyAudit, results: Results) -> None:
         "Blue, left axis: mean accuracy of every variant; amber, right axis: its mean slope; with standard errors. "
         "A click opens the variant."
     )
-    means = _titled(study_audit, level_table(_of(study_audit, slopes, keys)))
-    clicks: dict[str, Any] = {"clicks": on_points("accuracy and slope", _open_variant(study_audit))}
-    show_chart(tradeoff_chart(means), "accuracy-slope", text, **clicks, fields=["title"])
+    slopes = slope_frame(_by_level(study_audit, results), by=BY)
+    chart = tradeoff_chart(_titled(level_table(slopes), _titles(study_audit, keys)))
+    click = functools.partial(open_variant, study_audit)
+    show_chart(chart, "accuracy-slope", text, click=click, fields=["title"])
 
 
-def _of(study_audit: StudyAudit, rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the rows of the levels of some variants."""
+def _by_level(study_audit: StudyAudit, results: Results) -> dict[MethodLevel, Distortion]:
     levels = method_levels(study_audit)
-    mine = pd.MultiIndex.from_frame(rows[list(BY)]).isin([levels[key] for key in keys])
-    return rows[mine].reset_index(drop=True)
+    return {levels[key]: result for key, result in results.items()}
 
 
-def _titled(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows per level with the titles of their variants, those of a click."""
-    titles = {
-        level: study_audit.data.titles[key] for key, level in method_levels(study_audit).items()
-    }
-    return rows.assign(
-        title=[titles.get(level, "") for level in rows[list(BY)].itertuples(index=False, name=None)]
-    )
+def _titles(study_audit: StudyAudit, keys: Sequence[str]) -> dict[MethodLevel, str]:
+    """Return the titles of some variants, by their method and level."""
+    levels = method_levels(study_audit)
+    return {levels[key]: study_audit.data.titles[key] for key in keys}
 
 
-def _open_variant(study_audit: StudyAudit) -> Callable[[Mapping[str, Any]], None]:
-    return lambda row: open_variant(study_audit, row.get("title"))
+def _titled(rows: pd.DataFrame, titles: Mapping[MethodLevel, str]) -> pd.DataFrame:
+    """Return the rows of the variants that have a title here, with it: that of a click."""
+    levels = pd.MultiIndex.from_frame(rows[list(BY)])
+    named = rows.assign(title=levels.map(titles))
+    return named.dropna(subset=["title"]).reset_index(drop=True)
 
 
 def _matrix(study_audit: StudyAudit, results: Results) -> None:
     """Draw the panels of [R] figures 5 to 8, one per variant."""
-    keys = choose_variants(study_audit, list(results))
-    if not keys:
-        return
     labels = variant_labels(study_audit)
-    panels = {labels[key]: results[key] for key in keys}
-    points = {label: result.frame() for label, result in panels.items()}
-    many = sum(map(len, points.values())) > MOST_POINTS
-    if many:
-        points = {
-            label: result.classes_frame().assign(member="mean") for label, result in panels.items()
-        }
-    st.caption(
-        f"Each point is a class{', mean over the members' if many else ' in one member'}; a panel per variant."
-    )
-    rows = pd.concat([rows.assign(level=label) for label, rows in points.items()])
-    text = (
-        "A panel per variant, a point per class: its recall balance after against before, as a share of the accuracy; "
-        "amber, the pooled slope; dashed, no change. A click on a point opens its class."
-    )
-    clicks = on_selection("balances", None, _open_class(study_audit))
-    chart = balance_chart(rows, pooled_frame(panels))
-    show_chart(chart, "balances", text, clicks=clicks, fields=["class"])
+    if keys := choose_variants(study_audit, list(results)):
+        panels = {labels[key]: results[key] for key in keys}
+        mean = ", mean over the members"
+        _show_balances(study_audit, panels, "balances", mean, "; a panel per variant")
 
 
 def _classes(study_audit: StudyAudit, results: Results) -> None:
@@ -173,56 +147,51 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
         )
         return
     result = results[key]
-    points = result.frame()
-    means = result.classes_frame()
-    many = len(points) > MOST_POINTS
-    mean = f", mean over {len(result.members)} members, which would make {len(points):,} points."
-    st.caption(f"Each point is a class{mean if many else ' in one member.'}")
-    shown = (means.assign(member="mean") if many else points).assign(level="")
-    text = (
-        "A point per class: its recall balance after against before, as a share of the accuracy; amber, the pooled "
-        "slope; dashed, no change. A click on a point opens its class."
-    )
-    clicks = on_selection("balances of one", None, _open_class(study_audit))
-    chart = balance_chart(shown, pooled_frame({"": result}))
-    show_chart(chart, f"balances-{key}", text, clicks=clicks, fields=["class"])
+    points = f"{len(result.frame()):,} points"
+    mean = f", mean over {len(result.members)} members, which would make {points}"
+    _show_balances(study_audit, {"": result}, f"balances-{key}", mean)
     table = DISTORTION.tables["classes"]
-    rows = table.rows(result)
-
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            go_to_later("classes", **{"class": labels[rows.index[row]]})
-
-    labels = unique_labels(list(means["class"]))
-    clicks = on_selection("balances table", None, choose_row)
-    show_table(rows, f"balances-{key}", table.columns, clicks=clicks)
+    labels = unique_labels(list(result.classes_frame()["class"]))
+    rows = table.rows(result).assign(label=lambda rows: [labels[i] for i in rows.index])
+    click = functools.partial(_open_class, study_audit)
+    show_table(rows, f"balances-{key}", table.columns, click=click)
 
 
-def _open_class(study_audit: StudyAudit) -> Callable[[Any], None]:
+def _show_balances(
+    study_audit: StudyAudit, panels: Results, name: str, mean: str, panel_per: str = ""
+) -> None:
+    """Draw a point per class and member; of too many points their means over the members, which `mean` names."""
+    frames = {label: result.frame() for label, result in panels.items()}
+    many = sum(map(len, frames.values())) > MOST_POINTS
+    if many:
+        frames = {
+            label: result.classes_frame().assign(member="mean") for label, result in panels.items()
+        }
+    st.caption(f"Each point is a class{mean if many else ' in one member'}{panel_per}.")
+    points = pd.concat([rows.assign(level=label) for label, rows in frames.items()])
+    text = (
+        f"{'A panel per variant, a point' if panel_per else 'A point'} per class: its recall balance after against "
+        "before, as a share of the accuracy; amber, the pooled slope; dashed, no change. A click on a point opens its "
+        "class."
+    )
+    chart = balance_chart(points, pooled_frame(panels))
+    click = functools.partial(_open_class, study_audit)
+    show_chart(chart, name, text, click=click, fields=["class"])
+
+
+def _open_class(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
     names = study_audit.counts(BASELINE).class_names
-
-    def choose_point(selection: Any) -> None:
-        for point in selection.get(POINT, ()):
-            if (name := point.get("class")) in names:
-                go_to_later("classes", **{"class": unique_labels(names)[names.index(name)]})
-
-    return choose_point
+    if label := class_label(names, row.get("label", row.get("class"))):
+        go_to_later("classes", **{"class": label})
 
 
 def _questions(study_audit: StudyAudit, results: Results) -> None:
-    slopes, _ = _tables(study_audit, results)
+    slopes = slope_frame(_by_level(study_audit, results), by=BY)
     questions = slope_questions(study_audit, slopes)
     if not questions:
         st.info("The questions of [R] 7 are about pruned variants, and this study has none.")
-    for i, (question, answers, entry) in enumerate(questions):
+    for i, (question, answers, entry) in enumerate(questions, start=1):
         st.markdown(f"**{escape(question)}**")
         flat = answers.reset_index().rename(columns=str)
         entries = {name: entry for name in flat if pd.api.types.is_float_dtype(flat[name])}
-        show_table(flat, f"slope-questions-{i + 1}", entries=entries)
-
-
-def _tables(study_audit: StudyAudit, results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
-    levels = method_levels(study_audit)
-    by_level = {levels[key]: result for key, result in results.items()}
-    intervals = corrected_intervals(by_level, by=BY, alpha=study_audit.data.alpha)
-    return slope_frame(by_level, by=BY), intervals
+        show_table(flat, f"slope-questions-{i}", entries=entries)

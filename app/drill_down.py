@@ -1,19 +1,21 @@
 """From what was clicked in a chart or table to what it stands for: the images of a class, a group or a variant."""
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import Clicks, on_selection, set_variant, variant_labels
-from tfaudit.app.display import POINT, go_to_later
-from tfaudit.app.exemplars import ALL, CHANGED, UNCHANGED
-from tfaudit.app.markdown import unique_labels
+from tfaudit.app.controls import class_label, set_variant, variant_labels
+from tfaudit.app.display import go_to_later
 from tfaudit.app.quantities import range_text
+from tfaudit.audits.flips.image_changes import UNCHANGED
 from tfaudit.audits.intersections.intersections import CLASS
-from tfaudit.charts.style import distinct_names
+
+CHANGED, ALL = "changed", "all images"
+"""Kinds of images in the gallery, beside those of `image_changes`."""
 
 RANGE = ("range_low", "range_high")
 FIELDS = (
@@ -31,18 +33,36 @@ FIELDS = (
 )
 """Columns of charts that say what a mark stands for."""
 
-KINDS = {"PIE": CHANGED, "non-PIE": UNCHANGED, "all": ALL}
-"""Filter of the gallery by set of images whose difficulty a chart shows."""
+KINDS = {"PIE": None, "non-PIE": UNCHANGED, "all": ALL}
+"""Filter of the gallery by set of images whose difficulty a chart shows; None for its default."""
 
 
-def open_variant(study_audit: StudyAudit, title: str | None) -> None:
-    """Lead to the page of a variant that was clicked in a chart or table; the baseline has none."""
-    titles = study_audit.data.titles
+def open_variant(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
+    """Lead to the page of the variant of a row or mark, by its `title`; the baseline has none."""
     labels = variant_labels(study_audit)
-    keys = [key for key in study_audit.data.compressed_keys if title in (titles[key], labels[key])]
-    for key in keys[:1]:
-        set_variant(study_audit, title)
-        go_to_later("classes" if key in study_audit.summary.impacts else "compare")
+    for key in study_audit.data.compressed_keys:
+        if row.get("title") in (study_audit.data.titles[key], labels[key]):
+            page = "classes" if key in study_audit.summary.impacts else "compare"
+            go_to_later(page, variant=labels[key])
+            return
+
+
+def show_corruption(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
+    """Lead to the image that a variant or a class loses most under a corruption.
+
+    Args:
+        study_audit: of the study.
+        row: its `corruption`, its `class`, and the variant, as its `title` or, in charts, its `level`.
+    """
+    data = study_audit.data
+    chosen: dict[str, str | None] = {"corruptions": "One image", "picture": None}
+    computed = {condition.corruption for condition in data.conditions if condition.is_computed}
+    corruption = row.get("corruption")
+    chosen["corruption"] = corruption if corruption in computed else None
+    if (name := row.get(CLASS)) is not None:
+        chosen[CLASS] = class_label(study_audit.counts(BASELINE).class_names, name)
+    set_variant(study_audit, row.get("title", row.get("level")))
+    go_to_later("corruptions", **chosen)
 
 
 def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str) -> None:
@@ -60,91 +80,53 @@ def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str)
     }
     if known.get("title") == study_audit.data.titles[BASELINE]:
         return
-    chosen: dict[str, Any] = {"class": None, "attribute": None, "show": None}
-    chosen |= {"exemplars": None, "page": None, "from": None, "to": None}
-    groups = dict(_groups(study_audit, known))
+    filters = (CLASS, "attribute", "show", "exemplars", "page", "from", "to")
+    chosen: dict[str, Any] = dict.fromkeys(filters)
+    groups = _groups(study_audit, known)
     if CLASS in groups:
-        chosen[CLASS] = next(iter(_labels(study_audit, groups.pop(CLASS))), None)
-    if groups:
-        chosen |= {
-            "attribute": [f"{column}: {value}" for column, value in groups.items()],
-            "show": ALL,
-        }
-        chosen["order"] = "most right votes lost"
+        names = study_audit.counts(BASELINE).class_names
+        chosen[CLASS] = class_label(names, groups.pop(CLASS))
+    attributes = [f"{column}: {value}" for column, value in groups.items()]
     if {"quantity", *RANGE} <= set(known):
-        within = range_text(known["quantity"], *(float(known[end]) for end in RANGE))
-        chosen |= {
-            "attribute": [*(chosen["attribute"] or []), within],
-            "show": ALL,
-            "order": "most right votes lost",
-        }
+        ends = (float(known[end]) for end in RANGE)
+        attributes.append(range_text(known["quantity"], *ends))
+    if attributes:
+        chosen |= {"attribute": attributes, "show": ALL, "order": "most right votes lost"}
     if known.get("group") in KINDS:
-        chosen["show"] = {**KINDS, "PIE": None}[known["group"]]
+        chosen["show"] = KINDS[known["group"]]
     set_variant(study_audit, known.get("title"))
     go_to_later("exemplars", **chosen | choices)
 
 
-def _groups(study_audit: StudyAudit, row: Mapping[str, str]) -> list[tuple[str, str]]:
+def _groups(study_audit: StudyAudit, row: Mapping[str, str]) -> dict[str, str]:
     """Return the class, and the columns with their groups, that a row names."""
     individuals = study_audit.data.individuals
-    named = []
-    if CLASS in row:
-        named.append((CLASS, row[CLASS]))
+    named = {CLASS: row[CLASS]} if CLASS in row else {}
     if "attribute" in row and "value" in row:
-        named.append((row["attribute"], row["value"]))
+        named[row["attribute"]] = row["value"]
     if individuals is not None and (one := row.get("individual", row.get("unit"))) is not None:
-        named.append((str(individuals.name), one))
+        named[str(individuals.name)] = one
     group = row.get("group", row.get("worst_group"))
-    if "grouping" in row and group is not None:
-        columns = (CLASS, *study_audit.data.group_columns)
-        for first in columns:
-            if row["grouping"] == first:
-                named.append((first, group))
-            for second in columns:
-                if row["grouping"] == f"{first} and {second}":
-                    named += zip(
-                        (first, second), _parts(study_audit, first, second, group), strict=True
-                    )
+    grouping = row.get("grouping")
+    columns = (CLASS, *study_audit.data.group_columns)
+    if grouping is None or group is None:
+        return named
+    if grouping in columns:
+        named[grouping] = group
+    for first, second in itertools.product(columns, columns):
+        if grouping == f"{first} and {second}":
+            named[first], named[second] = _parts(study_audit, (first, second), group)
     return named
 
 
-def _parts(study_audit: StudyAudit, first: str, second: str, group: str) -> tuple[str, str]:
+def _parts(study_audit: StudyAudit, columns: tuple[str, str], group: str) -> tuple[str, str]:
     """Return the two groups that the name of an intersection joins; a comma may be part of either."""
-    values = {_name: _values(study_audit, _name) for _name in (first, second)}
+    first, second = (
+        set(study_audit.counts(BASELINE).class_names)
+        if column == CLASS
+        else set(study_audit.data.groups[column].astype(str))
+        for column in columns
+    )
     ends = [i for i in range(len(group)) if group.startswith(", ", i)]
     pairs = [(group[:i], group[i + 2 :]) for i in ends]
-    return next(pair for pair in pairs if pair[0] in values[first] and pair[1] in values[second])
-
-
-def _values(study_audit: StudyAudit, column: str) -> set[str]:
-    if column == CLASS:
-        return set(study_audit.counts(BASELINE).class_names)
-    return set(study_audit.data.groups[column].astype(str))
-
-
-def _labels(study_audit: StudyAudit, name: str) -> list[str]:
-    """Return the label in choices of a class, whose name in a chart may hold its index."""
-    names = study_audit.counts(BASELINE).class_names
-    distinct = distinct_names(pd.Series(names)).tolist()
-    labels = unique_labels(names)
-    return [label for label, *its in zip(labels, distinct, names, strict=True) if name in its][:1]
-
-
-def on_rows(key: str, rows: pd.DataFrame, act: Callable[[Mapping[str, Any]], None]) -> Clicks:
-    """Return what makes a table pass the row that is clicked to a function; see `controls.on_selection`."""
-
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            act({str(name): value for name, value in rows.iloc[row].items()})
-
-    return on_selection(key, None, choose_row)
-
-
-def on_points(key: str, act: Callable[[Mapping[str, Any]], None]) -> Clicks:
-    """Return what makes a chart pass the fields of the mark that is clicked to a function."""
-
-    def choose_point(selection: Any) -> None:
-        for point in selection.get(POINT, ()):
-            act(point)
-
-    return on_selection(key, None, choose_point)
+    return next(pair for pair in pairs if pair[0] in first and pair[1] in second)

@@ -1,7 +1,6 @@
 """Cards of exemplars: the image, its true class, and the majority prediction and votes of both populations."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 from markupsafe import Markup
@@ -53,12 +52,12 @@ def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Seque
         for card, position in zip(cards, positions, strict=True):
             with st.container(width=WIDTH, border=True, gap="xsmall"):
                 st.html(_card(card, members))
-                opening: Any = {"on_click": set_choices, "kwargs": {"image": str(position)}}
                 st.button(
                     escape_name(short_id(card.example)),
                     key=f"card {position}",
                     type="tertiary",
-                    **opening,
+                    on_click=set_choices,
+                    kwargs={"image": str(position)},
                 )
 
 
@@ -77,20 +76,15 @@ def preview_html(preview: Preview, name: str, example: str) -> Markup:
 
 
 def _card(card: Card, members: tuple[int, int]) -> str:
-    rows = Markup("").join(
-        Markup('<dt>{}</dt><dd><div class="tfa-name" title="{}">{}</div>{}</dd>').format(
-            heading, name, name, votes
-        )
-        for heading, name, votes in (
-            ("true", card.label, ""),
-            (
-                "before",
-                card.before,
-                _votes(card.before_share, members[0], card.before == card.label),
-            ),
-            ("after", card.after, _votes(card.after_share, members[1], card.after == card.label)),
-        )
+    before = _votes(card.before_share, members[0], card.before == card.label)
+    after = _votes(card.after_share, members[1], card.after == card.label)
+    names = (
+        ("true", card.label, ""),
+        ("before", card.before, before),
+        ("after", card.after, after),
     )
+    row = Markup('<dt>{0}</dt><dd><div class="tfa-name" title="{1}">{1}</div>{2}</dd>')
+    rows = Markup("").join(row.format(*name) for name in names)
     image = preview_html(card.preview, card.label, card.example)
     return Markup('<figure class="tfa-card">{}<dl>{}</dl></figure>').format(image, rows)
 

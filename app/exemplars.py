@@ -5,7 +5,6 @@ The gallery has filters by class, by kind of change, by the prediction before an
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,23 +17,16 @@ from tfaudit.app.controls import (
     choose_variant,
     draw_tabs,
     has_variants,
-    on_selection,
     variant_labels,
 )
-from tfaudit.app.display import POINT, show_chart, show_notes, show_table
+from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.drill_down import ALL, CHANGED, show_images
 from tfaudit.app.exemplar_cards import show_cards
-from tfaudit.app.image_panel import open_image, set_neighbours
+from tfaudit.app.image_panel import open_image, page_of
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.quantities import image_range
-from tfaudit.app.url_state import (
-    add_notice,
-    choose,
-    choose_from,
-    choose_several,
-    number_reader,
-    set_choices,
-)
+from tfaudit.app.url_state import add_notice, choose_from, choose_several
 from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
 from tfaudit.audits.exemplars.exemplars import Exemplars
 from tfaudit.audits.flips.image_changes import (
@@ -50,7 +42,6 @@ from tfaudit.store.ratings.answers import open_answers
 
 PAGE_SIZE = 24  # images on one page of the gallery
 
-CHANGED, ALL = "changed", "all images"
 KINDS = (CHANGED, NEWLY_WRONG, NEWLY_CORRECT, OTHER_WRONG, UNCHANGED, ALL)
 ORDERS = {"most decisive": "decisiveness", "most right votes lost": "lost_share", "as stored": ""}
 
@@ -68,45 +59,37 @@ def page(study_audit: StudyAudit) -> None:
     variant = choose_variant(study_audit)
     exemplars = study_audit.exemplars(variant)
     views = {"Gallery": _gallery, "Difficulty": _difficulty, "PIEs by variant": _by_variant}
-    tabs = {
-        name: functools.partial(draw, study_audit, variant, exemplars)
-        for name, draw in views.items()
-    }
-    draw_tabs(tabs, "exemplars")
+    draw_tabs(views, "exemplars", study_audit, variant, exemplars)
 
 
 def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
     images = image_changes(study_audit.counts(BASELINE), study_audit.counts(variant))
     names = unique_labels(exemplars.class_names)
-    total = len(exemplars.index)
-    resets: dict[str, Any] = {"resets": ("page",)}
+    choose_filter = functools.partial(choose_from, st.selectbox, resets=("page",))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = choose_class(exemplars.class_names)
-        kinds: dict[str, Any] = {"format_func": with_noun, "width": 190, **resets}
-        kind = choose_from(st.selectbox, with_noun("Images"), KINDS, "show", CHANGED, **kinds)
-        lists: dict[str, Any] = {"placeholder": "Any", "width": 190, **resets}
-        sides = {
-            "before": choose_from(st.selectbox, "Prediction before", names, "from", None, **lists),
-            "after": choose_from(st.selectbox, "Prediction after", names, "to", None, **lists),
-        }
-        attribute = _choose_attributes(study_audit, variant)
-        order = choose_from(
-            st.selectbox, "Sort by", list(ORDERS), "order", next(iter(ORDERS)), width=210, **resets
+        kind = choose_filter(
+            with_noun("Images"), KINDS, "show", CHANGED, format_func=with_noun, width=190
         )
-    mask = attribute
+        sides = {
+            side: choose_filter(
+                f"Prediction {side}", names, key, None, placeholder="Any", width=190
+            )
+            for side, key in (("before", "from"), ("after", "to"))
+        }
+        mask = _choose_attributes(study_audit, variant)
+        order = choose_filter("Sort by", list(ORDERS), "order", next(iter(ORDERS)), width=210)
     if label is not None:
-        mask &= (images["label"] == label).to_numpy()
+        mask &= images["label"] == label
     if kind != ALL:
-        mask &= (
-            images["kind"] != UNCHANGED if kind == CHANGED else images["kind"] == kind
-        ).to_numpy()
+        mask &= images["kind"] != UNCHANGED if kind == CHANGED else images["kind"] == kind
     minority = ""
     for side, name in sides.items():
         if name is None:
             continue
         answer = names.index(name)
         counts = study_audit.counts(BASELINE if side == "before" else variant)
-        by_majority = mask & (images[side] == answer).to_numpy()
+        by_majority = mask & (images[side] == answer)
         by_some = mask & (counts.predicted(answer) > 0)
         if by_some.any() and not by_majority.any():
             minority = f" No majority predicts {name} {side} compression: these are images where some members do."
@@ -114,6 +97,7 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     rows = images[mask]
     if by := ORDERS[order]:
         rows = rows.sort_values(by, ascending=False, kind="stable")
+    total = len(exemplars.index)
     matching = f"{len(rows):,} of {len(images):,} images match the filters, {order}{' first' if by else ''}"
     st.markdown(escape(with_noun(f"{matching}; {total:,} of all images are PIEs.{minority}")))
     if rows.empty:
@@ -121,42 +105,28 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
         none = "This variant has no PIEs." if no_pies else "No image matches these filters."
         st.info(with_noun(none))
         return
-    set_neighbours(rows.index.tolist())
-    pages = -(-len(rows) // PAGE_SIZE)
     above = st.container()
-    below = st.container(horizontal_alignment="center")
-    with below:
-        read = number_reader("page", 1, pages, int)
-        number = choose(lambda _, **settings: st.pagination(pages, **settings), "", "page", 1, read)
-    shown = rows.iloc[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
+    with st.container(horizontal_alignment="center"):
+        shown = page_of(rows, PAGE_SIZE, "page")
     with above:
         draw_cards(study_audit, variant, shown)
     with st.expander("As a table"):
-        _table(study_audit, variant, rows)
-
-
-def _table(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
-    """Draw the images as a table; a click opens one."""
-    table = _named(study_audit, rows)
-
-    def open_clicked(selection: Any) -> None:
-        if selection["cells"]:
-            open_image(int(table["index"].iloc[selection["cells"][0][0]]))
-
-    clicks = on_selection(f"images {variant} {st.query_params.to_dict()}", None, open_clicked)
-    show_table(table, f"images-{variant}", PIES, clicks=clicks)
+        table = _named(study_audit, rows)
+        show_table(
+            table,
+            f"images-{variant}",
+            PIES,
+            click=lambda row: open_image(row["index"]),
+            now=st.query_params.to_dict(),
+        )
 
 
 def draw_cards(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
     """Draw a card per row of `image_changes`."""
     data = study_audit.data
-    positions = rows.index.tolist()
     members = len(study_audit.counts(BASELINE).members), len(study_audit.counts(variant).members)
-    show_cards(
-        cards(_named(study_audit, rows), data.store.images(data.split, positions)),
-        members,
-        positions,
-    )
+    images = data.store.images(data.split, rows.index.tolist())
+    show_cards(cards(_named(study_audit, rows), images), members, rows.index.tolist())
 
 
 def _named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
@@ -164,65 +134,66 @@ def _named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
     data = study_audit.data
     names = np.array(study_audit.counts(BASELINE).class_names, object)
     ids = data.store.examples(data.split, images=False, groups=False)["example"].to_numpy()
-    named = rows.rename(
-        columns={"before_share": "baseline_share", "after_share": "compressed_share"}
+    shares = {"before_share": "baseline_share", "after_share": "compressed_share"}
+    return rows.rename(columns=shares).assign(
+        example=ids[rows.index],
+        label=names[rows["label"]],
+        baseline_mode=names[rows["before"]],
+        compressed_mode=names[rows["after"]],
     )
-    columns: dict[str, Any] = {
-        "index": rows.index,
-        "example": ids[rows.index],
-        "label": names[rows["label"]],
-        "baseline_mode": names[rows["before"]],
-        "compressed_mode": names[rows["after"]],
-    }
-    return named.assign(**columns)
 
 
-def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
-    """Return a mask of the images in the chosen groups of the data, or with the attributes that raters have seen.
+def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:
+    """Return which images are in the chosen groups of the data, or have the attributes that raters have seen.
 
     The individuals and the ranges of quantities of a link are options, too; all of them would be too many.
     """
     data = study_audit.data
+    linked = st.query_params.get_all("attribute")
     groups = data.groups[data.group_columns].reset_index(drop=True)
     masks: dict[str, Callable[[], pd.Series]] = {
         f"{column}: {value}": functools.partial(groups[column].eq, value)
         for column in groups
         for value in groups[column].dropna().unique()
     }
-    try:
-        seen = open_answers(data.store.directory, read_only=data.store.read_only).labels(
-            data.split, data.fingerprints.examples
-        )
-        if len(seen):
-            examples = data.store.examples(data.split, images=False, groups=False)[
-                "example"
-            ].astype(str)
-            masks |= {
-                f"seen: {name}": functools.partial(examples.isin, rows["example"])
-                for name, rows in seen.groupby("label")
-            }
-    except InputError as error:  # the gallery works without answers
-        st.warning(escape(str(error)))
-    masks |= _linked_individuals(data)
-    for text in st.query_params.get_all("attribute"):
+    masks |= _seen_by_raters(data) | _linked_individuals(data)
+    for text in linked:
         if text not in masks and (within := image_range(study_audit, variant, text)) is not None:
             masks[text] = within.copy
     names = dict(zip(unique_labels(sorted(masks)), sorted(masks), strict=True))
-    mask = np.ones(len(groups), bool)
+    mask = pd.Series(True, groups.index)
     if not names:
-        for text in st.query_params.get_all("attribute"):
+        for text in linked:
             add_notice(f"attribute: got {text!r}, but this study has no groups")
         return mask
     text = "Groups in the data, or attributes that human raters have seen; images of all that are chosen."
-    settings: dict[str, Any] = {
-        "placeholder": "Any",
-        "help": with_noun(text),
-        "width": 230,
-        "resets": ("page",),
-    }
-    for label in choose_several("Attributes", list(names), "attribute", [], **settings):
+    for label in choose_several(
+        "Attributes",
+        list(names),
+        "attribute",
+        [],
+        resets=("page",),
+        placeholder="Any",
+        help=with_noun(text),
+        width=230,
+    ):
         mask &= masks[names[label]]().to_numpy(bool)
     return mask
+
+
+def _seen_by_raters(data: StudyData) -> dict[str, Callable[[], pd.Series]]:
+    """Return in which images human raters have seen each attribute; the gallery works without answers."""
+    try:
+        answers = open_answers(data.store.directory, read_only=data.store.read_only)
+        seen = answers.labels(data.split, data.fingerprints.examples)
+    except InputError as error:
+        st.warning(escape(str(error)))
+        return {}
+    examples = data.store.examples(data.split, images=False, groups=False)["example"].astype(str)
+    return {
+        f"seen: {name}": functools.partial(examples.isin, rows["example"])
+        for name, rows in seen.groupby("label")
+    }
 
 
 def _linked_individuals(data: StudyData) -> dict[str, Callable[[], pd.Series]]:
@@ -240,32 +211,18 @@ def _linked_individuals(data: StudyData) -> dict[str, Callable[[], pd.Series]]:
 def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
     sentence = "Mean accuracy on the PIEs, on the other images and on all images, with intervals over the members."
     st.markdown(with_noun(sentence))
-    sets = {"PIE": None, "non-PIE": UNCHANGED, "all": ALL}
-
-    def to_gallery(group: str | None) -> None:
-        if group in sets:
-            set_choices(show=sets[group], exemplars=None, page=None)
-
-    def choose_bar(selection: Any) -> None:
-        for bar in selection.get(POINT, ()):
-            to_gallery(bar.get("group"))
-
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            to_gallery(exemplars.difficulty["group"].iloc[row])
-
     text = (
         "Two bars per set of images: the accuracy of the baseline's members and of the compressed ones. A click shows "
         "the images."
     )
     name = f"difficulty-{variant}"
-    clicks = on_selection("difficulty", None, choose_bar)
-    show_chart(difficulty_bars(exemplars.difficulty), name, text, clicks=clicks, fields=["group"])
-    rows = on_selection("difficulty table", None, choose_row)
-    show_table(exemplars.difficulty, name, DIFFICULTY, table="difficulty", clicks=rows)
+    click = functools.partial(show_images, study_audit)
+    chart = difficulty_bars(exemplars.difficulty)
+    show_chart(chart, name, text, click=click, fields=["group"])
+    show_table(exemplars.difficulty, name, DIFFICULTY, table="difficulty", click=click)
 
 
-def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
+def _by_variant(study_audit: StudyAudit, variant: str, _: Exemplars) -> None:
     st.markdown(
         "Training the same model again changes predictions, too: the band shows how many PIEs chance alone would give."
     )
@@ -281,20 +238,10 @@ def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
     ]
     counts = pd.DataFrame(rows).reindex(columns=list(COUNTS))
     text = "A dot per variant at its number of PIEs; the band holds the central 95 % expected by chance."
-
-    def to_gallery(selection: Any) -> None:
-        for point in selection.get(POINT, ()):
-            set_choices(variant=point["title"], exemplars=None, page=None)
-
-    clicks = on_selection("pies by variant", variant, to_gallery)
-    show_chart(pie_count_chart(counts), "exemplars-by-level", text, clicks=clicks, fields=["title"])
-
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            set_choices(variant=counts["title"].iloc[row], exemplars=None, page=None)
-
-    rows = on_selection("pies by variant table", variant, choose_row)
-    show_table(counts, "exemplars-by-level", COUNTS, table="chance", clicks=rows)
+    name = "exemplars-by-level"
+    click = functools.partial(show_images, study_audit)
+    show_chart(pie_count_chart(counts), name, text, click=click, fields=["title"], now=variant)
+    show_table(counts, name, COUNTS, table="chance", click=click, now=variant)
     show_notes(
         tuple(dict.fromkeys(note for chance in summary.chances.values() for note in chance.notes))
     )

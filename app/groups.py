@@ -9,8 +9,7 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question, show_result
 from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
-from tfaudit.app.drill_down import show_images
-from tfaudit.app.exemplars import CHANGED
+from tfaudit.app.drill_down import CHANGED, show_images
 from tfaudit.app.image_panel import open_image
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
@@ -36,9 +35,8 @@ def page(study_audit: StudyAudit) -> None:
     key = choose_variant(study_audit)
     column = columns[0] if columns else None
     if len(columns) > 1:
-        labels = dict(zip(columns, unique_labels(columns), strict=True))
-        lists: dict[str, Any] = {"format_func": labels.__getitem__}
-        column = choose_from(st.selectbox, "Group by", columns, "by", columns[0], **lists)
+        label = dict(zip(columns, unique_labels(columns), strict=True)).__getitem__
+        column = choose_from(st.selectbox, "Group by", columns, "by", columns[0], format_func=label)
     else:
         single_choice("by", column)
     views = {
@@ -52,15 +50,9 @@ def page(study_audit: StudyAudit) -> None:
         "Exemplars": not columns,
         "Images": not study_audit.data.measures_images,
     }
-    draw_tabs(
-        {
-            name: functools.partial(draw, study_audit, key, column)
-            for name, draw in views.items()
-            if not empty.get(name)
-            or st.query_params.get("groups") == name  # a link to it leads to what it takes
-        },
-        "groups",
-    )
+    linked = st.query_params.get("groups")  # a link to an empty tab leads to what it takes
+    shown = {name: draw for name, draw in views.items() if not empty.get(name) or linked == name}
+    draw_tabs(shown, "groups", study_audit, key, column)
 
 
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
@@ -69,7 +61,7 @@ def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
             show_images(study_audit, {"grouping": column, "group": row["group"]})
 
     result = study_audit.groups(key, column)
-    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=["groups"], act=opened)
+    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=["groups"], click=opened)
 
 
 def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
@@ -82,7 +74,7 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
     result = study_audit.groups(key, column)
     opened = functools.partial(_open_individual, study_audit)
     tables = ["individuals", "fits"]
-    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=tables, act=opened)
+    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=tables, click=opened)
 
 
 def _open_individual(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
@@ -99,7 +91,7 @@ def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
     show_question(ATTRIBUTES)
     st.markdown(with_noun(f"{result.pies:,} PIEs, {result.others:,} other images."))
     opened = functools.partial(show_images, study_audit, show=CHANGED)
-    show_result(study_audit, ATTRIBUTES, result, f"attributes-{key}", act=opened)
+    show_result(study_audit, ATTRIBUTES, result, f"attributes-{key}", click=opened)
 
 
 def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
@@ -129,4 +121,4 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
         else:
             open_image(int(row["unit"]))
 
-    show_result(study_audit, TRENDS, result, f"property-{key}", act=opened)
+    show_result(study_audit, TRENDS, result, f"property-{key}", click=opened)

@@ -1,7 +1,6 @@
 """One image in every variant: votes and probabilities, the images before and after it, and the image when corrupted."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -14,7 +13,7 @@ from tfaudit.app.display import go_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import STYLE, preview_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.url_state import number_reader, set_choices, url_choice
+from tfaudit.app.url_state import choose, number_reader, set_choices, url_choice
 from tfaudit.audits.prediction_counts.chart import votes_chart
 
 VOTES = ("title", "name", "votes", "share", "probability")
@@ -28,6 +27,18 @@ def open_image(position: int) -> None:
 def set_neighbours(positions: Sequence[int]) -> None:
     """Set the images that the page shows, in their order: the panel leads from one to the next."""
     st.session_state["neighbours"] = list(positions)
+
+
+def page_of(rows: pd.DataFrame, size: int, key: str) -> pd.DataFrame:
+    """Draw the choice of a page of a gallery, in the URL as `key`, and return its rows; the index numbers the images.
+
+    The panel of an image leads through all rows.
+    """
+    set_neighbours(rows.index.tolist())
+    pages = -(-len(rows) // size)
+    read = number_reader(key, 1, pages, int)
+    number = choose(lambda _, **settings: st.pagination(pages, **settings), "", key, 1, read)
+    return rows.iloc[(number - 1) * size : number * size]
 
 
 def show_chosen_image(study_audit: StudyAudit) -> None:
@@ -53,12 +64,11 @@ def _panel(study_audit: StudyAudit) -> None:
     if position is None:
         return
     _neighbours(position)
-    tallies = {key: study_audit.counts(key) for key in data.titles}
-    classes = unique_labels(tallies[BASELINE].class_names)
-    label = classes[tallies[BASELINE].labels[position]]
-    example = str(
-        data.store.examples(data.split, images=False, groups=False)["example"].iloc[position]
-    )
+    baseline = study_audit.counts(BASELINE)
+    classes = unique_labels(baseline.class_names)
+    label = classes[baseline.labels[position]]
+    examples = data.store.examples(data.split, images=False, groups=False)
+    example = str(examples["example"].iloc[position])
     (image,) = data.store.images(data.split, [position])
     left, right = st.columns([2, 3], vertical_alignment="center")
     with left:
@@ -74,9 +84,9 @@ def _panel(study_audit: StudyAudit) -> None:
             "The same image under corruption", icon=":material/foggy:"
         ):
             go_to("corruptions", corruptions="One image", picture=str(position), image=None)
-    titles = variant_labels(study_audit)
     votes = pd.concat(
-        tally.image(position).assign(title=titles[key]) for key, tally in tallies.items()
+        study_audit.counts(key).image(position).assign(title=title)
+        for key, title in variant_labels(study_audit).items()
     )
     votes["name"] = [classes[prediction] for prediction in votes["answer"]]
     text = "A line per variant, divided by what its members predict for this image; the true class is blue."
@@ -96,6 +106,12 @@ def _neighbours(position: int) -> None:
             ("Next", "Right", place + 1),
         ):
             possible = 0 <= other < len(shown)
-            act: Any = {"on_click": open_image, "args": (shown[other],)} if possible else {}
-            st.button(name, key=f"{name} image", shortcut=shortcut, disabled=not possible, **act)
+            st.button(
+                name,
+                key=f"{name} image",
+                shortcut=shortcut,
+                disabled=not possible,
+                on_click=open_image,
+                args=(shown[other],) if possible else (),
+            )
         st.caption(f"{place + 1:,} of {len(shown):,}", width="content")

@@ -1,9 +1,8 @@
 """Which variant to ship, [P] 4.2: what passes the gate, an accuracy floor, the worth of size, fairness and accuracy."""
 
 import dataclasses
+import functools
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import choose_option, variant_labels
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
-from tfaudit.app.drill_down import on_points, on_rows, open_variant
+from tfaudit.app.drill_down import open_variant
 from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, choose_from, number_reader, single_choice
 from tfaudit.app.verdict import choose_limits
@@ -69,11 +68,14 @@ def page(study_audit: StudyAudit) -> None:
         if len(axes) > 1
         else single_choice("against", axes[0])
     )
-    objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
     floor = _choose_floor(table)
     weights = _choose_weights(axis)
     points = operating_points(
-        table, objectives=objectives, floor=floor, weights=weights, outcomes=verdict.outcomes
+        table,
+        objectives=_objectives(axis),
+        floor=floor,
+        weights=weights,
+        outcomes=verdict.outcomes,
     )
     if axis == axes[0] and not weights["unfairness"] and not weights["accuracy"]:
         points = _as_on_overview(points, verdict)
@@ -88,15 +90,16 @@ def page(study_audit: StudyAudit) -> None:
         f"Unfairness and accuracy against {axis}, a point per variant; blue, the Pareto set; the diamond is chosen; "
         "red fails the gate. A click on a point opens its variant."
     )
-
-    def opened(row: Mapping[str, Any]) -> None:
-        open_variant(study_audit, row.get("title"))
-
-    clicks = on_points("operating points", opened)
-    show_chart(points.chart(), "operating-points", text, clicks=clicks, fields=["title"])
-    rows = on_rows("operating points table", frame, opened)
-    show_table(frame, "operating-points", POINTS, table="points", clicks=rows)
+    name = "operating-points"
+    click = functools.partial(open_variant, study_audit)
+    show_chart(points.chart(), name, text, click=click, fields=["title"])
+    show_table(frame, name, POINTS, table="points", click=click)
     show_notes(points.notes)
+
+
+def _objectives(axis: str) -> dict[str, str]:
+    """Return the direction that is better of the cost, of unfairness and of accuracy."""
+    return {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
 
 
 def _as_on_overview(points: OperatingPoints, verdict: StudyVerdict) -> OperatingPoints:
@@ -114,45 +117,42 @@ def _as_on_overview(points: OperatingPoints, verdict: StudyVerdict) -> Operating
 def _pareto_shares(
     fingerprint: str, _table: pd.DataFrame, axis: str, floor: float | None, without: tuple[str, ...]
 ) -> pd.Series:
-    objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
-    return pareto_shares(
-        _table[~_table["variant"].isin(without)], objectives=objectives, floor=floor
-    )
+    allowed = _table[~_table["variant"].isin(without)]
+    return pareto_shares(allowed, objectives=_objectives(axis), floor=floor)
 
 
 def _choose_floor(table: pd.DataFrame) -> float | None:
     """Return the lowest acceptable accuracy, a share; None at the left end of the slider."""
     means = 1000 * table.groupby("variant")["accuracy"].mean()
     low = math.floor(means.min()) / 10
-    high = math.ceil(means.max()) / 10
-    high = max(high, low + 0.1)
-    text = "Variants with a lower mean accuracy are excluded."
-    settings: dict[str, Any] = {
-        "min_value": low,
-        "max_value": high,
-        "step": 0.1,
-        "format": "%.1f",
-        "help": text,
-    }
-    read = number_reader("floor", low, high, float)
+    high = max(math.ceil(means.max()) / 10, low + 0.1)
     percent = choose(
-        st.slider, "Accuracy floor, %", "floor", low, read, write="{:g}".format, **settings
+        st.slider,
+        "Accuracy floor, %",
+        "floor",
+        low,
+        number_reader("floor", low, high, float),
+        write="{:g}".format,
+        min_value=low,
+        max_value=high,
+        step=0.1,
+        format="%.1f",
+        help="Variants with a lower mean accuracy are excluded.",
     )
     return percent / 100 if percent > low else None
 
 
 def _choose_weights(axis: str) -> dict[str, float]:
     """Return the worth of a percentage point of each objective."""
-    defaults = {
-        axis: ("a point more sparsity" if axis == "sparsity" else f"a percent less {axis}", 1.0),
-        "unfairness": ("a point less unfairness", 0.0),
-        "accuracy": ("a point more accuracy", 0.0),
+    less = "a point more sparsity" if axis == "sparsity" else f"a percent less {axis}"
+    choices = {
+        axis: ("worth", less, 1.0),
+        "unfairness": ("worth-unfairness", "a point less unfairness", 0.0),
+        "accuracy": ("worth-accuracy", "a point more accuracy", 0.0),
     }
-    weights = {}
-    for place, (objective, (change, default)) in zip(st.columns(3), defaults.items(), strict=True):
-        key = "worth" if objective == axis else f"worth-{objective}"
-        form = "{:g}".format
-        weights[objective] = choose_from(
+    form = "{:g}".format
+    return {
+        objective: choose_from(
             place.select_slider,
             f"Worth of {change}",
             WORTHS,
@@ -161,7 +161,10 @@ def _choose_weights(axis: str) -> dict[str, float]:
             write=form,
             format_func=form,
         )
-    return weights
+        for place, (objective, (key, change, default)) in zip(
+            st.columns(3), choices.items(), strict=True
+        )
+    }
 
 
 def _show_choice(study_audit: StudyAudit, points: OperatingPoints, verdict: StudyVerdict) -> None:

@@ -1,13 +1,12 @@
 """The whole study: the verdict, the table as published ([F] table 2), accuracy of members, size against accuracy."""
 
-from collections.abc import Mapping
-from typing import Any
+import functools
 
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.display import show_chart, show_notes, show_table
-from tfaudit.app.drill_down import on_points, on_rows, open_variant
+from tfaudit.app.drill_down import open_variant
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.verdict import show_verdict
@@ -58,14 +57,9 @@ def page(study_audit: StudyAudit) -> None:
         )
         st.caption(with_noun(sentence))
     known = [name for name in COLUMNS if summary.table[name].notna().any()]
-    frame = summary.frame()
-
-    def opened(row: Mapping[str, Any]) -> None:
-        open_variant(study_audit, row.get("title"))
-
+    click = functools.partial(open_variant, study_audit)
     table = "" if members > 1 else "pairs"
-    rows = on_rows("variants", frame, opened)
-    show_table(frame, f"{data.study.name}-variants", known, table=table, clicks=rows)
+    show_table(summary.frame(), f"{data.study.name}-variants", known, table=table, click=click)
     left, right = st.columns(2)
     with left:
         st.subheader("Accuracy of every member" if members > 1 else "Accuracy")
@@ -73,8 +67,7 @@ def page(study_audit: StudyAudit) -> None:
             "A line per variant: a dot for the top-1 accuracy of every member, a bar at the mean. A click opens the "
             "variant."
         )
-        clicks = on_points("accuracies", opened)
-        show_chart(summary.chart(), "accuracy", text, clicks=clicks, fields=["title"])
+        show_chart(summary.chart(), "accuracy", text, click=click, fields=["title"])
     with right:
         st.subheader("Size and accuracy")
         if summary.table["gzipped_bytes"].notna().any():
@@ -84,8 +77,7 @@ def page(study_audit: StudyAudit) -> None:
                 "A point per variant: the size of its gzipped file against its accuracy. Above and to the left is "
                 f"better; the larger the point, the more {changes}. A click opens the variant."
             )
-            clicks = on_points("sizes", opened)
-            show_chart(size_chart(summary.table), "size", text, clicks=clicks, fields=["title"])
+            show_chart(size_chart(summary.table), "size", text, click=click, fields=["title"])
         else:
             st.info("The sizes of the models are unknown.")
     if summary.notes:

@@ -105,7 +105,7 @@ def test_a_class_that_was_clicked_can_be_clicked_again(two, visit):
         "combobox", name="Class"
     ).first  # while it is drawn anew, the old one may stand below
     line = page.locator(
-        "[class*='st-key-lines'] path[aria-roledescription=bar]"
+        "[class*='st-key-chart-classes'] path[aria-roledescription=bar]"
     ).first  # not of a chart below
 
     line.click(position={"x": 4, "y": 9})

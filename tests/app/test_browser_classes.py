@@ -40,8 +40,8 @@ def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
         .index
     )
     line = next(i for i, c in enumerate(order) if (found.labels[found.index] == c).any())
-    lines = page.locator("[class*='st-key-lines'] path[aria-roledescription=bar]")
-    chart(page, "lines")
+    lines = page.locator("[class*='st-key-chart-classes'] path[aria-roledescription=bar]")
+    chart(page, "chart-classes")
     lines.nth(line).click(force=True)
     page.wait_for_url(f"**class={order[line]}*")
     page.get_by_text("Recall of every member").wait_for()
@@ -64,7 +64,7 @@ def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
 
 def test_brushing_narrows_the_classes_and_the_link_shows_the_same(two, visit):
     page = visit(f"{two.url}/classes?{HARMED}&{urlencode({'study': MANY})}")
-    box = chart(page, "overview")
+    box = chart(page, "chart-all-classes")
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"])
     page.mouse.down()
     for share in (0.45, 0.5, 0.55):
@@ -79,7 +79,7 @@ def test_brushing_narrows_the_classes_and_the_link_shows_the_same(two, visit):
     expect(told).to_have_count(1)
     shared = visit(page.url)
     expect(shared.get_by_text(f"Classes {low} to {high} by change")).to_have_count(1)
-    box = chart(page, "overview")
+    box = chart(page, "chart-all-classes")
     page.mouse.dblclick(box["x"] + 0.9 * box["width"], box["y"] + 0.5 * box["height"])
     page.get_by_text("Drag over the chart").wait_for()
     expect(page).not_to_have_url(re.compile("range="))

@@ -40,10 +40,10 @@ def test_one_entry_per_action_and_back_undoes_one(viewer, visit):
         lambda: page.locator("tr[data-variant='magnitude-0.9']").click(
             position={"x": 300, "y": 20}
         ),
-        lambda: marks(page, "lines").nth(2).click(force=True),
+        lambda: marks(page, "chart-classes").nth(2).click(force=True),
         lambda: main.get_by_role("radio", name="more than the average").click(),
         lambda: (
-            marks(page, "confusion")
+            marks(page, "chart-confusion")
             .and_(page.locator("[aria-label*='after;']"))
             .first.click(force=True)
         ),
@@ -136,30 +136,30 @@ def test_five_questions_of_a_new_user_take_four_clicks_at_most(viewer, visit):
 
 CHARTS = and_nightly(
     [
-        ("", "accuracies", -1, "classes"),
+        ("", "chart-accuracy", -1, "classes"),
         ("groups?groups=Images", "chart-property-magnitude-0-5-histogram", 9, "exemplars"),
     ],
     [
-        ("corruptions", "corruptions", 3, "corruptions"),
+        ("corruptions", "chart-relative-change", 3, "corruptions"),
         ("negative_flips", "chart-negative_flips", 0, "exemplars"),
         ("levels", "chart-across-accuracies", 40, "exemplars"),
-        ("", "sizes", -1, "classes"),
-        ("distortion?distortion=Classes", "balances", 3, "classes"),
-        ("operating_points", "operating", 1, "classes"),
-        ("compare", "chart", 2, "compare"),
-        ("exemplars?exemplars=PIEs+by+variant", "pies", -1, "exemplars"),
+        ("", "chart-size", -1, "classes"),
+        ("distortion?distortion=Classes", "chart-balances", 3, "classes"),
+        ("operating_points", "chart-operating-points", 1, "classes"),
+        ("compare", "chart-pair", 2, "compare"),
+        ("exemplars?exemplars=PIEs+by+variant", "chart-exemplars-by-level", -1, "exemplars"),
         (
             "classes?variant=magnitude+90+%25&about=Under+corruption",
-            "corruptions",
+            "chart-corruptions",
             0,
             "corruptions",
         ),
-        ("distortion", "slopes", -1, "classes"),
-        ("distortion", "mean-slopes", -1, "classes"),
-        ("distortion?distortion=Accuracy+and+slope", "accuracy-and-slope", -1, "classes"),
+        ("distortion", "chart-slopes", -1, "classes"),
+        ("distortion", "chart-slope-intervals", -1, "classes"),
+        ("distortion?distortion=Accuracy+and+slope", "chart-accuracy-slope", -1, "classes"),
         ("groups?groups=Individuals", "chart-groups", 5, "exemplars"),
         ("groups?groups=Exemplars", "chart-attributes", 1, "exemplars"),
-        ("exemplars?exemplars=Difficulty", "difficulty", 1, "exemplars"),
+        ("exemplars?exemplars=Difficulty", "chart-difficulty", 1, "exemplars"),
         ("intersections", "chart-intersections", 0, "exemplars"),
         ("calibration", "chart-calibration", -1, "exemplars"),
         ("groups?groups=Images", "chart-property-magnitude-0-5-0-1", -1, "exemplars"),

@@ -137,7 +137,7 @@ def test_without_a_choice_the_class_that_pays_most_is_open(open_page, small):
 
 def test_one_class(open_page, small):
     app = open_page(small.directory, "classes", **{"class": "dog & co"}, **HARMED)
-    app.session_state["confusion magnitude-0.9 1 every"] = True  # unfolds the table
+    app.session_state["confusion-magnitude-0.9-class-1 every"] = True  # unfolds the table
     app.run()
     before, after = (
         count_predictions(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9")
