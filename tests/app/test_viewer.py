@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.nightly import and_nightly
+from tests.builders.pages import unescaped, words
 from tests.builders.populations import population
 from tests.builders.studies import TWO, make_study
 from tfaudit.analysis.across_variants import ACROSS
@@ -34,11 +36,6 @@ SOME = and_nightly(*(list(pages) for pages in (NAMES[:3], NAMES[3:])))
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    return make_study(tmp_path_factory.mktemp("viewed")).directory
-
-
-@pytest.fixture(scope="module")
 def texts(tmp_path_factory):
     store = make_study(tmp_path_factory.mktemp("texts"))
     rows = store.examples()
@@ -49,12 +46,11 @@ def texts(tmp_path_factory):
     return store.directory
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_every_page_of_a_real_study(open_page, digits, name):
-    app = open_page(digits, name)
-    assert not [error.value for error in app.error]
-    assert app.title[0].value
+@pytest.fixture
+def copied(store, tmp_path):
+    """`copied(name)` returns a copy of the study at a path below `tmp_path`."""
+    leave = shutil.ignore_patterns("audit")
+    return lambda name="copy": Path(shutil.copytree(store.directory, tmp_path / name, ignore=leave))
 
 
 IN_PROGRESS = {("magnitude-0.9", member) for member in range(4)} | {("int8", 2), ("dense", 3)}
@@ -77,7 +73,7 @@ def test_every_page_of_other_studies(open_page, made_once, study, name):
 
 
 @pytest.mark.slow
-def test_no_page_needs_tensorflow(digits):
+def test_every_page_of_a_real_study_and_none_needs_tensorflow(digits):
     code = f"""
 import sys
 sys.modules |= dict.fromkeys(("tensorflow", "keras", "tensorflow_datasets"))  # whoever imports them fails
@@ -88,118 +84,108 @@ from tfaudit.app import viewer
 gc.freeze()  # Streamlit collects garbage after every page
 for name in {NAMES}:
     app = AppTest.from_function(draw, args=({str(digits)!r}, name), default_timeout=60).run()
-    assert app.title and not app.error and not app.exception, (name, app.error)
+    assert app.title[0].value and not app.error and not app.exception, (name, app.error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
-
-
-def read(element):
-    """What a person reads of a text that was escaped."""
-    return element.value.replace("\\", "").replace("\N{WORD JOINER}", "")
 
 
 def only_error(app):
     (error,) = app.error
     assert "\n" not in error.value
     assert "Traceback" not in error.value
-    return read(error)
+    return unescaped(error.value)
 
 
 def test_a_study_without_members(open_page, tmp_path):
-    Store.create(
-        tmp_path,
-        Study(name="new", dataset="digits", model="lenet", training=Training(epochs=1)),
-        {},
-    )
-    assert "which has no predictions yet, expected some; `tfaudit run` makes them" in only_error(
-        open_page(tmp_path, "overview")
-    )
+    study = Study(name="new", dataset="digits", model="lenet", training=Training(epochs=1))
+    Store.create(tmp_path, study, {})
+    error = only_error(open_page(tmp_path, "overview"))
+    assert "which has no predictions yet, expected some; `tfaudit run` makes them" in error
 
 
-@pytest.mark.parametrize(
-    "damaged", ["study.json", "examples/test.parquet", "members/dense/000/member.json"]
-)
-def test_a_damaged_file_is_one_line(open_page, small, tmp_path, damaged):
-    shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("audit"))
-    (tmp_path / "copy" / damaged).write_bytes(b"\x00damaged")
-    app = open_page(tmp_path / "copy", "overview")
-    if damaged.startswith("members"):  # it does not count; the others do
-        assert not app.error
-        assert any("dense: 3 of 4 members are complete" in read(note) for note in app.caption)
-    else:
-        assert "damaged" in only_error(app)
+PREDICTIONS = "predictions/split=test/variant=int8"
+DAMAGES = {
+    "study.json": "damaged",
+    "examples/test.parquet": "damaged",
+    f"{PREDICTIONS}/000.parquet": "does not match its checksum",
+}
 
 
-def test_damaged_predictions_are_one_line(open_page, small, tmp_path):
-    shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("audit"))
-    next((tmp_path / "copy").glob("predictions/split=test/variant=int8/*.parquet")).write_bytes(
-        b"damaged"
-    )
-    assert "does not match its checksum" in only_error(open_page(tmp_path / "copy", "overview"))
+@pytest.mark.parametrize("damaged", DAMAGES)
+def test_a_damaged_file_is_one_line(open_page, copied, damaged):
+    directory = copied()
+    assert (directory / damaged).exists()
+    (directory / damaged).write_bytes(b"\x00damaged")
+    assert DAMAGES[damaged] in only_error(open_page(directory, "overview"))
 
 
-@pytest.mark.parametrize("inside", ["examples/test.parquet", "predictions/split=test/variant=int8"])
-def test_nothing_is_served_from_elsewhere(open_page, small, tmp_path, inside):
-    shutil.copytree(small, tmp_path / "copy")
-    elsewhere = tmp_path / "elsewhere"
-    (tmp_path / "copy" / inside).rename(elsewhere)
-    (tmp_path / "copy" / inside).symlink_to(elsewhere)
-    assert "is a link out of" in only_error(open_page(tmp_path / "copy", "overview"))
+def test_a_damaged_member_does_not_count_and_the_others_do(open_page, copied):
+    directory = copied()
+    (directory / "members/dense/000/member.json").write_bytes(b"\x00damaged")
+    app = open_page(directory, "overview")
+    assert not app.error
+    assert "dense: 3 of 4 members are complete" in words(app)
 
 
-def test_no_chain_of_links_leads_out(open_page, small, tmp_path):
+def link(place, target):
+    """Move a file or folder, and let a link lead to it."""
+    target.parent.mkdir(exist_ok=True)
+    place.rename(target)
+    place.symlink_to(target)
+
+
+@pytest.mark.parametrize("inside", ["examples/test.parquet", PREDICTIONS])
+def test_nothing_is_served_from_elsewhere(open_page, copied, tmp_path, inside):
+    directory = copied()
+    link(directory / inside, tmp_path / "elsewhere")
+    assert "is a link out of" in only_error(open_page(directory, "overview"))
+
+
+def test_no_chain_of_links_leads_out(open_page, copied, tmp_path):
     """Out of the folder, by way of a study that is not shown."""
-    for name in ("folder/first", "folder/second"):
-        shutil.copytree(small, tmp_path / name)
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "folder/first/examples").rename(tmp_path / "elsewhere/examples")
-    (tmp_path / "folder/second/stash").symlink_to(tmp_path / "elsewhere/examples")
-    (tmp_path / "folder/first/examples").symlink_to(tmp_path / "folder/second/stash")
+    first, second = copied("folder/first"), copied("folder/second")
+    link(first / "examples", tmp_path / "elsewhere/examples")
+    link(first / "examples", second / "stash")
     assert "is a link out of" in only_error(open_page(tmp_path / "folder", "overview"))
 
 
-def test_links_in_a_circle_are_one_line(open_page, small, tmp_path):
-    shutil.copytree(small, tmp_path / "copy")
-    place = tmp_path / "copy" / "examples" / "test.parquet"
+def test_a_study_that_is_a_link_out_of_its_folder(open_page, copied, tmp_path):
+    link(copied("seen"), tmp_path / "secret")
+    link(tmp_path / "seen", tmp_path / "folder/seen")
+    assert "is a link out of" in only_error(open_page(tmp_path / "folder", "overview"))
+
+
+def test_links_in_a_circle_are_one_line(open_page, copied):
+    directory = copied()
+    place = directory / "examples/test.parquet"
     place.unlink()
     place.symlink_to(place.with_name("other"))
     place.with_name("other").symlink_to(place)
-    error = only_error(open_page(tmp_path / "copy", "overview"))
+    error = only_error(open_page(directory, "overview"))
     assert error.startswith(
         "examples: got a file that cannot be read (Too many levels of symbolic links), "
     )
     assert "examples/test.parquet, expected a file that tfaudit wrote" in error
 
 
-def test_a_link_within_the_study_is_fine(open_page, small, tmp_path):
-    shutil.copytree(small, tmp_path / "copy")
-    place = tmp_path / "copy" / "examples" / "test.parquet"
-    place.rename(place.with_name("moved"))
-    place.symlink_to(place.with_name("moved"))
-    assert not open_page(tmp_path / "copy", "overview").error
+def test_a_link_within_the_study_is_fine(open_page, copied):
+    directory = copied()
+    link(directory / "examples/test.parquet", directory / "examples/moved")
+    assert not open_page(directory, "overview").error
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("study", ["../secret", "/etc", "..", "second/../../secret"])
-def test_a_folder_of_studies_and_no_way_out_of_it(open_page, small, tmp_path, study):
+def test_a_folder_of_studies_and_no_way_out_of_it(open_page, copied, tmp_path, study):
     for name in ("folder/first", "folder/second", "secret"):
-        shutil.copytree(small, tmp_path / name)
+        copied(name)
     app = open_page(tmp_path / "folder", "overview", study=study)
-    assert app.selectbox(key="study").options == ["first", "second"]
-    assert app.selectbox(key="study").value == "first"
     assert not app.error
-    assert (
-        open_page(tmp_path / "folder", "overview", study="second").selectbox(key="study").value
-        == "second"
-    )
-
-
-def test_a_study_that_is_a_link_out_of_its_folder(open_page, small, tmp_path):
-    shutil.copytree(small, tmp_path / "secret")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "seen").symlink_to(tmp_path / "secret")
-    assert "is a link out of" in only_error(open_page(tmp_path / "folder", "overview"))
+    box = app.selectbox(key="study")
+    assert (box.options, box.value) == (["first", "second"], "first")
+    other = open_page(tmp_path / "folder", "overview", study="second")
+    assert other.selectbox(key="study").value == "second"
 
 
 @pytest.mark.slow
@@ -218,7 +204,7 @@ def test_a_study_that_grows_is_read_again_when_asked(open_page, tmp_path):
     assert not app.info
 
 
-def test_an_audit_without_a_page_of_its_own_gets_one(open_page, small, monkeypatch):
+def test_an_audit_without_a_page_of_its_own_gets_one(open_page, store, monkeypatch):
     shown = Declaration(name="mine", title="Mine", question="What changed?", source="[X]")
     audit = dataclasses.replace(AUDITS["distortion"], name="mine", shown=shown)
     audits = {**AUDITS, "mine": audit}
@@ -226,23 +212,24 @@ def test_an_audit_without_a_page_of_its_own_gets_one(open_page, small, monkeypat
     monkeypatch.setattr("tfaudit.analysis.study_audit.AUDITS", audits)
     pages = {path: page for pages in viewer._menu().values() for path, page in pages.items()}
     monkeypatch.setattr("tfaudit.app.viewer.PAGES", pages)
-    app = open_page(small, "mine", variant="fixed-point int8")
+    app = open_page(store.directory, "mine", variant="fixed-point int8")
     assert [title.value for title in app.title] == ["Mine"]
     assert "What changed? (\\[X\\])" in [text.value for text in app.markdown]
-    expected = distortion(
-        *(open_store(small).predictions(key) for key in ("dense", "int8"))
-    ).frame()
+    expected = distortion(*(store.predictions(key) for key in ("dense", "int8"))).frame()
     pd.testing.assert_frame_equal(app.dataframe[0].value, expected, check_dtype=False)
     assert len(app.get("vega_lite_chart")) == 1
     assert not app.error
 
 
-def test_the_menu_has_the_pages_that_a_study_allows(small, tmp_path):
+def test_the_menu_has_the_pages_that_a_study_allows(store, tmp_path):
     def shown(directory):
         data = StudyAudit.read(open_store(directory)).data
         return {path for path, page in PAGES.items() if page.applies(data)}
 
-    several, single = shown(small), shown(make_study(tmp_path / "single", members=1).directory)
+    several, single = (
+        shown(store.directory),
+        shown(make_study(tmp_path / "single", members=1).directory),
+    )
     assert {"overview", "classes", "exemplars", "distortion", "compare"} <= several
     assert several - single == {"classes", "exemplars"}
     assert "corruptions" in several  # it says what to run
@@ -279,7 +266,7 @@ def test_wrong_arguments_are_one_line(app_test):
     )
 
 
-def test_a_defect_is_one_line_too(open_page, small, monkeypatch):
+def test_a_defect_is_one_line_too(open_page, store, monkeypatch):
     import tfaudit.app.overview
 
     def broken(study_audit):
@@ -287,7 +274,7 @@ def test_a_defect_is_one_line_too(open_page, small, monkeypatch):
 
     monkeypatch.setattr(tfaudit.app.overview, "page", broken)
     assert (
-        only_error(open_page(small, "overview"))
+        only_error(open_page(store.directory, "overview"))
         == "This page failed: first line. The terminal shows where."
     )
 

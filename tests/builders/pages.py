@@ -15,6 +15,35 @@ def draw_read_only(directory, path):
     show_page(path, [directory, '{"overall_drop_pp": 1.0}', READ_ONLY])
 
 
+def unescaped(text):
+    """What a person reads of a text that was escaped."""
+    return text.replace("\\", "").replace("\N{WORD JOINER}", "").replace("\xa0", " ")
+
+
+def words(app):
+    """All sentences of a page, as a person reads them."""
+    kinds = (
+        app.markdown,
+        app.caption,
+        app.info,
+        app.success,
+        app.warning,
+        app.error,
+        app.subheader,
+    )
+    return unescaped("\n".join(str(element.value) for kind in kinds for element in kind))
+
+
+def bodies(app):
+    """All HTML of a page, element by element."""
+    return [html.proto.body for html in app.get("html")]
+
+
+def cards(app):
+    """The HTML of the cards of images."""
+    return [body for body in bodies(app) if "<figure" in body]
+
+
 QUIET = """asked => {
     const note = () => { window.changed = performance.now(); };
     if (!window.changed) {
