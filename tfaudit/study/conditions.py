@@ -10,7 +10,7 @@ from tfaudit.errors import InputError, require
 _GRADED = ("cifar10_corrupted", "imagenet2012_corrupted")
 """Benchmark sets with configurations named CORRUPTION_SEVERITY."""
 
-_NAME = re.compile(r"(mock:)?\w+(/[\w.\-]+)?")
+_NAME = re.compile(r"(mock:)?(?P<base>\w+)(/[\w.\-]+)?")
 
 
 class Condition(NamedTuple):
@@ -74,17 +74,16 @@ def benchmark_condition(name: str) -> Condition:
         Condition(corruption='mnist_corrupted/fog', severity=0)
     """
     allowed = "NAME, NAME/CONFIG or NAME/* of a TFDS set, such as 'cifar10_corrupted/fog_3'"
-    require(bool(_NAME.fullmatch(name)) and name not in CORRUPTIONS, "benchmarks", name, allowed)
-    if _base(name) in _GRADED:
-        graded = re.fullmatch(r"(.+/.+)_([1-5])", name)
-        require(
-            graded is not None,
-            "benchmarks",
-            name,
-            f"{_base(name)}/CORRUPTION_SEVERITY or {_base(name)}/*",
-        )
-        return Condition(graded[1], int(graded[2]))  # type: ignore[index]
-    return Condition(name, 0)
+    parts = _NAME.fullmatch(name)
+    if parts is None or name in CORRUPTIONS:
+        raise InputError("benchmarks", repr(name), allowed)
+    base = parts["base"]
+    if base not in _GRADED:
+        return Condition(name, 0)
+    graded = re.fullmatch(r"(.+/.+)_([1-5])", name)
+    if graded is None:
+        raise InputError("benchmarks", repr(name), f"{base}/CORRUPTION_SEVERITY or {base}/*")
+    return Condition(graded[1], int(graded[2]))
 
 
 def all_conditions(
@@ -105,25 +104,19 @@ def all_conditions(
     for name in corruptions:
         require(name in CORRUPTIONS, "corruptions", name, ", ".join(CORRUPTIONS))
     for severity in severities:
-        require(
-            type(severity) is int and severity in SEVERITIES,
-            "severities",
-            severity,
-            "1, 2, 3, 4 and 5",
-        )
-    for wildcard in (name for name in benchmarks if name.endswith("/*")):
-        require(
-            bool(_NAME.fullmatch(wildcard.removesuffix("/*"))), "benchmarks", wildcard, "NAME/*"
-        )
-    named = (benchmark_condition(name) for name in benchmarks if not name.endswith("/*"))
+        valid = type(severity) is int and severity in SEVERITIES
+        require(valid, "severities", severity, "1, 2, 3, 4 and 5")
+    conditions = [Condition(name, severity) for name in corruptions for severity in severities]
+    for name in benchmarks:
+        if name.endswith("/*"):
+            valid = _NAME.fullmatch(name.removesuffix("/*")) is not None
+            require(valid, "benchmarks", name, "NAME/*")
+        else:
+            conditions.append(benchmark_condition(name))
     for argument, values in (
         ("corruptions", corruptions),
         ("severities", severities),
         ("benchmarks", benchmarks),
     ):
         require(len(set(values)) == len(values), argument, list(values), "distinct values")
-    return (*(Condition(name, severity) for name in corruptions for severity in severities), *named)
-
-
-def _base(name: str) -> str:
-    return name.removeprefix("mock:").partition("/")[0]
+    return tuple(conditions)

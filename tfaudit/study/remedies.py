@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from tfaudit.errors import InputError, listed, require
+from tfaudit.study.settings import changed_settings, check_settings, set_fields
 
 CLASS = "class"
 """Name of the column of classes, for intersections with others."""
@@ -25,37 +26,30 @@ class _Remedy:
     def key(self) -> str:
         """Name and settings off their defaults, such as `distillation.temperature=2`: safe characters only."""
         return self.name + "".join(
-            f".{name}={_text(value)}" for name, value in self._changed().items()
+            f".{name}={_text(value)}" for name, value in changed_settings(self).items()
         )
 
     @property
     def title(self) -> str:
         """Word and settings off their defaults, such as `distilled (temperature 2)`."""
-        return self.title_with(self._changed())
+        return self.title_with(changed_settings(self))
 
     def title_with(self, settings: Collection[str]) -> str:
         """Return the word and those of some settings that are off their defaults."""
         changed = [
             f"{name} {_text(value, ' and ')}"
-            for name, value in self._changed().items()
+            for name, value in changed_settings(self).items()
             if name in settings
         ]
         return self.word + (f" ({', '.join(changed)})" if changed else "")
 
     def to_json(self) -> dict[str, Any]:
         """Return name and settings as JSON values."""
-        return {"name": self.name, **dataclasses.asdict(self)}
+        return {"name": self.name, **self.settings()}
 
     def settings(self) -> dict[str, Any]:
         """Return the settings, which are arguments of the callback."""
         return dataclasses.asdict(self)
-
-    def _changed(self) -> dict[str, object]:
-        values = {
-            field.name: (getattr(self, field.name), field.default)
-            for field in dataclasses.fields(self)
-        }
-        return {name: value for name, (value, default) in values.items() if value != default}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,16 +67,17 @@ class DistillationRemedy(_Remedy):
     word: ClassVar[str] = "distilled"
 
     def __post_init__(self) -> None:
-        if self.focus is not None:
-            object.__setattr__(self, "focus", tuple(self.focus))
-            require(
-                len(self.focus) == 2 and min(self.focus) >= 0,
-                "focus",
-                self.focus,
+        focus = None if self.focus is None else tuple(self.focus)
+        set_fields(self, focus=focus)
+        check_settings(
+            self,
+            focus=(
+                focus is None or (len(focus) == 2 and min(focus) >= 0),
                 "(alpha, beta), 0 or more",
-            )
-        require(self.temperature > 0, "temperature", self.temperature, "above 0")
-        require(self.weight > 0, "weight", self.weight, "above 0")
+            ),
+            temperature=(self.temperature > 0, "above 0"),
+            weight=(self.weight > 0, "above 0"),
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,18 +104,16 @@ class ExcessGapRemedy(_Remedy):
 
     def __post_init__(self) -> None:
         if self.groups is not None and not isinstance(self.groups, str):
-            object.__setattr__(self, "groups", tuple(self.groups))
+            set_fields(self, groups=tuple(self.groups))
         words = all(isinstance(name, str) and name for name in self.names)
-        require(
-            words and self.groups != (),
-            "groups",
-            self.groups,
-            "None, the name of a column, or several names",
+        check_settings(
+            self,
+            groups=(words and self.groups != (), "None, the name of a column, or several names"),
+            epsilon=(self.epsilon >= 0, "a share, 0 or more"),
+            rate=(self.rate > 0, "above 0"),
+            every=(self.every >= 1, "1 or more"),
+            examples=(self.examples >= 1, "1 or more"),
         )
-        require(self.epsilon >= 0, "epsilon", self.epsilon, "a share, 0 or more")
-        require(self.rate > 0, "rate", self.rate, "above 0")
-        require(self.every >= 1, "every", self.every, "1 or more")
-        require(self.examples >= 1, "examples", self.examples, "1 or more")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -141,12 +134,12 @@ class QuantizationAwareRemedy(_Remedy):
     word: ClassVar[str] = "quantization-aware"
 
     def __post_init__(self) -> None:
-        require(0 <= self.momentum < 1, "momentum", self.momentum, "a share in [0, 1)")
+        check_settings(self, momentum=(0 <= self.momentum < 1, "a share in [0, 1)"))
 
 
 RemedySettings: TypeAlias = DistillationRemedy | ExcessGapRemedy
 
-REMEDIES: dict[str, type[DistillationRemedy | ExcessGapRemedy]] = {
+REMEDIES: dict[str, type[RemedySettings]] = {
     kind.name: kind for kind in (DistillationRemedy, ExcessGapRemedy)
 }
 """Remedies by name."""
@@ -206,12 +199,8 @@ def _one(value: Any, kinds: Mapping[str, type[Any]]) -> Any:
     settings = dict(value) if isinstance(value, Mapping) else {"name": value}
     name = settings.pop("name", None)
     if not isinstance(name, str) or name not in kinds:
-        got = repr(value if name is None or isinstance(value, str) else name)
-        raise InputError(
-            "remedy",
-            got,
-            f"{' or '.join(map(repr, kinds))}, or tfaudit.study remedies with settings",
-        )
+        expected = f"{' or '.join(map(repr, kinds))}, or tfaudit.study remedies with settings"
+        raise InputError("remedy", repr(value if name is None else name), expected)
     known = [field.name for field in dataclasses.fields(kinds[name])]
     if unknown := [setting for setting in settings if setting not in known]:
         raise InputError(

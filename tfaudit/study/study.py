@@ -18,6 +18,7 @@ from tfaudit.runtime.user_functions import as_reference, is_reference, source_di
 from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.model_source import ModelSource
 from tfaudit.study.remedies import distinguishing_settings
+from tfaudit.study.settings import check_settings, set_fields
 from tfaudit.study.training import Training
 from tfaudit.study.variants import (
     OF_REMEDY,
@@ -41,7 +42,17 @@ _CHANGEABLE = (
 )
 """Settings that may change without invalidating existing members."""
 
+_COLLECTIONS: Mapping[str, type] = {
+    **dict.fromkeys(("variants", "corruptions", "severities", "benchmarks"), tuple),
+    **dict.fromkeys(("model_options", "smoke_options", "fingerprints"), dict),
+    "corrupted_variants": tuple,
+}
+"""Type of the settings that are collections, whatever the type that was given."""
+
 INITIALISATIONS = ("fresh", "file", "same")
+
+_SOURCES = ("model", "dataset", "training", "retraining")
+"""Settings that may be functions of the user's."""
 
 Source = Any
 """A name, a path or a reference (`tfaudit.runtime.user_functions`), each of them text, or a function."""
@@ -123,46 +134,31 @@ class Study:
             raise InputError(
                 "variants", got, "a tuple of variants, such as variants=[tfaudit.Pruned(0.9)]"
             )
-        for name in ("variants", "corruptions", "severities", "benchmarks"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        object.__setattr__(self, "model_options", dict(self.model_options))
-        object.__setattr__(self, "smoke_options", dict(self.smoke_options))
+        for name, kind in _COLLECTIONS.items():
+            if (value := getattr(self, name)) is not None:
+                set_fields(self, **{name: kind(value)})
         for variant in self.variants:
-            require(
-                isinstance(variant, Variant),
-                "variants",
-                variant,
-                "variants, such as tfaudit.Pruned(0.9)",
-            )
+            valid = isinstance(variant, Variant)
+            require(valid, "variants", variant, "variants, such as tfaudit.Pruned(0.9)")
         keys = [variant.key for variant in self.all_variants]
-        distinct = {
-            key.casefold() for key in keys
-        }  # paths must also differ on file systems that ignore case
         for i, variant in enumerate(self.variants, start=1):
-            require(
-                variant.parent in (None, *keys[:i]),
-                "variants",
-                variant.parent,
-                f"a parent before {variant.key!r}",
-            )
-        require(
-            len(distinct) == len(keys),
-            "variants",
-            keys,
-            "variants that differ; dense is always included",
-        )
-        object.__setattr__(self, "name", clean_names([self.name], "study")[0])
+            parent = variant.parent
+            known = parent in (None, *keys[:i])
+            require(known, "variants", parent, f"a parent before {variant.key!r}")
+        # Paths must also differ on file systems that ignore case.
+        differ = len({key.casefold() for key in keys}) == len(keys)
+        require(differ, "variants", keys, "variants that differ; dense is always included")
+        set_fields(self, name=clean_names([self.name], "study")[0])
         for name in ("population", "top_k", "limit", "corrupted_members"):
             value = getattr(self, name)
             require(value is None or value >= 1, name, value, "1 or more")
         all_conditions(self.corruptions, self.severities, self.benchmarks)
         seed_fits = not self.corruptions or 0 <= self.seed < 2**63
-        require(seed_fits, "seed", self.seed, "0 to 2**63 - 1 where images are corrupted")
-        require(
-            bool(self.severities), "severities", self.severities, "one or more of 1, 2, 3, 4 and 5"
+        check_settings(
+            self,
+            seed=(seed_fits, "0 to 2**63 - 1 where images are corrupted"),
+            severities=(bool(self.severities), "one or more of 1, 2, 3, 4 and 5"),
         )
-        if self.corrupted_variants is not None:
-            object.__setattr__(self, "corrupted_variants", tuple(self.corrupted_variants))
         for key in self.corrupted_variants or ():
             require(key in keys, "corrupted_variants", key, ", ".join(keys))
 
@@ -173,35 +169,25 @@ class Study:
         training = (
             "a tfaudit.Training, or a function fit(model, train, *, seed, callbacks) of a file"
         )
-        for name, expected in (
-            ("model", model),
-            ("dataset", data),
-            ("training", training),
-            ("retraining", training),
-        ):
+        expected = {"model": model, "dataset": data, "training": training, "retraining": training}
+        for name, allowed in expected.items():
             value = getattr(self, name)
             if value is not None and not isinstance(value, Training):
-                object.__setattr__(self, name, as_reference(name, value, expected))
-                valid = name in ("model", "dataset") or is_reference(getattr(self, name))
-                require(valid, name, value, expected)
-        object.__setattr__(self, "fingerprints", dict(self.fingerprints))
-        known = self.initialise in (None, *INITIALISATIONS)
-        require(known, "initialise", self.initialise, ", ".join(map(repr, INITIALISATIONS)))
+                source = as_reference(name, value, allowed)
+                valid = name in ("model", "dataset") or is_reference(source)
+                require(valid, name, value, allowed)
+                set_fields(self, **{name: source})
+        how = self.initialise
+        known = ", ".join(map(repr, INITIALISATIONS))
+        require(how in (None, *INITIALISATIONS), "initialise", how, known)
         if self.training is not None and self.model_source.is_file:
+            require(how != "same", "initialise", how, "'fresh' or 'file' for a .keras file")
             untrained = isinstance(self.training, Training) and self.training.epochs == 0
-            object.__setattr__(
-                self, "initialise", self.initialise or ("file" if untrained else "fresh")
-            )
-            require(
-                self.initialise != "same",
-                "initialise",
-                self.initialise,
-                "'fresh' or 'file' for a .keras file",
-            )
+            set_fields(self, initialise=how or ("file" if untrained else "fresh"))
         else:
-            allowed = (None, "same") if self.model_source.is_function else (None,)
-            expected = "None unless the model is a .keras file, or 'same' for a function"
-            require(self.initialise in allowed, "initialise", self.initialise, expected)
+            fits = how is None or (how == "same" and self.model_source.is_function)
+            unless = "None unless the model is a .keras file, or 'same' for a function"
+            require(fits, "initialise", how, unless)
 
     @cached_property
     def model_source(self) -> ModelSource:
@@ -211,8 +197,7 @@ class Study:
     @property
     def sources(self) -> tuple[str, ...]:
         """Path of the study's model file, and references of its functions: what `fingerprints` are of."""
-        values = (self.model, self.dataset, self.training, self.retraining)
-        own = [value for value in values if is_reference(value)]
+        own = [value for name in _SOURCES if is_reference(value := getattr(self, name))]
         return tuple(dict.fromkeys([self.model, *own] if self.model_source.is_file else own))
 
     @property
@@ -246,8 +231,7 @@ class Study:
 
     def argument_of(self, source: str) -> str:
         """Return the name of the setting whose value is one of `sources`."""
-        names = ("model", "dataset", "training", "retraining")
-        return next(name for name in names if getattr(self, name) == source)
+        return next(name for name in _SOURCES if getattr(self, name) == source)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -263,11 +247,8 @@ class Study:
     def planned_training(self) -> Training | str:
         """The training of the members; a study of imported predictions has none and raises `InputError`."""
         if self.training is None:
-            raise InputError(
-                "study",
-                f"{self.name!r}, which holds imported predictions",
-                "a study with a training",
-            )
+            got = f"{self.name!r}, which holds imported predictions"
+            raise InputError("study", got, "a study with a training")
         return self.training
 
     @cached_property
@@ -332,17 +313,11 @@ class Study:
         """Describe the first setting that must not differ and does; None if both studies can share their members."""
         mine, others = (json.loads(json.dumps(study.to_json())) for study in (self, other))
         for name in {**mine, **others}:
-            moved = _is_moved(
-                mine.get(name), self.fingerprints, others.get(name), other.fingerprints
-            )
-            if (
-                name not in (*_CHANGEABLE, "fingerprints")
-                and mine.get(name) != others.get(name)
-                and not moved
-            ):
-                expected, got = (
-                    textwrap.shorten(json.dumps(study.get(name)), 60) for study in (others, mine)
-                )
+            values = mine.get(name), others.get(name)
+            if name in (*_CHANGEABLE, "fingerprints") or values[0] == values[1]:
+                continue
+            if not _is_moved(values, self.fingerprints, other.fingerprints):
+                got, expected = (textwrap.shorten(json.dumps(value), 60) for value in values)
                 return f"its {name} is {got}, not {expected}"
         return None
 
@@ -364,10 +339,8 @@ class Study:
             "benchmarks": (),
         }
         if self.corrupted_variants is not None:
-            keys = ["dense", *(variant.key for variant in variants)]
-            small["corrupted_variants"] = tuple(
-                key for key in self.corrupted_variants if key in keys
-            )
+            keys = {"dense", *(variant.key for variant in variants)}
+            small["corrupted_variants"] = [key for key in self.corrupted_variants if key in keys]
         if self.crop and not self.model_source.is_file:
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
         for name, plan, steps in (("training", training, 8), ("retraining", self.retraining, 4)):
@@ -377,14 +350,15 @@ class Study:
                     r.holds_out for v in self._pruned for r in v.remedies
                 )
                 share = min(0.25 * needed, 10 * plan.validation)
-                quick: dict[str, Any] = {
-                    "epochs": None,
-                    "steps": steps,
-                    "validation": share,
-                    "keep": "last",
-                }
-                quick |= {"batch_size": min(32, plan.batch_size), "steps_per_execution": 1}
-                small[name] = dataclasses.replace(plan, **quick)
+                small[name] = dataclasses.replace(
+                    plan,
+                    epochs=None,
+                    steps=steps,
+                    validation=share,
+                    keep="last",
+                    batch_size=min(32, plan.batch_size),
+                    steps_per_execution=1,
+                )
         return dataclasses.replace(self, **small)
 
     def _one_of_each_kind(self) -> tuple[Variant, ...]:
@@ -394,56 +368,50 @@ class Study:
             kind: object = variant.key
             if isinstance(variant, Pruned):
                 kind = variant.pruning_method(*TITLE_SETTINGS), variant.remedies
-            if kind not in chosen and variant.parent in (
-                None,
-                "dense",
-                *(other.key for other in chosen.values()),
-            ):
+            parents = (None, "dense", *(other.key for other in chosen.values()))
+            if kind not in chosen and variant.parent in parents:
                 chosen[kind] = variant
         return tuple(chosen.values())
 
     def to_json(self) -> dict[str, Any]:
         """Return the study as a dictionary of JSON values."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         for name in ("training", "retraining"):
-            if isinstance(fields[name], Training):
-                fields[name] = fields[name].to_json()
-        fields["variants"] = [variant.to_json() for variant in self.variants]
-        return fields
+            if isinstance(plan := fields[name], Training):
+                fields[name] = plan.to_json()
+        return {**fields, "variants": [variant.to_json() for variant in self.variants]}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Study:
         """Return the study that `to_json` described; a missing or unknown field raises `InputError`."""
         try:
             _check_types(fields)
+            values = dict(fields)
             copies = [dict(settings) for settings in fields["variants"]]
-            variants = tuple(VARIANTS[settings.pop("family")](**settings) for settings in copies)
-            given = {name: fields.get(name) for name in ("training", "retraining")}
-            plans = {
-                name: Training(**plan) if isinstance(plan, Mapping) else plan
-                for name, plan in given.items()
-            }
-            return cls(**{**fields, **plans, "variants": variants})
+            values["variants"] = [VARIANTS[one.pop("family")](**one) for one in copies]
+            for name in ("training", "retraining"):
+                if isinstance(plan := values.setdefault(name, None), Mapping):
+                    values[name] = Training(**plan)
+            return cls(**values)
         except InputError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+            got = f"a description with a wrong or missing field ({problem})"
             expected = "a description that this version of tfaudit reads"
-            raise InputError(
-                "study", f"a description with a wrong or missing field ({problem})", expected
-            ) from None
+            raise InputError("study", got, expected) from None
 
 
 def _is_moved(
-    mine: object, digests: Mapping[str, str], others: object, other_digests: Mapping[str, str]
+    sources: tuple[Any, Any], digests: Mapping[str, str], other_digests: Mapping[str, str]
 ) -> bool:
     """Return whether two sources are the same file, or function of it, in two places."""
-    if (
-        not isinstance(mine, str)
-        or not isinstance(others, str)
-        or digests.get(mine, "") != other_digests.get(others)
-    ):
-        return False
-    return Path(mine).name == Path(others).name
+    mine, others = sources
+    return (
+        isinstance(mine, str)
+        and isinstance(others, str)
+        and digests.get(mine, "") == other_digests.get(others)
+        and Path(mine).name == Path(others).name
+    )
 
 
 def _check_types(fields: Mapping[str, Any]) -> None:

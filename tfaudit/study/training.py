@@ -5,9 +5,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
+from tfaudit.study.settings import changed_settings, check_settings, set_fields
 
 PRECISIONS = ("float32", "mixed_float16", "mixed_bfloat16")
+
+_CHOICES = {
+    "decay": ("constant", "cosine"),
+    "keep": ("last", "best"),
+    "jit_compile": (None, True, False),
+    "strategy": (None, "mirrored"),
+}
+"""Settings that are one of several values."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -67,58 +76,34 @@ class Training:
 
     def __post_init__(self) -> None:
         if isinstance(self.learning_rate, list | tuple):
-            object.__setattr__(
-                self, "learning_rate", tuple((float(e), float(r)) for e, r in self.learning_rate)
-            )
-            starts = [epoch for epoch, _ in self.learning_rate]
+            rates = tuple((float(epoch), float(rate)) for epoch, rate in self.learning_rate)
+            set_fields(self, learning_rate=rates)
+            starts = [epoch for epoch, _ in rates]
             rising = starts == sorted(set(starts)) and starts[0] == 0
             require(rising, "learning_rate", starts, "epochs that rise from 0")
         lengths = (self.epochs, self.steps)
         require(lengths.count(None) == 1, "epochs, steps", lengths, "exactly one")
-        require(
-            self.epochs is None or self.epochs >= 0,
-            "epochs",
-            self.epochs,
-            "1 or more, or 0: no training",
-        )
-        require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 or more")
-        require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
-        object.__setattr__(self, "optimizer", _configuration(self.optimizer))
+        set_fields(self, optimizer=_configuration(self.optimizer))
         if isinstance(self.optimizer, dict) and (set_here := self.changed(*RATES)):
             got = f"a configured optimizer and {', '.join(set_here)}"
             raise InputError(
                 "optimizer", got, "the name of an optimizer, or these settings in its configuration"
             )
-        require(
-            self.precision in PRECISIONS,
-            "precision",
-            self.precision,
-            ", ".join(map(repr, PRECISIONS)),
-        )
-        require(
-            self.jit_compile in (None, True, False),
-            "jit_compile",
-            self.jit_compile,
-            "None, True or False",
-        )
+        for name, choices in _CHOICES.items():
+            require_one_of(name, getattr(self, name), choices)
         together = self.steps_per_execution
-        require(
-            together is None or together >= 1, "steps_per_execution", together, "1 or more, or None"
-        )
-        require(
-            self.strategy in (None, "mirrored"), "strategy", self.strategy, "None or 'mirrored'"
+        check_settings(
+            self,
+            epochs=(self.epochs is None or self.epochs >= 0, "1 or more, or 0: no training"),
+            steps=(self.steps is None or self.steps >= 1, "1 or more"),
+            batch_size=(self.batch_size >= 1, "1 or more"),
+            precision=(self.precision in PRECISIONS, ", ".join(map(repr, PRECISIONS))),
+            steps_per_execution=(together is None or together >= 1, "1 or more, or None"),
+            validation=(0 <= self.validation < 1, "a share in [0, 1)"),
+            keep=(self.keep == "last" or self.validation > 0, "'best' only with validation > 0"),
         )
         fits = self.strategy is None or together in (None, 1)  # Keras 3.15 fails
         require(fits, "steps_per_execution", together, "1 with strategy='mirrored'")
-        require(self.decay in ("constant", "cosine"), "decay", self.decay, "'constant' or 'cosine'")
-        require(self.keep in ("last", "best"), "keep", self.keep, "'last' or 'best'")
-        require(0 <= self.validation < 1, "validation", self.validation, "a share in [0, 1)")
-        require(
-            self.keep == "last" or self.validation > 0,
-            "keep",
-            self.keep,
-            "'best' only with validation > 0",
-        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values."""
@@ -126,8 +111,8 @@ class Training:
 
     def changed(self, *settings: str) -> list[str]:
         """Return those of the settings that are not at their defaults."""
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        return [name for name in settings if getattr(self, name) != defaults[name]]
+        changed = changed_settings(self)
+        return [name for name in settings if name in changed]
 
     def total_steps(self, examples: int) -> int:
         """Return the number of optimizer steps over `examples` examples; an epoch's last, short batch counts."""
@@ -145,13 +130,10 @@ def _configuration(optimizer: Any) -> str | dict[str, Any]:
     if isinstance(optimizer, str):
         return optimizer
     if isinstance(optimizer, Mapping):
-        require(
-            "class_name" in optimizer,
-            "optimizer",
-            dict(optimizer),
-            "keras.optimizers.serialize(optimizer)",
-        )
-        return dict(optimizer)
+        settings = dict(optimizer)
+        expected = "keras.optimizers.serialize(optimizer)"
+        require("class_name" in settings, "optimizer", settings, expected)
+        return settings
     if not hasattr(optimizer, "get_config") or isinstance(optimizer, type):
         raise InputError(
             "optimizer", repr(optimizer), "a name, such as 'adamw', or a Keras optimizer"

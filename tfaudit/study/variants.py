@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from tfaudit.errors import require, require_one_of
 from tfaudit.study.quantization import KINDS, LAST
 from tfaudit.study.remedies import QUANTIZATION_REMEDIES, in_words, remedies_of
+from tfaudit.study.settings import changed_settings, check_settings, set_fields
 
 TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
 
@@ -85,9 +86,15 @@ class Remedied(Variant):
 
     def to_json(self) -> dict[str, Any]:
         """Return family and settings as JSON values."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        fields["remedy"] = [remedy.to_json() for remedy in self.remedies]
-        return {"family": self.family, **fields}
+        return {**super().to_json(), "remedy": [remedy.to_json() for remedy in self.remedies]}
+
+    def _key_of_settings(self, *left_out: str) -> str:
+        """Return the settings off their defaults as the end of a key, without some of them."""
+        return "".join(
+            f"-{name}={_text(value)}"
+            for name, value in changed_settings(self).items()
+            if name not in left_out
+        )
 
 
 def _text(value: object) -> str:
@@ -172,58 +179,38 @@ class Pruned(Remedied):
     family: ClassVar[str] = "pruning"
 
     def __post_init__(self) -> None:
-        if self.layers is not None:
-            object.__setattr__(self, "layers", tuple(self.layers))
-        object.__setattr__(self, "spare", tuple(self.spare))
+        set_fields(
+            self,
+            layers=None if self.layers is None else tuple(self.layers),
+            spare=tuple(self.spare),
+            remedy=remedies_of(self.remedy),
+        )
         one = (self.sparsity is None) != (self.ratio is None)
         require(one, "sparsity, ratio", (self.sparsity, self.ratio), "exactly one of the two")
-        require(
-            self.sparsity is None or 0 < self.sparsity < 1,
-            "sparsity",
-            self.sparsity,
-            "a share in (0, 1)",
-        )
-        require(self.ratio is None or self.ratio > 1, "ratio", self.ratio, "above 1")
         for name, choices in _CHOICES.items():
             require_one_of(name, getattr(self, name), choices)
-        require(
-            self.count_biases or self.ratio is not None,
-            "count_biases",
-            False,
-            "True unless a ratio is given",
+        shares = (self.begin, self.end)
+        rising = 0 <= self.begin < self.end <= 1
+        require(rising, "begin, end", shares, "0 <= begin < end <= 1")
+        gradual = self.treatment == "gradual"
+        rewound = self.treatment == "rewind"
+        check_settings(
+            self,
+            sparsity=(self.sparsity is None or 0 < self.sparsity < 1, "a share in (0, 1)"),
+            ratio=(self.ratio is None or self.ratio > 1, "above 1"),
+            count_biases=(
+                self.count_biases or self.ratio is not None,
+                "True unless a ratio is given",
+            ),
+            frequency=(self.frequency is None or self.frequency >= 1, "1 or more"),
+            after=(self.after == "dense" or not gradual, "'dense' where gradual"),
+            rewind_to=(self.rewind_to >= 0, "a step, 0 or more"),
+            spare=(not (self.layers and self.spare), "() where layers are given"),
+            decay=(self.decay is None or self.decay >= 0, "0 or more"),
         )
-        require(
-            0 <= self.begin < self.end <= 1,
-            "begin, end",
-            (self.begin, self.end),
-            "0 <= begin < end <= 1",
-        )
-        require(
-            self.frequency is None or self.frequency >= 1, "frequency", self.frequency, "1 or more"
-        )
-        require(
-            self.after == "dense" or self.treatment != "gradual",
-            "after",
-            self.after,
-            "'dense' where gradual",
-        )
-        require(self.rewind_to >= 0, "rewind_to", self.rewind_to, "a step, 0 or more")
-        require(
-            not self.rewind_to or self.treatment == "rewind",
-            "rewind_to",
-            self.rewind_to,
-            "0 unless 'rewind'",
-        )
-        require(not (self.layers and self.spare), "spare", self.spare, "() where layers are given")
-        require(self.decay is None or self.decay >= 0, "decay", self.decay, "0 or more")
-        object.__setattr__(self, "remedy", remedies_of(self.remedy))
-        trained = self.treatment in ("finetune", "rewind")
-        require(
-            trained or not self.remedy,
-            "remedy",
-            _text(self.remedy),
-            "none unless 'finetune' or 'rewind'",
-        )
+        check_settings(self, rewind_to=(not self.rewind_to or rewound, "0 unless 'rewind'"))
+        trained = rewound or self.treatment == "finetune" or not self.remedy
+        require(trained, "remedy", _text(self.remedy), "none unless 'finetune' or 'rewind'")
 
     @property
     def parent(self) -> str | None:
@@ -239,11 +226,8 @@ class Pruned(Remedied):
     def key(self) -> str:
         """Method, level and settings off their defaults, such as `magnitude-0.9` or `undecayed-r10-scope=global`."""
         level = f"{self.sparsity:g}" if self.ratio is None else f"r{self.ratio:g}"
-        changed = self._changed([field.name for field in dataclasses.fields(self)])
-        named = [name for name in changed if name not in ("method", "sparsity", "ratio", "after")]
-        return f"{self.method}-{level}" + "".join(
-            f"-{name}={_text(changed[name])}" for name in named
-        )
+        left_out = ("method", "sparsity", "ratio", "after")
+        return f"{self.method}-{level}{self._key_of_settings(*left_out)}"
 
     @property
     def title(self) -> str:
@@ -255,33 +239,31 @@ class Pruned(Remedied):
         level = (
             f"{100 * self.sparsity:.3g} %" if self.sparsity is not None else f"ratio {self.ratio:g}"
         )
-        return " ".join((self.method, level, *self._words(settings))) + self._remedied(settings)
+        return self._described([self.method, level], settings)
 
     def pruning_method(self, *settings: str) -> str:
         """Return the title without the level: the method and the named settings."""
-        return " ".join((self.method, *self._words(settings))) + self._remedied(settings)
+        return self._described([self.method], settings)
 
-    def _words(self, settings: tuple[str, ...]) -> list[str]:
-        def words(name: str, value: object) -> str:
+    def _described(self, words: list[str], settings: tuple[str, ...]) -> str:
+        """Return the words, then those of the named settings that differ from their defaults."""
+        changed = changed_settings(self)
+        remedies = changed.pop("remedy", ())
+        for name in settings:
+            if name not in changed:
+                continue
+            value = _text(changed[name])
             if name == "count_biases":
-                return "biases uncounted"
-            plain = name in ("treatment", "granularity", "batch_norm")
-            return _text(value).replace("_", "-") if plain else f"{name}={_text(value)}"
-
-        named = [name for name in settings if name != "remedy" and not name.startswith(OF_REMEDY)]
-        return [words(name, value) for name, value in self._changed(named).items()]
-
-    def _remedied(self, settings: tuple[str, ...]) -> str:
-        if "remedy" not in settings or not self.remedies:
-            return ""
-        return f", {in_words(self.remedies, [name.removeprefix(OF_REMEDY) for name in settings if OF_REMEDY in name])}"
-
-    def _changed(self, settings: list[str]) -> dict[str, object]:
-        """Return those of the settings that differ from their defaults."""
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        return {
-            name: getattr(self, name) for name in settings if getattr(self, name) != defaults[name]
-        }
+                words.append("biases uncounted")
+            elif name in ("treatment", "granularity", "batch_norm"):
+                words.append(value.replace("_", "-"))
+            else:
+                words.append(f"{name}={value}")
+        text = " ".join(words)
+        if not remedies or "remedy" not in settings:
+            return text
+        of_remedies = [name.removeprefix(OF_REMEDY) for name in settings if OF_REMEDY in name]
+        return f"{text}, {in_words(remedies, of_remedies)}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -310,21 +292,24 @@ class Quantized(Remedied):
     def __post_init__(self) -> None:
         require_one_of("kind", self.kind, KINDS)
         require_one_of("sparse", self.sparse, (True, False))
-        object.__setattr__(self, "remedy", remedies_of(self.remedy, QUANTIZATION_REMEDIES))
+        set_fields(self, remedy=remedies_of(self.remedy, QUANTIZATION_REMEDIES))
         if self.keep_float != LAST:
             named = not isinstance(self.keep_float, str)
-            require(named, "keep_float", self.keep_float, f"{LAST!r} or a tuple of names of layers")
-            object.__setattr__(self, "keep_float", tuple(self.keep_float))
+            check_settings(self, keep_float=(named, f"{LAST!r} or a tuple of names of layers"))
+            set_fields(self, keep_float=tuple(self.keep_float))
         is_int8 = self.kind == "int8"
-        percentile = self.percentile
-        require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
-        require(is_int8 or percentile == 100, "percentile", percentile, "100 unless 'int8'")
-        require(is_int8 or not self.remedy, "remedy", _text(self.remedy), "none unless 'int8'")
-        kept = self.keep_float
-        require(is_int8 or not kept, "keep_float", kept, "() unless 'int8'")
-        of_dense = self.after == Dense().key and percentile == 100
+        whole = self.percentile == 100
+        check_settings(self, percentile=(50 < self.percentile <= 100, "above 50 and at most 100"))
+        check_settings(
+            self,
+            percentile=(is_int8 or whole, "100 unless 'int8'"),
+            keep_float=(is_int8 or not self.keep_float, "() unless 'int8'"),
+        )
+        remedy = _text(self.remedy)
+        require(is_int8 or not remedy, "remedy", remedy, "none unless 'int8'")
+        of_dense = self.after == Dense().key and whole
         expected = "none unless of dense members, up to the 100th percentile"
-        require(of_dense or not self.remedy, "remedy", _text(self.remedy), expected)
+        require(of_dense or not remedy, "remedy", remedy, expected)
 
     @property
     def parent(self) -> str:
@@ -334,12 +319,7 @@ class Quantized(Remedied):
     @property
     def key(self) -> str:
         """The kind, and settings off their defaults, such as `int8-keep_float=last`."""
-        changed = [
-            f"-{field.name}={_text(getattr(self, field.name))}"
-            for field in dataclasses.fields(self)[1:]
-            if getattr(self, field.name) != field.default
-        ]
-        return self.kind + "".join(changed)
+        return self.kind + self._key_of_settings("kind")
 
     @property
     def title(self) -> str:

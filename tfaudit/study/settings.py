@@ -1,0 +1,31 @@
+"""Settings that frozen dataclasses hold: how they are checked, and which of them are off their defaults."""
+
+import dataclasses
+from typing import Any
+
+from tfaudit.errors import require
+
+
+def set_fields(owner: object, **values: Any) -> None:
+    """Set fields of a frozen dataclass while it is made."""
+    for name, value in values.items():
+        object.__setattr__(owner, name, value)
+
+
+def check_settings(owner: object, **rules: tuple[bool, str]) -> None:
+    """Raise an `InputError` for the first setting whose rule, whether it is valid and what is allowed, is broken.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> check_settings(SimpleNamespace(share=2), share=(0 <= 2 < 1, "a share in [0, 1)"))
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: share: got 2, expected a share in [0, 1)
+    """
+    for name, (valid, expected) in rules.items():
+        require(valid, name, getattr(owner, name), expected)
+
+
+def changed_settings(owner: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from their defaults, by name."""
+    values = {field: getattr(owner, field.name) for field in dataclasses.fields(owner)}
+    return {field.name: value for field, value in values.items() if value != field.default}
