@@ -57,7 +57,7 @@ def random_images(shape: tuple[int, int, int], examples: int) -> Dataset:
         class_names=tuple("0123456789"),
         image_shape=shape,
         num_examples=examples,
-        pixels=draw.integers(0, 256, (examples, *shape), np.uint8),
+        inputs=draw.integers(0, 256, (examples, *shape), np.uint8),
         known_labels=draw.integers(0, 10, examples),
         known_ids=np.arange(examples).astype(str),
     )

@@ -281,7 +281,7 @@ def test_a_data_set_of_tfaudit_is_shuffled():
     data = load_dataset("digits", "train").take(200)
     model = keras.Sequential([keras.Input((8, 8, 1)), L.BatchNormalization()])
     recalibrate_batch_norm(model, data, batch_size=50)
-    np.testing.assert_allclose(statistics(model)[0], [data.pixels.mean()], rtol=1e-4)
+    np.testing.assert_allclose(statistics(model)[0], [data.images.mean()], rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tfaudit.datasets.catalogue import CATALOGUE, catalogue_entry
 from tfaudit.datasets.catalogue import test_split as split_to_test
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.mock import MOCK_EXAMPLES
+from tfaudit.datasets.scaling import UNSCALED, Scaling
 from tfaudit.errors import InputError
 from tfaudit.study.conditions import benchmark_condition
 
@@ -39,7 +40,7 @@ SETS = {
 def loaded(name, trained, **options):
     model = TrainedModel(trained, *TRAINED[trained])
     if trained == "imagenet2012":
-        model = model._replace(image_size=40, crop=32)
+        model = model._replace(scaling=Scaling(40, 32))
     check_benchmark(name, model)
     return load_benchmark(name, model, **options)
 
@@ -101,7 +102,7 @@ def test_a_model_of_folders_by_wordnet_id_takes_the_set_by_names():
     """In another order, and with classes of its own."""
     names = ("aeroplane", *reversed(IMAGENET))
     benchmark = load_benchmark(
-        "mock:imagenet_a", TrainedModel("photographs", names, (32, 32, 3), image_size=32)
+        "mock:imagenet_a", TrainedModel("photographs", names, (32, 32, 3), Scaling(32))
     )
     assert benchmark.labels.tolist()[:3] == [1000, 999, 998]
     assert benchmark.classes.tolist() == list(range(993, 1001))
@@ -120,7 +121,7 @@ def test_classes_of_a_set_with_fewer_of_them_are_all_that_may_be_answered():
 def test_images_of_the_models_shape_are_not_scaled():
     """ImageNet-C was cut to 224 pixels when it was made."""
     as_they_are = load_dataset("mock:imagenet2012_corrupted/fog_3", "validation").images
-    model = TrainedModel("imagenet2012", IMAGENET, (224, 224, 3), image_size=256, crop=224)
+    model = TrainedModel("imagenet2012", IMAGENET, (224, 224, 3), Scaling(256, 224))
     benchmark = load_benchmark("mock:imagenet2012_corrupted/fog_3", model)
     np.testing.assert_array_equal(benchmark.dataset.images, as_they_are)
     cut = load_benchmark("mock:imagenet_v2/topimages", model, limit=2)
@@ -169,13 +170,13 @@ def test_what_does_not_fit_is_one_line(name, trained, message, monkeypatch, tmp_
 
 def test_images_that_do_not_become_the_models_are_refused():
     names = TRAINED["mnist"][0]
-    for options in ({}, {"image_size": 30}):
+    for scaling in (UNSCALED, Scaling(30)):
         with pytest.raises(
             InputError,
             match=r"with images \(28, 28, 1\), expected the model's input, \(32, 32, 3\)",
         ):
             check_benchmark(
-                "mock:mnist_corrupted/fog", TrainedModel("mnist", names, (32, 32, 3), **options)
+                "mock:mnist_corrupted/fog", TrainedModel("mnist", names, (32, 32, 3), scaling)
             )
     with pytest.raises(
         InputError, match=r"with images \(None, None, 3\), expected the model's input"

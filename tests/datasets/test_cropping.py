@@ -8,14 +8,13 @@ from sklearn.datasets import load_sample_image
 
 from tfaudit.datasets.augmentation import resized_crop_flip
 from tfaudit.datasets.cropping import (
-    AREA,
-    RATIO,
     centre_crop,
     fit_within,
     random_crop,
     random_crop_encoded,
     resize_and_crop,
 )
+from tfaudit.datasets.scaling import UNSCALED, Scaling
 from tfaudit.errors import InputError
 
 PHOTO = load_sample_image("china.jpg")  # 427 x 640
@@ -28,7 +27,7 @@ def seeds(count):
 @pytest.mark.parametrize(("size", "crop"), [(256, 224), (96, None), (64, 64)])
 def test_the_middle_square_is_pillows(size, crop):
     """As torchvision's Resize and CenterCrop on a Pillow image."""
-    cut = resize_and_crop(size, crop)(PHOTO).numpy()
+    cut = resize_and_crop(Scaling(size, crop))(PHOTO).numpy()
     edge = crop or size
     width = round(640 * size / 427)
     scaled = np.asarray(Image.fromarray(PHOTO).resize((width, size), Image.Resampling.BILINEAR))
@@ -41,16 +40,18 @@ def test_the_middle_square_is_pillows(size, crop):
 
 
 def test_a_crop_alone_does_not_scale():
-    np.testing.assert_array_equal(resize_and_crop(None, 101)(PHOTO), PHOTO[163:264, 269:370])
-    small = resize_and_crop(None, 5)(PHOTO[:3, :3]).numpy()
+    cropped = resize_and_crop(Scaling(crop=101))(PHOTO)
+    np.testing.assert_array_equal(cropped, PHOTO[163:264, 269:370])
+    small = resize_and_crop(Scaling(crop=5))(PHOTO[:3, :3]).numpy()
     assert small.shape == (5, 5, 3)
     np.testing.assert_array_equal(small[1:4, 1:4], PHOTO[:3, :3])
-    np.testing.assert_array_equal(resize_and_crop(None, None)(PHOTO), PHOTO)
+    np.testing.assert_array_equal(resize_and_crop(UNSCALED)(PHOTO), PHOTO)
 
 
 def test_the_centre_crop_is_that_of_the_pipeline():
     for size in (101, 426, 427):
-        np.testing.assert_array_equal(centre_crop(PHOTO, size), resize_and_crop(None, size)(PHOTO))
+        cropped = resize_and_crop(Scaling(crop=size))(PHOTO)
+        np.testing.assert_array_equal(centre_crop(PHOTO, size), cropped)
     np.testing.assert_array_equal(centre_crop(PHOTO[None], None), PHOTO[None])
 
 
@@ -69,12 +70,12 @@ def test_random_crops_keep_to_area_and_ratio():
     height = crops[:, 50:, :, 0].mean(axis=(1, 2)) - crops[:, :50, :, 0].mean(axis=(1, 2))
     width = crops[:, :, 50:, 1].mean(axis=(1, 2)) - crops[:, :, :50, 1].mean(axis=(1, 2))
     area, ratio = 4 * height * width / places[..., 0].size, width / height
-    assert (area > AREA[0] * 0.85).all()
-    assert (area < AREA[1] * 1.05).all()
+    assert (area > 0.08 * 0.85).all()
+    assert (area < 1.05).all()
     assert area.min() < 0.12
     assert area.max() > 0.7
-    assert (ratio > RATIO[0] * 0.9).all()
-    assert (ratio < RATIO[1] * 1.1).all()
+    assert (ratio > 3 / 4 * 0.9).all()
+    assert (ratio < 4 / 3 * 1.1).all()
     assert len({crop.tobytes() for crop in crops}) == 300
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfaudit.datasets.dataset import Dataset
+from tests.builders.image_streams import image_sets
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError
 
@@ -12,20 +12,11 @@ LABELS = np.arange(50) % 4
 IDS = np.array([f"i{i}" for i in range(50)])
 
 
-def in_memory():
-    return Dataset(
-        "x", "test", tuple("abcd"), (6, 5, 3), 50, pixels=PIXELS, known_labels=LABELS, known_ids=IDS
-    )
+def sets(labels=LABELS, **facts):
+    return image_sets("x", "test", tuple("abcd"), PIXELS, labels, IDS, **facts)
 
 
-def streaming(shape=(6, 5, 3), labels=LABELS):
-    source = tf.data.Dataset.from_tensor_slices((PIXELS, labels, IDS))
-    return Dataset("x", "test", tuple("abcd"), shape, 50, stream=lambda: source)
-
-
-both = pytest.mark.parametrize(
-    "dataset", [in_memory(), streaming()], ids=["in memory", "streaming"]
-)
+both = pytest.mark.parametrize("dataset", sets(), ids=["in memory", "streaming"])
 
 
 @both
@@ -71,11 +62,11 @@ def test_numbers_below_one_are_refused(dataset, call):
 
 def test_a_streaming_set_points_to_batches():
     with pytest.raises(InputError, match="read it with batches"):
-        _ = streaming().images
+        _ = sets()[1].images
 
 
 def test_images_of_many_sizes_need_one():
-    varying = streaming(shape=(None, None, 3))
+    _, varying = sets(image_shape=(None, None, 3))
     np.testing.assert_array_equal(varying.labels, LABELS)
     with pytest.raises(InputError, match="image_size=224"):
         varying.batches(2)
@@ -85,7 +76,7 @@ def test_a_split_without_labels_is_refused():
     with pytest.raises(
         InputError, match="labels: got -1 to -1 in split 'test' of 'x', expected 0 to 3"
     ):
-        _ = streaming(labels=np.full(50, -1)).labels
+        _ = sets(labels=np.full(50, -1))[1].labels
 
 
 def test_keras_takes_the_batches(recwarn):

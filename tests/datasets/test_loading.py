@@ -9,6 +9,7 @@ from tfaudit.datasets.builders import data_folder
 from tfaudit.datasets.cropping import resize_and_crop
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.pipeline import training_batches
+from tfaudit.datasets.scaling import Scaling
 from tfaudit.errors import InputError
 
 
@@ -53,7 +54,7 @@ def test_imagenet_streams_and_takes_one_size(write_metadata, monkeypatch):
 def test_cutting_takes_the_middle_square(height, width):
     column = np.linspace(0, 255, width)
     image = np.broadcast_to(column[None, :, None], (height, width, 3)).astype(np.uint8)
-    cut = resize_and_crop(20, None)(image).numpy()
+    cut = resize_and_crop(Scaling(20))(image).numpy()
     assert cut.shape == (20, 20, 3)
     assert (
         abs(cut.mean() - 127) < 5

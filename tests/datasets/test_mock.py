@@ -110,7 +110,7 @@ def test_a_second_reading_is_for_groups_that_are_asked_for(monkeypatch):
     def twice(self):
         raise AssertionError("the labels came with the images")
 
-    monkeypatch.setattr(loading._Reader, "labels", twice)
+    monkeypatch.setattr(loading._Reader, "groups", twice)
     assert mock("cifar10").groups.shape == (64, 0)
     grouped = mock("cifar100")
     assert (len(grouped.labels), len(grouped.example_ids)) == (64, 64)

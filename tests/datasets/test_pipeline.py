@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfaudit.datasets.dataset import Dataset
+from tests.builders.image_streams import image_sets
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.pipeline import MODEL_INPUTS, training_batches
 from tfaudit.errors import InputError
@@ -13,21 +13,14 @@ from tfaudit.errors import InputError
 COUNT = 23
 
 
-def numbered(in_memory):
-    """Images that show their own number."""
-    pixels = np.broadcast_to(
-        np.arange(COUNT, dtype=np.uint8)[:, None, None, None], (COUNT, 6, 6, 1)
-    ).copy()
-    labels, ids = np.arange(COUNT) % 3, np.arange(COUNT).astype(str)
-    parts = ("numbered", "train", tuple("abc"), (6, 6, 1), COUNT)
-    if in_memory:
-        return Dataset(*parts, pixels=pixels, known_labels=labels, known_ids=ids)
-    return Dataset(*parts, stream=lambda: tf.data.Dataset.from_tensor_slices((pixels, labels, ids)))
+NUMBERS = np.arange(COUNT)
+IMAGES = np.tile(NUMBERS.astype(np.uint8)[:, None, None, None], (1, 6, 6, 1))
+"""Images that show their own number."""
 
-
-both = pytest.mark.parametrize(
-    "dataset", [numbered(True), numbered(False)], ids=["in memory", "streaming"]
+IN_MEMORY, STREAMING = image_sets(
+    "numbered", "train", tuple("abc"), IMAGES, NUMBERS % 3, NUMBERS.astype(str)
 )
+both = pytest.mark.parametrize("dataset", [IN_MEMORY, STREAMING], ids=["in memory", "streaming"])
 
 
 def run(dataset, steps, **options):
@@ -106,7 +99,7 @@ def test_all_members_share_one_structure(dataset):
 
 def test_the_order_is_uniform():
     """Over many epochs the first place goes to every example alike."""
-    places = order(run(numbered(True), 400, batch_size=COUNT))[::COUNT]
+    places = order(run(IN_MEMORY, 400, batch_size=COUNT))[::COUNT]
     from scipy.stats import chisquare
 
     assert chisquare(np.bincount(places, minlength=COUNT)).pvalue > 0.001
@@ -147,14 +140,14 @@ def test_keras_fits_without_a_warning_and_traces_once(recwarn):
 )
 def test_bad_arguments(options, message):
     with pytest.raises(InputError, match=message):
-        run(numbered(True), 1, **options)
+        run(IN_MEMORY, 1, **options)
 
 
 @pytest.mark.slow
 def test_columns_stand_beside_the_same_batches():
     subject = np.array([f"s{i}" for i in range(COUNT)])
     data = dataclasses.replace(
-        numbered(True), known_groups={"subject": subject, "even": np.arange(COUNT) % 2 == 0}
+        IN_MEMORY, known_groups={"subject": subject, "even": np.arange(COUNT) % 2 == 0}
     )
     for (images, labels), (inputs, same) in zip(
         run(data, 7), run(data, 7, columns=["subject", "even"]), strict=True
@@ -172,4 +165,4 @@ def test_columns_stand_beside_the_same_batches():
         InputError,
         match="groups: got columns of 'numbered', a stream, expected a data set in memory",
     ):
-        run(numbered(False), 1, columns=["writer"])
+        run(STREAMING, 1, columns=["writer"])

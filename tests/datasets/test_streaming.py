@@ -100,7 +100,7 @@ def test_files_come_in_an_order_of_the_seed(streaming):
     """Without a buffer the first sixteen files of an epoch would always be the same ones."""
     firsts = []
     for seed in range(6):
-        examples = streaming.encoded.read(tf.constant(seed, tf.int64))
+        examples = streaming.stream.read(tf.constant(seed, tf.int64))
         files = {
             int(label) // PER_SHARD
             for _, label, _ in examples.take(16 * PER_SHARD).as_numpy_iterator()
@@ -108,7 +108,7 @@ def test_files_come_in_an_order_of_the_seed(streaming):
         assert len(files) == 16
         firsts.append(frozenset(files))
     assert len(set(firsts)) == 6
-    fixed = [int(label) for _, label, _ in streaming.encoded.read(None).as_numpy_iterator()]
+    fixed = [int(label) for _, label, _ in streaming.stream.read(None).as_numpy_iterator()]
     np.testing.assert_array_equal(fixed, streaming.labels)
 
 
@@ -117,15 +117,14 @@ def test_random_crops_see_the_whole_image(streaming):
     """Evaluation of a 20 x 60 image sees its middle 16 x 16; training must see the borders too."""
     columns = np.broadcast_to(np.arange(60, dtype=np.uint8)[None, :, None] * 4, (20, 60, 3))
     content = tf.io.encode_png(columns)
-    encoded = streaming.encoded.transformed(
-        lambda examples: examples.map(lambda image, label, name: (content, label, name)),
-        ordered=False,
+    stream = streaming.stream.transformed(
+        lambda rows: rows.map(lambda image, label, name: (content, label, name)), ordered=False
     )
-    wide = dataclasses.replace(streaming, encoded=encoded)
+    wide = dataclasses.replace(streaming, stream=stream)
     images = np.concatenate([images for images, _ in run(wide, 4)])
     assert images.min() < 20
     assert images.max() > 216
-    evaluated = encoded.decode(content).numpy()
+    evaluated = stream.decode(content).numpy()
     assert evaluated.min() > 80
     assert evaluated.max() < 160
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from tfaudit.datasets.dataset import Dataset
+from tests.builders.image_streams import image_sets
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
@@ -15,14 +14,7 @@ def streaming():
     numbers = np.arange(COUNT)
     pixels = numbers.astype(np.uint8)[:, None, None, None]
     rows = (pixels, numbers % 4, numbers.astype(str))
-    return Dataset(
-        "s",
-        "train",
-        tuple("abcd"),
-        (1, 1, 1),
-        COUNT,
-        stream=lambda: tf.data.Dataset.from_tensor_slices(rows),
-    )
+    return image_sets("s", "train", tuple("abcd"), *rows)[1]
 
 
 @pytest.mark.slow

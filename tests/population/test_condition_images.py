@@ -8,8 +8,8 @@ import tempfile
 import numpy as np
 import pytest
 
+from tests.builders.image_streams import image_sets
 from tfaudit.datasets.corruptions.corrupt import corrupt
-from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population import condition_images as module
 from tfaudit.population.condition_images import check_conditions, condition_images
@@ -30,22 +30,10 @@ PIXELS = np.random.default_rng(0).integers(0, 256, (23, 28, 28, 1), dtype=np.uin
 
 
 def dataset(streams=False, pixels=PIXELS):
-    import tensorflow as tf
-
-    count = len(pixels)
-    labels, ids = np.arange(count) % 10, np.array([f"e{i}" for i in range(count)])
-    facts = {
-        "name": "made up",
-        "split": "test",
-        "class_names": tuple("0123456789"),
-        "num_examples": count,
-    }
-    facts |= {"image_shape": pixels.shape[1:], "known_labels": labels, "known_ids": ids}
-    if not streams:
-        return Dataset(**facts, pixels=pixels)
-    return Dataset(
-        **facts, stream=lambda: tf.data.Dataset.from_tensor_slices((pixels, labels, ids))
-    )
+    numbers = np.arange(len(pixels))
+    classes = tuple("0123456789")
+    sets = image_sets("made up", "test", classes, pixels, numbers % 10, numbers.astype(str))
+    return sets[streams]
 
 
 @pytest.fixture

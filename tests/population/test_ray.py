@@ -218,7 +218,7 @@ def test_a_set_that_a_node_does_not_have_is_one_line_that_names_the_node(
     cluster, tmp_path, monkeypatch
 ):
     """The driver has it: a streaming set, of which nodes are sent nothing."""
-    streams = dataclasses.replace(load_dataset("mock:mnist", "train"), pixels=None)
+    streams = dataclasses.replace(load_dataset("mock:mnist", "train"), inputs=None)
     monkeypatch.setattr(
         run_module, "load_splits", lambda study: (streams, load_dataset("mock:mnist", "test"))
     )

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from scipy import stats
 
+from tests.builders.image_streams import image_sets
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.population.stored_examples import class_facts, store_examples
 from tfaudit.store.store import Store
@@ -26,7 +27,7 @@ def small_set(count=12, **changes):
         "class_names": ("a", "b", "empty"),
         "image_shape": (4, 4, 1),
         "num_examples": count,
-        "pixels": random.integers(0, 256, (count, 4, 4, 1), dtype=np.uint8),
+        "inputs": random.integers(0, 256, (count, 4, 4, 1), dtype=np.uint8),
         "known_labels": np.arange(count) % 2,
         "known_ids": np.array([f"id-{i}" for i in range(count)]),
         "known_groups": {"writer": np.arange(count) // 3},
@@ -35,17 +36,8 @@ def small_set(count=12, **changes):
 
 
 def as_stream(dataset):
-    import tensorflow as tf
-
-    parts = (dataset.pixels, dataset.labels, dataset.example_ids)
-    return Dataset(
-        name=dataset.name,
-        split=dataset.split,
-        class_names=dataset.class_names,
-        image_shape=dataset.image_shape,
-        num_examples=dataset.num_examples,
-        stream=lambda: tf.data.Dataset.from_tensor_slices(parts),
-    )
+    examples = (dataset.images, dataset.labels, dataset.example_ids)
+    return image_sets(dataset.name, dataset.split, dataset.class_names, *examples)[1]
 
 
 def test_class_facts_count_and_measure_the_training_images():
@@ -54,7 +46,7 @@ def test_class_facts_count_and_measure_the_training_images():
     assert table["train_examples"].tolist() == [6, 6, 0]
     entropies = [
         stats.entropy(np.unique(image, return_counts=True)[1], base=2)
-        for image in train.pixels[::2]
+        for image in train.images[::2]
     ]
     assert table.loc["a", "entropy_bits"] == pytest.approx(np.mean(entropies))
     assert np.isnan(table.loc["empty", "entropy_bits"])
@@ -67,7 +59,7 @@ def test_images_groups_and_facts_are_stored_once(tmp_path):
     assert examples.attrs["groups"] == ["writer"]
     np.testing.assert_array_equal(examples["writer"], np.arange(12) // 3)
     image = Image.open(io.BytesIO(examples["image"][3]))
-    np.testing.assert_array_equal(np.asarray(image), test.pixels[3, ..., 0])
+    np.testing.assert_array_equal(np.asarray(image), test.images[3, ..., 0])
     pd.testing.assert_frame_equal(
         store.table("classes"), class_facts(small_set()), check_dtype=False
     )
@@ -80,6 +72,6 @@ def test_a_streaming_set_gives_the_same_images_and_no_entropy(tmp_path):
     store, test = Store.create(tmp_path, STUDY, {}), small_set(split="test", known_groups={})
     store_examples(store, as_stream(small_set()), as_stream(test))
     image = Image.open(io.BytesIO(store.examples("test")["image"][3]))
-    np.testing.assert_array_equal(np.asarray(image), test.pixels[3, ..., 0])
+    np.testing.assert_array_equal(np.asarray(image), test.images[3, ..., 0])
     assert store.table("classes")["entropy_bits"].isna().all()
     assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tfaudit.datasets.builders import command_for, data_folder, find_builder, not_prepared
-from tfaudit.datasets.catalogue import MOCK_PREFIX, base_name, catalogue_entry, test_split
+from tfaudit.datasets.catalogue import MOCK_PREFIX, base_name
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.features import choose_features, value_of
-from tfaudit.datasets.loading import is_available, load_dataset, open_builder
+from tfaudit.datasets.loading import PreparedData
+from tfaudit.datasets.scaling import UNSCALED, Scaling
 from tfaudit.errors import InputError
 
 
@@ -28,9 +28,7 @@ class TrainedModel(NamedTuple):
     dataset: str  # name of the data set that the model was trained on
     class_names: Sequence[str]  # of its classes
     image_shape: tuple[int, int, int]  # (H, W, C) of the model's input
-    # Shorter side in pixels to which other images are scaled; None where they are not.
-    image_size: int | None = None
-    crop: int | None = None  # edge of the central square that is then cropped; None where it is not
+    scaling: Scaling = UNSCALED  # of other images
 
 
 def expand_wildcards(names: Sequence[str]) -> tuple[str, ...]:
@@ -47,31 +45,26 @@ def _configurations(name: str) -> list[str]:
     base = name.removeprefix(MOCK_PREFIX)
     configs = [f"{name}/{config}" for config in find_builder(base).builder_configs]
     if not configs:
-        raise InputError(
-            "benchmarks", f"'{name}/*'", f"{name!r}, as data set {base!r} has no configurations"
-        )
-    available = [config for config in configs if is_available(config)]
+        expected = f"{name!r}, as data set {base!r} has no configurations"
+        raise InputError("benchmarks", f"'{name}/*'", expected)
+    available = [config for config in configs if PreparedData(config).is_available()]
     if not available:
-        problem = f"'{name}/*', with none of its {len(configs)} configurations prepared in {data_folder()}"
-        raise InputError(
-            "benchmarks", problem, f"at least one; get the first with: {command_for(configs[0])}"
-        )
+        got = f"'{name}/*', with none of its {len(configs)} configurations prepared in {data_folder()}"
+        expected = f"at least one; get the first with: {command_for(configs[0])}"
+        raise InputError("benchmarks", got, expected)
     return available
 
 
 def check_benchmark(name: str, model: TrainedModel) -> None:
     """Refuse a benchmark set that is not prepared, or whose classes or images do not fit a model; read no images."""
-    if not is_available(name):
+    source = PreparedData(name)
+    if not source.is_available():
         raise not_prepared("benchmarks", name)
-    features = open_builder(name).info.features
-    chosen = choose_features(name, features)
-    _class_positions(name, chosen.class_names, model)
-    shape = tuple(value_of(features, chosen.image).shape)
-    edge = model.crop or model.image_size
-    if model.image_shape not in (shape, shape if edge is None else (edge, edge, shape[2])):
-        raise InputError(
-            "benchmarks", f"{name!r} with images {shape}", f"the model's input, {model.image_shape}"
-        )
+    _class_positions(source, model)
+    shape = source.image_shape
+    if model.image_shape not in (shape, model.scaling.scaled(shape)):
+        got = f"{name!r} with images {shape}"
+        raise InputError("benchmarks", got, f"the model's input, {model.image_shape}")
 
 
 def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) -> Benchmark:
@@ -83,14 +76,12 @@ def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) 
     Raises:
         InputError: as `check_benchmark`, or labels that are not classes.
     """
-    features = open_builder(name).info.features
-    chosen = choose_features(name, features)
-    fits = tuple(value_of(features, chosen.image).shape) == model.image_shape
-    size, crop = (None, None) if fits else (model.image_size, model.crop)
-    dataset = load_dataset(name, test_split(name), image_size=size, crop=crop)
-    positions = _class_positions(name, dataset.class_names, model)
+    source = PreparedData(name)
+    fits = source.image_shape == model.image_shape
+    dataset = source.load(source.test_split, UNSCALED if fits else model.scaling)
+    positions = _class_positions(source, model)
     classes = None
-    if not catalogue_entry(name).shows_all_classes:
+    if not source.entry.shows_all_classes:
         classes = np.unique(positions[dataset.labels])  # of the whole set, whatever the limit
     elif len(positions) < len(model.class_names):
         classes = np.sort(positions)
@@ -98,16 +89,16 @@ def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) 
     return Benchmark(dataset, positions[dataset.labels], classes)
 
 
-def _class_positions(name: str, class_names: Sequence[str], model: TrainedModel) -> np.ndarray:
+def _class_positions(source: PreparedData, model: TrainedModel) -> np.ndarray:
     """Return the model's number of every class of the benchmark set, int64."""
-    entry = catalogue_entry(name)
+    name = source.name
+    entry = source.entry
+    class_names = source.features.class_names
     if entry.parent == base_name(model.dataset) and len(class_names) == len(model.class_names):
         return np.arange(len(class_names))
     if not entry.names_classes:
-        problem = (
-            f"{name!r}, whose classes have no names and are numbered as those of {entry.parent!r}"
-        )
-        raise InputError("benchmarks", problem, f"a benchmark set for {model.dataset!r}")
+        got = f"{name!r}, whose classes have no names and are numbered as those of {entry.parent!r}"
+        raise InputError("benchmarks", got, f"a benchmark set for {model.dataset!r}")
     if tuple(class_names) == tuple(model.class_names):
         return np.arange(len(class_names))
     position = {known: number for number, known in enumerate(model.class_names)}

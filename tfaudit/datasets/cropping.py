@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfaudit.datasets.scaling import Scaling
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
     import tensorflow as tf
-
-AREA = (0.08, 1.0)
-RATIO = (3 / 4, 4 / 3)
-RANDOM_BOX = {
-    "area_range": AREA,
-    "aspect_ratio_range": RATIO,
-    "max_attempts": 10,
-    "min_object_covered": 0.0,
-}
 
 
 def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
@@ -37,29 +29,23 @@ def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
         return images
     height, width = images.shape[-3:-1]
     if size > min(height, width):
-        raise InputError(
-            "crop",
-            f"{size} pixels",
-            f"at most {min(height, width)}, as an image has {height} x {width}",
-        )
+        expected = f"at most {min(height, width)}, as an image has {height} x {width}"
+        raise InputError("crop", f"{size} pixels", expected)
     top = (height - size) // 2
     left = (width - size) // 2
     return images[..., top : top + size, left : left + size, :]
 
 
-def resize_and_crop(image_size: int | None, crop: int | None) -> Callable[[tf.Tensor], tf.Tensor]:
+def resize_and_crop(scaling: Scaling) -> Callable[[tf.Tensor], tf.Tensor]:
     """Return the `tf.data` function that scales an image's shorter side and crops the central square.
 
     The function maps a uint8 image `(H, W, C)` to uint8 `(crop, crop, C)`, padded with zeros where it is smaller, or to
-    itself where both arguments are None.
-
-    Args:
-        image_size: shorter side to scale to, in pixels; None does not scale.
-        crop: edge of the square in pixels; `image_size` by default. ImageNet is evaluated with 256 and 224.
+    itself where nothing is scaled.
     """
     import tensorflow as tf
 
-    edge = crop or image_size
+    edge = scaling.edge
+    image_size = scaling.image_size
 
     def resized(image: tf.Tensor) -> tf.Tensor:
         if edge is None:
@@ -119,7 +105,14 @@ def _random_box(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     import tensorflow as tf
 
     begin, size, _ = tf.image.stateless_sample_distorted_bounding_box(
-        shape, tf.zeros([1, 0, 4]), seed, use_image_if_no_bounding_boxes=True, **RANDOM_BOX
+        shape,
+        tf.zeros([1, 0, 4]),
+        seed,
+        use_image_if_no_bounding_boxes=True,
+        area_range=(0.08, 1.0),
+        aspect_ratio_range=(3 / 4, 4 / 3),
+        max_attempts=10,
+        min_object_covered=0.0,
     )
     return tf.concat([begin[:2], size[:2]], axis=0)
 

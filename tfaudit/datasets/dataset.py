@@ -37,18 +37,19 @@ def pipeline_options() -> tf.data.Options:
 
 
 @dataclass(frozen=True)
-class EncodedImages:
-    """Encoded images of a stream: cheap to shuffle, and cropped before they are decoded."""
+class ImageStream:
+    """Images that are read from files on every pass, encoded: cheap to shuffle, and cropped before they are decoded."""
 
     # makes a dataset of (encoded image, label, example id): in the fixed order for None, with the files in an order of
     # its own for a seed, int64 scalar
     read: Callable[[tf.Tensor | None], tf.data.Dataset]
-    decode: Callable[
-        [tf.Tensor], tf.Tensor
-    ]  # maps an encoded image to the uint8 (H, W, C) that is evaluated
-    example_bytes: int  # mean size of an encoded example
+    # makes one of (groups by column, label, example id) in the fixed order, without reading images
+    read_groups: Callable[[], tf.data.Dataset]
+    # maps an encoded image to the uint8 (H, W, C) that is evaluated
+    decode: Callable[[tf.Tensor], tf.Tensor]
+    example_bytes: int  # mean size of an encoded example, at least 1
 
-    def stream(self) -> tf.data.Dataset:
+    def decoded(self) -> tf.data.Dataset:
         """Return single `(image, label, example id)`, decoded, in the fixed order."""
         import tensorflow as tf
 
@@ -60,35 +61,32 @@ class EncodedImages:
 
     def transformed(
         self, change: Callable[[tf.data.Dataset], tf.data.Dataset], *, ordered: bool
-    ) -> EncodedImages:
-        """Return the images with `change` applied to what is read, always in the fixed order if `ordered`."""
-        return EncodedImages(
-            lambda seed: change(self.read(None if ordered else seed)),
-            self.decode,
-            self.example_bytes,
+    ) -> ImageStream:
+        """Return the stream with `change` applied to what is read, always in the fixed order if `ordered`."""
+        return replace(
+            self,
+            read=lambda seed: change(self.read(None if ordered else seed)),
+            read_groups=lambda: change(self.read_groups()),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Labelled examples in a fixed order: in memory with `pixels` or `inputs`, else images read from `stream`.
+    """Labelled examples in a fixed order: in memory as `inputs`, else images read from `stream`.
 
     Attributes:
         name: name of the data set, as `load_dataset` takes it.
         split: name of the split, such as `"test"`.
         class_names: names of the classes by label.
-        image_shape: `(H, W, C)`; None where the images vary.
+        image_shape: `(H, W, C)`; None where the images vary. All None for examples that are no images.
         num_examples: N.
-        pixels: uint8 `(N, H, W, C)`, or None for a stream.
-        stream: makes a `tf.data.Dataset` of single `(image, label, example id)` in the fixed order.
-        label_stream: makes one of `(label, example id, groups)` without decoding the images; groups by column. With
-            `pixels`, it is read for the groups alone, when they are asked for.
-        encoded: the encoded images of a prepared stream; training shuffles and crops them.
-        known_labels: int64 `(N,)`; required with `pixels`.
-        known_ids: str `(N,)`; required with `pixels`.
-        known_groups: further columns `(N,)` by name, such as the writer of a digit; optional with `pixels`.
-        inputs: of examples that are no uint8 images, what the model takes: an array `(N, ...)` of numbers or text, or
-            a dictionary or tuple of them.
+        inputs: what the model takes, in memory: images, uint8 `(N, H, W, C)`, or of other examples an array `(N, ...)`
+            of numbers or text, or a dictionary or tuple of them. None for a stream.
+        stream: the images of a prepared data set that is not in memory; with `inputs`, it is read for the groups alone,
+            when they are asked for.
+        known_labels: int64 `(N,)`; required with `inputs`.
+        known_ids: str `(N,)`; required with `inputs`.
+        known_groups: further columns `(N,)` by name, such as the writer of a digit; optional with `inputs`.
         targets: the labels as the user's function returned them, `(N,)` or one-hot; the known labels by default.
         preview: as in `tfaudit.Examples`.
         notes: what a reader of results needs to know of the examples, one sentence each.
@@ -99,14 +97,11 @@ class Dataset:
     class_names: tuple[str, ...] = field(repr=False)
     image_shape: tuple[int | None, int | None, int | None]
     num_examples: int
-    pixels: np.ndarray | None = field(default=None, repr=False)
-    stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
-    label_stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
-    encoded: EncodedImages | None = field(default=None, repr=False)
+    inputs: Any = field(default=None, repr=False)
+    stream: ImageStream | None = field(default=None, repr=False)
     known_labels: np.ndarray | None = field(default=None, repr=False)
     known_ids: np.ndarray | None = field(default=None, repr=False)
     known_groups: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
-    inputs: Any = field(default=None, repr=False)
     targets: np.ndarray | None = field(default=None, repr=False)
     preview: Callable[[Any], Any] | Sequence[Any] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
@@ -119,36 +114,33 @@ class Dataset:
     @property
     def in_memory(self) -> bool:
         """Whether the examples are in memory; a stream has `batches` but no `images`."""
-        return self.pixels is not None or self.inputs is not None
+        return self.inputs is not None
 
     @property
     def has_images(self) -> bool:
         """Whether the examples are uint8 images, which can be corrupted and measured."""
-        return self.inputs is None
+        return self.image_shape[2] is not None
 
     @property
     def held(self) -> Any:
-        """What the model takes, in memory: the images, or the inputs of other examples."""
-        return self.images if self.inputs is None else self.inputs
+        """What the model takes, in memory; of a stream, an `InputError`."""
+        if self.inputs is None:
+            expected = "a data set in memory; read it with batches()"
+            raise InputError("images", f"{self.name!r}, a stream", expected)
+        return self.inputs
 
     @property
     def input_shape(self) -> Any:
         """The shape of one example's inputs, without the batch: `(H, W, C)`, or in the structure of `inputs`."""
-        return (
-            self.fixed_shape()
-            if self.inputs is None
-            else mapped(lambda values: values.shape[1:], self.inputs)
-        )
+        if self.has_images:
+            return self.fixed_shape()
+        return mapped(lambda values: values.shape[1:], self.held)
 
     @property
     def images(self) -> np.ndarray:
         """The images, uint8 `(N, H, W, C)`; of a stream, an `InputError`."""
         self._require_images()
-        if self.pixels is None:
-            raise InputError(
-                "images", f"{self.name!r}, a stream", "a data set in memory; read it with batches()"
-            )
-        return self.pixels
+        return self.held  # type: ignore[no-any-return]
 
     @property
     def labels(self) -> np.ndarray:
@@ -170,33 +162,23 @@ class Dataset:
 
     @property
     def _group_columns(self) -> Mapping[str, np.ndarray]:
-        return (
-            self.known_groups
-            if self.in_memory and self.label_stream is None
-            else self._streamed_columns[2]
-        )
+        return self.known_groups if self.stream is None else self._streamed_columns[2]
 
     @cached_property
     def _streamed_columns(self) -> tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]:
-        columns = list(self._label_stream().batch(4096).as_numpy_iterator())
-        labels = np.concatenate([labels for labels, _, _ in columns])
-        ids = np.concatenate([names for _, names, _ in columns]).astype(str)
+        rows = list(self._source.read_groups().batch(4096).as_numpy_iterator())
+        labels = np.concatenate([labels for _, labels, _ in rows])
         check_labels(self.name, self.split, labels, self.num_classes)
-        return (
-            labels,
-            ids,
-            {key: _joined([groups[key] for _, _, groups in columns]) for key in columns[0][2]},
-        )
+        groups = {key: _joined([columns[key] for columns, _, _ in rows]) for key in rows[0][0]}
+        return labels, _joined([names for _, _, names in rows]), groups
 
-    def _stream(self) -> tf.data.Dataset:
+    @property
+    def _source(self) -> ImageStream:
         if self.stream is None:
-            raise InputError("stream", f"no pixels and no stream for {self.name!r}", "one of them")
-        return self.stream()
-
-    def _label_stream(self) -> tf.data.Dataset:
-        if self.label_stream is None:
-            return self._stream().map(lambda image, label, name: (label, name, {}))
-        return self.label_stream()
+            raise InputError(
+                "stream", f"no examples and no stream for {self.name!r}", "one of them"
+            )
+        return self.stream
 
     def batches(self, batch_size: int, *, targets: bool = False) -> tf.data.Dataset:
         """Return a `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`, in order, once.
@@ -235,12 +217,12 @@ class Dataset:
         """Return a batch's pixels as float32; other inputs as they are."""
         import tensorflow as tf
 
-        return tf.cast(inputs, tf.float32) if self.inputs is None else inputs
+        return tf.cast(inputs, tf.float32) if self.has_images else inputs
 
     def examples(self) -> tf.data.Dataset:
         """Return a stream's single uint8 images `(H, W, C)`, of one size, and labels, in the fixed order, once."""
         self.fixed_shape()
-        return self._stream().map(lambda image, label, name: (image, label))
+        return self._source.decoded().map(lambda image, label, name: (image, label))
 
     def fixed_shape(self) -> tuple[int, int, int]:
         """Return `image_shape` where it has no None; raise `InputError` where the images vary in size."""
@@ -253,7 +235,7 @@ class Dataset:
         return height, width, channels
 
     def _require_images(self) -> None:
-        if self.inputs is not None:
+        if not self.has_images:
             got = f"{self.name!r}, whose examples are no images (uint8, (N, H, W, 1 or 3))"
             raise InputError("images", got, "a data set of images")
 
@@ -278,15 +260,15 @@ class Dataset:
             (4, 4, 1)
         """
         require(edge >= 1, "edge", edge, "1 pixel or more")
-        if self.pixels is not None and max(self.pixels.shape[1:3]) <= edge:
-            return iter(self.pixels)
+        if self.in_memory and max(self.images.shape[1:3]) <= edge:
+            return iter(self.images)
         start_tensorflow()
         import tensorflow as tf
 
-        if self.pixels is not None:
+        if self.in_memory:
             images = self.batches(64).unbatch().map(lambda image, label: tf.cast(image, tf.uint8))
         else:
-            images = self._stream().map(lambda image, label, name: image)
+            images = self._source.decoded().map(lambda image, label, name: image)
         small = images.map(
             lambda image: fit_within(image, edge), tf.data.AUTOTUNE, deterministic=True
         )
@@ -304,10 +286,9 @@ class Dataset:
 
     @cached_property
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.pixels is not None:
-            return channel_moments(
-                self.pixels[i : i + 1024] for i in range(0, self.num_examples, 1024)
-            )
+        if self.in_memory:
+            starts = range(0, self.num_examples, 1024)
+            return channel_moments(self.images[start : start + 1024] for start in starts)
         batches = self.take(MOMENT_EXAMPLES).examples().batch(64)
         return channel_moments(images for images, _ in batches.as_numpy_iterator())
 
@@ -319,10 +300,7 @@ class Dataset:
         return replace(
             self,
             num_examples=min(n, self.num_examples),
-            stream=lambda: self._stream().take(n),
-            label_stream=lambda: self._label_stream().take(n),
-            encoded=self.encoded
-            and self.encoded.transformed(lambda examples: examples.take(n), ordered=True),
+            stream=self._source.transformed(lambda rows: rows.take(n), ordered=True),
         )
 
     def filtered(
@@ -333,40 +311,41 @@ class Dataset:
         `keep` maps a scalar string to a boolean, with TensorFlow operations, and accepts `num_examples` ids.
         """
 
-        def accepted(examples: tf.data.Dataset) -> tf.data.Dataset:
-            return examples.filter(lambda image, label, name: keep(name))
+        def accepted(rows: tf.data.Dataset) -> tf.data.Dataset:
+            return rows.filter(lambda content, label, name: keep(name))
 
-        encoded = self.encoded and self.encoded.transformed(accepted, ordered=False)
-        return replace(
-            self,
-            split=split,
-            num_examples=num_examples,
-            stream=encoded.stream if encoded else lambda: accepted(self._stream()),
-            label_stream=lambda: self._label_stream().filter(
-                lambda label, name, groups: keep(name)
-            ),
-            encoded=encoded,
-        )
+        stream = self._source.transformed(accepted, ordered=False)
+        return replace(self, split=split, num_examples=num_examples, stream=stream)
 
     def select(self, positions: np.ndarray, *, split: str) -> Dataset:
         """Return the examples at positions, int `(M,)`, as a data set in memory with a split name; refuse a stream."""
+        preview = self.preview
+        if preview is not None and not callable(preview):
+            preview = [preview[i] for i in positions]
         return replace(
             self,
             split=split,
             num_examples=len(positions),
-            pixels=None if self.pixels is None else self.images[positions],
-            inputs=mapped(lambda values: values[positions], self.held)
-            if self.pixels is None
-            else None,
+            inputs=mapped(lambda values: values[positions], self.held),
+            stream=None,
             targets=None if self.targets is None else self.targets[positions],
-            preview=self.preview
-            if callable(self.preview) or self.preview is None
-            else [self.preview[i] for i in positions],
+            preview=preview,
             known_labels=self.labels[positions],
             known_ids=self.example_ids[positions],
             known_groups={key: values[positions] for key, values in self._group_columns.items()},
-            label_stream=None,
         )
+
+
+def shape_of_images(x: Any) -> tuple[int | None, int | None, int | None]:
+    """Return the shape of images, uint8 `(N, H, W, 1 or 3)`, as of a `Dataset`; all None for other inputs.
+
+    Example:
+        >>> shape_of_images(np.zeros((2, 8, 8, 1), np.uint8)), shape_of_images(np.zeros((2, 8)))
+        ((8, 8, 1), (None, None, None))
+    """
+    if isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.ndim == 4 and x.shape[3] in (1, 3):
+        return x.shape[1:]
+    return None, None, None
 
 
 def check_labels(name: str, split: str, labels: np.ndarray, num_classes: int) -> None:
@@ -379,11 +358,9 @@ def check_labels(name: str, split: str, labels: np.ndarray, num_classes: int) ->
 def _joined(parts: list[np.ndarray]) -> np.ndarray:
     """Concatenate the parts of a column; TensorFlow's strings, which are bytes, become text."""
     values = np.concatenate(parts)
-    return (
-        np.char.decode(values.astype(bytes), "utf-8", "replace")
-        if values.dtype.kind in "OS"
-        else values
-    )
+    if values.dtype.kind in "OS":
+        return np.char.decode(values.astype(bytes), "utf-8", "replace")
+    return values
 
 
 def channel_moments(batches: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.datasets.dataset import Dataset, shape_of_images
 from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError
 from tfaudit.runtime.names import clean_names, clean_texts
@@ -86,6 +87,22 @@ class Examples:
         if self.class_names is not None:
             object.__setattr__(result, "class_names", clean_names(map(str, self.class_names), name))
         return result
+
+    def dataset(self, name: str, split: str, class_names: tuple[str, ...]) -> Dataset:
+        """Return checked examples as a data set in memory."""
+        return Dataset(
+            name,
+            split,
+            class_names,
+            shape_of_images(self.x),
+            len(self.labels),
+            inputs=self.x,
+            targets=self.y,
+            preview=self.preview,
+            known_labels=self.labels,
+            known_ids=np.asarray(self.ids),
+            known_groups=self.groups,
+        )
 
 
 def read_examples(returned: Any, name: str) -> Examples:

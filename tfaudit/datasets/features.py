@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfaudit.datasets.catalogue import catalogue_entry
+from tfaudit.datasets.catalogue import CatalogueEntry
 from tfaudit.errors import InputError
 from tfaudit.runtime.names import clean_names
 
@@ -26,19 +26,19 @@ Groups = Mapping[str, tuple[KeyPath, Callable[["tf.Tensor"], "tf.Tensor"]]]
 
 @dataclass(frozen=True)
 class ChosenFeatures:
-    """Where in an example the features are, as paths of keys."""
+    """Where in an example the features are: keys, or paths of keys where they may be nested."""
 
-    image: KeyPath  # uint8 pixels
+    image: str  # key of uint8 pixels
     label: KeyPath  # the class: an integer or a boolean
     class_names: tuple[str, ...]  # by label
-    identity: KeyPath  # the example's own id, or `tfds_id`
+    identity: str  # the example's own id, or `tfds_id`
     groups: Groups  # by column name the path of a further feature, and a function that makes its values readable
 
 
-def choose_features(name: str, features: Any) -> ChosenFeatures:
+def choose_features(name: str, features: Any, entry: CatalogueEntry) -> ChosenFeatures:
     """Choose the features of a data set of labelled images; `image` and `label` where there are several of their type.
 
-    `features` is a `tfds.features.FeaturesDict`; `name` is for the catalogue entry and messages.
+    `features` is a `tfds.features.FeaturesDict`; `name` is for messages, `entry` the data set's in the catalogue.
 
     Raises:
         InputError: no labelled images of uint8.
@@ -49,7 +49,6 @@ def choose_features(name: str, features: Any) -> ChosenFeatures:
     pixels = np.dtype(features[image].np_dtype)
     if pixels != np.uint8:
         raise InputError("name", f"{name!r}, with images of {pixels}", "images of uint8")
-    entry = catalogue_entry(name)
     label = entry.label or (_only(name, features, "label", tfds.features.ClassLabel),)
     ids = [
         key
@@ -57,23 +56,21 @@ def choose_features(name: str, features: Any) -> ChosenFeatures:
         if key in features and isinstance(features[key], tfds.features.Text)
     ]
     return ChosenFeatures(
-        image=(image,),
+        image=image,
         label=label,
         class_names=entry.class_names or clean_names(value_of(features, label).names, name),
-        identity=(ids[0] if ids else "tfds_id",),
+        identity=ids[0] if ids else "tfds_id",
         groups=_groups(features, label, entry.left_out),
     )
 
 
-def partial_decoding(paths: Iterable[KeyPath], *, encoded: Iterable[KeyPath] = ()) -> Any:
-    """Return what TFDS is to read of an example: these features, some of them still encoded."""
+def partial_decoding(keys: Iterable[str], *, encoded: Iterable[str] = ()) -> Any:
+    """Return what TFDS is to read of an example: the features of these keys, some of them still encoded."""
     import tensorflow_datasets as tfds
 
-    wanted = [path for path in paths if path != ("tfds_id",)]
-    decoders = _nested({path: tfds.decode.SkipDecoding() for path in encoded})
-    return tfds.decode.PartialDecoding(
-        _nested(dict.fromkeys(wanted, True)), decoders=decoders or None
-    )
+    wanted = {key: True for key in keys if key != "tfds_id"}
+    decoders = {key: tfds.decode.SkipDecoding() for key in encoded}
+    return tfds.decode.PartialDecoding(wanted, decoders=decoders or None)
 
 
 def value_of(example: Any, path: KeyPath) -> Any:
@@ -89,16 +86,6 @@ def _only(name: str, features: Any, wanted: str, kind: type) -> str:
             "name", f"{name!r}, with {present}", f"one feature {wanted!r} of type {kind.__name__}"
         )
     return wanted if wanted in keys else keys[0]
-
-
-def _nested(values: Mapping[KeyPath, Any]) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for path, value in values.items():
-        branch = tree
-        for key in path[:-1]:
-            branch = branch.setdefault(key, {})
-        branch[path[-1]] = value
-    return tree
 
 
 def _groups(features: Any, label: KeyPath, left_out: tuple[str, ...]) -> Groups:

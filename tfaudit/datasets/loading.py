@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfaudit.datasets.builders import data_folder, find_builder, not_prepared, notes_of
-from tfaudit.datasets.catalogue import CATALOGUE, MOCK_PREFIX, base_name, catalogue_entry
+from tfaudit.datasets.catalogue import (
+    CATALOGUE,
+    MOCK_PREFIX,
+    CatalogueEntry,
+    base_name,
+    catalogue_entry,
+)
 from tfaudit.datasets.cropping import resize_and_crop
-from tfaudit.datasets.dataset import Dataset, EncodedImages, check_labels, pipeline_options
+from tfaudit.datasets.dataset import Dataset, ImageStream, check_labels, pipeline_options
 from tfaudit.datasets.features import ChosenFeatures, choose_features, partial_decoding, value_of
 from tfaudit.datasets.mock import mock_builder
 from tfaudit.datasets.own import SPLITS, load_own
+from tfaudit.datasets.scaling import UNSCALED, ImageShape, Scaling
 from tfaudit.errors import InputError, require
 from tfaudit.runtime.captured_output import quiet_tfds, start_tensorflow
 from tfaudit.runtime.user_functions import as_reference, is_reference
@@ -61,7 +69,7 @@ def load_dataset(
         >>> train.num_examples, train.image_shape, train.in_memory
         (1197, (8, 8, 1), True)
     """
-    return data_source(name).load(split, data_dir=data_dir, image_size=image_size, crop=crop)
+    return data_source(name, data_dir).load(split, Scaling(image_size, crop))
 
 
 def is_available(name: str, *, data_dir: str | Path | None = None) -> bool:
@@ -74,10 +82,10 @@ def is_available(name: str, *, data_dir: str | Path | None = None) -> bool:
         >>> is_available("digits"), is_available("mock:imagenet2012")
         (True, True)
     """
-    return data_source(name).is_available(data_dir)
+    return data_source(name, data_dir).is_available()
 
 
-def data_source(name: str) -> DataSource:
+def data_source(name: str, data_dir: str | Path | None = None) -> DataSource:
     """Return what a name of `load_dataset` stands for, decided once.
 
     Example:
@@ -86,8 +94,9 @@ def data_source(name: str) -> DataSource:
     """
     if is_reference(name):
         return OwnData(as_reference("dataset", name, "a name"))
-    embedded = CATALOGUE[name].embedded if name in CATALOGUE else None
-    return PreparedData(name) if embedded is None else EmbeddedData(name, embedded)
+    if name in CATALOGUE and CATALOGUE[name].embedded:
+        return EmbeddedData(name)
+    return PreparedData(name, data_dir)
 
 
 @dataclass(frozen=True)
@@ -99,157 +108,139 @@ class DataSource:
     """
 
     name: str
-    test_split = "test"
 
-    def load(
-        self,
-        split: str,
-        *,
-        data_dir: str | Path | None = None,
-        image_size: int | None = None,
-        crop: int | None = None,
-    ) -> Dataset:
-        """Load a split; arguments and errors are those of `load_dataset`."""
-        for argument, pixels in (("image_size", image_size), ("crop", crop)):
-            require(pixels is None or pixels >= 1, argument, pixels, "1 pixel or more")
-        if image_size is not None and crop is not None:
-            require(crop <= image_size, "crop", crop, f"at most image_size, {image_size}")
-        return self._load(split, data_dir, image_size, crop)
+    @property
+    def test_split(self) -> str:
+        """Split to test on: it has labels and is not trained on."""
+        return "test"
 
-    def splits(
-        self, *, image_size: int | None = None, crop: int | None = None
-    ) -> tuple[Dataset, Dataset]:
-        """Load the training and the test set."""
-        train, test = (
-            self.load(split, image_size=image_size, crop=crop)
-            for split in ("train", self.test_split)
-        )
-        return train, test
-
-    def is_available(self, data_dir: str | Path | None = None) -> bool:
+    def is_available(self) -> bool:
         """Return whether the files are present, without reading them."""
         return True
 
-    def _load(
-        self, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
-    ) -> Dataset:
+    def load(self, split: str, scaling: Scaling = UNSCALED) -> Dataset:
+        """Load a split; errors are those of `load_dataset`."""
         raise NotImplementedError
+
+    def splits(self, scaling: Scaling = UNSCALED) -> tuple[Dataset, Dataset]:
+        """Load the training and the test set."""
+        return self.load("train", scaling), self.load(self.test_split, scaling)
 
 
 class OwnData(DataSource):
     """The examples that a function `load(split)` of the user's returns."""
 
-    def splits(
-        self, *, image_size: int | None = None, crop: int | None = None
-    ) -> tuple[Dataset, Dataset]:
+    def load(self, split: str, scaling: Scaling = UNSCALED) -> Dataset:
+        """Load both splits, and return one of them."""
+        expected = f"'train' or 'test', with which {self.name!r} is called"
+        require(split in SPLITS, "split", split, expected)
+        return self.splits(scaling)[SPLITS.index(split)]
+
+    def splits(self, scaling: Scaling = UNSCALED) -> tuple[Dataset, Dataset]:
         """Load the training and the test set, which are checked against each other, in one pass."""
-        for argument, pixels in (("image_size", image_size), ("crop", crop)):
-            expected = f"None: {self.name!r} returns its examples as the model takes them"
+        expected = f"None: {self.name!r} returns its examples as the model takes them"
+        for argument, pixels in asdict(scaling).items():
             require(pixels is None, argument, pixels, expected)
         return load_own(self.name)
 
-    def _load(
-        self, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
-    ) -> Dataset:
-        expected = f"'train' or 'test', with which {self.name!r} is called"
-        require(split in SPLITS, "split", split, expected)
-        return self.splits(image_size=image_size, crop=crop)[SPLITS.index(split)]
 
-
-@dataclass(frozen=True)
 class EmbeddedData(DataSource):
-    """A data set that comes with tfaudit; `read` returns a split."""
+    """A data set that comes with tfaudit."""
 
-    read: Callable[[str], Dataset]
-
-    def _load(
-        self, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
-    ) -> Dataset:
-        dataset = self.read(split)
+    def load(self, split: str, scaling: Scaling = UNSCALED) -> Dataset:
+        """Load a split, whose images keep their size."""
+        dataset: Dataset = CATALOGUE[self.name].embedded(split)  # type: ignore[misc]
         edge = dataset.image_shape[0]
-        for argument, pixels in (("image_size", image_size), ("crop", crop)):
+        for argument, pixels in asdict(scaling).items():
             expected = f"{edge} or None: {self.name!r} is not resized"
             require(pixels in (None, edge), argument, pixels, expected)
         return dataset
 
 
+@dataclass(frozen=True)
 class PreparedData(DataSource):
-    """A data set that TensorFlow Datasets or `tfaudit prepare` has prepared on this machine, or a mock of one."""
+    """A data set that TensorFlow Datasets or `tfaudit prepare` has prepared on this machine, or a mock of one.
+
+    Attributes:
+        data_dir: folder of the prepared data sets, as for `load_dataset`.
+    """
+
+    data_dir: str | Path | None = None
+
+    @cached_property
+    def entry(self) -> CatalogueEntry:
+        """What the catalogue knows of the data set."""
+        return catalogue_entry(self.name)
 
     @property
-    def test_split(self) -> str:  # type: ignore[override]
+    def test_split(self) -> str:
         """Split to test on: it has labels and is not trained on."""
-        return catalogue_entry(self.name).test
+        return self.entry.test
 
-    def is_available(self, data_dir: str | Path | None = None) -> bool:
+    @cached_property
+    def builder(self) -> Any:
+        """The TFDS builder, prepared or not, or its mock; an unknown name raises `InputError`."""
+        start_tensorflow()  # the features import it
+        if self.name.startswith(MOCK_PREFIX):
+            return mock_builder(self.name.removeprefix(MOCK_PREFIX), self.data_dir)
+        return find_builder(self.name, self.data_dir)
+
+    @cached_property
+    def features(self) -> ChosenFeatures:
+        """Where the features are; no labelled images raise `InputError`."""
+        return choose_features(self.name, self.builder.info.features, self.entry)
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """The shape of the images as they are stored, `(H, W, C)`; None where they vary."""
+        height, width, channels = self.builder.info.features[self.features.image].shape
+        return height, width, channels
+
+    def is_available(self) -> bool:
         """Return whether the files are present, without reading them; an unknown name raises `InputError`."""
         if self.name.startswith(MOCK_PREFIX):
             return True
-        folder = data_folder(data_dir) / base_name(self.name)
-        if catalogue_entry(self.name).features and not folder.is_dir():
+        folder = data_folder(self.data_dir) / base_name(self.name)
+        if self.entry.features and not folder.is_dir():
             return False
         with quiet_tfds():
-            return bool(find_builder(self.name, data_dir).is_prepared())
+            return bool(self.builder.is_prepared())
 
-    def _load(
-        self, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
-    ) -> Dataset:
-        return _load_prepared(self.name, split, data_dir, image_size, crop)
+    def load(self, split: str, scaling: Scaling = UNSCALED) -> Dataset:
+        """Load a split, in memory if its decoded pixels fit, else as a stream."""
+        features = self.features
+        if not self.is_available():
+            raise not_prepared("name", self.name, self.data_dir)
+        count = self._num_examples(split)
+        info = self.builder.info
+        resize = resize_and_crop(scaling)
+        decode = info.features[features.image].decode_example
+        total_bytes = sum(part.num_bytes for part in info.splits.values())
+        reader = _Reader(self.builder, split, features)
+        stream = ImageStream(
+            read=reader.images,
+            read_groups=reader.groups,
+            decode=lambda content: resize(decode(content)),
+            example_bytes=max(1, total_bytes // info.splits.total_num_examples),
+        )
+        shape = scaling.scaled(self.image_shape)
+        notes = notes_of(self.builder.data_path)
+        names = features.class_names
+        dataset = Dataset(self.name, split, names, shape, count, stream=stream, notes=notes)
+        height, width, channels = shape
+        fits = height and width and count * height * width * channels <= IN_MEMORY_BYTES
+        return _in_memory(dataset, bool(features.groups)) if fits else dataset
 
-
-def open_builder(name: str, data_dir: str | Path | None = None) -> Any:
-    """Return the TFDS builder of a known data set, prepared or not, or its mock where the name begins with `mock:`."""
-    start_tensorflow()  # the features import it
-    if name.startswith(MOCK_PREFIX):
-        return mock_builder(name.removeprefix(MOCK_PREFIX), data_dir)
-    return find_builder(name, data_dir)
-
-
-def _load_prepared(
-    name: str, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
-) -> Dataset:
-    """Return a split in memory if its decoded pixels fit, else as a stream."""
-    builder = open_builder(name, data_dir)
-    features = builder.info.features
-    chosen = choose_features(name, features)
-    with quiet_tfds():
-        if not builder.is_prepared():
-            raise not_prepared("name", name, data_dir)
-    splits = builder.info.splits
-    try:
-        count = splits[split].num_examples
-    except (KeyError, ValueError, AssertionError):
-        names = ", ".join(map(repr, sorted(splits)))
-        raise InputError(
-            "split", repr(split), f"one of {names} of {name!r}, or a slice such as 'test[:50%]'"
-        ) from None
-    require(count > 0, "split", split, f"a part of {name!r} with examples")
-
-    reader = _Reader(builder, split, chosen)
-    resize = resize_and_crop(image_size, crop)
-    image = value_of(features, chosen.image)
-    encoded = EncodedImages(
-        read=reader.images,
-        decode=lambda content: resize(image.decode_example(content)),
-        example_bytes=sum(s.num_bytes for s in splits.values())
-        // sum(s.num_examples for s in splits.values()),
-    )
-    edge = crop or image_size
-    classes = chosen.class_names
-    shape = tuple(image.shape) if edge is None else (edge, edge, image.shape[2])
-    sources: dict[str, Any] = {
-        "stream": encoded.stream,
-        "label_stream": reader.labels,
-        "encoded": encoded,
-    }
-    notes = notes_of(builder.data_path)
-    dataset = Dataset(name, split, classes, shape, count, notes=notes, **sources)
-    fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
-    return (
-        _in_memory(dataset, label_stream=reader.labels if chosen.groups else None)
-        if fits
-        else dataset
-    )
+    def _num_examples(self, split: str) -> int:
+        splits = self.builder.info.splits
+        try:
+            count: int = splits[split].num_examples
+        except (KeyError, ValueError, AssertionError):
+            names = ", ".join(map(repr, sorted(splits)))
+            expected = f"one of {names} of {self.name!r}, or a slice such as 'test[:50%]'"
+            raise InputError("split", repr(split), expected) from None
+        require(count > 0, "split", split, f"a part of {self.name!r} with examples")
+        return count
 
 
 @dataclass(frozen=True)
@@ -258,80 +249,80 @@ class _Reader:
 
     builder: Any
     split: str
-    chosen: ChosenFeatures
+    features: ChosenFeatures
 
     def images(self, seed: tf.Tensor | None) -> tf.data.Dataset:
         """Return `(encoded image, label, example id)`; a seed determines the order of the files."""
-        chosen = self.chosen
+        image = self.features.image
+        return self._read([image], lambda example: example[image], seed, encoded=[image])
 
-        def triple(example: dict[str, Any]) -> tuple[tf.Tensor, ...]:
-            return (
-                value_of(example, chosen.image),
-                self._label(example),
-                value_of(example, chosen.identity),
-            )
+    def groups(self) -> tf.data.Dataset:
+        """Return `(groups by column, label, example id)` in the fixed order."""
+        groups = self.features.groups
 
-        return self._read([chosen.image, chosen.label], seed, encoded=[chosen.image]).map(triple)
+        def columns(example: dict[str, Any]) -> dict[str, tf.Tensor]:
+            return {key: show(value_of(example, path)) for key, (path, show) in groups.items()}
 
-    def labels(self) -> tf.data.Dataset:
-        """Return `(label, example id, groups)` in the fixed order."""
-        chosen = self.chosen
-
-        def row(example: dict[str, Any]) -> tuple[Any, ...]:
-            groups = {
-                key: readable(value_of(example, path))
-                for key, (path, readable) in chosen.groups.items()
-            }
-            return self._label(example), value_of(example, chosen.identity), groups
-
-        return self._read([chosen.label, *(path for path, _ in chosen.groups.values())], None).map(
-            row
-        )
-
-    def _label(self, example: dict[str, Any]) -> tf.Tensor:
-        import tensorflow as tf
-
-        return tf.cast(value_of(example, self.chosen.label), tf.int64)
+        return self._read([path[0] for path, _ in groups.values()], columns, None)
 
     def _read(
         self,
-        paths: Iterable[tuple[str, ...]],
+        keys: Sequence[str],
+        content: Callable[[dict[str, Any]], Any],
         seed: tf.Tensor | None,
         *,
-        encoded: Iterable[tuple[str, ...]] = (),
+        encoded: Sequence[str] = (),
     ) -> tf.data.Dataset:
+        import tensorflow as tf
         import tensorflow_datasets as tfds
 
-        off = ("try_autocache", "shuffle_reshuffle_each_iteration", "enable_ordering_guard")
-        once = {"add_tfds_id": True, "skip_prefetch": True, "options": pipeline_options()}
-        config = tfds.ReadConfig(shuffle_seed=seed, **once, **dict.fromkeys(off, False))
-        wanted = partial_decoding([*paths, self.chosen.identity], encoded=encoded)
-        shuffle = seed is not None
+        label, identity = self.features.label, self.features.identity
+
+        def row(example: dict[str, Any]) -> tuple[Any, tf.Tensor, tf.Tensor]:
+            return content(example), tf.cast(value_of(example, label), tf.int64), example[identity]
+
+        config = tfds.ReadConfig(
+            shuffle_seed=seed,
+            add_tfds_id=True,
+            skip_prefetch=True,
+            options=pipeline_options(),
+            try_autocache=False,
+            shuffle_reshuffle_each_iteration=False,
+            enable_ordering_guard=False,
+        )
         with quiet_tfds():
-            return self.builder.as_dataset(
-                split=self.split, decoders=wanted, read_config=config, shuffle_files=shuffle
+            examples = self.builder.as_dataset(
+                split=self.split,
+                decoders=partial_decoding([*keys, label[0], identity], encoded=encoded),
+                read_config=config,
+                shuffle_files=seed is not None,
             )
+        return examples.map(row)
 
 
-def _in_memory(dataset: Dataset, *, label_stream: Callable[[], tf.data.Dataset] | None) -> Dataset:
-    """Return the data set with its pixels in memory; its groups are read when they are asked for."""
-    pixels = np.empty((dataset.num_examples, *dataset.image_shape), np.uint8)  # type: ignore[type-var]
+def _in_memory(dataset: Dataset, has_groups: bool) -> Dataset:
+    """Return a stream with its images in memory; groups, if it has any, are read when they are asked for."""
+    rows = dataset.stream.decoded().batch(2048).as_numpy_iterator()  # type: ignore[union-attr]
+    pixels = np.empty((dataset.num_examples, *dataset.fixed_shape()), np.uint8)
     labels = np.empty(dataset.num_examples, np.int64)
     ids: list[np.ndarray] = []
     end = 0
-    for images, classes, names in dataset.stream().batch(2048).as_numpy_iterator():  # type: ignore[misc]
+    for images, classes, names in rows:
         begin = end
         end = end + len(classes)
         if end <= dataset.num_examples:
-            pixels[begin:end], labels[begin:end] = images, classes
+            pixels[begin:end] = images
+            labels[begin:end] = classes
         ids.append(names.astype(str))
     if end != dataset.num_examples:
-        problem = f"{dataset.split!r} of {dataset.name!r} with {end} examples"
-        raise InputError(
-            "split", problem, f"{dataset.num_examples}, as its description says; prepare it again"
-        )
+        got = f"{dataset.split!r} of {dataset.name!r} with {end} examples"
+        expected = f"{dataset.num_examples}, as its description says; prepare it again"
+        raise InputError("split", got, expected)
     check_labels(dataset.name, dataset.split, labels, dataset.num_classes)
-    known: dict[str, Any] = {"known_labels": labels, "known_ids": np.concatenate(ids)}
     return replace(
-        dataset, pixels=pixels, **known, stream=None, label_stream=label_stream, encoded=None
+        dataset,
+        inputs=pixels,
+        known_labels=labels,
+        known_ids=np.concatenate(ids),
+        stream=dataset.stream if has_groups else None,
     )

@@ -35,12 +35,10 @@ def mock_builder(name: str, data_dir: str | Path | None) -> MockBuilder:
     """
     entry = catalogue_entry(name)
     if entry.embedded:
-        raise InputError(
-            "name", f"'mock:{name}'", f"{name!r}, which comes with tfaudit and needs no mock"
-        )
-    return MockBuilder(
-        name, entry.features() if entry.features else find_builder(name, data_dir).info.features
-    )
+        expected = f"{name!r}, which comes with tfaudit and needs no mock"
+        raise InputError("name", f"'mock:{name}'", expected)
+    features = entry.features() if entry.features else find_builder(name, data_dir).info.features
+    return MockBuilder(name, features)
 
 
 @dataclass(frozen=True)
@@ -106,18 +104,16 @@ class MockBuilder:
         """Return the serialized examples of a split."""
         from tensorflow_datasets.testing.mocking import RandomFakeGenerator
 
-        chosen = choose_features(self.name, self.features)
+        chosen = choose_features(self.name, self.features, catalogue_entry(self.name))
         labels = min(CLASSES, len(chosen.class_names))
         seed = zlib.crc32(f"{self.name}/{split}".encode())
         records = []
         with quiet_tfds():
-            for i, example in enumerate(
-                RandomFakeGenerator(self.features, MOCK_EXAMPLES, seed=seed)
-            ):
+            fake = RandomFakeGenerator(self.features, MOCK_EXAMPLES, seed=seed)
+            for i, example in enumerate(fake):
                 value_of(example, chosen.label[:-1])[chosen.label[-1]] = i % labels
-                value_of(example, chosen.identity[:-1])[chosen.identity[-1]] = f"mock-{split}__{i}"
+                example[chosen.identity] = f"mock-{split}__{i}"
                 example.pop("tfds_id", None)
-                records.append(
-                    self.features.serialize_example(self.features.encode_example(example))
-                )
+                encoded = self.features.encode_example(example)
+                records.append(self.features.serialize_example(encoded))
         return records

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -49,27 +48,7 @@ def _dataset(reference: str, split: str, own: Examples, names: tuple[str, ...]) 
         raise InputError(
             "dataset", got, f"0 to {len(names) - 1}, the positions of {len(names)} class names"
         )
-    images = _are_images(own.x)
-    return Dataset(
-        reference,
-        split,
-        names,
-        own.x.shape[1:] if images else (None, None, None),
-        len(own.labels),
-        pixels=own.x if images else None,
-        inputs=None if images else own.x,
-        targets=own.y,
-        preview=own.preview,
-        known_labels=own.labels,
-        known_ids=np.asarray(own.ids),
-        known_groups=own.groups,
-    )
-
-
-def _are_images(x: Any) -> bool:
-    return (
-        isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.ndim == 4 and x.shape[3] in (1, 3)
-    )
+    return own.dataset(reference, split, names)
 
 
 def _kinds(own: Examples) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
 from tfaudit.datasets.cropping import random_crop_encoded
-from tfaudit.datasets.dataset import Dataset, pipeline_options
+from tfaudit.datasets.dataset import Dataset, ImageStream, pipeline_options
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed, require
 
@@ -84,8 +84,8 @@ def training_batches(
     if dataset.in_memory:
         batches = _epochs_in_memory(dataset, batch_size, order, targets, columns)
     else:
-        crops = dataset.encoded is not None and augmentation in CROPPED_ENCODED
-        augment = CROPPED_ENCODED[augmentation] if crops else augment
+        crops = augmentation in CROPPED_ENCODED
+        augment = CROPPED_ENCODED.get(augmentation, augment)
         batches = _epochs_streaming(dataset, batch_size, order, seeds if crops else None)
 
     def finish(step: tf.Tensor, batch: tuple[Any, tf.Tensor]) -> tuple[Any, tf.Tensor]:
@@ -152,25 +152,22 @@ def _epochs_streaming(
     import tensorflow as tf
 
     height, width, channels = dataset.fixed_shape()
-    encoded = dataset.encoded
-    example_bytes = height * width * channels if encoded is None else max(encoded.example_bytes, 1)
-    buffer = min(dataset.num_examples, max(batch_size, SHUFFLE_BYTES // example_bytes))
+    stream: ImageStream = dataset.stream  # type: ignore[assignment]
+    buffer = min(dataset.num_examples, max(batch_size, SHUFFLE_BYTES // stream.example_bytes))
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
         # The seed of this graph: otherwise the global seed of the process would matter too, and a seed of 0 fail.
         tf.random.set_seed(1)
         order = tf.random.stateless_uniform([], tf.random.fold_in(seed, number), 0, 2**31, tf.int64)
-        examples = dataset.examples() if encoded is None else encoded.read(order)
+        examples = stream.read(order)
         shuffled = examples.shuffle(buffer, seed=order, reshuffle_each_iteration=False)
-        if encoded is None:
-            return shuffled.batch(batch_size)
 
         def decoded(
             position: tf.Tensor, example: tuple[tf.Tensor, ...]
         ) -> tuple[tf.Tensor, tf.Tensor]:
             content, label, _ = example
             if crop_seed is None:
-                return encoded.decode(content), label
+                return stream.decode(content), label
             image_seed = tf.random.fold_in(tf.random.fold_in(crop_seed, number), position)
             return random_crop_encoded(content, height, width, channels, image_seed), label
 

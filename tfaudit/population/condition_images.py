@@ -68,9 +68,7 @@ def condition_images(study: Study, test: Dataset, condition: Condition) -> Condi
 
 
 def _trained(study: Study, test: Dataset) -> TrainedModel:
-    return TrainedModel(
-        study.dataset, test.class_names, test.fixed_shape(), study.image_size, study.crop
-    )
+    return TrainedModel(study.dataset, test.class_names, test.fixed_shape(), study.scaling)
 
 
 def _all_images(dataset: Dataset, change: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:

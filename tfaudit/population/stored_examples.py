@@ -21,15 +21,14 @@ THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
 
 def load_splits(study: Study) -> tuple[Dataset, Dataset]:
     """Return the training and the test set of a study, cut to its limit; a missing one raises `InputError`."""
-    source = data_source(study.dataset)
-    train, test = source.splits(image_size=study.image_size, crop=study.crop)
+    train, test = data_source(study.dataset).splits(study.scaling)
     return (train.take(study.limit), test.take(study.limit)) if study.limit else (train, test)
 
 
 def load_test(study: Study) -> Dataset:
     """Return the test set of a study, cut to its limit; a missing one raises `InputError`."""
     source = data_source(study.dataset)
-    test = source.load(source.test_split, image_size=study.image_size, crop=study.crop)
+    test = source.load(source.test_split, study.scaling)
     return test.take(study.limit) if study.limit else test
 
 

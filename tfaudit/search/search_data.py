@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfaudit.compress.input_range import is_in_other_range
-from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.dataset import Dataset, shape_of_images
 from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.labelled_images import LabelledImages
 from tfaudit.datasets.structure import joined, leaves
@@ -104,20 +104,7 @@ def in_memory(
             raise InputError(argument, got, expected)
         made = data
     else:
-        images = _are_pixels(data.x)
-        made = Dataset(
-            argument,
-            split,
-            tuple(data.class_names or class_names),
-            data.x.shape[1:] if images else (None, None, None),
-            len(data.labels),
-            pixels=data.x if images else None,
-            inputs=None if images else data.x,
-            preview=data.preview,
-            known_labels=data.labels,
-            known_ids=np.asarray(data.ids),
-            known_groups=data.groups,
-        )
+        made = data.dataset(argument, split, tuple(data.class_names or class_names))
     if len(made.class_names) != len(class_names):
         got = f"{len(made.class_names)} classes ({listed(made.class_names, 3)})"
         raise InputError(argument, got, f"{len(class_names)}, as the model has outputs")
@@ -164,23 +151,15 @@ def of_labelled_images(
 ) -> Dataset:
     """Return labelled images, with the preprocessing of a model applied to every batch, as a data set in memory."""
     x = joined([prepare(batch) for batch in images.batches(READ_TOGETHER)])
-    pixels = _are_pixels(x)
     return Dataset(
         name,
         split,
         tuple(images.class_names or ()),
-        x.shape[1:] if pixels else (None, None, None),
+        shape_of_images(x),
         len(images.labels),
-        pixels=x if pixels else None,
-        inputs=None if pixels else x,
+        inputs=x,
         known_labels=images.labels,
         known_ids=images.example_ids.astype(str),
-    )
-
-
-def _are_pixels(x: Any) -> bool:
-    return (
-        isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.ndim == 4 and x.shape[3] in (1, 3)
     )
 
 

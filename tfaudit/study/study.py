@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tfaudit.datasets.corruptions.registry import SEVERITIES
+from tfaudit.datasets.scaling import Scaling
 from tfaudit.errors import InputError, require
 from tfaudit.runtime.names import clean_names
 from tfaudit.runtime.user_functions import as_reference, is_reference, source_digest
@@ -193,6 +194,11 @@ class Study:
     def model_source(self) -> ModelSource:
         """What `model` stands for: a name, a file or a function."""
         return ModelSource.of(self.model)
+
+    @property
+    def scaling(self) -> Scaling:
+        """The size to which images are brought."""
+        return Scaling(self.image_size, self.crop)
 
     @property
     def sources(self) -> tuple[str, ...]:

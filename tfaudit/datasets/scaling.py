@@ -1,0 +1,47 @@
+"""The size to which the images of a data set are brought."""
+
+from dataclasses import asdict, dataclass
+
+from tfaudit.errors import require
+
+ImageShape = tuple[int | None, int | None, int]
+"""Height, width and channels; None where images vary."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The size to which images are brought.
+
+    Attributes:
+        image_size: shorter side to scale to, in pixels; None does not scale.
+        crop: edge in pixels of the central square to crop; `image_size` by default. ImageNet takes 256 and 224.
+
+    Raises:
+        InputError: a size below 1, or a crop above the image size.
+
+    Example:
+        >>> Scaling(256, 224).scaled((None, None, 3)), Scaling().scaled((32, 32, 3))
+        ((224, 224, 3), (32, 32, 3))
+    """
+
+    image_size: int | None = None
+    crop: int | None = None
+
+    def __post_init__(self) -> None:
+        for argument, pixels in asdict(self).items():
+            require(pixels is None or pixels >= 1, argument, pixels, "1 pixel or more")
+        if self.image_size is not None and self.crop is not None:
+            expected = f"at most image_size, {self.image_size}"
+            require(self.crop <= self.image_size, "crop", self.crop, expected)
+
+    @property
+    def edge(self) -> int | None:
+        """Edge of the squares; None where images keep their size."""
+        return self.crop or self.image_size
+
+    def scaled(self, shape: ImageShape) -> ImageShape:
+        """Return the shape `(H, W, C)` of images that had a shape."""
+        return shape if self.edge is None else (self.edge, self.edge, shape[2])
+
+
+UNSCALED = Scaling()
