@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.datasets.cropping import fit_within
+from tfaudit.datasets.scaling import ImageShape
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
 from tfaudit.runtime.captured_output import start_tensorflow
@@ -95,7 +96,7 @@ class Dataset:
     name: str
     split: str
     class_names: tuple[str, ...] = field(repr=False)
-    image_shape: tuple[int | None, int | None, int | None]
+    image_shape: ImageShape
     num_examples: int
     inputs: Any = field(default=None, repr=False)
     stream: ImageStream | None = field(default=None, repr=False)
@@ -336,7 +337,7 @@ class Dataset:
         )
 
 
-def shape_of_images(x: Any) -> tuple[int | None, int | None, int | None]:
+def shape_of_images(x: Any) -> ImageShape:
     """Return the shape of images, uint8 `(N, H, W, 1 or 3)`, as of a `Dataset`; all None for other inputs.
 
     Example:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tfaudit.datasets.examples import read_examples
 from tfaudit.datasets.image_files import open_image
 from tfaudit.datasets.image_folder import class_files, readable_files
 from tfaudit.datasets.loading import load_dataset
+from tfaudit.datasets.scaling import Scaling
 from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError, listed, require
 from tfaudit.runtime.names import clean_names, clean_texts
@@ -69,31 +71,19 @@ class LabelledImages:
 
     def only(self, ids: Sequence[str], source: str) -> LabelledImages:
         """Return the images of some ids, in their order here; `source` says whose ids they are in an `InputError`."""
-        wanted = set(ids)
-        present = self.example_ids.astype(str)
-        unknown = sorted(wanted - {*present})
-        if unknown or not wanted:
-            got = (
-                f"{len(unknown)} ids in {source} that the data lack, such as {unknown[0]!r}"
-                if unknown
-                else "no ids"
-            )
+        chosen = np.isin(self.example_ids.astype(str), ids)
+        unknown = sorted({*ids} - {*self.example_ids.astype(str)})
+        if unknown:
+            got = f"{len(unknown)} ids in {source} that the data lack, such as {unknown[0]!r}"
             raise InputError("examples", got, "ids of examples of the data")
-        chosen = np.isin(present, list(wanted))
+        if not chosen.any():
+            raise InputError("examples", "no ids", "ids of examples of the data")
 
         def batches(size: int) -> Iterator[Any]:
-            start, left = 0, None
-            for batch in self.batches(size):
-                count = len(next(leaves(batch))[1])
-                kept = chosen[start : start + count]
-                rows = _rows(batch, kept)
-                left = rows if left is None else joined([left, rows])
-                start = start + count
-                while len(next(leaves(left))[1]) >= size:
-                    yield _rows(left, slice(size))
-                    left = _rows(left, slice(size, None))
-            if left is not None and len(next(leaves(left))[1]):
-                yield left
+            examples = (example for batch in self.batches(size) for example in _single(batch))
+            selected = itertools.compress(examples, chosen)
+            while together := list(itertools.islice(selected, size)):
+                yield joined(together)
 
         return dataclasses.replace(
             self, labels=self.labels[chosen], example_ids=self.example_ids[chosen], batches=batches
@@ -130,35 +120,26 @@ def labelled_images(
     Raises:
         InputError: an unreadable source, or impossible sizes.
     """
-    for name, value in (("image_size", image_size), ("crop", crop), ("limit", limit)):
-        require(value is None or value >= 1, name, value, "1 or more")
-    if image_size is not None and crop is not None:
-        require(crop <= image_size, "crop", crop, f"at most image_size, {image_size}")
+    require(limit is None or limit >= 1, "limit", limit, "1 or more")
+    scaling = Scaling(image_size, crop)
     path = Path(data).expanduser()
     if path.is_dir():
-        return _from_folder(
-            path, split, image_size, crop, channels, limit, recursive, skip_unreadable
-        )
+        return _from_folder(path, split, scaling, channels, limit, recursive, skip_unreadable)
     if is_reference(data):
         return _from_function(data, split, limit)
     if path.suffix == ".npz":
-        require(
-            image_size is None,
-            "image_size",
-            image_size,
-            "none, as arrays are not scaled; a crop cuts them",
-        )
+        expected = "none, as arrays are not scaled; a crop cuts them"
+        require(image_size is None, "image_size", image_size, expected)
         return _from_arrays(path, split, crop, limit)
     if path.is_absolute() or data.startswith((".", "~")):
         raise InputError("data", data, "an existing folder or .npz file, or the name of a data set")
-    return _from_dataset(data, split, image_size, crop, limit)
+    return _from_dataset(data, split, scaling, limit)
 
 
 def _from_folder(
     root: Path,
     split: str,
-    image_size: int | None,
-    crop: int | None,
+    scaling: Scaling,
     channels: int,
     limit: int | None,
     recursive: bool,
@@ -172,45 +153,45 @@ def _from_folder(
     inside = root / split
     folder = inside if inside.is_dir() and any(path.is_dir() for path in inside.iterdir()) else root
     files = class_files(folder, recursive=recursive)
-    class_of = {path: path.relative_to(folder).parts[0] for path in files}
-    names = sorted(set(class_of.values()))
-    label = {name: i for i, name in enumerate(names)}
+    names = sorted({_class_of(path, folder) for path in files})
     files = [files[i] for i in _evenly_spaced(len(files), limit)]
     files, notes = readable_files(files, skip_unreadable, root)
-    side = crop or image_size
+    side = scaling.edge
 
     def batches(size: int) -> Iterator[np.ndarray]:
-        shape: tuple[int, ...] | None = None
+        first: tuple[int, ...] | None = None
         for start in range(0, len(files), size):
             images = []
             for path in files[start : start + size]:
-                image = _decoded(path, channels, image_size, crop)
-                shape = shape or image.shape
-                if image.shape != shape:
-                    expected = f"{shape[0]} x {shape[1]}, as the first image; an image size or a crop makes them equal"
-                    raise InputError(
-                        str(path), f"{image.shape[0]} x {image.shape[1]} pixels", expected
-                    )
+                image = _decoded(path, channels, scaling)
+                first = first or image.shape
+                if image.shape != first:
+                    got = f"{image.shape[0]} x {image.shape[1]} pixels"
+                    expected = f"{first[0]} x {first[1]}, as the first image; an image size or a crop makes them equal"
+                    raise InputError(str(path), got, expected)
                 images.append(image)
             yield np.stack(images)
 
-    labels = np.array([label[class_of[path]] for path in files])
+    labels = np.array([names.index(_class_of(path, folder)) for path in files])
     ids = np.array([path.relative_to(root).as_posix() for path in files])
     return LabelledImages(labels, ids, tuple(names), (side, side, channels), batches, notes)
 
 
-def _decoded(path: Path, channels: int, image_size: int | None, crop: int | None) -> np.ndarray:
+def _class_of(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).parts[0]
+
+
+def _decoded(path: Path, channels: int, scaling: Scaling) -> np.ndarray:
     """Return one image, scaled and cropped, uint8 `(H, W, channels)`."""
     with open_image(path) as file:
         image = file.convert("RGB" if channels == 3 else "L")
-    if image_size is not None and min(image.size) != image_size:
-        scale = image_size / min(image.size)
-        image = image.resize(
-            (round(image.width * scale), round(image.height * scale)), Image.Resampling.BILINEAR
-        )
+    if scaling.image_size is not None:
+        scale = scaling.image_size / min(image.size)
+        size = (round(image.width * scale), round(image.height * scale))
+        image = image.resize(size, Image.Resampling.BILINEAR)
     pixels = np.asarray(image).reshape(image.height, image.width, channels)
     try:
-        return centre_crop(pixels, crop or image_size)
+        return centre_crop(pixels, scaling.edge)
     except InputError as error:
         raise InputError(f"{path}, {error.argument}", error.got, error.expected) from None
 
@@ -220,11 +201,10 @@ def _with_channels(images: np.ndarray, where: str) -> np.ndarray:
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.dtype.kind not in "fu" or not len(images):
-        shape = f"{images.dtype} {images.shape}"
         expected = (
             "uint8 or floats (N, H, W, channels); inputs of other shapes and types in an array `x`"
         )
-        raise InputError(where, shape, expected)
+        raise InputError(where, f"{images.dtype} {images.shape}", expected)
     if images.dtype.kind == "f" and not np.isfinite(images).all():
         raise InputError(where, "NaN or infinite values", "finite pixels")
     return images
@@ -238,30 +218,16 @@ def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) ->
     label = next((name for name in (*LABELS, f"y_{split}") if name in arrays), None)
     values = next((name for name in ("images", "x", f"x_{split}") if name in arrays), None)
     if label is None or (values is None and len(arrays) < 2):
-        raise InputError(
-            str(path),
-            present,
-            f"arrays `images` and `labels`, `x` and `y`, or `x_{split}` and `y_{split}`",
-        )
+        pairs = f"arrays `images` and `labels`, `x` and `y`, or `x_{split}` and `y_{split}`"
+        raise InputError(str(path), present, pairs)
     labels = arrays.pop(label)
-    if values is None:
-        return _of_examples(arrays, labels, names, str(path), limit)
-    images = arrays[values]
-    if values != "images" and not (images.ndim == 4 and images.dtype == np.uint8):
-        return _of_examples(images, labels, names, str(path), limit)
-    images = _with_channels(images, f"{path}, images")
+    x: Any = arrays if values is None else arrays[values]
+    if values != "images" and not (values and x.ndim == 4 and x.dtype == np.uint8):
+        return _of_examples(x, labels, names, str(path), limit)
+    images = _with_channels(x, f"{path}, images")
     labels = _class_numbers(labels, len(images), f"{path}, {label}")
-    positions = _evenly_spaced(len(images), limit)
-    images, shape = images[positions], images.shape[1:]
-    return LabelledImages(
-        labels=labels[positions],
-        example_ids=positions,
-        class_names=names if names is None else tuple(names),
-        image_shape=shape if crop is None else (crop, crop, shape[2]),
-        batches=lambda size: (
-            centre_crop(images[i : i + size], crop) for i in range(0, len(images), size)
-        ),
-    )
+    shape = Scaling(crop=crop).scaled(images.shape[1:])
+    return _held(images, labels, names, limit, image_shape=shape, crop=crop)
 
 
 def _class_numbers(labels: np.ndarray, count: int, where: str) -> np.ndarray:
@@ -277,25 +243,18 @@ def _from_function(reference: str, split: str, limit: int | None) -> LabelledIma
     """Call `load(split)`, or `load()`, and read what it returns as `tfaudit.Examples` does."""
     absolute = as_reference("data", reference, "a function")
     function = import_reference("data", absolute)
-    given = (split,) if inspect.signature(function).parameters else ()
-    check_call("data", absolute, function, "load(split) or load()", *given)
-    returned = call("data", absolute, function, *given)
+    arguments = (split,) if inspect.signature(function).parameters else ()
+    check_call("data", absolute, function, "load(split) or load()", *arguments)
     try:
-        examples = read_examples(returned, reference)
+        examples = read_examples(call("data", absolute, function, *arguments), reference)
     except InputError as problem:
         raise InputError("data", problem.got, problem.expected) from None
-    names = examples.class_names
     ids = np.asarray(examples.ids)
-    return _of_examples(examples.x, examples.labels, names, reference, limit, ids)
+    return _held(examples.x, examples.labels, examples.class_names, limit, ids=ids)
 
 
 def _of_examples(
-    x: Any,
-    labels: np.ndarray,
-    names: Any,
-    where: str,
-    limit: int | None,
-    ids: np.ndarray | None = None,
+    x: Any, labels: np.ndarray, names: Any, where: str, limit: int | None
 ) -> LabelledImages:
     """Return examples of any shape and type; arrays of numbers have to be finite."""
     count = len(labels) if labels.ndim else 0
@@ -305,16 +264,30 @@ def _of_examples(
             raise InputError(where, got, f"{count or 'one or more'}, as there are labels")
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise InputError(where, f"NaN or infinite values in {name}", "finite numbers")
-    labels = _class_numbers(labels, count, f"{where}, labels")
-    positions = _evenly_spaced(count, limit)
-    x = mapped(lambda values: values[positions], x)
+    return _held(x, _class_numbers(labels, count, f"{where}, labels"), names, limit)
+
+
+def _held(
+    x: Any,
+    labels: np.ndarray,
+    names: Any,
+    limit: int | None,
+    *,
+    ids: np.ndarray | None = None,
+    image_shape: tuple[int | None, ...] = (),
+    crop: int | None = None,
+) -> LabelledImages:
+    """Return evenly spaced ones of examples in memory, of images their central squares."""
+    positions = _evenly_spaced(len(labels), limit)
+    x = _rows(x, positions)
     return LabelledImages(
         labels=labels[positions],
         example_ids=positions if ids is None else ids[positions],
-        class_names=names if names is None else tuple(names),
-        image_shape=(),
+        class_names=None if names is None else tuple(names),
+        image_shape=image_shape,
         batches=lambda size: (
-            _rows(x, slice(start, start + size)) for start in range(0, len(positions), size)
+            centre_crop(_rows(x, slice(start, start + size)), crop)
+            for start in range(0, len(positions), size)
         ),
     )
 
@@ -323,29 +296,36 @@ def _rows(x: Any, rows: Any) -> Any:
     return mapped(lambda values: values[rows], x)
 
 
+def _single(batch: Any) -> Iterator[Any]:
+    """Yield every example of a batch as a batch of one."""
+    _, values = next(leaves(batch))
+    return (_rows(batch, slice(i, i + 1)) for i in range(len(values)))
+
+
 def _evenly_spaced(count: int, limit: int | None) -> np.ndarray:
     """Return `limit` evenly spaced positions below `count`; all of them without a limit or with too high a one."""
-    return (
-        np.arange(count) if limit is None or limit >= count else np.arange(limit) * count // limit
-    )
+    if limit is None or limit >= count:
+        return np.arange(count)
+    return np.arange(limit) * count // limit
 
 
-def _from_dataset(
-    name: str, split: str, image_size: int | None, crop: int | None, limit: int | None
-) -> LabelledImages:
-    dataset = load_dataset(name, split, image_size=image_size)
+def _from_dataset(name: str, split: str, scaling: Scaling, limit: int | None) -> LabelledImages:
+    dataset = load_dataset(name, split, image_size=scaling.image_size)
     dataset = dataset if limit is None else dataset.take(limit)
 
     def batches(size: int) -> Iterator[np.ndarray]:
-        if dataset.in_memory:
-            parts: Iterator[np.ndarray] = (
-                dataset.images[i : i + size] for i in range(0, dataset.num_examples, size)
-            )
-        else:
-            parts = (images for images, _ in dataset.examples().batch(size).as_numpy_iterator())
-        return (centre_crop(part, crop) for part in parts)
+        parts = (
+            (dataset.images[i : i + size] for i in range(0, dataset.num_examples, size))
+            if dataset.in_memory
+            else (images for images, _ in dataset.examples().batch(size).as_numpy_iterator())
+        )
+        return (centre_crop(part, scaling.crop) for part in parts)
 
-    shape = dataset.image_shape if crop is None else (crop, crop, dataset.image_shape[2])
     return LabelledImages(
-        dataset.labels, dataset.example_ids, dataset.class_names, shape, batches, dataset.notes
+        dataset.labels,
+        dataset.example_ids,
+        dataset.class_names,
+        Scaling(crop=scaling.crop).scaled(dataset.image_shape),
+        batches,
+        dataset.notes,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -227,8 +228,7 @@ class PreparedData(DataSource):
         notes = notes_of(self.builder.data_path)
         names = features.class_names
         dataset = Dataset(self.name, split, names, shape, count, stream=stream, notes=notes)
-        height, width, channels = shape
-        fits = height and width and count * height * width * channels <= IN_MEMORY_BYTES
+        fits = None not in shape and count * math.prod(shape) <= IN_MEMORY_BYTES  # type: ignore[arg-type]
         return _in_memory(dataset, bool(features.groups)) if fits else dataset
 
     def _num_examples(self, split: str) -> int:

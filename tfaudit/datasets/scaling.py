@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 
 from tfaudit.errors import require
 
-ImageShape = tuple[int | None, int | None, int]
-"""Height, width and channels; None where images vary."""
+ImageShape = tuple[int | None, int | None, int | None]
+"""Height, width and channels; None where images vary, all None for examples that are no images."""
 
 
 @dataclass(frozen=True)
