@@ -117,9 +117,12 @@ def test_random_crops_see_the_whole_image(streaming):
     """Evaluation of a 20 x 60 image sees its middle 16 x 16; training must see the borders too."""
     columns = np.broadcast_to(np.arange(60, dtype=np.uint8)[None, :, None] * 4, (20, 60, 3))
     content = tf.io.encode_png(columns)
-    stream = streaming.stream.transformed(
-        lambda rows: rows.map(lambda image, label, name: (content, label, name)), ordered=False
-    )
+
+    def read(seed):
+        rows = streaming.stream.read(seed)
+        return rows.map(lambda image, label, name: (content, label, name))
+
+    stream = dataclasses.replace(streaming.stream, read=read)
     wide = dataclasses.replace(streaming, stream=stream)
     images = np.concatenate([images for images, _ in run(wide, 4)])
     assert images.min() < 20

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE, catalogue_entry
-from tfaudit.errors import InputError, one_line, require
+from tfaudit.errors import InputError, one_line
 from tfaudit.runtime.captured_output import quiet_tfds
 
 NOTES = "notes.txt"
@@ -26,12 +26,9 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
     import tensorflow_datasets as tfds
 
     parts = NAME.fullmatch(name)
-    require(
-        parts is not None,
-        "name",
-        name,
-        "NAME, NAME/CONFIG or NAME:VERSION, such as 'mnist_corrupted/fog'",
-    )
+    if parts is None:
+        expected = "NAME, NAME/CONFIG or NAME:VERSION, such as 'mnist_corrupted/fog'"
+        raise InputError("name", repr(name), expected)
     folder = data_folder(data_dir)
     try:
         with quiet_tfds():
@@ -39,38 +36,34 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
     except tfds.core.DatasetNotFoundError:
         if catalogue_entry(name).features:
             raise not_prepared("name", name, data_dir) from None
-        own = (
-            [p.name for p in folder.iterdir() if not p.name.startswith(".")]
-            if folder.is_dir()
-            else []
-        )
-        embedded = [key for key, entry in CATALOGUE.items() if entry.embedded]
-        known = [*embedded, *own, *tfds.list_builders(with_community_datasets=False)]
-        usual = [
-            key for key in CATALOGUE if key.startswith(name.lower()) and not CATALOGUE[key].parent
-        ]
-        close = difflib.get_close_matches(name, known, n=3) or [
-            "digits",
-            "fashion_mnist",
-            "cifar10",
-        ]
-        close = list(dict.fromkeys([*usual, *close]))[:3]
-        folder_hint = f"a folder of images per class becomes a data set with: tfaudit prepare {name} --from FOLDER"
-        expected = f"a data set's name, such as {', '.join(close)}; {folder_hint}"
+        hint = f"a folder of images per class becomes a data set with: tfaudit prepare {name} --from FOLDER"
+        expected = f"a data set's name, such as {', '.join(_similar_names(name, folder))}; {hint}"
         raise InputError("name", repr(name), expected) from None
     except (ValueError, AssertionError) as error:
-        base, config, _ = parts.groups()  # type: ignore[union-attr]
+        base, config, _ = parts.groups()
         configs = list(tfds.builder_cls(base).builder_configs)
         if config and config not in configs:
             close = difflib.get_close_matches(config, configs, n=5) or configs[:5]
-            expected = (
-                f"a configuration of {base!r}, such as {', '.join(close)}"
-                if close
-                else f"{base!r}, without one"
-            )
+            expected = f"{base!r}, without one"
+            if close:
+                expected = f"a configuration of {base!r}, such as {', '.join(close)}"
         else:
             expected = f"a version of {base!r}: {one_line(error).rpartition(': ')[2]}"
         raise InputError("name", repr(name), expected) from None
+
+
+def _similar_names(name: str, folder: Path) -> list[str]:
+    """Return up to three names of data sets, those that a user may have meant if there are any."""
+    import tensorflow_datasets as tfds
+
+    paths = folder.iterdir() if folder.is_dir() else ()
+    prepared = [path.name for path in paths if not path.name.startswith(".")]
+    embedded = [key for key, entry in CATALOGUE.items() if entry.embedded]
+    known = [*embedded, *prepared, *tfds.list_builders(with_community_datasets=False)]
+    close = difflib.get_close_matches(name, known, n=3)
+    usual = [key for key, entry in CATALOGUE.items() if not entry.parent]
+    longer = [key for key in usual if key.startswith(name.lower())]
+    return [*dict.fromkeys(longer + (close or ["digits", "fashion_mnist", "cifar10"]))][:3]
 
 
 def notes_of(folder: str | Path) -> tuple[str, ...]:

@@ -2,16 +2,15 @@
 
 import pickle
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tfaudit.datasets.cifar import Columns, numbered_files, planes_to_images, read_cifar
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line
 
-FILES = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 SYNONYMS = """
@@ -137,15 +136,9 @@ def cifar10_subclass_files(folder: Path, builder: None = None) -> LocalFiles:
     Raises:
         InputError: files are missing or damaged.
     """
-    missing = [name for name in (*FILES["train"], *FILES["test"]) if not (folder / name).is_file()]
-    if missing:
-        got = f"a folder without {', '.join(missing)}"
-        raise InputError(str(folder), got, "the files of CIFAR-10's Python version")
-    parts = {split: [_read(folder / file) for file in files] for split, files in FILES.items()}
-    kinds = {kind for arrays in parts.values() for _, _, found in arrays for kind in found}
-    splits = {split: _examples(split, arrays) for split, arrays in parts.items()}
-    total = sum(len(labels) for arrays in parts.values() for _, labels, _ in arrays)
-    return LocalFiles(cifar10_subclass_features(sorted(kinds)), splits, total)
+    columns = read_cifar(folder, _read, "", version="Python")
+    kinds = {kind for files in columns.values() for file in files for kind in file["kind"]}
+    return numbered_files(cifar10_subclass_features(sorted(kinds)), columns)
 
 
 def cifar10_subclass_features(kinds: list[str] | None = None) -> Any:
@@ -191,43 +184,21 @@ class _ArraysOnly(pickle.Unpickler):
         return ALLOWED[name]
 
 
-def _read(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _read(path: Path) -> Columns:
     """Return the images, uint8 `(N, 32, 32, 3)`, the labels, int64 `(N,)`, and the kinds of one file."""
     try:
         with path.open("rb") as file:
             batch = _ArraysOnly(file, encoding="latin-1").load()
-        pixels = np.asarray(batch["data"]).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        pixels = planes_to_images(np.asarray(batch["data"]))
         labels = np.asarray(batch["labels"], np.int64)
-        kinds = [
-            kind_of(name, label) for name, label in zip(batch["filenames"], labels, strict=True)
-        ]
-        valid = (
-            pixels.dtype == np.uint8
-            and len(pixels) == len(labels)
-            and 0 <= labels.min() <= labels.max() <= 9
-        )
+        kinds = [*map(kind_of, batch["filenames"], labels)]
+        count = len(pixels)
+        valid = pixels.dtype == np.uint8 and count == len(labels) == len(kinds)
+        in_range = 0 <= labels.min() <= labels.max() <= 9
     except Exception as error:  # a damaged pickle raises anything
-        raise InputError(
-            str(path), f"an unreadable file ({one_line(error)})", "a file of the Python version"
-        ) from None
-    if not valid:
-        raise InputError(
-            str(path), "other arrays", "images (N, 3072) of uint8 and as many labels 0 to 9"
-        )
-    return pixels, labels, kinds
-
-
-def _examples(
-    split: str, parts: list[tuple[np.ndarray, np.ndarray, list[str]]]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    rows = (row for arrays in parts for row in zip(*arrays, strict=True))
-    for i, (image, label, kind) in enumerate(rows):
-        yield (
-            i,
-            {
-                "id": f"{split}_{i:05d}",
-                "image": np.ascontiguousarray(image),
-                "label": label,
-                "kind": kind,
-            },
-        )
+        got = f"an unreadable file ({one_line(error)})"
+        raise InputError(str(path), got, "a file of the Python version") from None
+    if not (valid and in_range):
+        expected = "images (N, 3072) of uint8 and as many labels 0 to 9"
+        raise InputError(str(path), "other arrays", expected)
+    return {"image": pixels, "label": labels, "kind": kinds}

@@ -19,14 +19,14 @@ NAMED = 100  # files that a note names at most
 
 
 def image_folder_files(
-    root: Path, builder: None = None, *, recursive: bool = False, skip_unreadable: int = 0
+    root: Path, *, recursive: bool = False, skip_unreadable: int = 0
 ) -> LocalFiles:
     """Read the images under `ROOT/SPLIT/CLASS/`, or under `ROOT/CLASS/` with a fifth of every class as `test`.
 
     The first layout applies where `ROOT/train` holds folders; every other folder in `ROOT` is then a split. Classes are
     the folder names in sorted order. Hidden files and files without the suffix of an image are ignored. JPEG and PNG
     files are stored as they are, others as PNG; the id of each is its path under `root`.
-    TFDS has no builder for the data set. `recursive` is as in `class_files`, `skip_unreadable` as `most` in
+    `recursive` is as in `class_files`, `skip_unreadable` as `most` in
     `readable_files`.
 
     Raises:
@@ -81,23 +81,19 @@ def class_files(folder: Path, *, recursive: bool = False) -> list[Path]:
     files: list[Path] = []
     for class_folder in _folders(folder):
         places = class_folder.rglob("*") if recursive else class_folder.iterdir()
-        images = [
-            p
-            for p in places
-            if p.suffix.lower() in SUFFIXES and not _hidden(p.relative_to(class_folder))
-        ]
+        images = [path for path in places if path.suffix.lower() in SUFFIXES]
+        images = [path for path in images if not _hidden(path.relative_to(class_folder))]
         for path in images:
-            if not _is_text(path.relative_to(folder).as_posix()):
-                raise InputError(
-                    str(path), "a name that is not UTF-8", "names of classes and images in UTF-8"
-                )
+            try:
+                str(path.relative_to(folder)).encode()
+            except UnicodeEncodeError:
+                expected = "names of classes and images in UTF-8"
+                raise InputError(str(path), "a name that is not UTF-8", expected) from None
         if not images:
-            deeper = (
-                "; --recursive looks into folders within it"
-                if not recursive and _folders(class_folder)
-                else ""
-            )
-            raise InputError(str(class_folder), "no image", f"files {', '.join(SUFFIXES)}{deeper}")
+            expected = f"files {', '.join(SUFFIXES)}"
+            if not recursive and _folders(class_folder):
+                expected += "; --recursive looks into folders within it"
+            raise InputError(str(class_folder), "no image", expected)
         files += sorted(images)
     if not files:
         raise InputError(str(folder), "no class folders", f"{folder}/CLASS/*.jpg")
@@ -136,26 +132,13 @@ def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path]
     return left, (f"{len(problems)} unreadable {are} left out: {names}.",) if problems else ()
 
 
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _hidden(path: Path) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in path.parts)
 
 
 def _folders(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    return sorted(
-        path
-        for path in folder.iterdir()
-        if path.is_dir() and not path.name.startswith((".", "__MACOSX"))
-    )
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [path for path in paths if path.is_dir() and not _hidden(Path(path.name))]
 
 
 def _split(root: Path, paths: list[Path], classes: list[str]) -> dict[str, list[Path]]:
@@ -176,14 +159,15 @@ def _split(root: Path, paths: list[Path], classes: list[str]) -> dict[str, list[
 def _common_shape(paths: list[Path]) -> tuple[int | None, int | None, int]:
     """Return `(H, W, channels)`, None where sizes differ, one channel if every image is grey. Decodes every image."""
     sizes = set()
-    modes = set()
+    channels = 1
     for path in paths:
         with open_image(path) as image:
             image.load()
             sizes.add(image.size)
-            modes.add(image.mode)
+            if image.mode not in GREY:
+                channels = 3
     width, height = sizes.pop() if len(sizes) == 1 else (None, None)
-    return height, width, 1 if modes <= GREY else 3
+    return height, width, channels
 
 
 def _examples(
@@ -194,7 +178,6 @@ def _examples(
         stored: str | np.ndarray = str(path)
         with open_image(path) as image:  # the name need not tell the format
             if image.format not in STORED_AS_THEY_ARE:
-                stored = np.asarray(image.convert("L" if channels == 1 else "RGB")).reshape(
-                    *image.size[::-1], channels
-                )
+                pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"))
+                stored = pixels.reshape(image.height, image.width, channels)
         yield name, {"id": clean_name(name), "image": stored, "label": class_of[path]}

@@ -1,19 +1,19 @@
 """Preparation of local files as a TFDS data set, which `tfds.load(name, download=False)` reads offline."""
 
 import contextlib
+import itertools
 import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from tfaudit.datasets.builders import NOTES, command_for, data_folder, find_builder
-from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE, CatalogueEntry
+from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE
 from tfaudit.datasets.image_folder import image_folder_files
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line, require
@@ -51,23 +51,24 @@ def prepare(
     """
     files = Path(source).expanduser()
     root = data_folder(data_dir)
-    if name not in PREPARABLE:
+    builder = None
+    if name in PREPARABLE:
+        for option, value in (("recursive", recursive), ("skip_unreadable", skip_unreadable)):
+            unset = f"{type(value)()}, as {name!r} is no folder of images"
+            require(not value, option, value, unset)
+        if CATALOGUE[name].features is None:
+            builder = find_builder(name, root)
+    else:
         _check_new(name)
-    folder_options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable}
-    for option, value in folder_options.items() if name in PREPARABLE else ():
-        require(not value, option, value, f"{type(value)()}, as {name!r} is no folder of images")
-    entry = (
-        CATALOGUE[name]
-        if name in PREPARABLE
-        else CatalogueEntry(files=partial(image_folder_files, **folder_options))
-    )
-    builder = find_builder(name, root) if name in PREPARABLE and not entry.features else None
     version = OWN_VERSION if builder is None else str(builder.version)
     target = root / name / version
     if (target / "dataset_info.json").is_file():
         return target
     require(files.is_dir(), "source", str(files), "a folder")
-    content = entry.files(files, builder)  # type: ignore[misc]
+    if name in PREPARABLE:
+        content = CATALOGUE[name].files(files, builder)  # type: ignore[misc]
+    else:
+        content = image_folder_files(files, recursive=recursive, skip_unreadable=skip_unreadable)
     prefix = f".prepare-{name.replace('/', '-')}-"
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -76,17 +77,15 @@ def prepare(
                 shutil.rmtree(leftover)
             with tempfile.TemporaryDirectory(prefix=prefix, dir=root) as work:
                 _write(name, version, content, builder, Path(work), progress)
+                written = Path(work, name, version)
                 if content.notes:
-                    (Path(work) / name / version / NOTES).write_text(
-                        "\n".join(content.notes), encoding="utf-8"
-                    )
+                    (written / NOTES).write_text("\n".join(content.notes), encoding="utf-8")
                 target.parent.mkdir(parents=True, exist_ok=True)
-                (Path(work) / name / version).rename(target)
+                written.rename(target)
     except Timeout:
         busy = f"{name!r}, which another process is preparing in {root}"
-        raise InputError(
-            "name", busy, "a data set that no other process prepares; wait for it"
-        ) from None
+        expected = "a data set that no other process prepares; wait for it"
+        raise InputError("name", busy, expected) from None
     except OSError as error:
         problem = f"{target}, which cannot be written ({one_line(error)})"
         raise InputError("data_dir", problem, "a writable folder") from None
@@ -98,10 +97,10 @@ def _check_new(name: str) -> None:
     import tensorflow_datasets as tfds
 
     prepared = ", ".join(PREPARABLE)
-    valid = bool(re.fullmatch(r"[a-z]\w*", name)) and name not in CATALOGUE
     if name in tfds.list_builders(with_community_datasets=False):
         taken = f"{name!r}, which TFDS prepares: {command_for(name)}"
         raise InputError("name", taken, f"one of {prepared}, or a new name")
+    valid = re.fullmatch(r"[a-z]\w*", name) is not None and name not in CATALOGUE
     require(valid, "name", name, f"a new name of small letters, digits and _, or one of {prepared}")
 
 
@@ -117,13 +116,13 @@ def _write(
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
-    count = iter(range(1, content.total + 1))
+    numbers = itertools.count(1)
     screen = sys.stdout
 
     def counted(examples: Iterable[Any]) -> Iterator[Any]:
         for example in examples:
             yield example
-            done = next(count)
+            done = next(numbers)
             if progress is not None and (done % 1000 == 0 or done == content.total):
                 with contextlib.redirect_stdout(screen):  # TFDS is silenced, its caller is not
                     progress(done, content.total)

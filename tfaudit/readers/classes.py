@@ -93,9 +93,8 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
             unknown = _quoted(np.unique(values[known < 0]))  # without names all of them
             if not names:
                 raise InputError(where, f"class names {unknown}", "class numbers, or a class list")
-            raise InputError(
-                where, f"unknown classes {unknown}", f"classes such as {_quoted(names)}"
-            )
+            expected = f"classes such as {_quoted(names)}"
+            raise InputError(where, f"unknown classes {unknown}", expected)
         values = pd.to_numeric(pd.Series(values)).to_numpy().astype(np.int64)
     if values.min() < 0:
         raise InputError(where, f"class {values.min()}", "classes from 0")
@@ -110,66 +109,51 @@ def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | 
     position = {column: i for i, column in enumerate(columns)}
     if not columns or _numbered(columns):
         if source.width != len(names):
-            raise InputError(
-                source.where, f"scores of {source.width} classes", f"scores of {len(names)}"
-            )
+            got = f"scores of {source.width} classes"
+            raise InputError(source.where, got, f"scores of {len(names)}")
         return [position[str(i)] for i in range(len(names))] if columns else None
     known = set(names)
-    unknown = [column for column in columns if column not in known]
-    if unknown:
-        raise InputError(
-            source.where,
-            f"columns {_quoted(unknown)}",
-            f"columns of classes such as {_quoted(names)}",
-        )
-    missing = [name for name in names if name not in position]
-    if missing:
+    if unknown := [column for column in columns if column not in known]:
+        expected = f"columns of classes such as {_quoted(names)}"
+        raise InputError(source.where, f"columns {_quoted(unknown)}", expected)
+    if missing := [name for name in names if name not in position]:
         raise InputError(source.where, f"no scores of {_quoted(missing)}", "scores of every class")
     return [position[name] for name in names]
 
 
 def read_class_names(path: Path) -> list[str]:
     """Read the class names in a file, one per line or a JSON list, in its order; refuse a file without."""
+    expected = "a class name per line, or a JSON list"
     try:
         text = path.read_text(encoding="utf-8-sig")
-        is_json = path.suffix.lower() == ".json"
-        names = (
-            json.loads(text) if is_json else [line.strip() for line in text.strip().splitlines()]
-        )
+        if path.suffix.lower() == ".json":
+            names = json.loads(text)
+        else:
+            names = [line.strip() for line in text.strip().splitlines()]
     except OSError as problem:
-        raise InputError(
-            str(path), f"an unreadable file ({problem.strerror})", "a readable one"
-        ) from None
+        got = f"an unreadable file ({problem.strerror})"
+        raise InputError(str(path), got, "a readable one") from None
     except (ValueError, RecursionError):
-        raise InputError(
-            str(path), "neither text nor JSON", "a class name per line, or a JSON list"
-        ) from None
-    if (
-        not isinstance(names, list)
-        or not all(isinstance(name, str) and name for name in names)
-        or not names
-    ):
-        raise InputError(
-            str(path), "no list of class names", "a class name per line, or a JSON list"
-        )
+        raise InputError(str(path), "neither text nor JSON", expected) from None
+    words = isinstance(names, list) and all(isinstance(name, str) and name for name in names)
+    if not names or not words:
+        raise InputError(str(path), "no list of class names", expected)
     return list(clean_names(names, str(path)))
 
 
 def _checked(names: Sequence[str], where: str) -> tuple[str, ...]:
-    name, times = collections.Counter(names).most_common(1)[0] if names else ("", 0)
-    if times > 1:
-        raise InputError(where, f"class {_quoted([name])} twice", "different names")
+    for name, times in collections.Counter(names).most_common(1):
+        if times > 1:
+            raise InputError(where, f"class {_quoted([name])} twice", "different names")
     if _are_numbers(np.array(names)) and list(names) != [str(i) for i in range(len(names))]:
-        raise InputError(
-            where, f"classes {_quoted(names)}", f"names, or the numbers from 0 to {len(names) - 1}"
-        )
+        expected = f"names, or the numbers from 0 to {len(names) - 1}"
+        raise InputError(where, f"classes {_quoted(names)}", expected)
     return tuple(names)
 
 
 def _quoted(names: Iterable[str]) -> str:
-    return listed(
-        [repr(str(name) if len(str(name)) <= 60 else f"{str(name)[:60]}…") for name in names], 3
-    )
+    texts = [str(name) for name in names]
+    return listed([repr(text if len(text) <= 60 else f"{text[:60]}…") for text in texts], 3)
 
 
 def _numbered(columns: Sequence[str]) -> bool:
@@ -188,9 +172,8 @@ def _are_numbers(values: np.ndarray) -> bool:
 def _require_no_fractions(values: np.ndarray, where: str) -> None:
     numbers = _as_floats(values)
     if np.isfinite(numbers).all():
-        raise InputError(
-            where, f"class {values[numbers != np.floor(numbers)][0]}", "whole numbers, or names"
-        )
+        got = f"class {values[numbers != np.floor(numbers)][0]}"
+        raise InputError(where, got, "whole numbers, or names")
 
 
 def _as_floats(values: np.ndarray) -> np.ndarray:

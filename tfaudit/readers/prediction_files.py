@@ -13,6 +13,7 @@ are ignored. Predictions are joined by example id: either every file has ids, or
 """
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -108,27 +109,21 @@ def read_populations(
         raise InputError(str(labels), "no labels", "at least one")
     if truth.ids is not None:
         _require_distinct(truth.ids, str(labels))
+    options = (source.id_name, source.prediction_column, probabilities)
     by_population = {
-        name: [
-            member
-            for path in files
-            for member in read_sources(
-                path, source.id_name, source.prediction_column, probabilities
-            )
-        ]
+        name: [one for path in files for one in read_sources(path, *options)]
         for name, files in populations.items()
     }
-    sources = [member for members in by_population.values() for member in members]
+    sources = [*itertools.chain.from_iterable(by_population.values())]
     names = class_names(source.classes, truth, sources)
     true = class_indices(truth.values, names, str(labels))
     top1 = {s.where: class_indices(s.top1, names, s.where) for s in sources if s.top1 is not None}
     if names is None:
-        widths = [one.width for one in sources if one.width is not None]
-        num_classes = (
-            widths[0] if widths else 1 + max(classes.max() for classes in (true, *top1.values()))
-        )
-        names = tuple(map(str, range(num_classes)))
-        for where, numbers in {str(labels): true, **top1}.items():
+        known = {str(labels): true, **top1}
+        largest = max(classes.max() for classes in known.values())
+        width = next((one.width for one in sources if one.width is not None), 1 + largest)
+        names = tuple(map(str, range(width)))
+        for where, numbers in known.items():
             class_indices(numbers, names, where)  # refuses classes beyond the scores
     return {
         name: _population(truth, true, members, top1, names, k, probabilities)
@@ -162,14 +157,10 @@ def read_columns(
     name = id_column(table, id_name)
     table_ids = None if name is None else table.text(name)
     frame = table.frame()
-    rows = _matching_rows(
-        ids, table_ids, str(path), reference=reference, counts=(examples, len(frame))
-    )
-    return (
-        frame.drop(columns=[] if name is None else clean_name(name))
-        .iloc[rows]
-        .reset_index(drop=True)
-    )
+    counts = (examples, len(frame))
+    rows = _matching_rows(ids, table_ids, str(path), reference=reference, counts=counts)
+    others = frame if name is None else frame.drop(columns=clean_name(name))
+    return others.iloc[rows].reset_index(drop=True)
 
 
 def _population(
@@ -190,18 +181,14 @@ def _population(
             kinds = ("scores", "top-1 classes")[:: 1 if source.top1 is None else -1]
             raise InputError(source.where, kinds[0], f"{kinds[1]}, as in {sources[0].where}")
         if source.top1 is None:
-            classes = _ranked(
-                source, names, k, source.probabilities if probabilities is None else probabilities
-            )
+            known = source.probabilities if probabilities is None else probabilities
+            classes = _ranked(source, names, k, known)
         else:
             classes = RankedClasses(top1[source.where][:, None])
         for member, rows in _members(source):
             if member is not None and member in members:
-                raise InputError(
-                    source.where,
-                    f"member {member!r}, as in another file",
-                    "each member in one file",
-                )
+                got = f"member {member!r}, as in another file"
+                raise InputError(source.where, got, "each member in one file")
             ranked.append(classes.take(rows[_member_rows(truth, source, rows, member)]))
             members.append(member)
     return Predictions.from_ranked(
@@ -217,9 +204,8 @@ def _ranked(
     source: PredictionSource, names: tuple[str, ...], k: int, probabilities: bool | None
 ) -> RankedClasses:
     try:
-        ranked = rank_scores(
-            source.scores(column_order(source, names)), k=k, probabilities=probabilities
-        )
+        scores = source.scores(column_order(source, names))
+        ranked = rank_scores(scores, k=k, probabilities=probabilities)
     except InputError as problem:
         if problem.argument != "scores":  # the error names the file already
             raise

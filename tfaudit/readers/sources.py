@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ _MEMBERS = ("member", "members")
 _BLOCK_VALUES = 2**22
 
 Columns = Sequence[int] | None
+Scores = Callable[[Columns], Iterable[np.ndarray]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +53,7 @@ class PredictionSource:
     # Whether the file calls its scores so; None where it does not say.
     probabilities: bool | None = None
     # takes the order of the columns, and yields the scores in blocks (n, width)
-    scores: Callable[[Columns], Iterable[np.ndarray]] = lambda order: ()
+    scores: Scores = lambda order: ()
 
 
 def read_labels(path: Path, id_name: str | None = None, column: str | None = None) -> Labels:
@@ -74,9 +76,8 @@ def read_labels(path: Path, id_name: str | None = None, column: str | None = Non
         raise InputError(str(path), f"arrays {listed(file.names)}", "an array `labels`")
     values = without_one_hot(file.read(name))
     if values.ndim == 2 and values.dtype.kind in "iufb" and np.isin(values, (0, 1)).all():
-        raise InputError(
-            str(path), f"labels {values.shape} of several classes", "one class per example"
-        )
+        got = f"labels {values.shape} of several classes"
+        raise InputError(str(path), got, "one class per example")
     if values.ndim != 1:
         raise InputError(str(path), f"labels {values.shape}", "labels (examples,)")
     return Labels(path, _classes(values, str(path)), _array_ids(file))
@@ -103,11 +104,12 @@ def _named(file: TableFile | ArrayFile, name: str | None) -> str | None:
     """Return a name that a user has given, which must exist; None for none, and for an array without a name."""
     if name is None:
         return None
-    names = file.columns if isinstance(file, TableFile) else file.names
+    kind, names = (
+        ("columns", file.columns) if isinstance(file, TableFile) else ("arrays", file.names)
+    )
     if tuple(names) == ("",):
         return None
     if name not in names:
-        kind = "columns" if isinstance(file, TableFile) else "arrays"
         raise InputError(str(file.path), f"{kind} {listed(names)}", f"one that is called {name!r}")
     return name
 
@@ -115,9 +117,8 @@ def _named(file: TableFile | ArrayFile, name: str | None) -> str | None:
 def id_column(table: TableFile, id_name: str | None) -> str | None:
     """Return the column of ids: `id_name`, which must exist, else `example`, `example_id` or `id`, else None."""
     if id_name is not None and id_name not in table.columns:
-        raise InputError(
-            str(table.path), f"columns {listed(table.columns)}", f"a column {id_name!r}"
-        )
+        got = f"columns {listed(table.columns)}"
+        raise InputError(str(table.path), got, f"a column {id_name!r}")
     return id_name or table.find(_IDS)
 
 
@@ -146,9 +147,8 @@ def _array_ids(arrays: ArrayFile) -> np.ndarray | None:
         return None
     ids = arrays.read(name)
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
-        raise InputError(
-            str(arrays.path), f"ids {ids.dtype} {ids.shape}", "ids (examples,), integers or text"
-        )
+        got = f"ids {ids.dtype} {ids.shape}"
+        raise InputError(str(arrays.path), got, "ids (examples,), integers or text")
     return clean_texts(ids.astype(str), str(arrays.path))
 
 
@@ -163,39 +163,33 @@ def _table_source(
 ) -> PredictionSource:
     path = str(table.path)
     rows = table.rows
-    ids = _table_ids(table, id_name)
     if not rows:
         raise InputError(path, "no rows", "a row per example")
+    ids = _table_ids(table, id_name)
     member = table.find(_MEMBERS)
-    top1 = column or table.find(_TOP1)
     members = None if member is None else table.text(member)
-    if top1 is not None:
+    if top1 := column or table.find(_TOP1):
         texts = table.text(top1)
-        numbers = (
-            _fractions(texts) if column else None
-        )  # what is called `class` by itself holds no scores
+        # What is called `class` by itself holds no scores.
+        numbers = _fractions(texts) if column else None
         if numbers is not None:
             return _binary_source(path, numbers, ids, probabilities, members)
         return PredictionSource(path, rows, ids, members, top1=texts)
-    not_scores = (id_column(table, id_name), member)
-    columns = tuple(
-        name for name in table.columns if name not in not_scores and name.lower() not in _LABELS
-    )
+    facts = (id_column(table, id_name), member)
+    columns = [name for name in table.columns if name not in facts and name.lower() not in _LABELS]
     if len(columns) == 1 and columns[0].lower() in _ONE_SCORE:
-        return _binary_source(
-            path, np.concatenate(list(table.numbers(columns)))[:, 0], ids, probabilities, members
-        )
+        values = np.concatenate(list(table.numbers(columns)))[:, 0]
+        return _binary_source(path, values, ids, probabilities, members)
     if "" in columns:
-        unnamed = f"column {table.columns.index('')} without a name"
-        raise InputError(
-            path, unnamed, "a name for every column; a column of ids is called `example`"
-        )
+        got = f"column {table.columns.index('')} without a name"
+        expected = "a name for every column; a column of ids is called `example`"
+        raise InputError(path, got, expected)
     if len(columns) < 2:
-        present = f"columns {listed(table.columns)}"
-        raise InputError(path, present, "a column `prediction`, or scores in a column per class")
+        expected = "a column `prediction`, or scores in a column per class"
+        raise InputError(path, f"columns {listed(table.columns)}", expected)
 
     def scores(order: Columns) -> Iterator[np.ndarray]:
-        return table.numbers([columns[i] for i in order] if order is not None else columns)
+        return table.numbers(columns if order is None else [columns[i] for i in order])
 
     names = clean_names(columns, path)
     return PredictionSource(
@@ -203,9 +197,9 @@ def _table_source(
     )
 
 
-def _fractions(texts: np.ndarray) -> np.ndarray | None:
-    """Return numbers of which one or more is a fraction; None of anything else."""
-    numbers = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(np.float64)
+def _fractions(values: np.ndarray) -> np.ndarray | None:
+    """Return numbers, perhaps as text, of which one or more is a fraction; None of anything else."""
+    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
     return numbers if np.isfinite(numbers).all() and (numbers != np.floor(numbers)).any() else None
 
 
@@ -214,32 +208,72 @@ def _array_sources(
 ) -> list[PredictionSource]:
     path = str(arrays.path)
     name = _name_of_predictions(arrays, chosen)
-    (shape, dtype), ids = arrays.shape_and_dtype(name), _array_ids(arrays)
+    shape, dtype = arrays.shape_and_dtype(name)
+    ids = _array_ids(arrays)
     if 0 in shape:
         raise InputError(path, f"an empty array {shape}", "at least one prediction")
     if dtype.kind == "f" and name.lower() not in _TOP1:
         scores = _one_score(arrays, name, shape)
-        if scores is not None and scores.ndim == 1:
-            return [_binary_source(path, scores, ids, probabilities)]
         if scores is not None:
-            return [
-                _binary_source(f"{path}, member {k}", row, ids, probabilities)
-                for k, row in enumerate(scores)
-            ]
+            rows = _by_member(path, scores, scores.ndim == 1)
+            return [_binary_source(where, row, ids, probabilities) for where, row in rows.items()]
     top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         floats = "floats (examples, classes) or (members, examples, classes)"
         expected = f"top-1 classes (examples,) or (members, examples), or {floats}"
         raise InputError(path, f"{dtype} {shape}", expected)
-    # Each pass reads the array again: the arrays of many files are never in memory together.
-    read: Callable[[], np.ndarray] = functools.partial(arrays.read, name)
-    if len(shape) == (1 if top1 else 2):
-        return [_array_source(path, name, read, shape, dtype, ids, top1)]
-    cached = functools.cache(read)
+    single = len(shape) == (1 if top1 else 2)
+    if not top1:
+        return _score_sources(arrays, name, ids, single)
+    rows = _by_member(path, arrays.read(name), single)
     return [
-        _array_source(f"{path}, member {k}", name, lambda k=k: cached()[k], shape, dtype, ids, top1)  # type: ignore[misc]
-        for k in range(shape[0])
+        PredictionSource(where, len(row), ids, top1=_classes(row, where))
+        for where, row in rows.items()
     ]
+
+
+def _score_sources(
+    arrays: ArrayFile, name: str, ids: np.ndarray | None, single: bool
+) -> list[PredictionSource]:
+    """Return the scores of one member, or of each; a pass reads them again, so few are in memory together."""
+    shape, dtype = arrays.shape_and_dtype(name)
+    read = functools.partial(arrays.read, name)
+    cached = functools.cache(read)
+    members = [lambda k=k: cached()[k] for k in range(shape[0])]
+    passes = _by_member(str(arrays.path), read if single else members, single)
+    if dtype.kind != "f":
+        raise InputError(next(iter(passes)), f"scores of dtype {dtype}", "floats")
+    return [
+        PredictionSource(
+            where,
+            shape[-2],
+            ids,
+            width=shape[-1],
+            probabilities=name.lower() in _PROBABILITIES or None,
+            scores=_blocks(array),
+        )
+        for where, array in passes.items()
+    ]
+
+
+def _by_member(path: str, values: Any, single: bool) -> dict[str, Any]:
+    """Return values by the place that errors name: the file, or each of its members."""
+    if single:
+        return {path: values}
+    return {f"{path}, member {k}": row for k, row in enumerate(values)}
+
+
+def _blocks(read: Callable[[], np.ndarray]) -> Scores:
+    """Return a function that yields an array of scores in blocks, its columns in an order."""
+
+    def scores(order: Columns) -> Iterator[np.ndarray]:
+        array = read()
+        rows = max(1, _BLOCK_VALUES // array.shape[-1])
+        for start in range(0, len(array), rows):
+            block = array[start : start + rows]
+            yield block if order is None else block[:, order]
+
+    return scores
 
 
 def _binary_source(
@@ -251,10 +285,7 @@ def _binary_source(
 ) -> PredictionSource:
     """Return the scores of two classes from that of class 1."""
     both, probabilities = scores_of_both(scores, probabilities)
-
-    def blocks(order: Columns) -> Iterator[np.ndarray]:
-        yield both if order is None else both[:, order]
-
+    blocks = _blocks(lambda: both)
     return PredictionSource(
         path, len(scores), ids, members, width=2, probabilities=probabilities, scores=blocks
     )
@@ -275,44 +306,12 @@ def _one_score(arrays: ArrayFile, name: str, shape: tuple[int, ...]) -> np.ndarr
     """Return `(N,)` or `(K, N)` scores of one class, the second of two; None of an array that holds others."""
     if len(shape) in (2, 3):
         return arrays.read(name)[..., 0] if shape[-1] == 1 else None
-    scores = arrays.read(name) if len(shape) == 1 else np.zeros(0)
-    return scores if np.isfinite(scores).all() and (scores != np.floor(scores)).any() else None
-
-
-def _array_source(
-    where: str,
-    name: str,
-    read: Callable[[], np.ndarray],
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-    ids: np.ndarray | None,
-    top1: bool,
-) -> PredictionSource:
-    def scores(order: Columns) -> Iterator[np.ndarray]:
-        array = read()
-        rows = max(1, _BLOCK_VALUES // shape[-1])
-        for start in range(0, len(array), rows):
-            block = array[start : start + rows]
-            yield block if order is None else block[:, order]
-
-    if top1:
-        classes = _classes(read(), where)
-        return PredictionSource(where, len(classes), ids, top1=classes)
-    if dtype.kind != "f":
-        raise InputError(where, f"scores of dtype {dtype}", "floats")
-    probabilities = True if name.lower() in _PROBABILITIES else None
-    return PredictionSource(
-        where, shape[-2], ids, width=shape[-1], probabilities=probabilities, scores=scores
-    )
+    return _fractions(arrays.read(name)) if len(shape) == 1 else None
 
 
 def _classes(values: np.ndarray, where: str) -> np.ndarray:
     """Return integers or text; whole floats become integers."""
-    if (
-        values.dtype.kind == "f"
-        and np.isfinite(values).all()
-        and (values == np.floor(values)).all()
-    ):
+    if values.dtype.kind == "f" and not (values % 1).any() and np.isfinite(values).all():
         return values.astype(np.int64)
     if values.dtype.kind not in "iuU":
         raise InputError(where, f"classes of dtype {values.dtype}", "whole numbers or text")

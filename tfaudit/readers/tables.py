@@ -55,19 +55,16 @@ class TableFile:
             raise
         except (pa.ArrowException, ValueError, csv.Error):
             raise self._damaged() from None
-        name, times = (
-            collections.Counter(self.columns).most_common(1)[0] if self.columns else ("", 0)
-        )
-        if times > 1:
-            raise InputError(str(path), f"two columns {name!r}", "columns with different names")
+        for name, times in collections.Counter(self.columns).most_common(1):
+            if times > 1:
+                raise InputError(str(path), f"two columns {name!r}", "columns with different names")
 
     def find(self, names: Collection[str]) -> str | None:
         """Return the column with one of these names, in any case; None where there is none. Refuse several."""
         matches = [name for name in self.columns if name.lower() in names]
         if len(matches) > 1:
-            raise InputError(
-                str(self.path), f"columns {', '.join(map(repr, matches))}", "only one of them"
-            )
+            got = f"columns {', '.join(map(repr, matches))}"
+            raise InputError(str(self.path), got, "only one of them")
         return matches[0] if matches else None
 
     @property
@@ -82,17 +79,12 @@ class TableFile:
         """Return a column `(rows,)` as text, without empty cells; numbers of a Parquet file as their digits."""
         if self._parquet:
             stored = self._guarded(lambda: pq.read_table(self.path, columns=[column])[column])
-            if (
-                pa.types.is_nested(stored.type)
-                or pa.types.is_binary(stored.type)
-                or pa.types.is_large_binary(stored.type)
-            ):
-                raise InputError(
-                    str(self.path), f"{stored.type} values in column {column!r}", "numbers or text"
-                )
-            self._guarded(
-                lambda: stored.validate(full=True)
-            )  # offsets beyond a buffer would crash the process
+            kinds = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
+            if any(is_kind(stored.type) for is_kind in kinds):
+                got = f"{stored.type} values in column {column!r}"
+                raise InputError(str(self.path), got, "numbers or text")
+            # Offsets beyond a buffer would crash the process.
+            self._guarded(lambda: stored.validate(full=True))
             values = self._guarded(stored.to_pandas)
         else:
             with self._csv([column], pa.string()) as batches:
@@ -118,17 +110,11 @@ class TableFile:
         )
         with source as batches:
             while (batch := self._guarded(lambda: next(iter(batches), None))) is not None:
-                for column, name in zip(batch.columns, batch.schema.names, strict=True):
-                    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-                        kind = (
-                            "text"
-                            if pa.types.is_string(column.type)
-                            or pa.types.is_large_string(column.type)
-                            else column.type
-                        )
-                        raise InputError(
-                            str(self.path), f"{kind} values in column {name!r}", "numbers"
-                        )
+                for field in batch.schema:
+                    if not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
+                        kind = str(field.type).removeprefix("large_").replace("string", "text")
+                        got = f"{kind} values in column {field.name!r}"
+                        raise InputError(str(self.path), got, "numbers")
                 yield np.stack(
                     [batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1
                 )
@@ -138,17 +124,21 @@ class TableFile:
         if self._parquet:
             stored = self._guarded(lambda: pq.read_table(self.path))
             self._guarded(lambda: stored.validate(full=True))
-            return clean_table(
-                self._guarded(lambda: stored.to_pandas(ignore_metadata=True)), str(self.path)
-            )
-        options: dict[str, Any] = {
-            "header": 0,
-            "index_col": False,
-            "skipinitialspace": True,
-            "low_memory": False,
-        }
-        options |= {"names": list(self.columns), "encoding": "utf-8-sig"}
-        return clean_table(self._guarded(lambda: pd.read_csv(self.path, **options)), str(self.path))
+            frame = self._guarded(lambda: stored.to_pandas(ignore_metadata=True))
+        else:
+            frame = self._guarded(self._read_csv)
+        return clean_table(frame, str(self.path))
+
+    def _read_csv(self) -> pd.DataFrame:
+        return pd.read_csv(
+            self.path,
+            header=0,
+            names=list(self.columns),
+            index_col=False,
+            skipinitialspace=True,
+            low_memory=False,
+            encoding="utf-8-sig",
+        )
 
     def _parquet_names(self) -> list[str]:
         metadata = pq.read_metadata(self.path)
@@ -184,19 +174,18 @@ class TableFile:
     def _guarded(self, read: Any) -> Any:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "error", pd.errors.ParserWarning
-                )  # rows longer than the header
+                # Rows longer than the header.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
                 return read()
         except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError):
             got = "rows longer or shorter than the header"
             raise InputError(str(self.path), got, "as many cells in every row") from None
         except pa.ArrowInvalid as problem:
-            if reason := re.search(r"CSV (?:parse|conversion) error.*", str(problem)):
-                raise InputError(
-                    str(self.path), f"a {reason[0]}", "a value of the right type in every cell"
-                ) from None
-            raise self._damaged() from None
+            reason = re.search(r"CSV (?:parse|conversion) error.*", str(problem))
+            if reason is None:
+                raise self._damaged() from None
+            expected = "a value of the right type in every cell"
+            raise InputError(str(self.path), f"a {reason[0]}", expected) from None
         except InputError:
             raise
         except (pa.ArrowException, OSError, ValueError):
