@@ -191,9 +191,9 @@ def _read(path: Path) -> Columns:
             batch = _ArraysOnly(file, encoding="latin-1").load()
         pixels = planes_to_images(np.asarray(batch["data"]))
         labels = np.asarray(batch["labels"], np.int64)
-        kinds = [*map(kind_of, batch["filenames"], labels)]
-        count = len(pixels)
-        valid = pixels.dtype == np.uint8 and count == len(labels) == len(kinds)
+        named = zip(batch["filenames"], labels, strict=True)
+        kinds = [kind_of(name, label) for name, label in named]
+        valid = pixels.dtype == np.uint8 and len(pixels) == len(labels)
         in_range = 0 <= labels.min() <= labels.max() <= 9
     except Exception as error:  # a damaged pickle raises anything
         got = f"an unreadable file ({one_line(error)})"
