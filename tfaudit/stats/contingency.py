@@ -107,9 +107,8 @@ def paired_interval(
         raise InputError("pairs", "fewer pairs than changes", "at least lost + won")
     low, high = _ends(ratio(down, n), ratio(up, n), _margin(n, confidence))
     possible = mcnemar(down, up) > 1 - confidence
-    return np.where(possible, np.minimum(low, 0.0), low), np.where(
-        possible, np.maximum(high, 0.0), high
-    )
+    low = np.where(possible, np.minimum(low, 0.0), low)
+    return low, np.where(possible, np.maximum(high, 0.0), high)
 
 
 def paired_difference_rejected(
@@ -135,16 +134,12 @@ def paired_difference_rejected(
     """
     require_level("confidence", confidence)
     down, up, n = amounts(lost=lost, won=won, pairs=pairs)
-    shares = (ratio(down, n), ratio(up, n))
+    shares = ratio(down, n), ratio(up, n)
     difference = np.asarray(difference, float)
     observed = shares[1] - shares[0]
     rejected = (n > 0) & ~_accepted(*shares, _margin(n, confidence), difference)
-    towards_0 = rejected & (difference * observed >= 0) & (np.abs(difference) <= np.abs(observed))
-    return (
-        rejected & ~(towards_0 & (mcnemar(down, up) > 1 - confidence))
-        if towards_0.any()
-        else rejected
-    )
+    towards_0 = (difference * observed >= 0) & (np.abs(difference) <= np.abs(observed))
+    return rejected & ~(towards_0 & (mcnemar(down, up) > 1 - confidence))
 
 
 def flip_counts(
@@ -222,8 +217,12 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:
         >>> cohen_kappa([0, 0, 1, 1], [0, 0, 1, 0])
         0.5
     """
-    one, other = _raters(first, second)
-    return kappa_of(float(np.mean(one == other)), *_shares(one, other))
+    one, other = counts(first=first, second=second)
+    expected = "the shape (examples,) with one example or more"
+    require(one.ndim == 1 and one.size > 0, "first", one.shape, expected)
+    classes = int(max(one.max(), other.max())) + 1
+    shares = (np.bincount(rater, minlength=classes) / len(rater) for rater in (one, other))
+    return kappa_of(float(np.mean(one == other)), *shares)
 
 
 def kappa_of(agreement: float, first: np.ndarray, second: np.ndarray) -> float:
@@ -237,23 +236,8 @@ def kappa_of(agreement: float, first: np.ndarray, second: np.ndarray) -> float:
     return (agreement - expected) / (1 - expected) if expected < 1 else float("nan")
 
 
-def chance_agreement(first: ArrayLike, second: ArrayLike) -> tuple[float, float]:
+def chance_agreement(first: np.ndarray, second: np.ndarray, examples: int) -> tuple[float, float]:
     """Compute how often two raters agree by chance, and the standard error of their agreement if it is chance alone.
-
-    The arguments are those of `cohen_kappa`; see `chance_agreement_of`.
-
-    Example:
-        >>> chance_agreement([0, 0, 1, 1], [0, 1, 0, 1])
-        (0.5, 0.25)
-    """
-    one, other = _raters(first, second)
-    return chance_agreement_of(*_shares(one, other), len(one))
-
-
-def chance_agreement_of(
-    first: np.ndarray, second: np.ndarray, examples: int
-) -> tuple[float, float]:
-    """Compute `chance_agreement` from the shares of the classes of both raters.
 
     With shares p and q of the classes, the expected agreement is `e = sum_c p_c q_c` and the variance
     `(e + e^2 - sum_c p_c q_c (p_c + q_c)) / N` (Fleiss, Cohen and Everitt 1969, their null variance of kappa times
@@ -265,31 +249,12 @@ def chance_agreement_of(
         examples: N.
 
     Example:
-        >>> chance_agreement_of(np.array([0.5, 0.5]), np.array([0.5, 0.5]), 4)
+        >>> chance_agreement(np.array([0.5, 0.5]), np.array([0.5, 0.5]), 4)
         (0.5, 0.25)
     """
     expected = float(first @ second)
     variance = (expected + expected**2 - float(first * second @ (first + second))) / examples
     return expected, float(np.sqrt(max(variance, 0.0)))
-
-
-def _raters(first: ArrayLike, second: ArrayLike) -> list[np.ndarray]:
-    raters = counts(first=first, second=second)
-    shape = raters[0].shape
-    require(
-        len(shape) == 1 and shape[0] > 0,
-        "first",
-        shape,
-        "the shape (examples,) with one example or more",
-    )
-    return raters
-
-
-def _shares(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    classes = int(max(one.max(), other.max())) + 1
-    return np.bincount(one, minlength=classes) / len(one), np.bincount(
-        other, minlength=classes
-    ) / len(other)
 
 
 def amounts(**named: ArrayLike) -> list[np.ndarray]:

@@ -72,15 +72,11 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> MeanInterva
         raise InputError("values", f"shape {array.shape}", "at least one member")
     require_level("confidence", confidence)
     mean = array.mean(0)
-    if len(array) == 1:
-        return MeanInterval(
-            mean, np.nan * mean, np.nan * mean
-        )  # scalars for scalar values, as the mean is
-    margin = (
-        special.stdtrit(len(array) - 1, (1 + confidence) / 2)
-        * array.std(0, ddof=1)
-        / np.sqrt(len(array))
-    )
+    freedom = len(array) - 1
+    margin = mean * np.nan
+    if freedom:
+        quantile = special.stdtrit(freedom, (1 + confidence) / 2)
+        margin = quantile * array.std(0, ddof=1) / np.sqrt(len(array))
     return MeanInterval(mean, mean - margin, mean + margin)
 
 

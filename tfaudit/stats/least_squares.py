@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError
+from tfaudit.stats.intervals import require_level
 from tfaudit.stats.ratios import ratio
 
 
@@ -48,7 +49,7 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
         >>> print(f"{fit.slope:.2f} [{fit.low:.2f}, {fit.high:.2f}], {fit.intercept:.2f}, r = {fit.r:.3f}")
         2.30 [1.55, 3.05], 0.80, r = 0.994
     """
-    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    require_level("confidence", confidence)
     first = np.asarray(x, np.float64)
     second = np.asarray(y, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
@@ -57,9 +58,7 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
         )
     if np.isinf(first).any() or np.isinf(second).any():
         raise InputError("x, y", "infinite values", "finite ones, and NaN for unknown ones")
-    known = ~(np.isnan(first) | np.isnan(second))
-    first = first[known]
-    second = second[known]
+    first, second = _points(first, second)
     nan = float("nan")
     n = len(first)
     if n < 2 or first.min() == first.max():
@@ -68,13 +67,11 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
     if second.min() == second.max():
         return Line(0.0, *((0.0, 0.0) if n > 2 else (nan, nan)), float(second[0]), nan, nan, n)
     fit = stats.linregress(first, second)
+    p = float(fit.pvalue) if n > 2 else nan
     gradient = float(fit.slope)
-    intercept = float(fit.intercept)
-    r = float(fit.rvalue)
-    if n == 2:
-        return Line(gradient, nan, nan, intercept, r, nan, n)
-    margin = float(stats.t.ppf((1 + confidence) / 2, n - 2) * fit.stderr)
-    return Line(gradient, gradient - margin, gradient + margin, intercept, r, float(fit.pvalue), n)
+    margin = float(stats.t.ppf((1 + confidence) / 2, n - 2) * fit.stderr)  # NaN for two points
+    low, high = gradient - margin, gradient + margin
+    return Line(gradient, low, high, float(fit.intercept), float(fit.rvalue), p, n)
 
 
 def curvature(
@@ -94,30 +91,28 @@ def curvature(
         >>> round(value, 2), bool(low < 1 < high), bool(p < 0.01)
         (0.98, True, True)
     """
-    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
-    first = np.asarray(x, np.float64)
-    second = np.asarray(y, np.float64)
-    known = np.isfinite(first) & np.isfinite(second)
-    first = first[known]
-    second = second[known]
-    nan = float("nan")
+    require_level("confidence", confidence)
+    first, second = _points(np.asarray(x, np.float64), np.asarray(y, np.float64))
     n = len(first)
     if n < 4 or len(np.unique(first)) < 3:
-        return nan, nan, nan, nan
+        return (float("nan"),) * 4
     scale = float(np.abs(first - first.mean()).max())
     centred = (first - first.mean()) / scale  # c is that of x but for the scale
-    design = np.stack([np.ones(n), centred, centred**2], 1)
-    inverse = np.linalg.inv(design.T @ design)
-    coefficients = inverse @ design.T @ second
-    residual = second - design @ coefficients
-    value = float(coefficients[2])
-    noise = float(residual @ residual) / (n - 3)
+    coefficients, covariance = np.polyfit(centred, second, 2, cov=True)
+    noise = float(np.square(second - np.polyval(coefficients, centred)).sum()) / (n - 3)
+    value = float(coefficients[0]) / scale**2
     if noise <= 1e-24 * max(1.0, float(second @ second)):
-        return value / scale**2, nan, nan, nan
-    error = float(np.sqrt(noise * inverse[2, 2]))
-    margin = float(stats.t.ppf((1 + confidence) / 2, n - 3)) * error
-    p = 2 * float(stats.t.sf(abs(value) / error, n - 3))
-    return value / scale**2, (value - margin) / scale**2, (value + margin) / scale**2, p
+        return value, float("nan"), float("nan"), float("nan")
+    error = float(np.sqrt(covariance[0, 0])) / scale**2
+    student = stats.t(n - 3)
+    margin = float(student.ppf((1 + confidence) / 2)) * error
+    return value, value - margin, value + margin, 2 * float(student.sf(abs(value) / error))
+
+
+def _points(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of which both coordinates are finite."""
+    known = np.isfinite(x) & np.isfinite(y)
+    return x[known], y[known]
 
 
 def slope(x: ArrayLike, y: ArrayLike) -> np.ndarray:
@@ -149,9 +144,8 @@ def uncentred_r2(x: ArrayLike, y: ArrayLike) -> np.ndarray:
         np.float64(0.8889)
     """
     x, y = _known(x, y)
-    return np.minimum(
-        ratio((x * y).sum(-1) ** 2, (x * x).sum(-1) * (y * y).sum(-1)), 1.0
-    )  # rounding aside
+    share = ratio((x * y).sum(-1) ** 2, (x * x).sum(-1) * (y * y).sum(-1))
+    return np.minimum(share, 1.0)  # rounding aside
 
 
 def _known(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportions
 
 from tfaudit.errors import InputError, require
 from tfaudit.stats.contingency import counts
+from tfaudit.stats.intervals import require_level
 from tfaudit.stats.ratios import ratio
 
 FISHER, Z = "Fisher exact", "z"
@@ -67,9 +68,10 @@ def compare_proportions(
         >>> compared.ratio, compared.p.round(4), compared.test.tolist()
         (array([2., 2.]), array([0.0111, 1.    ]), ['z', 'Fisher exact'])
     """
-    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
-    named = {"hits": hits, "totals": totals, "other_hits": other_hits, "other_totals": other_totals}
-    count, total, other_count, other_total = counts(**named)
+    require_level("confidence", confidence)
+    count, total, other_count, other_total = counts(
+        hits=hits, totals=totals, other_hits=other_hits, other_totals=other_totals
+    )
     require(count.ndim == 1, "hits", count.shape, "the shape (attributes,)")
     for name, some, everyone in (("hits", count, total), ("other_hits", other_count, other_total)):
         for i in np.flatnonzero(some > everyone):

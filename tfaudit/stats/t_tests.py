@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from tfaudit.errors import InputError, require
+from tfaudit.stats.intervals import require_level
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 
@@ -156,19 +157,15 @@ def compare_means(
         [np.round(first - second, 12)] if paired else [np.round(first, 12), np.round(second, 12)]
     )
     difference = samples[0].mean() - (0.0 if paired else samples[1].mean())
-    if min(len(sample) for sample in samples) < 2 or any(
-        np.isnan(sample).any() for sample in samples
-    ):
+    if any(len(sample) < 2 or np.isnan(sample).any() for sample in samples):
         return MeanTest(difference, np.nan, np.nan, np.nan)
     if all(np.ptp(sample) == 0 for sample in samples):
         t = float(_noiseless_t(difference))
-        tails = {
-            "two-sided": 2 * stats.norm.sf(abs(t)),
-            "less": stats.norm.cdf(t),
-            "greater": stats.norm.sf(t),
-        }
+        # The probability of the tail that starts at an infinite t, or at 0.
+        against = {"two-sided": abs(t), "less": -t, "greater": t}[alternative]
+        p = special.ndtr(-against) * (2 if alternative == "two-sided" else 1)
         least = smallest_p(len(first), len(second), paired=paired, alternative=alternative)
-        return MeanTest(difference, t, np.nan, max(float(tails[alternative]), least))
+        return MeanTest(difference, t, np.nan, max(float(p), least))
     with warnings.catch_warnings():
         # SciPy warns that a constant sample has little variance; rounding above has made sure that it has none.
         warnings.filterwarnings(
@@ -240,7 +237,7 @@ def _t_and_p(
 def _tests(
     difference: np.ndarray, error: np.ndarray, df: np.ndarray, least: float, confidence: float
 ) -> TTests:
-    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    require_level("confidence", confidence)
     t, df, p = _t_and_p(difference, error, df, least)
     constant = error == 0
     margin = np.where(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-from tfaudit.errors import InputError, require
+from tfaudit.stats.ratios import ratio
 
 LEAST_IMAGES = 10
 """Images of a group below which its accuracy is mostly chance: one image moves it by more than 10 points."""
@@ -62,7 +62,7 @@ class Change:
 
         It is the level at which the interval's end is 0, found by bisection.
         """
-        return self._p.copy()
+        return self._p
 
     @functools.cached_property
     def _p(self) -> np.ndarray:
@@ -141,9 +141,6 @@ def group_changes(
         count: G.
         paired: whether member k of `after` was made from member k of `before`.
 
-    Raises:
-        InputError: shapes that do not agree.
-
     Example:
         >>> rng = np.random.default_rng(0)
         >>> before, after = rng.random((5, 400)) < 0.9, rng.random((5, 400)) < 0.7
@@ -151,39 +148,8 @@ def group_changes(
         >>> change.value.round(2), [end.round(2).tolist() for end in change.interval(0.95)]
         (array([-0.18, -0.21]), [[-0.21, -0.26], [-0.14, -0.16]])
     """
-    before, after, groups = (np.asarray(array) for array in (before, after, groups))
-    if (
-        before.ndim != 2
-        or after.ndim != 2
-        or before.shape[1:] != after.shape[1:]
-        or groups.shape != before.shape[1:]
-    ):
-        shapes = f"shapes {before.shape}, {after.shape} and {groups.shape}"
-        raise InputError("before, after, groups", shapes, "(K0, N), (K1, N) and (N,)")
-    if paired and len(before) != len(after):
-        raise InputError(
-            "before, after", f"{len(before)} and {len(after)} members", "as many in pairs"
-        )
-    require(len(groups) > 0, "groups", "no images", "one or more")
-    sizes = np.bincount(groups, minlength=count).astype(float)
-    images = after.mean(0) - before.mean(0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # groups without images
-        change = np.bincount(groups, images, count) / sizes
-    if _is_one_against_several(before, after):
-        unknown = (Change.without_error(value) for value in (change, change - images.mean()))
-        return GroupChanges(sizes.astype(int), *unknown)
-    sides = [_numbers(after) - _numbers(before)] if paired else [after, before]
-    samples = [_Sample(_numbers(side), groups, sizes) for side in sides]
-    floor = _least_variance(images, groups, sizes, min(len(before), len(after)))
-    spread = np.maximum(_image_variance(images, groups, sizes, change), floor * sizes)
-    absolute = _change(change, sizes, spread, samples, relative=False)
-    relative = _change(change - images.mean(), sizes, spread, samples, relative=True)
-    return GroupChanges(sizes.astype(int), absolute, relative)
-
-
-def _is_one_against_several(before: np.ndarray, after: np.ndarray) -> bool:
-    """Return whether one side alone has a single member: nothing is known of how its members differ."""
-    return len(before) != len(after) and 1 in (len(before), len(after))
+    sides = _sides(before, after, paired)
+    return _changes(after.mean(0) - before.mean(0), sides, groups, count)
 
 
 def accuracy_interval(
@@ -224,9 +190,9 @@ def total_change(
     parts = changes.absolute
     if count == 1:
         return parts
-    samples = [_numbers(after) - _numbers(before)] if paired else [after, before]
     totals = [
-        sum(sample[:, groups == group].mean(1) for group in range(count)) for sample in samples
+        sum(side[:, groups == group].mean(1) for group in range(count))
+        for side in _sides(before, after, paired)
     ]
     summed = _summed(
         float(parts.value.sum()), parts.of_images, parts.df_images, totals, parts.overlap.sum()
@@ -279,23 +245,10 @@ def _summed(
     overlap: float,
 ) -> Change:
     """Return a sum over groups, whose images are others but whose members are the same: of `(K,)` totals of each."""
-    # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
-    members = [
-        (np.round(total, 12).var(ddof=1) / len(total), len(total) - 1)
-        for total in totals
-        if len(total) > 1
-    ]
     images = np.array([of_images.sum()])
-    of_members = np.array([sum(part for part, _ in members)], float)
-    shared = np.array([overlap], float)
-    variance = np.maximum(images + of_members - shared, np.maximum(images, of_members))
-    by_images = _degrees(images, np.array([np.sum(of_images**2 / df_images)]))
-    by_members = _degrees(
-        of_members, np.array([sum(part**2 / freedom for part, freedom in members)], float)
-    )
-    return Change(
-        np.array([value]), np.sqrt(variance), images, of_members, shared, by_images, by_members
-    )
+    squares = np.array([np.sum(of_images**2 / df_images)])
+    members = [total[:, None] for total in totals]
+    return _with_error(np.array([value]), images, squares, members, np.array([overlap], float))
 
 
 def mean_change(before: np.ndarray, after: np.ndarray, *, paired: bool) -> Change:
@@ -344,11 +297,7 @@ def negative_flips(
         return group_changes(np.zeros_like(flips), flips, groups, count, paired=True)
     right = before.mean(0)
     wrong = 1 - after.mean(0)
-    rates = _products(right * wrong, [before * wrong, right * (1.0 - after)], groups, count)
-    if _is_one_against_several(before, after):
-        unknown = (Change.without_error(rate.value) for rate in (rates.absolute, rates.relative))
-        return GroupChanges(rates.examples, *unknown)
-    return rates
+    return _changes(right * wrong, [before * wrong, right * (1.0 - after)], groups, count)
 
 
 def excess_negative_flips(
@@ -368,11 +317,10 @@ def excess_negative_flips(
     wrong = 1 - after.mean(0)
     scale = len(before) / (len(before) - 1)
     images = right * wrong - flips_between_members(before)
-    alone = (
-        before * (1.0 - before) / (len(before) - 1)
-    )  # what a member in a tie would lose to itself
+    # What a member in a tie would lose to itself.
+    alone = before * (1.0 - before) / (len(before) - 1)
     sides = [before * (wrong - scale * (1 - 2 * right)) + alone, right * (1.0 - after)]
-    return _products(images, sides, groups, count).absolute
+    return _changes(images, sides, groups, count).absolute
 
 
 def flips_between_members(right: np.ndarray) -> np.ndarray:
@@ -392,19 +340,34 @@ def flips_between_members(right: np.ndarray) -> np.ndarray:
     return (members * share * (1 - share) - (right * (1.0 - right)).mean(0)) / (members - 1)
 
 
-def _products(
+def _sides(before: np.ndarray, after: np.ndarray, paired: bool) -> list[np.ndarray]:
+    """Return what varies with the members: the differences of pairs, else both populations."""
+    # As small integers booleans take an eighth of the memory of floats.
+    first, second = (
+        side.astype(np.int8) if side.dtype == bool else side for side in (before, after)
+    )
+    return [second - first] if paired else [second, first]
+
+
+def _changes(
     images: np.ndarray, sides: Sequence[np.ndarray], groups: np.ndarray, count: int
 ) -> GroupChanges:
     """Return the means of `(N,)` values of images whose linear parts over the members are `(K, N)` each."""
     sizes = np.bincount(groups, minlength=count).astype(float)
+    absolute = ratio(np.bincount(groups, images, count), sizes)
+    values = absolute, absolute - images.mean()
+    members = [len(side) for side in sides]
+    # Nothing is known of how the members of the side with a single one differ.
+    if min(members) == 1 < max(members):
+        return GroupChanges(sizes.astype(int), *map(Change.without_error, values))
     samples = [_Sample(side, groups, sizes) for side in sides]
-    with np.errstate(divide="ignore", invalid="ignore"):  # groups without images
-        value = np.bincount(groups, images, count) / sizes
-    floor = _least_variance(images, groups, sizes, min(map(len, sides)))
-    spread = np.maximum(_image_variance(images, groups, sizes, value), floor * sizes)
-    absolute = _change(value, sizes, spread, samples, relative=False)
-    relative = _change(value - images.mean(), sizes, spread, samples, relative=True)
-    return GroupChanges(sizes.astype(int), absolute, relative)
+    floor = _least_variance(images, groups, sizes, min(members))
+    spread = np.maximum(_image_variance(images, groups, sizes, absolute), floor * sizes)
+    changes = (
+        _change(value, sizes, spread, samples, relative=relative)
+        for value, relative in zip(values, (False, True), strict=True)
+    )
+    return GroupChanges(sizes.astype(int), *changes)
 
 
 def least_variance(predictions: np.ndarray | float) -> np.ndarray | float:
@@ -436,11 +399,6 @@ def _least_variance(
     return np.maximum(least_variance(members * sizes), typical * least_variance(sizes))
 
 
-def _numbers(values: np.ndarray) -> np.ndarray:
-    """Return booleans as small integers, which take an eighth of the memory of floats."""
-    return values.astype(np.int8) if values.dtype == bool else values
-
-
 class _Sample:
     """Moments of K members on N images in G groups.
 
@@ -457,21 +415,14 @@ class _Sample:
         images = values.mean(0)
         squares = np.bincount(groups, np.square(values).sum(0), count)
         self.overall = sums.sum(1) / sizes.sum()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.means = sums / sizes
-            centre = self.means.mean(0)
-            total = squares - self.members * sizes * centre**2
-            of_members = sizes * np.square(self.means - centre).sum(0)
-            of_images = self.members * (np.bincount(groups, images**2, count) - sizes * centre**2)
-            freedom = max(self.members - 1, 1) * np.maximum(sizes - 1, 1)
+        self.means = ratio(sums, sizes)
+        centre = self.means.mean(0)
+        total = squares - self.members * sizes * centre**2
+        of_members = sizes * np.square(self.means - centre).sum(0)
+        of_images = self.members * (np.bincount(groups, images**2, count) - sizes * centre**2)
+        freedom = max(self.members - 1, 1) * np.maximum(sizes - 1, 1)
         left = np.maximum(total - of_members - of_images, 0.0) / freedom / self.members
         self.residual = np.nan_to_num(left) if self.members > 1 else np.zeros(count)
-
-    def variances(self, relative: bool) -> np.ndarray:
-        """Return the variance `(G,)` of the mean over the members, of each group or against all images."""
-        means = self.means - self.overall[:, None] if relative else self.means
-        # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
-        return np.round(means, 12).var(0, ddof=1) / self.members
 
 
 def _image_variance(
@@ -491,23 +442,55 @@ def _change(
     *,
     relative: bool,
 ) -> Change:
-    residual = np.sum([sample.residual for sample in samples], axis=0)
+    """Return changes of groups, or what they exceed that of all images by, from the moments of the populations."""
+    # The weight of an image is 1 / size in its own group, less 1 / N for all images where the change is relative.
+    everywhere = np.full(len(sizes), 1 / sizes.sum() if relative else 0.0)
+    weights = sizes * np.square([1 / np.maximum(sizes, 1) - everywhere, everywhere])
+
+    def over_images(variance: np.ndarray) -> np.ndarray:
+        own, others = variance
+        return own + others.sum() - others
+
+    of_images = weights * spread
     freedom = np.maximum(sizes - 1, 1)
-    of_images = _weighted(spread, sizes, relative)
-    unevenness = _weighted(spread, sizes, relative, freedom)
-    overlap = _weighted(residual, sizes, relative)
-    of_members = np.zeros(len(sizes))
-    of_members_squared = np.zeros(len(sizes))
-    for sample in samples:
-        if sample.members > 1:
-            variance = sample.variances(relative)
+    means = [
+        sample.means - sample.overall[:, None] if relative else sample.means for sample in samples
+    ]
+    overlap = over_images(weights * np.sum([sample.residual for sample in samples], axis=0))
+    change = _with_error(
+        value, over_images(of_images), over_images(of_images**2 / freedom), means, overlap
+    )
+    return dataclasses.replace(change, error=np.where(sizes > 1, change.error, np.nan))
+
+
+def _with_error(
+    value: np.ndarray,
+    of_images: np.ndarray,
+    squares: np.ndarray,
+    means: Sequence[np.ndarray],
+    overlap: np.ndarray,
+) -> Change:
+    """Return changes with their errors.
+
+    Args:
+        value: `(G,)` changes.
+        of_images: their variance due to images.
+        squares: sum of its squared parts by their degrees of freedom.
+        means: `(K, G)` means of the members of each population.
+        overlap: the variance that images and members share.
+    """
+    of_members = np.zeros(len(value))
+    member_squares = np.zeros(len(value))
+    for sample in means:
+        freedom = len(sample) - 1
+        if freedom:
+            # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
+            variance = np.round(sample, 12).var(0, ddof=1) / len(sample)
             of_members = of_members + variance
-            of_members_squared = of_members_squared + variance**2 / (sample.members - 1)
+            member_squares = member_squares + variance**2 / freedom
     variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
-    df_images = _degrees(of_images, unevenness)
-    df_members = _degrees(of_members, of_members_squared)
-    error = np.where(sizes > 1, np.sqrt(variance), np.nan)
-    return Change(value, error, of_images, of_members, overlap, df_images, df_members)
+    freedoms = _degrees(of_images, squares), _degrees(of_members, member_squares)
+    return Change(value, np.sqrt(variance), of_images, of_members, overlap, *freedoms)
 
 
 def _degrees(variance: np.ndarray, squared: np.ndarray) -> np.ndarray:
@@ -516,22 +499,3 @@ def _degrees(variance: np.ndarray, squared: np.ndarray) -> np.ndarray:
     `squared` is the sum of the squared parts by their degrees of freedom.
     """
     return np.divide(variance**2, squared, out=np.ones(len(variance)), where=squared > 0)
-
-
-def _weighted(
-    variance: np.ndarray, sizes: np.ndarray, relative: bool, freedom: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the variance `(G,)` of a weighted sum of independent images, whose variance depends on their group.
-
-    The weight of an image is 1 / size in its own group, less 1 / N for all images where the change is relative. With
-    `freedom`, the sum over groups of the squared parts by their degrees of freedom instead, for Satterthwaite.
-    """
-    total = sizes.sum()
-    own = 1 / np.maximum(sizes, 1) - (1 / total if relative else 0.0)
-    others = 1 / total if relative else 0.0
-    parts = sizes * own**2 * variance
-    background = sizes * others**2 * variance
-    if freedom is not None:
-        parts = parts**2 / freedom
-        background = background**2 / freedom
-    return parts + background.sum() - background

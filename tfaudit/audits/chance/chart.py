@@ -34,9 +34,7 @@ def _panel(row: dict, distribution: pd.DataFrame) -> Drawing:
     bars["low"], bars["high"] = bars["start"] - 0.5, bars["start"] + step - 0.5
     bars["percent"] = 100 * bars["share"]
     observed = pd.DataFrame({"observed": [row["observed"]]})
-    expected = (
-        f"{row['expected']:,.3g}" if row["expected"] < 999 else f"{row['expected']:,.0f}"
-    )  # not 1.03e+03
+    expected = format(row["expected"], ",.3g" if row["expected"] < 999 else ",.0f")  # not 1.03e+03
     heading = f"{row['count']}: {row['observed']:,} observed, {expected} by chance, "
     heading += f"p {'=' if row['p'] >= 0.001 else '<'} {max(row['p'], 0.001):.2g}"
     axis = alt.Axis(tickMinStep=1, tickCount=6, labelOverlap=True, grid=False)

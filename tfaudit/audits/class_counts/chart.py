@@ -3,6 +3,7 @@
 import altair as alt
 import pandas as pd
 
+from tfaudit.audits.classes.chart import recall_before
 from tfaudit.charts.style import WIDTH, Drawing, tooltips
 
 BARS = 200  # classes at most; more are those of the most images
@@ -19,9 +20,7 @@ def counts_chart(table: pd.DataFrame) -> Drawing:
     )
     some = f"the {BARS} classes of most images, of {len(shown):,}" if len(shown) > BARS else ""
     shown = shown.head(BARS)
-    scale = alt.Scale(scheme="viridis", zero=False)
-    legend = alt.Legend(orient="top", gradientLength=110)
-    colour = alt.Color("recall:Q", title="recall before, %", scale=scale, legend=legend)
+    colour = recall_before("recall")
     axis = alt.Axis(labelAngle=-50, labelLimit=90)
     x = alt.X("class:N", sort=list(shown["class"]), title=None, axis=axis)
     tooltip = tooltips("class", "train_examples", recall=".2f")

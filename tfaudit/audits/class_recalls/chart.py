@@ -3,6 +3,7 @@
 import altair as alt
 import pandas as pd
 
+from tfaudit.audits.classes.chart import recall_before
 from tfaudit.charts.style import WIDTH, Drawing, tooltips
 
 LINES = 200  # classes at most; more are those of the largest change
@@ -19,9 +20,7 @@ def recalls_chart(table: pd.DataFrame) -> Drawing:
     shown = table[table["class_index"].isin(largest)].dropna(subset=["recall"])
     percent = {name: 100 * shown[name] for name in ("level", "recall", "recall_before")}
     shown = shown.assign(**percent)
-    scale = alt.Scale(scheme="viridis", zero=False)
-    legend = alt.Legend(orient="top", gradientLength=110)
-    colour = alt.Color("recall_before:Q", title="recall before, %", scale=scale, legend=legend)
+    colour = recall_before("recall_before")
     x = alt.X(
         "level:Q",
         title="sparsity, %",
@@ -44,9 +43,6 @@ def recalls_chart(table: pd.DataFrame) -> Drawing:
         lines = base.mark_line(strokeWidth=1.8, opacity=0.85).encode(
             detail=alt.Detail("class_index:N")
         )
-        panels.append(
-            alt.layer(lines, base.mark_circle(size=28, opacity=1)).properties(
-                title=f"{method}  {some}"
-            )
-        )
+        points = base.mark_circle(size=28, opacity=1)
+        panels.append(alt.layer(lines, points, title=f"{method}  {some}"))
     return panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=20)

@@ -242,3 +242,10 @@ def all_classes(
         x=x, y=alt.Y(f"{low}:Q"), y2=alt.Y2(high)
     )
     return alt.layer(intervals, bars)
+
+
+def recall_before(field: str) -> alt.Color:
+    """Return the colours of classes by their recall before compression, in percent."""
+    scale = alt.Scale(scheme="viridis", zero=False)
+    legend = alt.Legend(orient="top", gradientLength=110)
+    return alt.Color(f"{field}:Q", title="recall before, %", scale=scale, legend=legend)

@@ -111,14 +111,12 @@ class ClassImpact(Result):
     def summary(self) -> dict[str, Any]:
         """Return counts of classes by verdict after Holm's correction, the worst class, and `published_counts`."""
         frame = self.frame("holm")
-        worst = worst_class(frame)
         return {
             "classes": len(self.class_names),
             **verdict_counts(frame["verdict"], LOST, GAINED, NO_CHANGE, CANNOT_TELL),
             **verdict_counts(frame["relative_verdict"], WORSE, BETTER, AS_AVERAGE),
             "collapsed": int(self.collapsed.sum()),
-            "worst_class": None if worst is None else frame["class"][worst],
-            "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
+            **worst_figures(frame),
             **self.published_counts(),
             "zero_denominators": int(self.zero_denominators.sum()),
             **self.ties.summary(),
@@ -401,6 +399,20 @@ def worst_class(frame: pd.DataFrame) -> int | None:
     return int(keys.assign(name=names).sort_values(["collapsed", "change_pp", "name"]).index[0])
 
 
+def worst_figures(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the class to name first and its change, for summaries; None and NaN without figures.
+
+    Example:
+        >>> worst_figures(pd.DataFrame({"class": ["cat"], "collapsed": [False], "change_pp": [-9.0]}))
+        {'worst_class': 'cat', 'worst_change_pp': -9.0}
+    """
+    row = worst_class(frame)
+    return {
+        "worst_class": None if row is None else frame["class"][row],
+        "worst_change_pp": float("nan") if row is None else float(frame["change_pp"][row]),
+    }
+
+
 def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
     """Return whether a class is worse or better than average where p <= alpha, else "no evidence".
 
@@ -435,6 +447,20 @@ def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
         if empty
         else []
     )
+
+
+def small_class_notes(examples: np.ndarray, alpha: float) -> list[str]:
+    """Return a note on the classes of too few test examples for McNemar's exact test, or none.
+
+    Example:
+        >>> small_class_notes(np.array([3, 100]), 0.05)[0][:41]
+        '1 class has fewer than 6 examples: McNema'
+    """
+    needed = int(np.ceil(1 - np.log2(alpha)))  # n changes to one side give at best p = 2 / 2^n
+    small = int(((examples > 0) & (examples < needed)).sum())
+    few = f"{_classes(small)} {'has' if small == 1 else 'have'} fewer than {needed} examples"
+    never = f"McNemar's exact test cannot reach p <= {alpha:g} there, whatever the model does."
+    return [f"{few}: {never}"] if small else []
 
 
 def _centred(population: Predictions, centering: str) -> np.ndarray:

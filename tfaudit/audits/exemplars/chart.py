@@ -19,6 +19,14 @@ from tfaudit.charts.style import (
 GROUPS = ["PIE", "non-PIE", "all"]
 COLOURS = [PLUM, GREEN, GREY]
 
+ACCURACY = alt.X(
+    "accuracy:Q",
+    title="accuracy, %",
+    scale=alt.Scale(domain=[0, 100]),
+    axis=alt.Axis(tickCount=5),
+)
+INTERVAL = {"x": alt.X("low:Q", title="accuracy, %"), "x2": alt.X2("high:Q")}
+
 
 def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     """Draw [F] figure 3: mean accuracy, with its interval over members, on PIEs, on the other examples and on all.
@@ -36,13 +44,6 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     colour = categories("group", GROUPS, COLOURS).sort(None)
     shape = alt.Shape("group:N", title=None, scale=shapes)
     y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
-    x = alt.X(
-        "accuracy:Q",
-        title="accuracy, %",
-        scale=alt.Scale(domain=[0, 100]),
-        axis=alt.Axis(tickCount=5),
-    )
-    low = alt.X("low:Q", title="accuracy, %")
     tooltip = tooltips("title", "group", "examples", accuracy=".2f")
 
     def panel(name: str) -> Drawing:
@@ -50,10 +51,10 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
             y=y
         )
         interval = base.mark_rule(strokeWidth=2, opacity=0.6, clip=True).encode(
-            x=low, x2=alt.X2("high:Q"), color=colour.legend(None)
+            **INTERVAL, color=colour.legend(None)
         )
         points = base.mark_point(size=60, filled=True, opacity=1).encode(
-            x=x, color=colour.legend(None), shape=shape.legend(None), tooltip=tooltip
+            x=ACCURACY, color=colour.legend(None), shape=shape.legend(None), tooltip=tooltip
         )
         return alt.layer(interval, points).properties(title=name)
 
@@ -76,17 +77,8 @@ def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
         yOffset=alt.YOffset("group:N", sort=GROUPS),
         tooltip=tooltips("panel", "group", "examples", accuracy=".2f", low=".2f", high=".2f"),
     )
-    x = alt.X(
-        "accuracy:Q",
-        title="accuracy, %",
-        scale=alt.Scale(domain=[0, 100]),
-        axis=alt.Axis(tickCount=5),
-    )
-    bars = base.mark_bar().encode(x=x, color=categories("group", GROUPS, COLOURS))
-    low = alt.X("low:Q", title="accuracy, %")
-    intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(
-        x=low, x2=alt.X2("high:Q")
-    )
+    bars = base.mark_bar().encode(x=ACCURACY, color=categories("group", GROUPS, COLOURS))
+    intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(**INTERVAL)
     return alt.layer(bars, intervals)
 
 

@@ -29,25 +29,19 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
     """
     whole = table.head(1)
     classes = table.iloc[1:].dropna(subset=["negative_share"])
-    classes = classes.assign(
-        **{"class": distinct_names(classes["class"].reset_index(drop=True)).to_numpy()}
-    )
+    classes = classes.reset_index(drop=True)
+    classes["class"] = distinct_names(classes["class"])
     ordered = classes.sort_values("negative_share", ascending=False, kind="stable")
     shown = ordered.head(NAMED).assign(more=ordered["verdict"].eq("more than average"))
-    shares = (
+    shares = [
         "negative_share",
         "negative_low",
         "negative_high",
         "retrained_share",
         "positive_share",
-    )
-    shown = shown.assign(**{name: 100 * shown[name] for name in shares})
+    ]
+    shown = shown.assign(**100 * shown[shares])
     title = "images right before and wrong after, %"
-    some = (
-        f"the {NAMED} classes of the highest rates, of {len(ordered):,}"
-        if len(ordered) > NAMED
-        else ""
-    )
     y = row_axis(shown["class"], limit=130)
     colour = alt.condition("datum.more", alt.value(LOSS), alt.value(light(LOSS)))
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
@@ -66,10 +60,9 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
     )
     line = alt.Chart(pd.DataFrame({"all": 100 * whole["negative_share"]}))
     rule = line.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=alt.X("all:Q"))
-    twins = (
-        "grey tick: the same model trained again; dashed line: all images"
-        if shown["retrained_share"].notna().any()
-        else ""
-    )
-    heading = "; ".join(filter(None, [some, twins]))
-    return alt.layer(rule, bars, intervals, retrained).properties(title=heading)
+    heading = []
+    if len(ordered) > NAMED:
+        heading.append(f"the {NAMED} classes of the highest rates, of {len(ordered):,}")
+    if shown["retrained_share"].notna().any():
+        heading.append("grey tick: the same model trained again; dashed line: all images")
+    return alt.layer(rule, bars, intervals, retrained).properties(title="; ".join(heading))

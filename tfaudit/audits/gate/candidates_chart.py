@@ -3,8 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.audits.gate.chart import COLOURS, OUTCOMES, SHAPES
-from tfaudit.charts.style import GREY, WIDTH, Drawing, categories, tooltips
+from tfaudit.audits.gate.chart import COLOUR, OUTCOMES, SHAPE, limit_rule
+from tfaudit.charts.style import GREY, WIDTH, Drawing, tooltips
 
 HEIGHT = 300  # pixels
 
@@ -30,24 +30,21 @@ def candidates_chart(table: pd.DataFrame, limit: float | None) -> Drawing:
     title = "change of the worst class's recall, points"
     y = alt.Y("worst_change_pp:Q", title=title, scale=alt.Scale(padding=12))
     base = alt.Chart(shown, width=WIDTH, height=HEIGHT)
-    colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
-    shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
     tooltip = [
         *tooltips("title:N", "outcome:N"),
         alt.Tooltip("size:Q", format=",.4g", title=f"size, {unit}"),
+        *tooltips(top1=".4f"),
+        *tooltips("worst_class:N", worst_change_pp="+.2f"),
     ]
-    tooltip += [*tooltips(top1=".4f"), *tooltips("worst_class:N", worst_change_pp="+.2f")]
     bars = base.mark_rule(opacity=0.5).encode(
-        x=x, y=alt.Y("worst_low_pp:Q"), y2=alt.Y2("worst_high_pp:Q"), color=colour
+        x=x, y=alt.Y("worst_low_pp:Q"), y2=alt.Y2("worst_high_pp:Q"), color=COLOUR
     )
     points = base.mark_point(size=80, filled=True, opacity=0.9)
-    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
+    points = points.encode(x=x, y=y, color=COLOUR, shape=SHAPE, tooltip=tooltip)
     chosen = alt.Chart(shown[shown["chosen"]])
     ring = chosen.mark_point(
         size=260, filled=False, strokeWidth=1.5, color=GREY, shape="circle"
     ).encode(x=x, y=y)
     name = chosen.mark_text(dy=-16, limit=220).encode(x=x, y=y, text=alt.Text("title:N"))
-    layers = [bars, points, ring, name]
-    if limit is not None:
-        layers.insert(0, base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.YDatum(-limit)))
-    return alt.layer(*layers)
+    rules = [] if limit is None else [limit_rule(base, y=alt.YDatum(-limit))]
+    return alt.layer(*rules, bars, points, ring, name)

@@ -20,6 +20,9 @@ OUTCOMES = ["fail", "cannot judge", "pass"]
 COLOURS = [LOSS, AMBER, GAIN]
 SHAPES = ["cross", "diamond", "circle"]
 
+COLOUR = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
+SHAPE = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
+
 
 def gate_chart(frame: pd.DataFrame) -> Drawing:
     """One line per check, each with its own scale from none to beyond the limit, which stands in the middle.
@@ -38,7 +41,7 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
         # A limit of no change at all has no unit: whatever is above it is far beyond.
         scaled = np.divide(gap, room, out=np.sign(gap) * 2, where=room > 0)
         shown[f"{column}_share"] = np.clip(scaled, -1, 2)
-    shown["title"] = shown["title"] + "\n" + shown["measured"] + " of " + shown["allowed"]
+    shown["title"] += "\n" + shown["measured"] + " of " + shown["allowed"]
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(38))
     lines = alt.Axis(labelExpr="split(datum.value, '\\n')", labelLimit=140, labelPadding=8)
     y = alt.Y("title:N", sort=list(shown["title"]), title=None, axis=lines)
@@ -50,17 +53,28 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
         scale=scale,
         axis=alt.Axis(values=[-1, 0, 1, 2], labelExpr=labels),
     )
-    colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
-    shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
-    bars = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low_share:Q"), x2=alt.X2("high_share:Q"), y=y, color=colour
-    )
-    points = base.mark_point(size=90, filled=True, opacity=1)
-    points = points.encode(
-        x=x, y=y, color=colour, shape=shape, tooltip=tooltips("title", "outcome", "sentence")
-    )
-    limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.XDatum(1))
-    return alt.layer(limit, bars, points)
+    interval = alt.X("low_share:Q"), alt.X2("high_share:Q")
+    layers = _outcomes(base, x, y, interval, tooltips("title", "outcome", "sentence"))
+    return alt.layer(limit_rule(base, x=alt.XDatum(1)), *layers)
+
+
+def limit_rule(base: alt.Chart, **place: alt.XDatum | alt.YDatum) -> alt.Chart:
+    """Return the dashed line of a limit."""
+    return base.mark_rule(strokeDash=[4, 3], color=GREY).encode(**place)
+
+
+def _outcomes(
+    base: alt.Chart,
+    x: alt.X,
+    y: alt.Y,
+    interval: tuple[alt.X, alt.X2],
+    tooltip: list[alt.Tooltip],
+) -> tuple[alt.Chart, alt.Chart]:
+    """Return intervals and values, in colour and shape of the outcome."""
+    low, high = interval
+    bars = base.mark_rule(strokeWidth=2).encode(x=low, x2=high, y=y, color=COLOUR)
+    points = base.mark_point(size=80, filled=True, opacity=1)
+    return bars, points.encode(x=x, y=y, color=COLOUR, shape=SHAPE, tooltip=tooltip)
 
 
 def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]) -> Drawing:
@@ -73,34 +87,23 @@ def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]
         limits: on the drops of accuracy and of the worst class, percentage points; None for no line.
     """
     shown = frame[["title", "outcome", "reason", "worst_class"]]
-    colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
-    shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
     panels: list[Drawing] = []
-    for name, prefix, limit in zip(
-        ("accuracy", "worst class"), ("", "worst_"), limits, strict=True
-    ):
-        columns = {
-            "change": f"{prefix}change_pp",
-            "low": f"{prefix}low_pp",
-            "high": f"{prefix}high_pp",
-        }
-        if not prefix:
-            columns |= {"low": "change_low_pp", "high": "change_high_pp"}
-        rows = shown.assign(**{column: frame[source] for column, source in columns.items()})
+    changes = {
+        "accuracy": ["change_pp", "change_low_pp", "change_high_pp"],
+        "worst class": ["worst_change_pp", "worst_low_pp", "worst_high_pp"],
+    }
+    for (name, columns), limit in zip(changes.items(), limits, strict=True):
+        rows = shown.join(frame[columns].set_axis(["change", "low", "high"], axis=1))
         base = alt.Chart(rows, width=WIDTH // 2, height=alt.Step(24), title=f"Change of {name}")
         y = row_axis(rows["title"], limit=160)
-        if panels:
-            y = y.axis(None)
-        x = alt.X("change:Q", title="percentage points")
-        bars = base.mark_rule(strokeWidth=2).encode(
-            x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour
+        about = ["worst_class"] if panels else []
+        layers = _outcomes(
+            base,
+            alt.X("change:Q", title="percentage points"),
+            y.axis(None) if panels else y,
+            (alt.X("low:Q"), alt.X2("high:Q")),
+            tooltips("title", "outcome", "reason", *about),
         )
-        points = base.mark_point(size=80, filled=True, opacity=1)
-        tooltip = tooltips("title", "outcome", "reason", *(["worst_class"] if prefix else []))
-        layers = [bars, points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)]
-        if limit is not None:
-            layers.append(
-                base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.XDatum(-limit))
-            )
-        panels.append(alt.layer(*layers))
+        rules = [] if limit is None else [limit_rule(base, x=alt.XDatum(-limit))]
+        panels.append(alt.layer(*layers, *rules))
     return alt.hconcat(*panels)

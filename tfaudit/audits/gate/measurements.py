@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import special
 
-from tfaudit.audits.classes.classes import NEAR_ZERO, collapsed_classes, empty_class_notes
+from tfaudit.audits.classes.classes import (
+    NEAR_ZERO,
+    collapsed_classes,
+    empty_class_notes,
+    small_class_notes,
+)
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
-from tfaudit.audits.exemplars.exemplars import exemplars
-from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import (
-    chance_agreement_of,
+    chance_agreement,
+    flip_counts,
+    mcnemar,
     paired_difference_rejected,
     paired_interval,
 )
@@ -134,12 +139,14 @@ class Measurements:
         share = self.alpha / (len(losses.names) if losses.loss[row] > limit else 1)
         if self.single:
             return _images_of_a_pair(losses, row, limit, 1 - share)
-        of_images, of_members, overlap = (
-            float(part[row]) for part in (losses.of_images, losses.of_members, losses.overlap)
-        )
         design = SampleSize(images, self.members_a_side)
         spread = Spread.measured(
-            of_images, of_members, overlap, design, paired=bool(self.pairs), unit=100
+            float(losses.of_images[row]),
+            float(losses.of_members[row]),
+            float(losses.overlap[row]),
+            design,
+            paired=bool(self.pairs),
+            unit=100,
         )
         return spread.decides(gap, design, 1 - share)
 
@@ -204,53 +211,97 @@ def measure(
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
     members = comparison.members
-    if members == (1, 1):
-        return _measure_pair(comparison)
-    if min(members) > 1:
-        return _measure_populations(comparison)
-    got = f"{members[1]} members against a baseline of {members[0]}"
-    raise InputError("compressed", got, "one model against one, or populations of 2 or more")
-
-
-def _measure_pair(comparison: Comparison) -> Measurements:
-    baseline = comparison.baseline
-    compressed = comparison.compressed
-    alpha = comparison.alpha
-    pair = compare(baseline, compressed, alpha=alpha)
-    whole = pair.overall
-    counts = [np.array([count]) for count in (whole.examples, whole.lost, whole.won)]
-    estimate = [np.array([figure]) for figure in (whole.low, whole.high, whole.p)]
-    of_classes = (pair.examples, pair.lost, pair.won), (pair.low, pair.high, pair.p)
+    single = members == (1, 1)
+    if not single and min(members) == 1:
+        got = f"{members[1]} members against a baseline of {members[0]}"
+        raise InputError("compressed", got, "one model against one, or populations of 2 or more")
+    losses = _pair_losses if single else _population_losses
+    overall = losses(comparison, np.zeros_like(baseline.labels), ("all images",))
+    classes = losses(comparison, baseline.labels, baseline.class_names)
+    recalls = baseline.recall(), compressed.recall()
+    count = baseline.num_examples
+    changed = float((1 - baseline.modal_classes().agreement(compressed.modal_classes())).sum())
+    ties = tie_reading(comparison)
     return Measurements(
-        members=(1, 1),
-        pairs=1,
+        members=members,
+        pairs=1 if single else comparison.pairs,
         alpha=alpha,
         chance=accuracy_by_chance(baseline, alpha),
-        overall=_pair_losses(("all images",), baseline.accuracy(), counts, estimate, alpha),
-        classes=_pair_losses(pair.class_names, pair.recall_before, *of_classes, alpha),
-        collapsed=pair.collapsed,
-        blind_members=(pair.recall_after <= NEAR_ZERO).astype(int),
-        flips=_share(whole.lost + whole.won + whole.other_wrong, whole.examples, alpha),
-        negative_flips=_share(whole.lost, whole.examples, alpha),
+        overall=overall,
+        classes=classes,
+        collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
+        blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
+        flips=_share(changed, count, alpha) if single else Estimate(changed / count),
+        negative_flips=_share(float(overall.lost[0]), count, alpha)
+        if single
+        else _flip_rate(comparison),
         intensification=_slope(comparison),
-        ties=pair.ties,
-        notes=pair.notes,
+        ties=ties,
+        notes=(
+            *ties.sentences(),
+            *comparison.notes,
+            *empty_class_notes(baseline.class_names, classes.examples),
+            *(small_class_notes(classes.examples, alpha) if single else ()),
+        ),
     )
 
 
-def _pair_losses(
-    names: tuple[str, ...],
-    before: np.ndarray,
-    counts: Sequence[np.ndarray],
-    estimate: Sequence[np.ndarray],
-    alpha: float,
-) -> Losses:
-    """Return the losses of one model against one: `counts` of images, lost and won, and the interval and p of each."""
-    (examples, lost, won), (low, high, p) = counts, estimate
-    tested = max(1, int(np.count_nonzero(examples)))
-    _, sure_high = paired_interval(lost, won, examples, confidence=1 - alpha / tested)
+def _pair_losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) -> Losses:
+    """Return the losses of one model against one."""
+    before = comparison.before[0]
+    lost, won = flip_counts(before, comparison.after[0], groups, len(names))
+    examples = np.bincount(groups, minlength=len(names))
     change = ratio(won - lost, examples)
-    none = np.zeros(len(examples))
+    return _losses(
+        names,
+        examples,
+        ratio(np.bincount(groups, before, len(names)), examples),
+        change,
+        lambda confidence: paired_interval(lost, won, examples, confidence=confidence),
+        comparison.alpha,
+        p=np.where(examples > 0, mcnemar(lost, won), np.nan),
+        of_images=100**2 * ratio(ratio(lost + won, examples) - change**2, examples),
+        of_members=np.zeros(len(names)),
+        overlap=np.zeros(len(names)),
+        lost=lost,
+        won=won,
+    )
+
+
+def _population_losses(
+    comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]
+) -> Losses:
+    """Return the losses of a population against another."""
+    changes = comparison.changes(groups, len(names))
+    change = changes.absolute
+    return _losses(
+        names,
+        changes.examples,
+        ratio(np.bincount(groups, comparison.before.mean(0), len(names)), changes.examples),
+        change.value,
+        lambda confidence: np.clip(change.interval(confidence), -1, 1),
+        comparison.alpha,
+        p=change.p(),
+        of_images=100**2 * change.of_images,
+        of_members=100**2 * change.of_members,
+        overlap=100**2 * change.overlap,
+        lost=np.zeros(len(names), int),
+        won=np.zeros(len(names), int),
+    )
+
+
+def _losses(
+    names: tuple[str, ...],
+    examples: np.ndarray,
+    before: np.ndarray,
+    change: np.ndarray,
+    interval: Callable[[float], Sequence[np.ndarray]],
+    alpha: float,
+    **parts: np.ndarray,
+) -> Losses:
+    """Return losses from changes, shares, and both ends of their interval at a level."""
+    low, high = interval(1 - alpha)
+    _, sure_high = interval(1 - alpha / max(1, int(np.count_nonzero(examples))))
     return Losses(
         names=names,
         examples=examples,
@@ -260,12 +311,7 @@ def _pair_losses(
         low=-100 * high,
         high=-100 * low,
         sure_low=-100 * sure_high,
-        p=p,
-        of_images=100**2 * ratio(ratio(lost + won, examples) - change**2, examples),
-        of_members=none,
-        overlap=none,
-        lost=lost,
-        won=won,
+        **parts,
     )
 
 
@@ -276,8 +322,7 @@ def accuracy_by_chance(baseline: Predictions, alpha: float) -> Estimate:
     count = baseline.num_examples
     shares = np.bincount(baseline.labels, minlength=baseline.num_classes)
     of_members = [
-        chance_agreement_of(shares / count, member / count, count)
-        for member in baseline.predicted()
+        chance_agreement(shares / count, member / count, count) for member in baseline.predicted()
     ]
     expected, error = np.mean(of_members, axis=0)
     # The mean over members has at most the mean standard error.
@@ -291,63 +336,6 @@ def _share(count: float, total: int, alpha: float) -> Estimate:
     low = special.betaincinv(count, total - count + 1, alpha / 2) if count else 0.0
     high = special.betaincinv(count + 1, total - count, 1 - alpha / 2) if count < total else 1.0
     return Estimate(count / total, float(low), float(high))
-
-
-def _measure_populations(comparison: Comparison) -> Measurements:
-    baseline = comparison.baseline
-    compressed = comparison.compressed
-    alpha = comparison.alpha
-    labels = baseline.labels
-    names = baseline.class_names
-    classes = _losses(comparison, labels, names)
-    recalls = (baseline.recall(), compressed.recall())
-    count = baseline.num_examples
-    changed = exemplars(baseline, compressed)
-    ties = tie_reading(comparison)
-    return Measurements(
-        members=comparison.members,
-        pairs=comparison.pairs,
-        alpha=alpha,
-        chance=accuracy_by_chance(baseline, alpha),
-        overall=_losses(comparison, np.zeros_like(labels), ("all images",)),
-        classes=classes,
-        collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
-        blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
-        flips=Estimate(float(changed.probability.sum()) / count),
-        negative_flips=_flip_rate(comparison),
-        intensification=_slope(comparison),
-        ties=ties,
-        notes=(*ties.sentences(), *comparison.notes, *empty_class_notes(names, classes.examples)),
-    )
-
-
-def _losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) -> Losses:
-    changes = comparison.changes(groups, len(names))
-    alpha = comparison.alpha
-    change = changes.absolute
-    examples = changes.examples
-    tested = max(1, int(np.count_nonzero(examples)))
-    (low, high), (_, sure_high) = (
-        np.clip(change.interval(1 - level), -1, 1) for level in (alpha, alpha / tested)
-    )
-    none = np.zeros(len(names), int)
-    rate = ratio(np.bincount(groups, comparison.before.mean(0), len(names)), examples)
-    return Losses(
-        names=names,
-        examples=examples,
-        before=rate,
-        after=rate + change.value,
-        loss=0.0 - 100 * change.value,
-        low=-100 * high,
-        high=-100 * low,
-        sure_low=-100 * sure_high,
-        p=change.p(),
-        of_images=100**2 * change.of_images,
-        of_members=100**2 * change.of_members,
-        overlap=100**2 * change.overlap,
-        lost=none,
-        won=none,
-    )
 
 
 def _flip_rate(comparison: Comparison) -> Estimate:

@@ -20,6 +20,14 @@ from tfaudit.charts.style import (
 LOST, WON, CHANGE = "newly wrong", "newly correct", "change of recall"
 
 STRENGTH = alt.condition("datum.claimed", alt.value(1), alt.value(LIGHT))
+COLOUR = categories(
+    "kind", [LOST, WON, CHANGE], [LOSS, GAIN, SLATE], symbolType="square", columns=2
+)
+TOOLTIP = tooltips(
+    *("class:N", "verdict:N", "examples:Q", "lost:Q", "won:Q"),
+    **dict.fromkeys(("change_pp", "change_low_pp", "change_high_pp"), "+.2f"),
+    change_p=".2g",
+)
 
 
 def pair_chart(frame: pd.DataFrame) -> Drawing:
@@ -50,30 +58,12 @@ def _bars(shown: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def _colour() -> alt.Color:
-    return categories(
-        "kind", [LOST, WON, CHANGE], [LOSS, GAIN, SLATE], symbolType="square", columns=2
-    )
-
-
-def _tooltip() -> list[alt.Tooltip]:
-    counts = (alt.Tooltip(f"{name}:Q") for name in ("examples", "lost", "won"))
-    interval = tooltips(change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f")
-    return [
-        alt.Tooltip("class:N"),
-        alt.Tooltip("verdict:N"),
-        *counts,
-        *interval,
-        *tooltips(change_p=".2g"),
-    ]
-
-
 def _named_classes(shown: pd.DataFrame) -> Layers:
     y = row_axis(shown["name"], limit=130)
     x = alt.X("share_pp:Q", title="% of the class's images", axis=alt.Axis(tickCount=6))
     bars = alt.Chart(_bars(shown), width=WIDTH, height=alt.Step(18)).mark_bar(height=11)
-    bars = bars.encode(x=x, y=y, color=_colour(), opacity=STRENGTH, tooltip=_tooltip())
-    base = alt.Chart(shown).encode(y=y, tooltip=_tooltip())
+    bars = bars.encode(x=x, y=y, color=COLOUR, opacity=STRENGTH, tooltip=TOOLTIP)
+    base = alt.Chart(shown).encode(y=y, tooltip=TOOLTIP)
     intervals = base.mark_rule(color=SLATE, strokeWidth=1.5).encode(
         x=alt.X("change_low_pp:Q"), x2=alt.X2("change_high_pp")
     )
@@ -85,7 +75,7 @@ def _named_classes(shown: pd.DataFrame) -> Layers:
 def _all_classes(shown: pd.DataFrame) -> Layers:
     """Draw all classes side by side, without names; only the points have tooltips."""
     pointed_at = ["class", "verdict", "lost", "won", "change_pp", "change_p"]
-    tooltip = tooltips_of(_tooltip(), pointed_at)
+    tooltip = tooltips_of(TOOLTIP, pointed_at)
     x = alt.X(
         "rank:Q",
         title="classes, by change of recall",
@@ -96,7 +86,7 @@ def _all_classes(shown: pd.DataFrame) -> Layers:
     sides = _bars(shown).query("share_pp != 0")[["rank", "kind", "share_pp", "claimed"]]
     bars = alt.Chart(sides, width=WIDTH + 100, height=150)
     bars = bars.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown)))
-    bars = bars.encode(x=x, y=y, y2=alt.Y2Datum(0), color=_colour(), opacity=STRENGTH)
+    bars = bars.encode(x=x, y=y, y2=alt.Y2Datum(0), color=COLOUR, opacity=STRENGTH)
     points = alt.Chart(shown[["rank", *pointed_at]]).mark_circle(size=6, opacity=0.9)
     points = points.encode(
         x=x, y=alt.Y("change_pp:Q"), color=alt.ColorDatum(CHANGE), tooltip=tooltip

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +19,9 @@ from tfaudit.audits.classes.classes import (
     collapsed_classes,
     empty_class_notes,
     question_columns,
+    small_class_notes,
     verdict_counts,
-    worst_class,
+    worst_figures,
 )
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
@@ -172,13 +172,8 @@ class PairComparison(Result):
         gives on average for as many changed images where nothing but chance changes them. Figures that begin with
         `argmax_` are those of the deployed `argmax`; `tied_before`, `tied_after` and `tied_flips` count ties.
         """
-        return dict(self._summary)
-
-    @functools.cached_property
-    def _summary(self) -> dict[str, Any]:
         whole = self.overall
         frame = self.frame()
-        worst = worst_class(frame)
         return {
             **{
                 name: getattr(whole, name)
@@ -207,8 +202,7 @@ class PairComparison(Result):
             "significant_bh": int((self.p_bh <= self.alpha).sum()),
             **verdict_counts(frame["verdict"], LOST, GAINED, NO_CHANGE, CANNOT_TELL),
             "collapsed": int(self.collapsed.sum()),
-            "worst_class": None if worst is None else self.class_names[worst],
-            "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
+            **worst_figures(frame),
             **self.ties.summary(),
         }
 
@@ -264,6 +258,9 @@ def compare(
     lost, won = flip_counts(before, after, labels, classes)
     low, high, p = exact_changes(lost, won, examples, confidence=1 - alpha)
     recalls = (baseline.recall(), compressed.recall())
+    changed = 1 - baseline.best(0).agreement(compressed.best(0))
+    newly = np.maximum(before - after, 0), np.maximum(after - before, 0)
+    kinds = np.stack([*newly, changed - newly[0] - newly[1]])
     ties = tie_reading(comparison)
     return PairComparison(
         class_names=baseline.class_names,
@@ -280,102 +277,66 @@ def compare(
         changes=comparison.class_changes(),
         p_holm=adjust(p, "holm"),
         p_bh=adjust(p, "bh"),
-        overall=_overall(baseline, compressed, alpha),
-        flips=_flips(baseline, compressed),
+        overall=_overall(baseline, compressed, kinds.sum(1), alpha),
+        flips=_flips(baseline, compressed, kinds),
         ties=ties,
         alpha=alpha,
         margin_pp=margin_pp,
         notes=(
             *ties.sentences(),
             *empty_class_notes(baseline.class_names, examples),
-            *_small_class_notes(examples, alpha),
+            *small_class_notes(examples, alpha),
         ),
     )
 
 
-def _overall(baseline: Predictions, compressed: Predictions, alpha: float) -> Overall:
-    before = baseline.correct()[0]
-    after = compressed.correct()[0]
-    flips = Flips.between(baseline, compressed)
-    lost = float(flips.lost.sum())
-    won = float(flips.won.sum())
+def _overall(
+    baseline: Predictions, compressed: Predictions, flips: np.ndarray, alpha: float
+) -> Overall:
+    """Return the comparison over all examples from the number of flips of each of `KINDS`."""
+    lost, won, other_wrong = map(float, flips)
+    count = baseline.num_examples
+    right = float(baseline.correct().sum())
+    low, high = paired_interval([lost], [won], [count], confidence=1 - alpha)
+    agreement = 1 - float(flips.sum()) / count
+    shares = [population.predicted()[0] / count for population in (baseline, compressed)]
     top5 = baseline.ranked[0, :, :5], compressed.ranked[0, :, :5]
     deep = all(ranked.shape[1] == 5 for ranked in top5)
-    low, high = paired_interval([lost], [won], [len(before)], confidence=1 - alpha)
-    predicted = [population.predicted()[0] / len(before) for population in (baseline, compressed)]
+    shared = (top5[0][:, :, None] == top5[1][:, None]).any(2) if deep else np.array(np.nan)
     return Overall(
-        examples=len(before),
-        accuracy_before=float(before.mean()),
-        accuracy_after=float(after.mean()),
+        examples=count,
+        accuracy_before=float(baseline.accuracy()[0]),
+        accuracy_after=float(compressed.accuracy()[0]),
         low=float(low[0]),
         high=float(high[0]),
         p=float(mcnemar(lost, won)),
         p_mid=float(mcnemar(lost, won, mid=True)),
         lost=lost,
         won=won,
-        other_wrong=float(flips.other_wrong.sum()),
-        btc=float(ratio(before.sum() - lost, before.sum())),
-        bec=float(ratio((1 - before).sum() - won, (1 - before).sum())),
-        agreement=float(1 - flips.changed.mean()),
-        top5_overlap=float((top5[0][:, :, None] == top5[1][:, None]).any(2).mean())
-        if deep
-        else float("nan"),
-        kappa=kappa_of(float(1 - flips.changed.mean()), *predicted),
+        other_wrong=other_wrong,
+        btc=float(ratio(right - lost, right)),
+        bec=float(ratio(count - right - won, count - right)),
+        agreement=agreement,
+        top5_overlap=float(shared.mean()),
+        kappa=kappa_of(agreement, *shares),
     )
 
 
-class Flips(NamedTuple):
-    """What changes between one model and another, example by example: `(N,)` probabilities, 0 or 1 without ties.
-
-    A tie is settled alike in both models as far as it can be, so that a model does not differ from itself.
-
-    Attributes:
-        changed: that the predictions differ.
-        lost: right before, wrong after.
-        won: wrong before, right after.
-    """
-
-    changed: np.ndarray
-    lost: np.ndarray
-    won: np.ndarray
-
-    @classmethod
-    def between(cls, baseline: Predictions, compressed: Predictions) -> Flips:
-        """Return the flips between the first members of two populations."""
-        before = baseline.correct()[0]
-        after = compressed.correct()[0]
-        changed = 1 - baseline.best(0).agreement(compressed.best(0))
-        return cls(changed, np.maximum(before - after, 0), np.maximum(after - before, 0))
-
-    @property
-    def other_wrong(self) -> np.ndarray:
-        """Wrong before, wrong after with another class."""
-        return self.changed - self.lost - self.won
-
-
-def _flips(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
-    flips = Flips.between(baseline, compressed)
+def _flips(baseline: Predictions, compressed: Predictions, kinds: np.ndarray) -> pd.DataFrame:
+    """Return the flipped examples from the probabilities `(3, N)` that a prediction flips in each of `KINDS`."""
     names = baseline.class_names
-    index = np.flatnonzero(flips.changed)
-    kinds = np.stack([part[index] for part in (flips.lost, flips.won, flips.other_wrong)])
+    changed = kinds.sum(0)
+    index = np.flatnonzero(changed)
     columns = {
         "index": index,
         "example": baseline.example_ids[index],
         "label": np.array(names, object)[baseline.labels[index]],
         "before": baseline.best(0).names(names)[index],
         "after": compressed.best(0).names(names)[index],
-        "kind": KINDS[kinds.round(12).argmax(0)],
-        "share": flips.changed[index],
+        "kind": KINDS[kinds[:, index].round(12).argmax(0)],
+        "share": changed[index],
     }
     for name, model in (("probability_before", baseline), ("probability_after", compressed)):
         if model.probabilities is not None:
             columns[name] = model.probabilities[0, index, 0]
     return pd.DataFrame(columns)
-
-
-def _small_class_notes(examples: np.ndarray, alpha: float) -> list[str]:
-    needed = int(np.ceil(1 - np.log2(alpha)))  # n changes to one side give at best p = 2 / 2^n
-    small = int(((examples > 0) & (examples < needed)).sum())
-    few = f"{small:,} {'class has' if small == 1 else 'classes have'} fewer than {needed} examples"
-    never = f"McNemar's exact test cannot reach p <= {alpha:g} there, whatever the model does."
-    return [f"{few}: {never}"] if small else []

@@ -14,9 +14,21 @@ from tfaudit.charts.style import (
     before_after,
     categories,
     row_axis,
+    tooltips,
 )
 
 OTHERS = "other predictions"
+
+
+def _percent(title: str) -> alt.X:
+    """Return an axis of the column `percent`."""
+    return alt.X("percent:Q", title=title, axis=alt.Axis(tickCount=5))
+
+
+def _percent_tooltips(*columns: str, title: str, form: str = ".2f") -> list[alt.Tooltip]:
+    """Return the tooltips of names, then that of `percent`."""
+    texts = tooltips(*(f"{column}:N" for column in columns))
+    return [*texts, alt.Tooltip("percent:Q", title=title, format=form)]
 
 
 def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
@@ -28,17 +40,8 @@ def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
     measured = recalls.dropna(subset=["recall"]).assign(percent=lambda rows: 100 * rows["recall"])
     titles = measured["title"].drop_duplicates()
     y = row_axis(titles, limit=150)
-    x = alt.X(
-        "percent:Q",
-        title="recall, %",
-        scale=alt.Scale(zero=False, nice=True),
-        axis=alt.Axis(tickCount=5),
-    )
-    tooltip = [
-        alt.Tooltip("title:N"),
-        alt.Tooltip("member:N"),
-        alt.Tooltip("percent:Q", title="recall, %", format=".2f"),
-    ]
+    x = _percent("recall, %").scale(zero=False, nice=True)
+    tooltip = _percent_tooltips("title", "member", title="recall, %")
     base = alt.Chart(measured, width=WIDTH, height=alt.Step(24))
     first = base.transform_filter(alt.datum.title == titles.iloc[0] if len(titles) else "false")
     level = first.mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(
@@ -59,15 +62,11 @@ def confusion_chart(predictions: pd.DataFrame) -> Drawing:
     long["percent"] = 100 * long["share"]
     bars = alt.Chart(long, width=WIDTH, height=alt.Step(11, **{"for": "offset"})).mark_bar()
     return bars.encode(
-        x=alt.X("percent:Q", title="predictions, %", axis=alt.Axis(tickCount=5)),
+        x=_percent("predictions, %"),
         y=row_axis(predictions["name"], limit=150),
         yOffset=alt.YOffset("when:N", sort=["before", "after"]),
         color=before_after("when"),
-        tooltip=[
-            alt.Tooltip("name:N"),
-            alt.Tooltip("when:N"),
-            alt.Tooltip("percent:Q", title="predictions, %", format=".2f"),
-        ],
+        tooltip=_percent_tooltips("name", "when", title="predictions, %"),
     )
 
 
@@ -96,18 +95,9 @@ def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
     colours = [GAIN, *WRONG[: len(named) - 1], GREY][: len(predictions)]
     bars = alt.Chart(summed, width=WIDTH, height=alt.Step(22)).mark_bar(height=15)
     return bars.encode(
-        x=alt.X(
-            "percent:Q",
-            title="votes, %",
-            scale=alt.Scale(domain=[0, 100]),
-            axis=alt.Axis(tickCount=5),
-        ),
+        x=_percent("votes, %").scale(domain=[0, 100]),
         y=row_axis(votes["title"].drop_duplicates(), limit=150),
         color=categories("prediction", predictions, colours, columns=2, labelLimit=130),
         order=alt.Order("order:Q"),
-        tooltip=[
-            alt.Tooltip("title:N"),
-            alt.Tooltip("prediction:N"),
-            alt.Tooltip("percent:Q", title="votes, %", format=".0f"),
-        ],
+        tooltip=_percent_tooltips("title", "prediction", title="votes, %", form=".0f"),
     )

@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GAIN, GREY, LOSS, WIDTH, Drawing, tooltips
+from tfaudit.charts.style import GAIN, GREY, LOSS, WIDTH, Drawing, categories, tooltips
 
 
 def remedies_chart(table: pd.DataFrame) -> Drawing:
@@ -14,17 +14,14 @@ def remedies_chart(table: pd.DataFrame) -> Drawing:
     """
     order = list(dict.fromkeys(table["title"]))
     panels = []
-    colours = alt.Scale(domain=["better", "worse", "cannot tell"], range=[GAIN, LOSS, GREY])
+    colour = categories(
+        "verdict", ["better", "worse", "cannot tell"], [GAIN, LOSS, GREY], symbolOpacity=1
+    )
     for measure, rows in table.groupby("measure", sort=False):
         shown = rows.assign(before=100 * rows["control"], after=100 * rows["remedy"])
         base = alt.Chart(shown, width=WIDTH - 160, height=alt.Step(24)).encode(
             y=alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=190)),
-            color=alt.Color(
-                "verdict:N",
-                title=None,
-                scale=colours,
-                legend=alt.Legend(orient="top", symbolOpacity=1),
-            ),
+            color=colour,
             tooltip=[
                 *tooltips("title", "measure", before=".2f", after=".2f", difference_pp="+.2f"),
                 alt.Tooltip("verdict"),

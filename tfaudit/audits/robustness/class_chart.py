@@ -4,11 +4,10 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.audits.classes.chart import QUESTIONS
+from tfaudit.audits.classes.heat_map import SHOWN, class_heat_map
 from tfaudit.audits.robustness.chart import WORDS
-from tfaudit.charts.style import INK, PALE, Drawing, distinct_names, tooltips
+from tfaudit.charts.style import Drawing, distinct_names, tooltips
 
-SHOWN = 30  # classes at most in half a page
-WIDEST = 300  # pixels of all cells of a row
 FIGURES = {
     "change_pp": "+.2f",
     "change_low_pp": "+.2f",
@@ -30,48 +29,24 @@ def class_corruption_chart(
         reach: change at the ends of the scale, percentage points; by default the largest.
         most: classes at most, those whose recall changes most under any corruption.
     """
-    asked = QUESTIONS[question]
-    change = f"{question}_pp"
-    loss, gain, _ = asked.colours
-    measured = cells.assign(value=cells[change], **{"class": distinct_class_names(cells)}).dropna(
-        subset=["value"]
-    )
     columns = ["class", "corruption", "value", *FIGURES, "verdict", "relative_verdict"]
-    measured = measured[columns].assign(claimed=measured[asked.verdict].isin([loss, gain]))
-    largest = (
-        measured["value"]
-        .abs()
-        .groupby(measured["class"])
-        .max()
-        .sort_values(ascending=False, kind="stable")
-    )
-    shown = measured[measured["class"].isin(largest.index[:most])]
-    order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
-    corruptions = list(dict.fromkeys(shown["corruption"]))
-    reach = largest_change(cells, question) if reach is None else reach
-    width = min(44, max(15, WIDEST // max(1, len(corruptions))))
+    measured = cells.assign(
+        value=cells[f"{question}_pp"], **{"class": distinct_class_names(cells)}
+    ).dropna(subset=["value"])[columns]
     across = alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom", labelExpr=WORDS)
-    down = alt.Axis(labelLimit=100, labelPadding=6, labelOverlap=False)
-    base = alt.Chart(shown, width=alt.Step(width), height=alt.Step(16)).encode(
-        x=alt.X("corruption:N", sort=corruptions, title=None, axis=across),
-        y=alt.Y("class:N", sort=order, title=None, axis=down),
-        tooltip=[
+    corruptions = list(dict.fromkeys(measured["corruption"]))
+    return class_heat_map(
+        measured,
+        alt.X("corruption:N", sort=corruptions, title=None, axis=across),
+        [
             *tooltips("class", "corruption", **FIGURES),
             *tooltips("verdict", "relative_verdict"),
         ],
+        QUESTIONS[question],
+        value="value",
+        reach=largest_change(cells, question) if reach is None else reach,
+        most=most,
     )
-    scale = alt.Scale(
-        domain=[-reach, 0, reach],
-        range=[asked.colours[loss], PALE, asked.colours[gain]],
-        interpolate="rgb",
-    )
-    legend = alt.Legend(orient="top", gradientLength=180, titleLimit=260)
-    colour = alt.Color("value:Q", title=asked.title, scale=scale, legend=legend)
-    boxes = base.mark_rect().encode(color=colour)
-    dots = base.transform_filter("datum.claimed").mark_circle(size=22, color=INK, opacity=1)
-    chart = alt.layer(boxes, dots)
-    some = f"the {most} classes of largest change, of {len(largest):,}"
-    return chart.properties(title=some) if len(largest) > most else chart
 
 
 def largest_change(cells: pd.DataFrame, question: str = "change") -> float:

@@ -23,29 +23,20 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     spans = by.max() - by.min()
     tooltip = tooltips("title", "member", percent=".2f")
     apart = top1["percent"].max() - top1["percent"].min() > 12 * spans.median() and spans.any()
+    labels = alt.Axis(labelLimit=190, labelFlush=False)
+    # Without a format a single value has ticks with six decimals.
+    x = alt.X("percent:Q", title="top-1 accuracy, %", axis=alt.Axis(tickCount=5, format=".6~g"))
     if apart:
         top1["from_mean"] = top1["percent"] - by.transform("mean")
-        means = json.dumps(
-            {title: f"mean {mean:.2f} %" for title, mean in by.mean().items()}, ensure_ascii=False
+        means = {title: f"mean {mean:.2f} %" for title, mean in by.mean().items()}
+        labels["labelExpr"] = (
+            f"[datum.value, ({json.dumps(means, ensure_ascii=False)})[datum.value]]"
         )
-        labels = alt.Axis(
-            labelLimit=190, labelFlush=False, labelExpr=f"[datum.value, ({means})[datum.value]]"
-        )
-        field, title, step = (
-            "from_mean:Q",
-            "top-1 accuracy of the members, points from their mean",
-            38,
-        )
-        axis = alt.Axis(tickCount=5)
-    else:
-        labels = alt.Axis(labelLimit=190, labelFlush=False)
-        field, title, step = "percent:Q", "top-1 accuracy, %", 30
-        axis = alt.Axis(
-            tickCount=5, format=".6~g"
-        )  # else a single value has ticks with six decimals
-    x = alt.X(field, title=title, scale=alt.Scale(zero=False, nice=True), axis=axis)
+        title = "top-1 accuracy of the members, points from their mean"
+        x = alt.X("from_mean:Q", title=title, axis=alt.Axis(tickCount=5))
+    x = x.scale(zero=False, nice=True)
     y = alt.Y("title:N", sort=order, title=None, axis=labels)
-    base = alt.Chart(top1, width=WIDTH, height=alt.Step(step))
+    base = alt.Chart(top1, width=WIDTH, height=alt.Step(38 if apart else 30))
     dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
     bars = base.mark_tick(color=PLUM, thickness=3, size=20).encode(x=x.aggregate("mean"), y=y)
     return alt.layer(dots, bars)

@@ -158,11 +158,11 @@ def study_verdict(
         int8 fails. Recall of class 0 falls from 100.0 to 82.0 %, more than chance explains.
     """
     facts = _facts([baseline, *measured], descriptions)
-    known = {
-        key: measurements for key, measurements in measured.items() if measurements is not None
-    }
+    known = {key: of_key for key, of_key in measured.items() if of_key is not None}
+    plain_bytes = facts["bytes"].astype(float)
     verdicts = {
-        key: judge(of_key, limits, _sizes(facts, baseline, key)) for key, of_key in known.items()
+        key: judge(of_key, limits, (plain_bytes[baseline], plain_bytes[key]))
+        for key, of_key in known.items()
     }
     alpha = min((of_key.alpha for of_key in known.values()), default=0.05)
     lost = _lost(known, alpha)
@@ -207,22 +207,16 @@ def _facts(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
     return facts.where(facts.notna(), np.nan)
 
 
-def _sizes(facts: pd.DataFrame, baseline: str, key: str) -> tuple[float, float]:
-    """Return the bytes of the baseline's and the compressed model's file, NaN where unknown."""
-    return float(facts["bytes"][baseline]), float(facts["bytes"][key])
-
-
 def _lost(known: Mapping[str, Measurements], alpha: float) -> dict[str, tuple[str, ...]]:
     """Return the classes that lost recall, by variant: Holm's correction over all classes of all variants."""
     if not known:
         return {}
-    ends = np.cumsum([len(of_key.classes.p) for of_key in known.values()])[:-1]
-    adjusted = np.split(
-        adjust(np.concatenate([of_key.classes.p for of_key in known.values()]), "holm"), ends
-    )
+    classes = [of_key.classes for of_key in known.values()]
+    ends = np.cumsum([len(losses.p) for losses in classes])[:-1]
+    adjusted = np.split(adjust(np.concatenate([losses.p for losses in classes]), "holm"), ends)
     return {
-        key: tuple(np.array(of_key.classes.names, object)[(p <= alpha) & (of_key.classes.loss > 0)])
-        for (key, of_key), p in zip(known.items(), adjusted, strict=True)
+        key: tuple(np.array(losses.names, object)[(p <= alpha) & (losses.loss > 0)])
+        for key, losses, p in zip(known, classes, adjusted, strict=True)
     }
 
 
@@ -240,48 +234,46 @@ class _Variant:
         return CANNOT_JUDGE if self.verdict is None else self.verdict.outcome
 
     @cached_property
-    def worst(self) -> int | None:
-        """Position of the class to name first; None without any."""
+    def classes(self) -> pd.DataFrame:
+        """The losses of the classes, with those that `collapsed` and their number of `blind` members."""
         if self.measurements is None:
-            return None
+            return pd.DataFrame(columns=["collapsed", "change_pp"])
         losses = self.measurements.classes
-        return worst_class(
-            pd.DataFrame({"collapsed": self.measurements.collapsed, "change_pp": -losses.loss})
+        return pd.DataFrame(vars(losses)).assign(
+            change_pp=0 - losses.loss,
+            collapsed=self.measurements.collapsed,
+            blind=self.measurements.blind_members,
         )
 
-    def reason(self) -> str:
-        """Return the gravest check in few words; of those that pass that of the classes."""
-        gravest = self.gravest()
-        return (
-            "A single model cannot be compared with a population."
-            if gravest is None
-            else gravest.reason
-        )
+    @cached_property
+    def worst(self) -> pd.Series | None:
+        """The row of `classes` to name first; None without any."""
+        row = worst_class(self.classes)
+        return None if row is None else self.classes.iloc[row]
 
+    @cached_property
     def gravest(self) -> Check | None:
-        """Return the gravest check; among those that pass that of the classes."""
-        if self.verdict is None:
-            return None
+        """The gravest check; among those that pass that of the classes."""
 
         def gravity(check: Check) -> tuple[int, bool]:
             return OUTCOMES.index(check.outcome), check.name != "worst_class_drop_pp"
 
-        return min(self.verdict.checks, key=gravity)
+        return min(self.verdict.checks, key=gravity) if self.verdict else None
+
+    @property
+    def reason(self) -> str:
+        """The gravest check in few words."""
+        if self.gravest is None:
+            return "A single model cannot be compared with a population."
+        return self.gravest.reason
 
     def other_cause(self) -> str:
         """Return the reason as the end of a sentence, or a full stop where it is the worst class, which comes next."""
-        worst = (
-            ""
-            if self.worst is None or self.measurements is None
-            else self.measurements.classes.names[self.worst]
-        )
-        reason = self.reason()
-        gravest = self.gravest()
-        subject = "" if gravest is None else gravest.subject
-        if subject and subject == worst:
+        subject = "" if self.gravest is None else self.gravest.subject
+        if self.worst is not None and subject == self.worst["names"]:
             return "."
         named = subject and class_in_words(subject) == subject  # a name keeps its capital
-        return f": {reason if named else reason[0].lower() + reason[1:]}"
+        return f": {self.reason if named else self.reason[0].lower() + self.reason[1:]}"
 
     def row(self) -> dict[str, Any]:
         """Return the columns of `StudyVerdict.frame` that measurements give."""
@@ -289,100 +281,82 @@ class _Variant:
         row |= {
             "title": self.title,
             "outcome": self.outcome,
-            "reason": self.reason(),
+            "reason": self.reason,
             "worst_class": None,
         }
-        if self.measurements is None:
-            return row
-        whole = self.measurements.overall
-        losses = self.measurements.classes
-        worst = self.worst
-        row |= {
-            "top1": whole.after[0],
-            "lost": len(self.lost),
-            "collapsed": int(self.measurements.collapsed.sum()),
-        }
-        row |= {
-            "change_pp": 0 - whole.loss[0],
-            "change_low_pp": -whole.high[0],
-            "change_high_pp": -whole.low[0],
-        }
-        row["changed_share"] = self.measurements.flips.value
-        if worst is not None:
-            row |= {"worst_class": losses.names[worst]}
-            row |= {"worst_before": losses.before[worst], "worst_after": losses.after[worst]}
-            row |= {"worst_change_pp": 0 - losses.loss[worst]}
-            row |= {"worst_low_pp": -losses.high[worst], "worst_high_pp": -losses.low[worst]}
+        if self.measurements is not None:
+            whole = self.measurements.overall
+            row |= {
+                "top1": whole.after[0],
+                "change_pp": 0 - whole.loss[0],
+                "change_low_pp": -whole.high[0],
+                "change_high_pp": -whole.low[0],
+                "lost": len(self.lost),
+                "collapsed": int(self.measurements.collapsed.sum()),
+                "changed_share": self.measurements.flips.value,
+            }
+        if self.worst is not None:
+            row |= {
+                "worst_class": self.worst["names"],
+                "worst_before": self.worst["before"],
+                "worst_after": self.worst["after"],
+                "worst_change_pp": self.worst["change_pp"],
+                "worst_low_pp": -self.worst["high"],
+                "worst_high_pp": -self.worst["low"],
+            }
         return row
 
     def gravity(self) -> tuple[bool, float, float]:
         """Return what sorts variants: by their worst class, collapsed ones last, then its loss, then that overall."""
         if self.measurements is None or self.worst is None:
             return False, -np.inf, -np.inf
-        losses = self.measurements.classes.loss
-        overall = self.measurements.overall.loss
-        return (
-            bool(self.measurements.collapsed[self.worst]),
-            float(losses[self.worst]),
-            float(overall[0]),
-        )
+        overall = self.measurements.overall.loss[0]
+        return bool(self.worst["collapsed"]), self.worst["loss"], overall
 
     def worst_in_words(self) -> str:
         """Return the worst class and its recalls, and whether chance may explain them."""
-        if self.measurements is None or self.worst is None:
+        worst = self.worst
+        if worst is None:
             return "no class has test images"
-        losses = self.measurements.classes
-        worst = self.worst
-        before = 100 * losses.before[worst]
-        after = 100 * losses.after[worst]
-        moves = (
-            "falls" if losses.loss[worst] > 0 else "rises" if losses.loss[worst] < 0 else "stays"
-        )
-        recalls = (
-            f"from {before:.1f} to {after:.1f} %" if losses.loss[worst] else f"at {before:.1f} %"
-        )
-        return f"recall of {class_in_words(losses.names[worst])} {moves} {recalls}, {self._certainty()}"
+        before = 100 * worst["before"]
+        recalls = f"from {before:.1f} to {100 * worst['after']:.1f} %"
+        if worst["loss"] == 0:
+            moves = f"stays at {before:.1f} %"
+        else:
+            moves = f"{'falls' if worst['loss'] > 0 else 'rises'} {recalls}"
+        return f"recall of {class_in_words(worst['names'])} {moves}, {self._certainty(worst)}"
 
-    def _certainty(self) -> str:
-        assert self.measurements is not None
-        assert self.worst is not None
-        losses = self.measurements.classes
-        worst = self.worst
-        failed = self.verdict is not None and any(
-            check.outcome == FAIL and check.subject == losses.names[worst]
-            for check in self.verdict.checks
-        )
-        if losses.names[worst] in self.lost or failed:
+    def _certainty(self, worst: pd.Series) -> str:
+        failed = [] if self.verdict is None else self.verdict.checks
+        if worst["names"] in self.lost or any(
+            check.outcome == FAIL and check.subject == worst["names"] for check in failed
+        ):
             return "more than chance explains"
-        if self.measurements.collapsed[worst]:
-            return f"a collapse{self.blindness(worst)}"
-        if losses.low[worst] > -MARGIN_PP and losses.high[worst] < MARGIN_PP:
+        if worst["collapsed"]:
+            return f"a collapse{self._blindness(worst)}"
+        if worst["low"] > -MARGIN_PP and worst["high"] < MARGIN_PP:
             return f"within the margin of {MARGIN_PP:g} points"
-        few = "models" if losses.of_members[worst] > losses.of_images[worst] else "images"
+        few = "models" if worst["of_members"] > worst["of_images"] else "images"
         return f"but with so few {few} this may be chance"
 
-    def blindness(self, row: int) -> str:
+    def _blindness(self, row: pd.Series) -> str:
         """Return how many models almost never find a class, as the end of a sentence; empty of a single model."""
-        assert self.measurements is not None
-        blind = int(self.measurements.blind_members[row])
-        count = self.measurements.members[1]
-        return f"; {blind} of {count} models almost never find it" if blind and count > 1 else ""
+        count = self.measurements.members[1] if self.measurements else 0
+        if not row["blind"] or count < 2:
+            return ""
+        return f"; {row['blind']} of {count} models almost never find it"
 
     def alerts(self) -> list[str]:
         """Return a sentence on each collapsed class, and one on those beyond the first `NAMED`."""
-        if self.measurements is None:
-            return []
-        losses = self.measurements.classes
-        collapsed = np.flatnonzero(self.measurements.collapsed)
-        collapsed = collapsed[np.argsort(-losses.loss[collapsed], kind="stable")]
+        collapsed = self.classes[self.classes["collapsed"].astype(bool)]
+        collapsed = collapsed.sort_values("change_pp", kind="stable")
         alerts = []
-        for row in collapsed[:NAMED]:
-            fell = f"recall of {class_in_words(losses.names[row])} collapsed from {100 * losses.before[row]:.1f} to"
-            alerts.append(
-                f"{self.title}: {fell} {100 * losses.after[row]:.1f} %{self.blindness(row)}."
-            )
-        more = [losses.names[row] for row in collapsed[NAMED:]]
-        if more:
+        for _, row in collapsed.head(NAMED).iterrows():
+            recalls = f"from {100 * row['before']:.1f} to {100 * row['after']:.1f} %"
+            fell = f"recall of {class_in_words(row['names'])} collapsed {recalls}"
+            alerts.append(f"{self.title}: {fell}{self._blindness(row)}.")
+        if len(collapsed) > NAMED:
+            more = collapsed["names"].tolist()[NAMED:]
             verb = "class" if len(more) == 1 else "classes"
             alerts.append(
                 f"{self.title}: the recall of {len(more)} more {verb} collapsed: {listed(more)}."
@@ -397,10 +371,9 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame) -
         return f"{_none_passes(variants)} {_of_the_worst(gravest, len(variants) > 1)}".rstrip()
     chosen = variants[best]
     ratio = table["size_ratio"][best]
-    whole = chosen.measurements.overall if chosen.measurements else None
-    size = f" with {100 * ratio:.3g} % of the bytes" if ratio == ratio else ""
+    size = f" with {100 * ratio:.3g} % of the bytes" if np.isfinite(ratio) else ""
     passes = "passes" if table["outcome"].eq(PASS).sum() == 1 else "is the smallest that passes"
-    points = 0.0 if whole is None else round(0 - whole.loss[0], 1)
+    points = round(table["change_pp"][best], 1)
     change = f": accuracy changes by {f'{points:+.1f}' if points else '0.0'} points"
     first = f"{chosen.title} {passes}{size}{change}; {chosen.worst_in_words()}."
     others = [variant for variant in variants if variant is not chosen and variant.outcome == FAIL]
@@ -414,12 +387,9 @@ def _none_passes(variants: list[_Variant]) -> str:
     undecided = len(variants) - failed
     if len(variants) == 1:
         return f"{variants[0].title} {'fails' if failed else 'cannot be judged'}{variants[0].other_cause()}"
-    parts = []
-    if failed:
-        parts.append("1 fails" if failed == 1 else f"{failed} fail")
-    if undecided:
-        parts.append(f"{undecided} cannot be judged")
-    return f"No variant passes: {', '.join(parts)}."
+    fail = f"{failed} {'fails' if failed == 1 else 'fail'}" if failed else ""
+    unknown = f"{undecided} cannot be judged" if undecided else ""
+    return f"No variant passes: {', '.join(filter(None, [fail, unknown]))}."
 
 
 def _of_the_worst(variant: _Variant, named: bool) -> str:

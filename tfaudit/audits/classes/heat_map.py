@@ -1,0 +1,57 @@
+"""Heat maps of changes by class and by variant or corruption."""
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.audits.classes.chart import ClassQuestion
+from tfaudit.charts.style import INK, PALE, Drawing
+
+SHOWN = 30  # classes at most in half a page
+WIDEST = 300  # pixels of all cells of a row
+
+
+def class_heat_map(
+    cells: pd.DataFrame,
+    across: alt.X,
+    tooltip: list[alt.Tooltip],
+    asked: ClassQuestion,
+    *,
+    value: str,
+    reach: float,
+    most: int = SHOWN,
+) -> Drawing:
+    """Draw a heat map of changes by class, those of the lowest mean above; a dot marks verdicts that are a claim.
+
+    Args:
+        cells: `class`, distinct; the changes; the verdict of the question; and the column of `across`.
+        across: the other axis, sorted by a list of its values.
+        tooltip: of a cell.
+        asked: the question that the changes answer.
+        value: column of the changes.
+        reach: change at the ends of the scale, percentage points.
+        most: classes at most, those of the largest change.
+    """
+    loss, gain, _ = asked.colours
+    known = cells.dropna(subset=[value]).assign(
+        claimed=lambda rows: rows[asked.verdict].isin([loss, gain])
+    )
+    largest = known[value].abs().groupby(known["class"]).max()
+    largest = largest.sort_values(ascending=False, kind="stable")
+    shown = known[known["class"].isin(largest.index[:most])]
+    order = list(shown.groupby("class")[value].mean().sort_values(kind="stable").index)
+    width = min(44, max(15, WIDEST // max(1, len(across["sort"]))))
+    down = alt.Axis(labelLimit=100, labelPadding=6, labelOverlap=False)
+    base = alt.Chart(shown, width=alt.Step(width), height=alt.Step(16)).encode(
+        x=across, y=alt.Y("class:N", sort=order, title=None, axis=down), tooltip=tooltip
+    )
+    scale = alt.Scale(
+        domain=[-reach, 0, reach],
+        range=[asked.colours[loss], PALE, asked.colours[gain]],
+        interpolate="rgb",
+    )
+    legend = alt.Legend(orient="top", gradientLength=180, titleLimit=260)
+    colour = alt.Color(f"{value}:Q", title=asked.title, scale=scale, legend=legend)
+    dots = base.transform_filter("datum.claimed").mark_circle(size=22, color=INK, opacity=1)
+    chart = alt.layer(base.mark_rect().encode(color=colour), dots)
+    some = f"the {most} classes of largest change, of {len(largest):,}"
+    return chart.properties(title=some) if len(largest) > most else chart
