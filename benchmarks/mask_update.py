@@ -20,7 +20,7 @@ import tensorflow as tf
 
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.kernels import find_kernels
-from tfaudit.compress.pruning.tf_masks import rank_masks
+from tfaudit.compress.pruning.masks import rank_masks
 
 __all__ = ["main"]
 

@@ -14,7 +14,8 @@ from tfaudit.audits.classes.epoch_metrics import (
     label_metrics,
     label_recall,
 )
-from tfaudit.compress.keras_model import require_instance
+from tfaudit.compress.callback import ModelCallback
+from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.litert.inference import decisions
 from tfaudit.compress.model_inputs import arrays_of, length_of
 from tfaudit.compress.pruning.hold_masks import HoldMasks
@@ -30,7 +31,7 @@ __all__ = ["ClassAudit", "HoldMasks", "Pruning", "Rewind"]
 TASKS = ("classes", "multilabel")
 
 
-class ClassAudit(keras.callbacks.Callback):
+class ClassAudit(ModelCallback):
     """Callback that audits the model on validation data after every epoch and adds the results to `logs`.
 
     The results are `val_worst_class_recall`, and with a baseline `val_flips` (examples whose top-1 class differs),
@@ -91,11 +92,6 @@ class ClassAudit(keras.callbacks.Callback):
         if baseline is not None:
             self._baseline = self._answers_of(baseline)
         self._history: list[pd.DataFrame] = []
-
-    def set_model(self, model: Any = None) -> None:
-        """Take the model of a fit; a class instead of an instance, or a Keras 2 model, is refused."""
-        require_instance(self, model)
-        super().set_model(model)
 
     def on_train_begin(self, logs: dict | None = None) -> None:
         """Start a new history; refuse a model of another number of classes before it is trained."""
@@ -207,7 +203,7 @@ class ClassAudit(keras.callbacks.Callback):
             self._baseline_width = width
             return answers
         if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(baseline).__mro__):
-            require_instance(self, baseline)
+            require_keras_model(baseline)
         if isinstance(baseline, Predictions):
             require(
                 self._task == "classes",

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from tfaudit.compress.pruning.masks import keep_count
+from tests.builders.pruning_reference import keep_count
 
 STEPS = 12
 RNG = np.random.default_rng(0)

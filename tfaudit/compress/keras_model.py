@@ -33,19 +33,6 @@ def require_keras_model(model: object, expected: str = "a Keras 3 model") -> ker
     return model
 
 
-def require_instance(callback: Any, model: Any) -> None:
-    """Raise an `InputError` unless a fit gives a callback, and not its class, a Keras 3 model.
-
-    Keras calls `callback.set_model(model)`; on a class, the model takes the place of the callback.
-    """
-    if not isinstance(callback, keras.callbacks.Callback):
-        raise InputError(
-            "callbacks", "the class of a callback", "an instance, such as tfaudit.Pruning(0.9)"
-        )
-    if not isinstance(model, keras.Model):
-        require_keras_model(model)
-
-
 def check_model(model: Any) -> keras.Model:
     """Return the model itself, or raise an `InputError` unless all its layers are built."""
     model = require_keras_model(model, "a Keras 3 model, flatbuffer bytes or a path")

@@ -5,6 +5,9 @@ from typing import Any
 
 import keras
 
+from tfaudit.compress.callback import ModelCallback
+from tfaudit.errors import InputError
+
 
 class SecondTrainFunction:
     """Second compiled train function of a model; it also detects an interrupted fit.
@@ -93,3 +96,20 @@ class SecondTrainFunction:
         # function is outdated as well.
         type(self._model).make_train_function(self._model, force=True)
         self._second, self._own = self._model.train_function, None
+
+
+class TrainingCallback(ModelCallback):
+    """Base of the callbacks that change what a training step does. One instance serves several fits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._train_function: SecondTrainFunction | None = None
+
+    def _require_optimizer(self, expected: str) -> None:
+        if getattr(self.model, "optimizer", None) is None:
+            raise InputError("model", "a model without an optimizer", expected)
+
+    def _detach(self) -> None:
+        """Make the model train as without the callback."""
+        if self._train_function is not None:
+            self._train_function.swap_out()

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from tests.builders.pruning_reference import keep_count
 from tfaudit.compress.pruning.channels import (
     channel_axes,
     channel_count,
@@ -15,7 +16,6 @@ from tfaudit.compress.pruning.channels import (
     slices,
 )
 from tfaudit.compress.pruning.kernels import find_kernels
-from tfaudit.compress.pruning.masks import keep_count
 from tfaudit.compress.pruning.one_shot import prune
 
 AXES = st.sampled_from([(-2,), (-1,), (-2, -1)])

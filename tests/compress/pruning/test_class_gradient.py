@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 import tfaudit
-from tfaudit.compress.pruning.gradients import batch_class_gradients
+from tfaudit.compress.pruning.gradients import batch_gradients
 from tfaudit.compress.pruning.kernels import find_kernels
 
 RNG = np.random.default_rng(0)
@@ -39,7 +39,8 @@ def test_the_masks_keep_the_largest_share_of_any_class():
     kernels = find_kernels(model)
     values = [kernel.numpy() for kernel in kernels.values()]
     wanted = by_hand(*model.get_weights())
-    got = batch_class_gradients(model, kernels, [kernel.value for kernel in kernels.values()], X, Y)
+    tensors = [kernel.value for kernel in kernels.values()]
+    got = batch_gradients(model, kernels, tensors, X, Y, of="data", by_class=True)
     for tensor, array in zip(got, wanted, strict=True):
         np.testing.assert_allclose(tensor.numpy(), array, atol=1e-6)
     importance = [

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from tests.builders.nightly import first_and_nightly
+from tests.builders.pruning_reference import keep_count
 from tests.builders.small_nets import compiled
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.channels import AXES, channel_axes, channel_count, slices
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels
-from tfaudit.compress.pruning.masks import SCOPES, keep_count
+from tfaudit.compress.pruning.masks import SCOPES
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.pruning_method import PruningMethod

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.builders.pruning_reference import loss_gradients
 from tests.builders.small_nets import X, Y, small_model
-from tfaudit.compress.pruning.gradients import loss_gradients
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.scores import gradient, undecayed

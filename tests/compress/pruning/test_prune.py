@@ -4,8 +4,9 @@ import keras
 import numpy as np
 import pytest
 
+from tests.builders.pruning_reference import keep_count
 from tfaudit.compress.pruning.kernels import find_kernels
-from tfaudit.compress.pruning.masks import SCOPES, keep_count
+from tfaudit.compress.pruning.masks import SCOPES
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.scores import GRANULARITIES
 from tfaudit.errors import InputError

@@ -12,10 +12,9 @@ import math
 import numpy as np
 import pytest
 
+from tests.builders.pruning_reference import keep_count, loss_gradients
 from tests.builders.small_nets import X, Y, small_model
-from tfaudit.compress.pruning.gradients import loss_gradients
 from tfaudit.compress.pruning.kernels import find_kernels
-from tfaudit.compress.pruning.masks import keep_count
 from tfaudit.compress.pruning.one_shot import prune
 
 FRACTIONS = (0.9, 0.5, 0.25, 0.1, 0.02)

@@ -9,9 +9,9 @@ import keras
 import numpy as np
 import pytest
 
+from tests.builders.pruning_reference import highest, keep_count
 from tests.compress.pruning.torch_masks import AMOUNTS, PLACE, SHAPES, STRUCTURED
 from tfaudit.compress.pruning.channels import expand_channel_mask
-from tfaudit.compress.pruning.masks import keep_count, masks
 from tfaudit.compress.pruning.one_shot import prune
 
 RECORDED = dict(np.load(PLACE))
@@ -61,14 +61,12 @@ def test_channels(method, axis, amount):
 @pytest.mark.parametrize("amount", AMOUNTS)
 def test_random_numbers(amount):
     """Its draws ranked by us. PyTorch prunes the largest draws of weights, but the smallest of channels."""
-    draws = recorded("draws", amount)
-    assert_equal(masks({name: 1 - each.astype(np.float64) for name, each in draws.items()}, amount),
-                 recorded("random_unstructured", amount))  # fmt: skip
+    kept = {name: highest(1 - draws, amount) for name, draws in recorded("draws", amount).items()}
+    assert_equal(kept, recorded("random_unstructured", amount))
     for axis in (-2, -1):
-        kept = masks(recorded(f"draws{axis}", amount), amount)
         spreads = {
-            name: np.asarray(expand_channel_mask(mask, SHAPES[name], (axis,)))
-            for name, mask in kept.items()
+            name: np.asarray(expand_channel_mask(highest(draws, amount), SHAPES[name], (axis,)))
+            for name, draws in recorded(f"draws{axis}", amount).items()
         }
         assert_equal(spreads, recorded(f"random_structured{axis}", amount))
 

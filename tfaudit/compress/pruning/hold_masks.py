@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfaudit.compress.pruning.kernels import find_kernels, kernels_of_masks
 from tfaudit.compress.pruning.masked_training import MaskingCallback
+from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.reached_sparsity import UNMASKED, warn_of_shortfall
 from tfaudit.errors import InputError, require
 
@@ -37,7 +38,7 @@ class HoldMasks(MaskingCallback):
     """
 
     def __init__(self, masks: Mapping[str, np.ndarray]) -> None:
-        super().__init__()
+        super().__init__(PruningMethod())
         expected = "the masks that tfaudit.prune returns"
         if not isinstance(masks, Mapping):
             expected += ", or for a pruned model HoldMasks.from_zeros(model)"
@@ -63,7 +64,7 @@ class HoldMasks(MaskingCallback):
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Put the masks on."""
         self._detach()
-        self._require_optimizer()
+        self._require_optimizer("model.compile(optimizer) first: masks are held by model.optimizer")
         self._attach(kernels_of_masks(self.model, self.masks), _never, self.masks)
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:

@@ -30,10 +30,10 @@ import tensorflow as tf
 
 from tfaudit.compress.pruning.channels import channel_axes
 from tfaudit.compress.pruning.kernels import Kernels
+from tfaudit.compress.pruning.masks import masked, pruned_share
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import Schedule, ask
 from tfaudit.compress.pruning.score_data import mean_inside
-from tfaudit.compress.pruning.tf_masks import rank_masks
 from tfaudit.errors import InputError
 
 
@@ -57,12 +57,12 @@ class MaskedKernels:
         model: keras.Model,
         kernels: Kernels,
         schedule: Schedule,
-        method: PruningMethod | None = None,
-        data: tuple[tf.Tensor, tf.Tensor] | None = None,
+        method: PruningMethod,
+        data: tuple[Any, Any] | None,
     ) -> None:
         self.kernels, self.schedule = dict(kernels), schedule
         self._done = steps_done(model.optimizer)
-        self._model, self._method, self._data = model, method or PruningMethod(), data
+        self._model, self._method, self._data = model, method, data
         self._axes = channel_axes(model, kernels, self._method.axis)
         trainable = {id(variable) for variable in model.trainable_variables}
         self._frozen = {name for name, kernel in kernels.items() if id(kernel) not in trainable}
@@ -90,29 +90,31 @@ class MaskedKernels:
             and schedule is self.schedule
         )
 
-    def reset(self, masks: Mapping[str, np.ndarray], *, beyond: int) -> None:
-        """Start a run with these masks; `beyond` is the step after its first epoch, or -1 if unknown."""
+    def start(self, masks: Mapping[str, np.ndarray], steps: int | None) -> None:
+        """Start a run with these masks, and a first epoch of so many steps (None: unknown)."""
         for name, mask in masks.items():
             self._masks[name].assign(mask)
         self._updated.assign(0)
-        self._beyond.assign(beyond)
+        self._set_length(steps)
+        self.update(int(self._done.numpy()) + 1)
 
     def begin_epoch(self, steps: int | None) -> None:
         """Update the masks for the first step of a later epoch of so many steps (None: unknown) if an update is due."""
-        done = int(self._done.numpy())
         first = int(self._beyond.numpy())
-        self._beyond.assign(done + steps + 1 if steps else -1)
-        if self.updated() < first <= done + 1:
+        self._set_length(steps)
+        if self.updated() < first <= int(self._done.numpy()) + 1:
             self.detach()  # the constraints that the kernels had are met already
             # A concrete function: TensorFlow warns of retracing after a few runs.
             if self._update_now is None:
-                specification = tf.TensorSpec((), tf.int64)
-                self._update_now = tf.function(self.update, autograph=False).get_concrete_function(
-                    specification
-                )
+                update = tf.function(self.update, autograph=False)
+                self._update_now = update.get_concrete_function(tf.TensorSpec((), tf.int64))
             self._update_now(tf.constant(first, tf.int64))
             self.attach()
             self.apply()
+
+    def _set_length(self, steps: int | None) -> None:
+        """Take note of the step after the epoch that begins, whose masks are computed between the epochs."""
+        self._beyond.assign(int(self._done.numpy()) + steps + 1 if steps else -1)
 
     def attach(self) -> None:
         """Make the masks constraints of the kernels; raise an `InputError` if another callback masks one of them."""
@@ -140,7 +142,7 @@ class MaskedKernels:
                 self._masks[name].assign(mask)
                 # No optimizer updates it, and its constraint is never called.
                 if name in self._frozen:
-                    self.kernels[name].assign(self.masked(name, self.kernels[name]))
+                    self.kernels[name].assign(masked(self.kernels[name], mask))
             self._updated.assign(tf.cast(step, tf.int64))
 
         # Not inlined: the many operations of a ranking that is not due would slow down every step.
@@ -151,17 +153,12 @@ class MaskedKernels:
         """Return the values of a kernel after an optimizer's update."""
         if self._first_call.is_first(name):
             self.update(tf.cast(self._done, tf.int64) + 2)
-        return self.masked(name, self._unmasked(name))
-
-    def masked(self, name: str, values: Any) -> tf.Tensor:
-        """Return the values of a kernel, 0 where its mask is False."""
-        values = tf.convert_to_tensor(values)
-        return tf.where(self._masks[name], values, tf.zeros((), values.dtype))
+        return masked(self._unmasked(name), self._masks[name])
 
     def apply(self) -> None:
         """Set the pruned weights of all kernels to 0."""
         for name, kernel in self.kernels.items():
-            kernel.assign(self.masked(name, kernel))
+            kernel.assign(masked(kernel, self._masks[name]))
 
     def masks(self) -> dict[str, np.ndarray]:
         """Return the masks: bool arrays, True where a weight stays."""
@@ -169,19 +166,13 @@ class MaskedKernels:
 
     def sparsity(self) -> float:
         """Return the share of the weights of all kernels that the masks prune."""
-        remaining = sum(
-            int(tf.math.count_nonzero(mask.read_value())) for mask in self._masks.values()
-        )
-        return 1 - remaining / sum(int(np.prod(kernel.shape)) for kernel in self.kernels.values())
+        return pruned_share(self.masks().values())
 
     def unheld(self) -> float:
         """Return the share of the weights of all kernels that are not 0 although the masks prune them."""
-        kernels = self.kernels.items()
-        count = sum(
-            int(tf.math.count_nonzero(~self._masks[name] & (kernel.value != 0)))
-            for name, kernel in kernels
-        )
-        return count / sum(int(np.prod(kernel.shape)) for _, kernel in kernels)
+        masks = self.masks()
+        held = [masks[name] | (kernel.numpy() == 0) for name, kernel in self.kernels.items()]
+        return pruned_share(held)
 
     def updated(self) -> int:
         """Return the step of the last update of the masks; 0 if there was none in this run."""
@@ -194,28 +185,21 @@ class MaskedKernels:
     def _new_masks(self, sparsity: tf.Tensor) -> dict[str, tf.Tensor]:
         """Compute new masks from the kernels' values before they are masked again."""
         method = self._method
-        xla = bool(self._model.jit_compile)
         values = {name: tf.convert_to_tensor(self._unmasked(name)) for name in self.kernels}
-        if method.tfmot is not None:
-            return {
-                name: method.tfmot.mask(weights, sparsity, xla=xla)
-                for name, weights in values.items()
-            }
         measured = {}
-        if self._data is not None and method.needs_data:
-            masked = [self.masked(name, weights) for name, weights in values.items()]
-            means = mean_inside(
-                self._data, partial(method.measure, self._model, self.kernels, masked)
-            )
+        if self._data is not None:
+            held = [masked(weights, self._masks[name]) for name, weights in values.items()]
+            measure = partial(method.measure, self._model, self.kernels, held)
+            means = mean_inside(self._data, measure)
             measured = dict(zip(self.kernels, means, strict=True))
-
-        def rank(scores: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-            masks = rank_masks(list(scores.values()), sparsity, scope=method.scope, xla=xla)
-            return dict(zip(scores, masks, strict=True))
-
-        values = {name: tf.cast(weights, tf.float32) for name, weights in values.items()}
-        draws = {name: tf.convert_to_tensor(numbers) for name, numbers in self._draws.items()}
-        return method.masks(values, rank, axes=self._axes, draws=draws, measured=measured)
+        return method.masks(
+            values,
+            sparsity,
+            axes=self._axes,
+            draws={name: tf.convert_to_tensor(numbers) for name, numbers in self._draws.items()},
+            measured=measured,
+            xla=bool(self._model.jit_compile),
+        )
 
 
 class _Masked(keras.constraints.Constraint):

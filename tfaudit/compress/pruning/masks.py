@@ -1,55 +1,138 @@
-"""Masks from scores, in NumPy. `tf_masks` computes the same masks, bit for bit, inside a compiled training step."""
+"""Masks from scores: exactly a share of the weights stays, those with the highest scores.
 
-from collections.abc import Mapping
+A sort would move every weight, and `top_k` needs a static k under XLA. Scores are >= 0, so they have the order of their
+bits as integers. Counting finds the threshold: a histogram of the upper 15 of 31 bits, then one of the lower 16 bits
+inside the bucket of the threshold. XLA has no fast histogram (one took minutes to compile), so there the threshold is
+found bit by bit, from the highest, in 31 counts. The counts of kernels that are ranked together are added, so nothing
+is concatenated. Positions matter only if scores tie across the threshold.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 SCOPES = ("layer", "global")
 """`layer`: each kernel reaches the sparsity. `global`: the weights of all kernels are ranked together."""
 
-
-def keep_count(size: int, sparsity: float) -> int:
-    """Return how many of `size` weights stay: `max(round(size * (1 - sparsity)), 1)`, in float32 as TF-MOT does.
-
-    >>> keep_count(10, 0.75), keep_count(3, 0.99)
-    (2, 1)
-    """
-    count = np.rint(np.float32(size) * (np.float32(1) - np.float32(sparsity)))
-    return min(max(int(count), 1), size)
+_LOW_BITS = 16
+_UPPER = 2 ** (31 - _LOW_BITS)
+_LOWER = 2**_LOW_BITS
 
 
-def masks(
-    scores: Mapping[str, np.ndarray], sparsity: float, *, scope: str = "layer"
-) -> dict[str, np.ndarray]:
-    """Keep the weights with the highest scores, exactly `keep_count` of them.
+def rank_masks(
+    scores: Sequence[tf.Tensor], sparsity: tf.Tensor, *, scope: str, xla: bool = False
+) -> list[tf.Tensor]:
+    """Keep the weights with the highest scores: of n, exactly `max(round(n * (1 - sparsity)), 1)` in float32.
 
     Of equal scores, the first stays: the lower position in its kernel (row-major), and with `scope="global"` the
     earlier kernel.
 
-    Scores are >= 0 and compared as float32; NaN counts as the highest. `scope` is one of `SCOPES`. The masks are bool
-    arrays of the kernels' shapes, True where the weight stays.
+    Args:
+        scores: of each kernel, of static shape, >= 0; compared as float32, where NaN counts as the highest.
+        sparsity: float32 scalar.
+        scope: one of `SCOPES`.
+        xla: whether XLA compiles the function; the masks are the same.
 
-    >>> masks({"a": np.array([3.0, 1.0]), "b": np.array([2.0, 2.0])}, 0.5, scope="global")
-    {'a': array([ True, False]), 'b': array([ True, False])}
+    Returns:
+        For each kernel a bool tensor of its shape, True where the weight stays.
+
+    >>> scores = [tf.constant([3.0, 1.0]), tf.constant([2.0, 2.0])]
+    >>> [mask.numpy().tolist() for mask in rank_masks(scores, tf.constant(0.5), scope="global")]
+    [[True, False], [True, False]]
     """
-    if scope == "layer":
-        return {
-            name: _highest(values.ravel(), sparsity).reshape(values.shape)
-            for name, values in scores.items()
-        }
-    highest = _highest(np.concatenate([values.ravel() for values in scores.values()]), sparsity)
-    parts = np.split(highest, np.cumsum([values.size for values in scores.values()])[:-1])
-    return {
-        name: part.reshape(values.shape)
-        for (name, values), part in zip(scores.items(), parts, strict=True)
-    }
+    ranks = [
+        tf.reshape(tf.bitcast(tf.cast(values, tf.float32), tf.int32), [-1]) for values in scores
+    ]
+    groups = [ranks] if scope == "global" else [[rank] for rank in ranks]
+    masks = [mask for group in groups for mask in _group_masks(group, sparsity, xla)]
+    return [tf.reshape(mask, values.shape) for mask, values in zip(masks, scores, strict=True)]
 
 
-def _highest(scores: np.ndarray, sparsity: float) -> np.ndarray:
-    # Floats >= 0 have the order of their bits, in which NaN has a place too.
-    rank = scores.astype(np.float32).view(np.int32)
-    count = keep_count(rank.size, sparsity)
-    threshold = np.partition(rank, rank.size - count)[rank.size - count]
-    mask = rank > threshold
-    mask[np.flatnonzero(rank == threshold)[: count - np.count_nonzero(mask)]] = True
-    return mask
+def _group_masks(ranks: list[tf.Tensor], sparsity: tf.Tensor, xla: bool) -> list[tf.Tensor]:
+    """Compute the masks of kernels that are ranked together."""
+    size = sum(int(rank.shape[0]) for rank in ranks)
+    kept = tf.round(tf.cast(size, tf.float32) * (1 - sparsity))  # as TF-MOT rounds: halves to even
+    count = tf.clip_by_value(tf.cast(kept, tf.int32), 1, size)
+    threshold = (_threshold_by_bits if xla else _threshold_by_counts)(ranks, count)
+    room = count - _count(ranks, lambda rank: rank > threshold)  # how many of the equal ones stay
+
+    def first_of_equals() -> list[tf.Tensor]:
+        masks = []
+        left = room
+        for rank in ranks:
+            equal = rank == threshold
+            masks.append(
+                (rank > threshold) | (equal & (_running(tf.cast(equal, tf.int32)) <= left))
+            )
+            left = tf.maximum(left - tf.math.count_nonzero(equal, dtype=tf.int32), 0)
+        return masks
+
+    all_stay = room == _count(ranks, lambda rank: rank == threshold)
+    return tf.cond(all_stay, lambda: [rank >= threshold for rank in ranks], first_of_equals)
+
+
+def _threshold_by_counts(ranks: list[tf.Tensor], count: tf.Tensor) -> tf.Tensor:
+    """Return the `count`-th highest value of all."""
+
+    def nth_highest(
+        values: list[tf.Tensor], size: int, n: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the n-th highest of integers below `size`, and how many are higher."""
+        # Like `tf.math.bincount`, which would search for the largest value first. Values >= `size` are not counted.
+        none = tf.constant([], tf.int32)
+        counts = tf.add_n(
+            [tf.raw_ops.DenseBincount(input=part, size=size, weights=none) for part in values]
+        )
+        from_top = tf.cumsum(counts, reverse=True)
+        value = tf.math.count_nonzero(from_top >= n, dtype=tf.int32) - 1
+        return value, from_top[value] - counts[value]
+
+    upper = [tf.bitwise.right_shift(rank, _LOW_BITS) for rank in ranks]
+    bucket, above = nth_highest(upper, _UPPER, count)
+    lower = [tf.bitwise.bitwise_and(rank, _LOWER - 1) for rank in ranks]
+    inside = [tf.where(high == bucket, low, _LOWER) for high, low in zip(upper, lower, strict=True)]
+    return bucket * _LOWER + nth_highest(inside, _LOWER, count - above)[0]
+
+
+def _threshold_by_bits(ranks: list[tf.Tensor], count: tf.Tensor) -> tf.Tensor:
+    """Return the `count`-th highest value of all."""
+
+    def one_bit(bit: tf.Tensor, threshold: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        trial = threshold | tf.bitwise.left_shift(1, bit)
+        return bit - 1, tf.where(
+            _count(ranks, lambda rank: rank >= trial) >= count, trial, threshold
+        )
+
+    start = (tf.constant(30), tf.zeros_like(count))
+    return tf.while_loop(lambda bit, _: bit >= 0, one_bit, start, maximum_iterations=31)[1]
+
+
+def _count(ranks: list[tf.Tensor], where: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
+    return tf.add_n([tf.math.count_nonzero(where(rank), dtype=tf.int32) for rank in ranks])
+
+
+def _running(values: tf.Tensor, row: int = 256) -> tf.Tensor:
+    """Compute `tf.cumsum` of a vector row by row: on a CPU XLA adds n^2 numbers for a vector of length n."""
+    size = int(values.shape[0])
+    if size <= row:
+        return tf.cumsum(values)
+    rows = tf.reshape(tf.pad(values, [[0, -size % row]]), (-1, row))
+    totals = tf.reduce_sum(rows, axis=1)
+    return tf.reshape(tf.cumsum(rows, axis=1) + (_running(totals) - totals)[:, None], [-1])[:size]
+
+
+def masked(values: Any, mask: Any) -> tf.Tensor:
+    """Return the values of a kernel, 0 where its mask is False."""
+    values = tf.convert_to_tensor(values)
+    return tf.where(mask, values, tf.zeros((), values.dtype))
+
+
+def pruned_share(masks: Iterable[np.ndarray]) -> float:
+    """Return the share of the weights of all kernels that their masks prune.
+
+    >>> pruned_share([np.array([True, False]), np.array([[True, True]])])
+    0.25
+    """
+    return float(1 - np.concatenate([mask.ravel() for mask in masks]).mean())

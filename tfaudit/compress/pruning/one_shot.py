@@ -1,20 +1,17 @@
 """One-shot pruning: weights of a trained model set to 0, in place."""
 
-from functools import partial
 from numbers import Real
-from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.pruning.channels import channel_axes, slices
-from tfaudit.compress.pruning.gradients import loss_gradients
-from tfaudit.compress.pruning.kernels import Kernels, Layers, select_kernels
-from tfaudit.compress.pruning.masks import masks
+from tfaudit.compress.pruning.channels import channel_axes
+from tfaudit.compress.pruning.kernels import Layers, select_kernels
+from tfaudit.compress.pruning.masks import masked, pruned_share
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.reached_sparsity import warn_of_quantized, warn_of_shortfall
-from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
+from tfaudit.compress.pruning.score_data import GradientData
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import require
 
@@ -79,21 +76,32 @@ def prune(
     """
     check_sparsity("sparsity", sparsity)
     pruning_method = PruningMethod(method, scope, granularity, axis, gradient, decay, seed, tfmot)
-    choice: dict[str, Any] = {
-        "trainable_only": trainable_only,
-        "embeddings": embeddings,
-        "as_tfmot": tfmot is not None,
-    }
-    kernels = select_kernels(model, layers, **choice)
-    warn_of_quantized(model)
-    kernel_masks = _masks(model, kernels, sparsity, pruning_method, gradient_data)
-    for name, kernel in kernels.items():
-        values = kernel.numpy()
-        kernel.assign(np.where(kernel_masks[name], values, np.zeros((), values.dtype)))
-    masked = 1 - sum(mask.sum() for mask in kernel_masks.values()) / sum(
-        mask.size for mask in kernel_masks.values()
+    kernels = select_kernels(
+        model,
+        layers,
+        trainable_only=trainable_only,
+        embeddings=embeddings,
+        as_tfmot=tfmot is not None,
     )
-    warn_of_shortfall(model, kernels, float(masked), "the kernels cannot be assigned")
+    warn_of_quantized(model)
+    if tfmot is not None:
+        for name, kernel in kernels.items():
+            tfmot.check(name, tuple(kernel.shape), sparsity)
+    values = {name: tf.convert_to_tensor(kernel) for name, kernel in kernels.items()}
+    axes = channel_axes(model, kernels, axis)
+    masks = pruning_method.masks(
+        values,
+        sparsity,
+        axes=axes,
+        draws=pruning_method.draws({name: w.shape for name, w in values.items()}, axes),
+        measured=pruning_method.measured(model, kernels, gradient_data),
+        zeros_first=True,
+    )
+    for name, kernel in kernels.items():
+        kernel.assign(masked(values[name], masks[name]))
+    kernel_masks = {name: mask.numpy() for name, mask in masks.items()}
+    reachable = pruned_share(kernel_masks.values())
+    warn_of_shortfall(model, kernels, reachable, "the kernels cannot be assigned")
     return kernel_masks
 
 
@@ -101,53 +109,3 @@ def check_sparsity(argument: str, value: object, alternative: str = "") -> None:
     """Raise an `InputError` unless the value is a sparsity; `alternative` names what else is allowed."""
     valid = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < 1
     require(valid, argument, value, f"{alternative}a number in [0, 1)")
-
-
-def _masks(
-    model: keras.Model,
-    kernels: Kernels,
-    sparsity: float,
-    method: PruningMethod,
-    data: GradientData | None,
-) -> dict[str, np.ndarray]:
-    values = {name: kernel.numpy() for name, kernel in kernels.items()}
-    if method.tfmot is not None:
-        for name, weights in values.items():
-            method.tfmot.check(name, weights.shape, sparsity)
-        return {
-            name: method.tfmot.mask(weights, sparsity).numpy() for name, weights in values.items()
-        }
-    axes = channel_axes(model, kernels, method.axis)
-
-    def rank(scores: dict[str, Any]) -> dict[str, np.ndarray]:
-        for name, weights in values.items():
-            alive = weights != 0
-            if method.granularity == "channel":
-                alive = np.asarray(slices(alive, axes[name])).any(axis=1)
-            scores[name] = np.where(alive, np.asarray(scores[name]), np.float32(0))
-        return masks(scores, sparsity, scope=method.scope)
-
-    draws = method.draws({name: weights.shape for name, weights in values.items()}, axes)
-    measured = _measured(model, kernels, method, data)
-    floats = {name: weights.astype(np.float32) for name, weights in values.items()}
-    kernel_masks = method.masks(floats, rank, axes=axes, draws=draws, measured=measured)
-    return {name: np.array(mask) for name, mask in kernel_masks.items()}
-
-
-def _measured(
-    model: keras.Model, kernels: Kernels, method: PruningMethod, data: GradientData | None
-) -> dict[str, Any]:
-    """Return the gradients or the channel independence of each kernel, if the method needs them."""
-    method.check_data(data)
-    if data is None or not method.needs_data:
-        return {}
-    if "gradients" in method.inputs:
-        return loss_gradients(model, kernels, data, of=method.gradient)
-    values = [tf.convert_to_tensor(kernel) for kernel in kernels.values()]
-    return dict(
-        zip(
-            kernels,
-            mean_over(batches(data), partial(method.measure, model, kernels, values)),
-            strict=True,
-        )
-    )

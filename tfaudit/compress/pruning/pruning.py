@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import keras
@@ -11,6 +12,7 @@ from tfaudit.compress.pruning.gradients import check_loss
 from tfaudit.compress.pruning.kernels import Kernels, Layers, select_kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels, steps_done
 from tfaudit.compress.pruning.masked_training import MaskingCallback
+from tfaudit.compress.pruning.masks import pruned_share
 from tfaudit.compress.pruning.one_shot import check_sparsity
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.reached_sparsity import (
@@ -96,30 +98,31 @@ class Pruning(MaskingCallback):
         best_epochs: Iterable[keras.callbacks.Callback] = (),
         tfmot: TFMOT | None = None,
     ) -> None:
-        super().__init__()
-        self._best_epochs = tuple(best_epochs)
-        require_best_keepers(self._best_epochs)
         if not callable(schedule):
             check_sparsity("schedule", schedule, "a TF-MOT PruningSchedule or ")
-        self._method = PruningMethod(method, scope, granularity, axis, gradient, decay, seed, tfmot)
-        if tfmot is not None and tfmot.sparsity_m_by_n is not None:
-            raise InputError(
-                "tfmot",
-                "sparsity_m_by_n, a constant mask",
-                "tfaudit.prune, then HoldMasks, for m-by-n",
-            )
-        self._method.check_data(gradient_data)
-        self._schedule, self._layers = schedule, layers
-        self._choice: dict[str, Any] = {"trainable_only": trainable_only, "embeddings": embeddings}
-        self._choice["as_tfmot"] = tfmot is not None
-        self._kept: KeptEpochs | None = None
-        self._ends, self._planned, self._batches = 0, 0, 0
-        self._data = (
-            gathered(gradient_data)
-            if gradient_data is not None and self._method.needs_data
-            else None
+        method_settings = PruningMethod(
+            method, scope, granularity, axis, gradient, decay, seed, tfmot
         )
-        self._plan: tuple[dict[str, Any], Schedule] | None = None
+        if tfmot is not None and tfmot.sparsity_m_by_n is not None:
+            got = "sparsity_m_by_n, a constant mask"
+            raise InputError("tfmot", got, "tfaudit.prune, then HoldMasks, for m-by-n")
+        method_settings.check_data(gradient_data)
+        needed = gradient_data if method_settings.needs_data else None
+        super().__init__(method_settings, None if needed is None else gathered(needed))
+        self._best_epochs = tuple(best_epochs)
+        require_best_keepers(self._best_epochs)
+        self._schedule = schedule
+        self._select = partial(
+            select_kernels,
+            layers=layers,
+            trainable_only=trainable_only,
+            embeddings=embeddings,
+            as_tfmot=tfmot is not None,
+        )
+        self._kept: KeptEpochs | None = None
+        self._begun = 0  # steps of the optimizer before this fit
+        self._planned = 0  # steps of this fit; 0 if unknown
+        self._batches = 0  # of the epochs that have ended
 
     def masks(self) -> dict[str, np.ndarray]:
         """Return the masks of the latest fit, as `prune` does; raise an `InputError` if no fit has begun yet."""
@@ -130,16 +133,16 @@ class Pruning(MaskingCallback):
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Take off masks that an interrupted fit of another model left."""
         self._detach()
-        self._kept, self._batches = None, 0
+        self._kept = None
+        self._batches = 0
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Put the masks on; the epoch at which this fit begins is unknown before."""
         self._note_kept_epochs()
         if self._train_function is not None and self._train_function.active:
             assert self._masked is not None
-            self._masked.begin_epoch((self.params or {}).get("steps"))
-            return
-        if self.model.built:
+            self._masked.begin_epoch(self._epoch_steps())
+        elif self.model.built:
             self._start(epoch)
         else:
             self._train_function = SecondTrainFunction(self.model, self._detach)
@@ -150,7 +153,7 @@ class Pruning(MaskingCallback):
         if logs is not None and self._masked is not None:
             logs["sparsity"] = self._masked.sparsity()
             logs["sparsity_reached"] = reached_sparsity(self.model, self._masked.kernels)
-        self._batches += (self.params or {}).get("steps") or 0
+        self._batches += self._epoch_steps() or 0
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Take the masks off; pruned weights stay 0."""
@@ -163,11 +166,8 @@ class Pruning(MaskingCallback):
         done = int(steps_done(optimizer).numpy())
         if not self._masked.updated() and not self._masked.sparsity():
             got = f"{describe(self._masked.schedule)}, which pruned nothing in this fit"
-            raise InputError(
-                "schedule",
-                got,
-                f"a schedule that prunes before the optimizer has done {done} steps",
-            )
+            expected = f"a schedule that prunes before the optimizer has done {done} steps"
+            raise InputError("schedule", got, expected)
         self._warn(self._masked, done)
 
     def _note_kept_epochs(self) -> None:
@@ -182,80 +182,59 @@ class Pruning(MaskingCallback):
         assert self._kept is not None
         reached = masked.sparsity()
         last = masked.updated()
-        final = float(ask(masked.schedule, max(self._ends, last, 1))[1])
+        ends = self._begun + self._planned
+        final = float(ask(masked.schedule, max(ends, last, 1))[1])
         asked = float(ask(masked.schedule, last)[1]) if last else reached
-        if done < self._ends and asked < final - TOLERANCE:
-            begun = self._ends - self._planned
-            planned = self._planned
-            reason = f"the fit ended after step {done - begun} of {planned}"
-            if done - begun < self._batches:
-                reason = f"the model's optimizer did {done - begun} steps of {self._batches}, another one the others"
+        if done < ends and asked < final - TOLERANCE:
+            steps = done - self._begun
+            reason = f"the fit ended after step {steps} of {self._planned}"
+            if steps < self._batches:
+                reason = f"the model's optimizer did {steps} steps of {self._batches}, another one the others"
             warnings.warn(f"sparsity: reached {reached:.2f} of {final:.2f}: {reason}", stacklevel=2)
         if not self._kept.warn(reached):
             warn_of_shortfall(self.model, masked.kernels, reached, UNMASKED)
 
+    def _epoch_steps(self) -> int | None:
+        """Return the number of steps of an epoch; None if it is unknown, also in a loop of the user's own."""
+        return (self.params or {}).get("steps")
+
     def _start(self, epoch: int) -> None:
-        params = {"steps": None, "epochs": 1} | (
-            self.params or {}
-        )  # a loop of the user's own may state none
-        model, kernels = self.model, select_kernels(self.model, self._layers, **self._choice)
+        model = self.model
+        kernels = self._select(model)
         _check_frozen(model, kernels)
         warn_of_quantized(model)
-        if "gradients" in self._method.inputs:
+        if self._method.needs_loss:
             check_loss(model)
-        for name, kernel in kernels.items():
-            if self._method.tfmot is not None:
+        if self._method.tfmot is not None:
+            for name, kernel in kernels.items():
                 self._method.tfmot.check(name, tuple(kernel.shape), None)
-        self._require_optimizer()
-        done = int(steps_done(model.optimizer).numpy())
-        steps = params["steps"] and params["steps"] * (params["epochs"] - epoch)
-        self._planned, self._ends = steps or 0, done + (steps or 0)
+        self._require_optimizer("model.compile(optimizer) first: masks are held by model.optimizer")
+        self._begun = int(steps_done(model.optimizer).numpy())
+        epochs = (self.params or {}).get("epochs", 1) - epoch
+        self._planned = (self._epoch_steps() or 0) * epochs
         start = {
-            name: _nonzero(kernel) if done else np.ones(kernel.shape, bool)
+            name: _nonzero(kernel) if self._begun else np.ones(kernel.shape, bool)
             for name, kernel in kernels.items()
         }
-        pruned = 1 - np.concatenate([mask.ravel() for mask in start.values()]).mean()
-        schedule = self._schedule_of(done, steps, float(pruned))
-        beyond = done + params["steps"] + 1 if params["steps"] else -1
-        self._attach(
-            kernels,
-            schedule,
-            start,
-            method=self._method,
-            data=self._data,
-            first=done + 1,
-            beyond=beyond,
-        )
+        schedule = self._schedule_from(pruned_share(start.values()))
+        self._attach(kernels, schedule, start, steps=self._epoch_steps())
 
-    def _schedule_of(self, done: int, steps: int | None, pruned: float) -> Schedule:
-        """Return the schedule of a run of `steps` steps (None: unknown) after `done` steps, with this share pruned."""
+    def _schedule_from(self, pruned: float) -> Schedule:
+        """Return the schedule of a fit that begins with this share pruned."""
+        begun, steps = self._begun, self._planned
         if callable(self._schedule):
-            if (
-                steps
-                and not pruned
-                and first_update(self._schedule, done + 1, done + steps) is None
-            ):
-                expected = (
-                    f"a schedule that prunes in steps {done + 1} to {done + steps} of the optimizer"
-                )
-                raise InputError(
-                    "schedule",
-                    f"{describe(self._schedule)}, which never prunes in this fit",
-                    expected,
-                )
+            first, last = begun + 1, begun + steps
+            if steps and not pruned and first_update(self._schedule, first, last) is None:
+                got = f"{describe(self._schedule)}, which never prunes in this fit"
+                expected = f"a schedule that prunes in steps {first} to {last} of the optimizer"
+                raise InputError("schedule", got, expected)
             return self._schedule
         if not steps:
             got = f"{self._schedule} for data of unknown length"
-            raise InputError(
-                "schedule",
-                got,
-                f"steps_per_epoch in fit, {OWN_LOOP} in a loop, or a TF-MOT schedule",
-            )
-        plan: dict[str, Any] = {"final": self._schedule, "initial": min(pruned, self._schedule)}
-        plan |= {"done": done, "steps": steps}
-        if self._plan is None or self._plan[0] != plan:
-            self._plan = plan, planned(**plan)
-        return self._plan[1]
+            expected = f"steps_per_epoch in fit, {OWN_LOOP} in a loop, or a TF-MOT schedule"
+            raise InputError("schedule", got, expected)
+        initial = min(pruned, self._schedule)
+        return planned(self._schedule, initial=initial, done=begun, steps=steps)
 
 
 def _nonzero(kernel: keras.Variable) -> np.ndarray:

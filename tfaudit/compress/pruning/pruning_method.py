@@ -1,7 +1,7 @@
 """Settings of a pruning method, which `prune` and `Pruning` share, and the masks that follow from them."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -9,17 +9,27 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.pruning.channels import AXES, channel_count, expand_channel_mask, norm
+from tfaudit.compress.pruning.channels import (
+    AXES,
+    channel_count,
+    expand_channel_mask,
+    norm,
+    slices,
+)
 from tfaudit.compress.pruning.chip import batch_independence
-from tfaudit.compress.pruning.gradients import LOSSES, batch_class_gradients, batch_gradients
+from tfaudit.compress.pruning.gradients import LOSSES, batch_gradients, check_loss
 from tfaudit.compress.pruning.kernels import Kernels
-from tfaudit.compress.pruning.masks import SCOPES
+from tfaudit.compress.pruning.masks import SCOPES, rank_masks
+from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
 from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, score_inputs
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 
 ByKernel: TypeAlias = Mapping[str, Any]
 """An array or a tensor per kernel, by name."""
+
+Axes: TypeAlias = Mapping[str, Sequence[int]]
+"""Axes that number the channels of each kernel, as `channel_axes` returns them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,13 +53,13 @@ class PruningMethod:
     tfmot: TFMOT | None = None
 
     def __post_init__(self) -> None:
-        self._require_one_of("granularity", GRANULARITIES)
-        self._require_one_of(
-            "method", GRANULARITIES[self.granularity], f" with granularity={self.granularity!r}"
-        )
-        self._require_one_of("scope", SCOPES)
-        self._require_one_of("axis", AXES)
-        self._require_one_of("gradient", LOSSES)
+        require_one_of("granularity", self.granularity, GRANULARITIES)
+        methods = GRANULARITIES[self.granularity]
+        expected = " or ".join(map(repr, methods)) + f" with granularity={self.granularity!r}"
+        require(self.method in methods, "method", self.method, expected)
+        require_one_of("scope", self.scope, SCOPES)
+        require_one_of("axis", self.axis, AXES)
+        require_one_of("gradient", self.gradient, LOSSES)
         is_integer = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
         require(is_integer and self.seed >= 0, "seed", self.seed, "an integer >= 0")
         require(
@@ -58,20 +68,10 @@ class PruningMethod:
             self.decay,
             "a finite number >= 0",
         )
-        if self.tfmot is not None and (self.method, self.granularity, self.scope) != (
-            "magnitude",
-            "weight",
-            "layer",
-        ):
-            got = (
-                f"method={self.method!r}, granularity={self.granularity!r} and scope={self.scope!r}"
-            )
-            expected = "method='magnitude', granularity='weight' and scope='layer', the only ones that TF-MOT has"
-            raise InputError("tfmot", got, expected)
-
-    def _require_one_of(self, argument: str, allowed: Any, condition: str = "") -> None:
-        value = getattr(self, argument)
-        require(value in allowed, argument, value, " or ".join(map(repr, allowed)) + condition)
+        got = f"method={self.method!r}, granularity={self.granularity!r} and scope={self.scope!r}"
+        only = "method='magnitude', granularity='weight' and scope='layer'"
+        if self.tfmot is not None and got != only:
+            raise InputError("tfmot", got, f"{only}, the only ones that TF-MOT has")
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -79,9 +79,14 @@ class PruningMethod:
         return score_inputs(self.method, self.granularity)
 
     @property
+    def needs_loss(self) -> bool:
+        """Whether scores need gradients of the model's loss."""
+        return bool(self.inputs & {"gradients", "class_gradients"})
+
+    @property
     def needs_data(self) -> bool:
         """Whether scores are averaged over examples."""
-        return bool(self.inputs & {"gradients", "class_gradients", "independence"})
+        return self.needs_loss or "independence" in self.inputs
 
     def check_data(self, data: object) -> None:
         """Raise an `InputError` if the method averages its scores over examples and `data` is None."""
@@ -92,21 +97,16 @@ class PruningMethod:
                 f"data to average the scores of method {self.method!r} over",
             )
 
-    def draws(
-        self, shapes: Mapping[str, Sequence[int]], axes: Mapping[str, Sequence[int]]
-    ) -> dict[str, np.ndarray]:
+    def draws(self, shapes: Mapping[str, Sequence[int]], axes: Axes) -> dict[str, np.ndarray]:
         """Return the random numbers of all kernels, from their shapes and `channel_axes`; none if it needs none."""
         if "draws" not in self.inputs:
             return {}
-        by_channel = self.granularity == "channel"
-        sizes = {
-            name: (channel_count(s, axes[name]),) if by_channel else tuple(s)
-            for name, s in shapes.items()
-        }
-        return {
-            name: draws_for(position, size, self.seed)
-            for position, (name, size) in enumerate(sizes.items())
-        }
+        draws = {}
+        for position, (name, shape) in enumerate(shapes.items()):
+            by_channel = self.granularity == "channel"
+            size = (channel_count(shape, axes[name]),) if by_channel else tuple(shape)
+            draws[name] = draws_for(position, size, self.seed)
+        return draws
 
     def measure(
         self, model: keras.Model, kernels: Kernels, values: Sequence[Any], inputs: Any, targets: Any
@@ -114,27 +114,77 @@ class PruningMethod:
         """Compute what the scores need of one batch: gradients or `batch_independence`."""
         if "independence" in self.inputs:
             return batch_independence(model, kernels, values, inputs, axis=self.axis)
-        if "class_gradients" in self.inputs:
-            return batch_class_gradients(model, kernels, values, inputs, targets)
-        return batch_gradients(model, kernels, values, inputs, targets, of=self.gradient)
+        by_class = "class_gradients" in self.inputs
+        of = "data" if by_class else self.gradient
+        return batch_gradients(model, kernels, values, inputs, targets, of=of, by_class=by_class)
+
+    def measured(
+        self, model: keras.Model, kernels: Kernels, data: GradientData | None
+    ) -> dict[str, np.ndarray]:
+        """Compute what the scores need, averaged over all examples; nothing if the method needs no examples.
+
+        Raises:
+            InputError: a model without a loss, no data, or a gradient that is not finite.
+        """
+        self.check_data(data)
+        if data is None or not self.needs_data:
+            return {}
+        if self.needs_loss:
+            check_loss(model)
+        values = [tf.convert_to_tensor(kernel) for kernel in kernels.values()]
+        means = mean_over(batches(data), partial(self.measure, model, kernels, values))
+        for name, mean in zip(kernels, means, strict=True):
+            if self.needs_loss and not np.isfinite(mean).all():
+                got = f"a gradient of {name!r} with NaN or infinity"
+                raise InputError("gradient_data", got, "finite gradients")
+        return dict(zip(kernels, means, strict=True))
 
     def masks(
         self,
         values: ByKernel,
-        rank: Callable[[dict[str, Any]], ByKernel],
+        sparsity: Any,
         *,
-        axes: Mapping[str, Sequence[int]],
+        axes: Axes,
         draws: ByKernel,
         measured: ByKernel,
-    ) -> dict[str, Any]:
-        """Compute the masks of all kernels, as `masks.masks` does, from NumPy arrays or inside a graph from tensors.
+        zeros_first: bool = False,
+        xla: bool = False,
+    ) -> dict[str, tf.Tensor]:
+        """Compute the masks of all kernels: bool tensors of their shapes, True where a weight stays.
 
-        All arguments are by kernel: float32 values, the function `rank` from scores to masks, the axes that number the
-        channels, and, if the method needs them, random numbers, and gradients or independence.
+        Args:
+            values: of the kernels, floats.
+            sparsity: share of the weights, or of the channels, that go.
+            axes: of the channels.
+            draws: random numbers, if the method needs them.
+            measured: gradients or independence, if the method needs them.
+            zeros_first: whether weights, or channels, that are 0 go first, whatever their scores.
+            xla: whether XLA compiles the function.
         """
+        if self.tfmot is not None:
+            return {name: self.tfmot.mask(w, sparsity, xla=xla) for name, w in values.items()}
+        values = {name: tf.cast(weights, tf.float32) for name, weights in values.items()}
+        scores = self._scores(values, axes, draws, measured)
+        if zeros_first:
+            for name, weights in values.items():
+                alive = weights != 0
+                if self.granularity == "channel":
+                    alive = tf.reduce_any(slices(alive, axes[name]), axis=1)
+                scores[name] = tf.where(alive, scores[name], 0.0)
+        sparsity = tf.cast(sparsity, tf.float32)
+        ranked = rank_masks(list(scores.values()), sparsity, scope=self.scope, xla=xla)
+        masks = dict(zip(scores, ranked, strict=True))
+        if self.granularity == "channel":
+            for name, mask in masks.items():
+                masks[name] = expand_channel_mask(mask, values[name].shape, axes[name])
+        return masks
+
+    def _scores(
+        self, values: ByKernel, axes: Axes, draws: ByKernel, measured: ByKernel
+    ) -> dict[str, tf.Tensor]:
         score = GRANULARITIES[self.granularity][self.method]
-        scores = {}
         totals = _class_totals(values, measured) if "class_totals" in self.inputs else None
+        scores = {}
         for name, weights in values.items():
             supply = {
                 "weights": weights,
@@ -147,20 +197,13 @@ class PruningMethod:
                 "norm": partial(norm, weights, axes[name]),
             }
             scores[name] = score(**{argument: supply[argument] for argument in self.inputs})
-        masks = rank(scores)
-        if self.granularity == "weight":
-            return dict(masks)
-        return {
-            name: expand_channel_mask(mask, values[name].shape, axes[name])
-            for name, mask in masks.items()
-        }
+        return scores
 
 
-def _class_totals(values: ByKernel, measured: ByKernel) -> Any:
+def _class_totals(values: ByKernel, measured: ByKernel) -> tf.Tensor:
     """Return for each class the sum of `|w dL_c/dw|` over all kernels, at least the smallest float above 0."""
-    totals = 0.0
+    totals = np.finfo(np.float32).tiny
     for name, weights in values.items():
         importance = abs(weights * measured[name])
-        reduce = tf.reduce_sum if tf.is_tensor(importance) else np.sum
-        totals = totals + reduce(importance, axis=tuple(range(1, len(importance.shape))))
-    return totals + np.finfo(np.float32).tiny
+        totals += tf.reduce_sum(importance, axis=tuple(range(1, len(importance.shape))))
+    return totals

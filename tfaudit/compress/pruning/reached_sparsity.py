@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from tfaudit.compress.pruning.kernels import Kernels, owners
+from tfaudit.compress.pruning.masks import pruned_share
 from tfaudit.errors import listed, require
 
 TOLERANCE = 0.01
@@ -38,11 +39,8 @@ def effective_values(kernel: keras.Variable, layer: keras.Layer) -> np.ndarray:
 def reached_sparsity(model: keras.Model, kernels: Kernels) -> float:
     """Return the share of zeros among the values that the layers of these kernels compute with."""
     layers = owners(model, kernels)
-    size = sum(int(np.prod(kernel.shape)) for kernel in kernels.values())
-    used = sum(
-        np.count_nonzero(effective_values(kernel, layers[name])) for name, kernel in kernels.items()
-    )
-    return float(1 - used / size)
+    values = (effective_values(kernel, layers[name]) for name, kernel in kernels.items())
+    return pruned_share(each != 0 for each in values)
 
 
 def warn_of_shortfall(model: keras.Model, kernels: Kernels, masked: float, remedy: str) -> None:

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-import keras
 import numpy as np
 
-from tfaudit.compress.keras_model import require_instance
+from tfaudit.compress.callback import ModelCallback
 from tfaudit.compress.pruning.kernels import kernels_of_masks
+from tfaudit.compress.pruning.masks import masked
 from tfaudit.errors import InputError, require
 
 
-class Rewind(keras.callbacks.Callback):
+class Rewind(ModelCallback):
     """Callback that stores the weights of an early step and restores them under masks: [P] 2, [R] table 12.
 
     Train with it, `prune`, rewind with `back(masks)`, and train with `HoldMasks(masks)`; repeat for further rounds with
@@ -24,6 +24,7 @@ class Rewind(keras.callbacks.Callback):
     Raises:
         InputError: a negative step; in `back`: no stored weights, or masks that do not fit.
 
+    >>> import keras
     >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name="only")], name="net")
     >>> model.compile("sgd", "mse")
     >>> start, rewind = model.layers[0].kernel.numpy(), Rewind()
@@ -41,11 +42,6 @@ class Rewind(keras.callbacks.Callback):
         self._step, self._done = step, 0
         self._values: list[np.ndarray] | None = None
 
-    def set_model(self, model: Any = None) -> None:
-        """Take the model of a fit; a class instead of an instance, or a Keras 2 model, is refused."""
-        require_instance(self, model)
-        super().set_model(model)
-
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Store the initial weights, for step 0."""
         if self._step == 0 and self.model.built:
@@ -54,11 +50,8 @@ class Rewind(keras.callbacks.Callback):
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Raise an `InputError` if step 0 of a model that its first batch builds was missed."""
         if self._step == 0 and self._values is None:
-            raise InputError(
-                "step",
-                "0 for a model without weights before its first batch",
-                "a model that is built",
-            )
+            got = "0 for a model without weights before its first batch"
+            raise InputError("step", got, "a model that is built")
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Store the weights after the chosen step."""
@@ -75,7 +68,7 @@ class Rewind(keras.callbacks.Callback):
         for variable, value in zip(self.model.variables, self._values, strict=True):
             variable.assign(value)
         for name, mask in masks.items():
-            kernels[name].assign(np.where(mask, kernels[name].numpy(), 0))
+            kernels[name].assign(masked(kernels[name], mask))
 
     def _store(self) -> None:
         if self._values is None:

@@ -8,7 +8,7 @@ Steps count from 1, as in TF-MOT.
 
 import os
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -73,8 +73,11 @@ def _made(kind: str, *values: Any, **settings: Any) -> Schedule:
         ) from error
 
 
+@lru_cache
 def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) -> Schedule:
     """Return a polynomial schedule that reaches `final` in a run and leaves its last quarter for recovery.
+
+    The same arguments give the same object, to which a traced train function refers.
 
     It has at most 101 updates, the first before the first step; a run of one step is pruned at once. The run has
     `steps` steps, >= 1, begins at the sparsity `initial`, and follows `done` steps of the optimizer.

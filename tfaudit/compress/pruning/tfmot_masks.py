@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.pruning.tf_masks import rank_masks
+from tfaudit.compress.pruning.masks import rank_masks
 from tfaudit.errors import InputError, require
 
 

@@ -9,7 +9,7 @@ import dataclasses
 import inspect
 import threading
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -28,17 +28,27 @@ class Batch:
     columns: Mapping[str, Any]  # inputs that the remedies asked for, by name
 
 
-class Term(Protocol):
-    """A remedy, as the loss sees it."""
+class Term:
+    """A remedy, as the loss sees it.
 
-    used: bool  # set once a training step has asked for it
-    columns: tuple[str, ...]  # names of inputs that it needs, whether the model takes them or not
+    Attributes:
+        used: whether a training step has asked for it.
+        columns: names of inputs that it needs, whether the model takes them or not.
+    """
+
+    used = False
+    columns: tuple[str, ...] = ()
 
     def example_weights(self, batch: Batch) -> tf.Tensor | None:
-        """Return the factors of the examples' losses `(B,)`, whose mean is 1; None for 1."""
+        """Return the factors of the examples' losses `(B,)`, whose mean is 1; by default None, for 1."""
+        return None
 
     def penalty(self, batch: Batch, weights: tf.Tensor | None) -> tf.Tensor | None:
-        """Return a scalar to add to the mean loss of the batch; None for 0. `weights` `(B,)` are of its examples."""
+        """Return a scalar to add to the mean loss of the batch; by default None, for 0.
+
+        The weights `(B,)` are of its examples.
+        """
+        return None
 
 
 class RemediedLoss:
