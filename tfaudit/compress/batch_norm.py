@@ -1,10 +1,9 @@
 """Statistics of BatchNormalization, estimated anew from training inputs after a model was changed."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 import keras
@@ -12,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.keras_model import check_model
+from tfaudit.compress.layer_calls import replaced_calls
 from tfaudit.compress.model_inputs import input_batches, length_of
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import full_batches
@@ -61,18 +61,29 @@ def recalibrate_batch_norm(
     check_model(model)
     require(batches >= 1, "batches", batches, "1 or more")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
-    flat = model._flatten_layers()
     layers = [
         layer
-        for layer in flat
+        for layer in model._flatten_layers()
         if isinstance(layer, keras.layers.BatchNormalization) and layer.trainable
     ]
     if not layers:
         return ()
-    averages = [_Average(layer) for layer in layers]
-    with _restored(model), contextlib.ExitStack() as recording:
-        for average in averages:
-            recording.enter_context(average.recorded())
+    statistics: dict[keras.Layer, list[list[np.ndarray]]] = {layer: [] for layer in layers}
+
+    def recording(layer: Any, call: Callable[..., Any]) -> Callable[..., Any]:
+        def recorded(inputs: Any, training: Any = None, **options: Any) -> Any:
+            outputs = call(inputs, training=training, **options)
+            if training:  # without a momentum, the moving statistics are those of this call
+                statistics[layer].append([v.numpy().astype(np.float64) for v in _moving(layer)])
+            return outputs
+
+        return recorded
+
+    with _restored(model, layers), replaced_calls(layers, recording):
+        for layer in layers:
+            layer.momentum = 0.0
+            for variable in _moving(layer):  # 0 times infinity is no number
+                variable.assign(tf.zeros(variable.shape, variable.dtype))
         seen = 0
         try:
             for inputs in itertools.islice(_batches(model, data, batch_size, seed), batches):
@@ -84,62 +95,27 @@ def recalibrate_batch_norm(
         raise InputError(
             "data", f"{seen} batches", f"{batches} or more, or another number of batches"
         )
-    return tuple(average.layer.path for average in averages if average.assign())
+    estimated = [layer for layer in layers if statistics[layer]]
+    for layer in estimated:
+        for variable, mean in zip(_moving(layer), np.mean(statistics[layer], axis=0), strict=True):
+            variable.assign(mean)
+    return tuple(layer.path for layer in estimated)
 
 
-class _Average:
-    """Average of the statistics of a layer over its calls in training mode."""
-
-    def __init__(self, layer: keras.layers.BatchNormalization) -> None:
-        self.layer = layer
-        self._moving = (layer.moving_mean, layer.moving_variance)
-        self._sums, self._calls = [0.0, 0.0], 0
-
-    @contextlib.contextmanager
-    def recorded(self) -> Iterator[None]:
-        """Record the calls: without a momentum, the moving statistics are those of the last call."""
-        layer, own, momentum = self.layer, self.layer.call, self.layer.momentum
-        replaced = "call" in vars(layer)
-
-        def call(inputs: Any, training: Any = None, **options: Any) -> Any:
-            outputs = own(inputs, training=training, **options)
-            if training:
-                values = [variable.numpy().astype(np.float64) for variable in self._moving]
-                self._sums = [
-                    total + value for total, value in zip(self._sums, values, strict=True)
-                ]
-                self._calls += 1
-            return outputs
-
-        layer.call, layer.momentum = call, 0.0
-        for variable in self._moving:  # 0 times infinity is no number
-            variable.assign(tf.zeros(variable.shape, variable.dtype))
-        try:
-            yield
-        finally:
-            layer.momentum = momentum
-            if replaced:
-                layer.call = own
-            else:
-                del layer.call
-
-    def assign(self) -> bool:
-        """Make the averages the moving statistics; return whether there were calls."""
-        if self._calls:
-            for variable, total in zip(self._moving, self._sums, strict=True):
-                variable.assign(total / self._calls)
-        return self._calls > 0
+def _moving(layer: keras.layers.BatchNormalization) -> tuple[keras.Variable, keras.Variable]:
+    return layer.moving_mean, layer.moving_variance
 
 
 @contextlib.contextmanager
-def _restored(model: keras.Model) -> Iterator[None]:
-    """Restore every variable afterwards: those of random layers and of other states too."""
-    before = [
-        (variable, variable.numpy()) for variable in (*model.variables, *model.metrics_variables)
-    ]
+def _restored(model: keras.Model, layers: list[keras.layers.BatchNormalization]) -> Iterator[None]:
+    """Restore the momentum of layers and every variable: those of random layers and of other states too."""
+    momenta = [layer.momentum for layer in layers]
+    before = [(v, v.numpy()) for v in (*model.variables, *model.metrics_variables)]
     try:
         yield
     finally:
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum
         for variable, value in before:
             variable.assign(value)
 
@@ -152,19 +128,16 @@ def _batches(model: keras.Model, data: Any, batch_size: int, seed: int) -> Itera
     if not (hasattr(inputs, "__array__") or isinstance(inputs, Mapping | tuple)):
         yield from input_batches(inputs, batch_size)
         return
-    draws = np.random.default_rng(seed)
     count = length_of(inputs)
     if not count:
         raise InputError("data", "no examples", "one example or more")
+    draws = np.random.default_rng(seed)
     size = min(batch_size, count)
-    order = np.empty(0, int)
     arrays = mapped(np.asarray, inputs)
     while True:
-        if len(order) < size:
-            order = draws.permutation(count)
-        chosen = order[:size]
-        order = order[size:]
-        yield mapped(lambda array, chosen=chosen: array[chosen], arrays)  # type: ignore[misc]
+        order = draws.permutation(count)
+        for start in range(0, count - size + 1, size):
+            yield mapped(itemgetter(order[start : start + size]), arrays)
 
 
 def _is_pair(model: keras.Model, data: tuple[Any, ...]) -> bool:

@@ -15,17 +15,11 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfaudit.compress.layer_kinds import DEPTHWISE, TRANSPOSED
 from tfaudit.compress.pruning.kernels import Kernels, owners
 
 AXES = (-2, -1)
 """-2: input channels; -1: output channels."""
-
-_DEPTHWISE = (keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D)
-_TRANSPOSED = (
-    keras.layers.Conv1DTranspose,
-    keras.layers.Conv2DTranspose,
-    keras.layers.Conv3DTranspose,
-)
 
 
 def channel_axes(model: keras.Model, kernels: Kernels, axis: int) -> dict[str, tuple[int, ...]]:
@@ -38,9 +32,9 @@ def channel_axes(model: keras.Model, kernels: Kernels, axis: int) -> dict[str, t
     layers = owners(model, kernels)
 
     def axes(name: str) -> tuple[int, ...]:
-        if isinstance(layers[name], _DEPTHWISE) or kernels[name].name == "depthwise_kernel":
+        if isinstance(layers[name], DEPTHWISE) or kernels[name].name == "depthwise_kernel":
             return (-2,) if axis == -2 else (-2, -1)
-        return (-3 - axis,) if isinstance(layers[name], _TRANSPOSED) else (axis,)
+        return (-3 - axis,) if isinstance(layers[name], TRANSPOSED) else (axis,)
 
     return {name: axes(name) for name in kernels}
 

@@ -7,34 +7,21 @@ As in the authors' code, the maps of a kernel's outputs are those after BatchNor
 the activation, if these follow the layer. The maps of its inputs (axis -2) are the inputs of the layer.
 """
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tfaudit.compress.layer_calls import replaced_calls
+from tfaudit.compress.layer_kinds import SEPARABLE, WEIGHTED, layer_kinds
 from tfaudit.compress.pruning.channels import channel_axes, channel_count
 from tfaudit.compress.pruning.kernels import Kernels, owners
 from tfaudit.errors import InputError
 
-_layers = keras.layers
-_PASSES = (_layers.BatchNormalization, _layers.Add, _layers.Dropout, _layers.SpatialDropout2D)
-_ACTIVATES = (_layers.Activation, _layers.ReLU, _layers.LeakyReLU, _layers.PReLU, _layers.ELU)
-_MAPPED = (
-    _layers.Conv1D,
-    _layers.Conv2D,
-    _layers.Conv3D,
-    _layers.Dense,
-    _layers.DepthwiseConv1D,
-    _layers.DepthwiseConv2D,
-    _layers.Conv1DTranspose,
-    _layers.Conv2DTranspose,
-    _layers.Conv3DTranspose,
-    _layers.SeparableConv1D,
-    _layers.SeparableConv2D,
-)
+_PASSES = layer_kinds("BatchNormalization", "Add", "Dropout", "SpatialDropout2D")
+_ACTIVATES = layer_kinds("Activation", "ReLU", "LeakyReLU", "PReLU", "ELU")
 _SPACING = 0.3  # of the nodes in log s; the rule converges as exp(-pi^2 / spacing), here 5e-15
 _NODES = np.exp(np.arange(-25, 25, _SPACING))
 
@@ -110,76 +97,57 @@ def feature_maps(
     kernel has none that are observable.
     """
     owner = owners(model, kernels)
-    names = dict[int, list[str]]()
-    for name, layer in owner.items():
-        separable = isinstance(layer, _layers.SeparableConv1D | _layers.SeparableConv2D)
-        hidden = separable and (kernels[name].name == "depthwise_kernel") == (axis == -1)
-        if hidden or not isinstance(layer, _MAPPED):
-            got = f"'chip' for {name!r} of a {type(layer).__name__} layer"
-            raise InputError(
-                "method", got, f"a layer with observable {'inputs' if axis == -2 else 'outputs'}"
-            )
-        names.setdefault(id(layer), []).append(name)
+    _require_observable(kernels, owner, axis)
     maps: dict[str, list[tf.Tensor]] = {name: [] for name in kernels}
     # By identity of a tensor: the tensor, to keep it alive, and the maps (kernel, number) that it currently stands for.
     open_ends: dict[int, tuple[tf.Tensor, list[tuple[str, int]]]] = {}
 
     def see(layer: keras.Layer, inputs: Any, outputs: Any) -> None:
-        ends: list[tuple[str, int]] = []
-        if id(layer) in names:
-            for name in names[id(layer)]:
-                ends.append((name, len(maps[name])))
-                maps[name].append(_channels_first(layer, inputs if axis == -2 else outputs))
+        ends = [(name, len(maps[name])) for name, maker in owner.items() if maker is layer]
+        for name, _ in ends:
+            maps[name].append(_channels_first(layer, inputs if axis == -2 else outputs))
+        if ends:
             linear = getattr(layer, "activation", None) in (None, keras.activations.linear)
-            ends = ends if axis == -1 and linear else []
+            follows = axis == -1 and linear
         elif isinstance(layer, _PASSES + _ACTIVATES):
             for tensor in tf.nest.flatten(inputs):
                 if tensor.shape == outputs.shape:
                     ends += open_ends.pop(id(tensor), (tensor, []))[1]
             for name, number in ends:
                 maps[name][number] = _channels_first(owner[name], outputs)
-            ends = ends if isinstance(layer, _PASSES) else []
-        if ends:
+            follows = isinstance(layer, _PASSES)
+        if ends and follows:
             open_ends[id(outputs)] = (outputs, ends)
 
-    with _watched(model, see):
+    def watched(layer: keras.Layer, call: Callable[..., Any]) -> Callable[..., Any]:
+        def observed(inputs: Any, *rest: Any, **named: Any) -> Any:
+            outputs = call(inputs, *rest, **named)
+            see(layer, inputs, outputs)
+            return outputs
+
+        return observed
+
+    with replaced_calls(model._flatten_layers(include_self=False), watched):
         model(images, training=False)
     for name, parts in maps.items():
         if not parts:
-            raise InputError(
-                "method", f"'chip' for {name!r}", "a kernel whose layer the model calls"
-            )
-    return {
-        name: tf.concat(parts, axis=-1) if len(parts) > 1 else parts[0]
-        for name, parts in maps.items()
-    }
+            expected = "a kernel whose layer the model calls"
+            raise InputError("method", f"'chip' for {name!r}", expected)
+    return {name: tf.concat(parts, axis=-1) for name, parts in maps.items()}
+
+
+def _require_observable(kernels: Kernels, owner: Mapping[str, keras.Layer], axis: int) -> None:
+    """Raise an `InputError` for a kernel whose maps are inside its layer, or whose layer has none."""
+    for name, layer in owner.items():
+        depthwise = kernels[name].name == "depthwise_kernel"
+        inside = isinstance(layer, SEPARABLE) and depthwise == (axis == -1)
+        if inside or not isinstance(layer, WEIGHTED):
+            got = f"'chip' for {name!r} of a {type(layer).__name__} layer"
+            side = "inputs" if axis == -2 else "outputs"
+            raise InputError("method", got, f"a layer with observable {side}")
 
 
 def _channels_first(layer: keras.Layer, values: tf.Tensor) -> tf.Tensor:
     if getattr(layer, "data_format", "channels_last") == "channels_last":
         values = keras.ops.moveaxis(values, -1, 1)
     return tf.reshape(values, (-1, values.shape[1], int(np.prod(values.shape[2:]))))
-
-
-@contextlib.contextmanager
-def _watched(model: keras.Model, see: Any) -> Iterator[None]:
-    """Call `see(layer, inputs, outputs)` after every call of a layer of the model."""
-    layers = [
-        layer for layer in model._flatten_layers(include_self=False) if "call" not in vars(layer)
-    ]
-
-    def spied(layer: keras.Layer, own: Any) -> Any:
-        def call(inputs: Any, *rest: Any, **named: Any) -> Any:
-            outputs = own(inputs, *rest, **named)
-            see(layer, inputs, outputs)
-            return outputs
-
-        return call
-
-    for layer in layers:
-        vars(layer)["call"] = spied(layer, layer.call)
-    try:
-        yield
-    finally:
-        for layer in layers:
-            del vars(layer)["call"]

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 
 from tfaudit.compress.keras_model import require_keras_model
+from tfaudit.compress.layer_kinds import DEPTHWISE
 from tfaudit.errors import InputError, listed, require
 
 KERNELS = ("kernel", "depthwise_kernel", "pointwise_kernel", "recurrent_kernel")
@@ -18,8 +19,6 @@ kernels: see `select_kernels`."""
 
 EMBEDDINGS = "embeddings"
 """Name of the table of an Embedding, which is pruned only if asked for."""
-
-_DEPTHWISE = (keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D)
 
 Kernels: TypeAlias = Mapping[str, keras.Variable]
 """Kernels by name."""
@@ -102,7 +101,7 @@ def _without_depthwise(model: keras.Model, kernels: Kernels) -> dict[str, keras.
     return {
         name: kernel
         for name, kernel in kernels.items()
-        if kernel.name != "depthwise_kernel" and not isinstance(makers[name], _DEPTHWISE)
+        if kernel.name != "depthwise_kernel" and not isinstance(makers[name], DEPTHWISE)
     }
 
 

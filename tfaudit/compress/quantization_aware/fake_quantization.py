@@ -1,11 +1,13 @@
 """Fake quantization: float values rounded to those that int8 can hold, with the gradient of the identity."""
 
 import contextlib
-import threading
+import contextvars
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 BITS = 8
@@ -13,28 +15,23 @@ SMALLEST = 1e-8
 """Largest weight of a channel below which all of its weights count as zero."""
 
 
-class _Export(threading.local):
-    """Whether this thread traces a model for the converter, which quantizes weights itself."""
-
-    active = False
-
-
-_EXPORT = _Export()
+_EXPORTING = contextvars.ContextVar("exporting", default=False)
+"""Whether this thread traces a model for the converter, which quantizes weights itself."""
 
 
 @contextlib.contextmanager
 def exporting() -> Iterator[None]:
     """Trace quantization-aware models as the converter expects them: ranges of activations, float weights."""
-    _EXPORT.active = True
+    token = _EXPORTING.set(True)
     try:
         yield
     finally:
-        _EXPORT.active = False
+        _EXPORTING.reset(token)
 
 
 def is_exporting() -> bool:
     """Return whether this thread is inside `exporting`."""
-    return _EXPORT.active
+    return _EXPORTING.get()
 
 
 def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> tf.Tensor:
@@ -53,21 +50,14 @@ def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> t
     rank = weights.shape.rank
     kept = [axis % rank for axis in channels]
     order = [axis for axis in range(rank) if axis not in kept] + kept
-    in_order = order == list(range(rank))
-    turned = weights if in_order else tf.transpose(weights, order)
-    width = 1
-    for axis in kept:
-        width *= weights.shape[axis]
-    table = tf.reshape(turned, (-1, width))
+    turned = tf.transpose(weights, order)
+    table = tf.reshape(turned, (-1, math.prod(turned.shape[-len(kept) :])))
     # The gradient of the limits is that of a clipped value, and nothing is clipped.
     limits = tf.stop_gradient(tf.maximum(tf.reduce_max(tf.abs(table), axis=0), SMALLEST))
     rounded = tf.quantization.fake_quant_with_min_max_vars_per_channel(
         table, -limits, limits, num_bits=BITS, narrow_range=True
     )
-    rounded = tf.reshape(rounded, turned.shape)
-    return (
-        rounded if in_order else tf.transpose(rounded, [order.index(axis) for axis in range(rank)])
-    )
+    return tf.transpose(tf.reshape(rounded, turned.shape), np.argsort(order))
 
 
 @keras.saving.register_keras_serializable("tfaudit")
@@ -87,16 +77,11 @@ class FakeQuantization(keras.layers.Layer):
 
     def build(self, input_shape: Any) -> None:
         """Create the range, and the number of batches that it was measured on."""
-        options = {
-            "shape": (),
-            "initializer": "zeros",
-            "trainable": False,
-            "dtype": "float32",
-            "aggregation": "mean",
-        }
-        self.low = self.add_weight(name="low", **options)
-        self.high = self.add_weight(name="high", **options)
-        self.batches = self.add_weight(name="batches", **options)
+        names = ("low", "high", "batches")
+        self.low, self.high, self.batches = (
+            self.add_weight((), "zeros", "float32", trainable=False, aggregation="mean", name=name)
+            for name in names
+        )
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the rounded inputs; update the range first if in training."""

@@ -1,29 +1,17 @@
 """Layers that compute with fake-quantized weights."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import keras
 import tensorflow as tf
 
+from tfaudit.compress.layer_kinds import DEPTHWISE, layer_kinds
 from tfaudit.compress.quantization_aware.fake_quantization import (
     FakeQuantization,
     fake_quantized_weights,
     is_exporting,
 )
-
-
-def _last(layer: keras.layers.Layer) -> tuple[int, ...]:
-    return (-1,)
-
-
-def _depthwise(layer: keras.layers.Layer) -> tuple[int, ...]:
-    return (-2, -1)  # channels of the input, and filters of each
-
-
-def _einsum(layer: Any) -> tuple[int, ...]:
-    return tuple(range(contracted_axes(layer), len(layer.kernel.shape)))
 
 
 def contracted_axes(layer: Any) -> int:
@@ -44,15 +32,21 @@ def contracted_axes(layer: Any) -> int:
     return count if same and (layer.bias_axes or added) == added else 0
 
 
-WEIGHTED: dict[type[keras.layers.Layer], Callable[[Any], tuple[int, ...]]] = {
-    keras.layers.Dense: _last,
-    keras.layers.EinsumDense: _einsum,
-    keras.layers.Conv1D: _last,
-    keras.layers.Conv2D: _last,
-    keras.layers.DepthwiseConv1D: _depthwise,
-    keras.layers.DepthwiseConv2D: _depthwise,
-}
-"""Layers whose kernel is fake-quantized, with the axes of its channels. A SeparableConv is taken apart into two."""
+WEIGHTED = layer_kinds("Dense", "EinsumDense", "Conv{}D", "DepthwiseConv{}D", dimensions=(1, 2))
+"""Layers whose kernel is fake-quantized. A SeparableConv is taken apart into two."""
+
+
+def kernel_channels(layer: Any) -> tuple[int, ...]:
+    """Return the axes of a kernel whose indices make a channel with a scale of its own.
+
+    >>> layer = keras.layers.DepthwiseConv2D(3)
+    >>> kernel_channels(layer)
+    (-2, -1)
+    """
+    if isinstance(layer, keras.layers.EinsumDense):
+        return tuple(range(contracted_axes(layer), len(layer.kernel.shape)))
+    # Of a depthwise convolution the channels of the input, and the filters of each.
+    return (-2, -1) if isinstance(layer, DEPTHWISE) else (-1,)
 
 
 @keras.saving.register_keras_serializable("tfaudit")
@@ -63,13 +57,11 @@ class FakeQuantizedWeights(keras.layers.Wrapper):
         """Call the layer; for the converter with the kernel as it is, since it takes the same scales."""
         if is_exporting():
             product = isinstance(self.layer, keras.layers.EinsumDense | keras.layers.Dense)
-            return (
-                _as_dense(self.layer, inputs)
-                if product and inputs.shape.rank > 2
-                else self.layer(inputs)
-            )
+            if product and inputs.shape.rank > 2:
+                return _as_dense(self.layer, inputs)
+            return self.layer(inputs)
         kernel = self.layer.kernel
-        rounded = fake_quantized_weights(kernel, WEIGHTED[type(self.layer)](self.layer))
+        rounded = fake_quantized_weights(kernel, kernel_channels(self.layer))
         with keras.StatelessScope(state_mapping=[(kernel, rounded)]):
             return self.layer(inputs)
 
@@ -108,17 +100,12 @@ class UnfoldedNormalization(keras.layers.Wrapper):
         scale = scale * layer.gamma if layer.scale else scale
         shift = -layer.moving_mean * scale
         shift = shift + layer.beta if layer.center else shift
+        is_image = inputs.shape.rank == 4
         sides = tf.shape(inputs)
-        image = (
-            inputs if inputs.shape.rank == 4 else tf.reshape(inputs, (sides[0], 1, -1, channels))
-        )
-        normalised = (
-            tf.nn.depthwise_conv2d(
-                image, tf.reshape(scale, (1, 1, channels, 1)), [1, 1, 1, 1], "VALID"
-            )
-            + shift
-        )
-        return normalised if inputs.shape.rank == 4 else tf.reshape(normalised, sides)
+        image = inputs if is_image else tf.reshape(inputs, (sides[0], 1, -1, channels))
+        kernel = tf.reshape(scale, (1, 1, channels, 1))
+        normalised = tf.nn.depthwise_conv2d(image, kernel, [1, 1, 1, 1], "VALID") + shift
+        return normalised if is_image else tf.reshape(normalised, sides)
 
 
 @keras.saving.register_keras_serializable("tfaudit")
@@ -154,33 +141,24 @@ def separable_parts(
     config: dict[str, Any], kind: type, weights: list[Any]
 ) -> list[tuple[Any, list[Any]]]:
     """Return the depthwise and the pointwise convolution of a SeparableConv, given its settings, with their weights."""
-    depthwise: Any = keras.layers.DepthwiseConv1D
-    pointwise: Any = keras.layers.Conv1D
-    if issubclass(kind, keras.layers.SeparableConv2D):
-        depthwise = keras.layers.DepthwiseConv2D
-        pointwise = keras.layers.Conv2D
-    shared = {name: config[name] for name in ("data_format", "dtype", "trainable")}
-    own = ("kernel_size", "strides", "padding", "dilation_rate", "depth_multiplier")
-    spatial = {name: config[name] for name in own}
-    biases = {
-        name: config[name]
-        for name in ("use_bias", "bias_initializer", "bias_regularizer", "bias_constraint")
-    }
+    is_image = issubclass(kind, keras.layers.SeparableConv2D)
+    depthwise: Any = keras.layers.DepthwiseConv2D if is_image else keras.layers.DepthwiseConv1D
+    pointwise: Any = keras.layers.Conv2D if is_image else keras.layers.Conv1D
     kinds = ("initializer", "regularizer", "constraint")
+
+    def settings(*names: str) -> dict[str, Any]:
+        return {name: config[name] for name in ("data_format", "dtype", "trainable", *names)}
+
     first = depthwise(
-        **shared,
-        **spatial,
+        **settings("kernel_size", "strides", "padding", "dilation_rate", "depth_multiplier"),
         **{f"depthwise_{kind}": config[f"depthwise_{kind}"] for kind in kinds},
         use_bias=False,
         name=f"{config['name']}_depthwise",
     )
     second = pointwise(
-        filters=config["filters"],
         kernel_size=1,
-        **shared,
-        **biases,
+        **settings("filters", "activation", "use_bias", *(f"bias_{kind}" for kind in kinds)),
         **{f"kernel_{kind}": config[f"pointwise_{kind}"] for kind in kinds},
-        activation=config["activation"],
         name=f"{config['name']}_pointwise",
     )
     return [(first, weights[:1]), (second, weights[1:])]

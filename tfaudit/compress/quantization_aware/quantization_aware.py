@@ -9,6 +9,7 @@ import keras
 
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.last_layers import last_layers
+from tfaudit.compress.layer_kinds import SEPARABLE, layer_kinds
 from tfaudit.compress.quantization_aware.fake_quantization import FakeQuantization
 from tfaudit.compress.quantization_aware.layers import (
     WEIGHTED,
@@ -24,43 +25,30 @@ from tfaudit.study.quantization import LAST
 
 L = keras.layers
 
-SEPARABLE = (L.SeparableConv1D, L.SeparableConv2D)
-SAME_RANGE = (
-    L.MaxPooling1D,
-    L.MaxPooling2D,
-    L.AveragePooling1D,
-    L.AveragePooling2D,
-    L.GlobalMaxPooling1D,
-    L.GlobalMaxPooling2D,
-    L.Flatten,
-    L.Reshape,
-    L.Permute,
-    L.ZeroPadding1D,
-    L.ZeroPadding2D,
-    L.Cropping1D,
-    L.Cropping2D,
-    L.UpSampling2D,
-    L.Dropout,
-    L.SpatialDropout1D,
-    L.SpatialDropout2D,
-    L.GaussianNoise,
-    L.GaussianDropout,
-    L.ActivityRegularization,
-    L.Identity,
+SAME_RANGE = layer_kinds(
+    *("MaxPooling{}D", "AveragePooling{}D", "GlobalMaxPooling{}D", "ZeroPadding{}D", "Cropping{}D"),
+    *("UpSampling2D", "Flatten", "Reshape", "Permute", "Identity", "ActivityRegularization"),
+    *("Dropout", "SpatialDropout{}D", "GaussianNoise", "GaussianDropout"),
+    dimensions=(1, 2),
 )
 """Layers whose output has the range of their input."""
 
-PREPROCESSING = (L.Rescaling, L.Normalization)
+PREPROCESSING = layer_kinds("Rescaling", "Normalization")
 """Layers that stay in float at the start of a model."""
 
-OWN_RANGE = (L.GlobalAveragePooling1D, L.GlobalAveragePooling2D, *PREPROCESSING)
+OWN_RANGE = (*layer_kinds("GlobalAveragePooling{}D", dimensions=(1, 2)), *PREPROCESSING)
 """Layers without weights to round whose output has another range."""
 
-SUMS = (L.Add, L.Subtract, L.Multiply)
+KINDS = {
+    L.InputLayer: "input",
+    **dict.fromkeys(SAME_RANGE, "same range"),
+    **dict.fromkeys(OWN_RANGE, "own range"),
+    **dict.fromkeys((L.Add, L.Subtract, L.Multiply), "sum"),
+}
+"""Kinds of layers that are always rounded alike."""
+
 OPERATIONS = {
-    "Add": "sum",
-    "Subtract": "sum",
-    "Multiply": "sum",
+    **dict.fromkeys(("Add", "Subtract", "Multiply"), "sum"),
     "Reshape": "same range",
     "Mean": "own range",
 }
@@ -69,10 +57,17 @@ OPERATIONS = {
 ACTIVATIONS = {
     **dict.fromkeys(("relu", "relu6"), "fused"),
     **dict.fromkeys(("softmax", "sigmoid", "tanh"), "fixed range"),
-    **dict.fromkeys(("linear",), "same range"),
+    "linear": "same range",
     **dict.fromkeys(("silu", "leaky_relu"), "own range"),
 }
 """Kinds of activations: TensorFlow Lite fuses some with the operation before, and knows the range of others."""
+
+RELUS = {
+    (None, False, False): "relu",
+    (6, False, False): "relu6",
+    (None, True, False): "leaky_relu",
+}
+"""Activations that a ReLU layer is, by its largest value and whether it has a slope and a threshold."""
 
 
 def quantization_aware(
@@ -164,11 +159,13 @@ def _operations(model: Any, spared: set[str]) -> Iterator[Any]:
             yield operation
 
 
-def _is_usual(operation: Any) -> bool:
-    """Return whether the weights, axes and activation of an operation are those that the converter rounds as here."""
-    if type(operation) is L.EinsumDense and not contracted_axes(operation):
+def _is_usual(layer: Any) -> bool:
+    """Return whether the weights, axes and activation of a layer are those that the converter rounds as here."""
+    if type(layer) is L.EinsumDense and not contracted_axes(layer):
         return False
-    return _activation(operation) in ACTIVATIONS and _channels_last(operation)
+    channels_last = getattr(layer, "data_format", "channels_last") == "channels_last"
+    has_lora = getattr(layer, "lora_enabled", False)
+    return _activation(layer) in ACTIVATIONS and channels_last and not has_lora
 
 
 def _reads_alone(operation: Any) -> bool:
@@ -184,47 +181,29 @@ def _kind(operation: Any) -> str | None:
         return "weights" if _is_usual(operation) else None
     if kind is L.BatchNormalization:
         return "normalisation" if operation.axis in (-1, operation.input_spec.ndim - 1) else None
-    if kind is L.InputLayer:
-        return "input"
     if kind is L.Concatenate:
         return "concatenation" if _reads_alone(operation) else None
-    for kinds, name in ((SAME_RANGE, "same range"), (OWN_RANGE, "own range"), (SUMS, "sum")):
-        if kind in kinds:
-            return name
     if kind in (L.ReLU, L.LeakyReLU, L.Softmax, L.Activation):
         return ACTIVATIONS.get(_activation(operation))
-    if not isinstance(operation, L.Layer):
-        return OPERATIONS.get(kind.__name__, ACTIVATIONS.get(kind.__name__.lower()))
-    return None
+    if isinstance(operation, L.Layer):
+        return KINDS.get(kind)
+    return OPERATIONS.get(kind.__name__, ACTIVATIONS.get(kind.__name__.lower()))
 
 
 def _activation(layer: Any) -> str:
     """Return the name of a layer's activation, or of the one that a layer is."""
     if isinstance(layer, L.ReLU):
-        if layer.threshold or (layer.negative_slope and layer.max_value is not None):
-            return "relu of other settings"
-        return (
-            "leaky_relu"
-            if layer.negative_slope
-            else {None: "relu", 6: "relu6"}.get(layer.max_value, "other relu")
-        )
+        settings = (layer.max_value, bool(layer.negative_slope), bool(layer.threshold))
+        return RELUS.get(settings, "relu of other settings")
     if isinstance(layer, L.LeakyReLU | L.Softmax):
         return "leaky_relu" if isinstance(layer, L.LeakyReLU) else "softmax"
     return str(getattr(layer.activation, "__name__", type(layer.activation).__name__))
 
 
-def _channels_last(layer: Any) -> bool:
-    return getattr(layer, "data_format", "channels_last") == "channels_last" and not getattr(
-        layer, "lora_enabled", False
-    )
-
-
 def _rewritten(model: Any, spared: set[str], momentum: float) -> keras.Model:
-    functional = (
-        keras.Model(model.inputs, model.outputs, name=model.name)
-        if isinstance(model, keras.Sequential)
-        else model
-    )
+    functional = model
+    if isinstance(model, keras.Sequential):
+        functional = keras.Model(model.inputs, model.outputs, name=model.name)
     rewriting = _Rewriting(functional, spared, momentum)
     # A Sequential has no graph of its own to rewrite, and its compilation stays with it.
     aware = keras.models.clone_model(
@@ -244,15 +223,15 @@ class _Rewriting:
     """
 
     def __init__(self, model: Any, spared: set[str], momentum: float) -> None:
-        self._spared, self._momentum = spared, momentum
-        self._sole, self._ends = _sole_consumers(model), {id(tensor) for tensor in model.outputs}
-        self._copies: dict[int, Any] = {}  # by id of the operation
+        self._spared = spared
+        self._momentum = momentum
+        self._sole = _sole_consumers(model)
+        self._ends = set(model.outputs)
+        self._copies: dict[Any, Any] = {}  # by operation
         self._weights: list[tuple[Any, list[Any]]] = []
-        self._ranged: dict[int, Any] = {}  # by id of a tensor: the same with a range
-        # By id of a tensor: what made it, if the next operation may be fused.
-        self._fusable: dict[int, str] = {}
-        self._float: set[int] = set()  # ids of tensors that only float operations made
-        self._alive: list[Any] = []  # so that ids stay unique
+        self._ranged: dict[Any, Any] = {}  # by tensor: the same with a range
+        self._fusable: dict[Any, str] = {}  # by tensor: what made it, if the next may be fused
+        self._float: set[Any] = set()  # tensors that only float operations made
         self._names: collections.Counter[str] = collections.Counter()
 
     def set_weights(self) -> None:
@@ -267,36 +246,27 @@ class _Rewriting:
             made = self._copy(operation)(*args, **options)
             return keras.tree.map_structure(self._has_range, made)
         made = self._called(operation, args, options)
-        is_end = any(
-            id(t) in self._ends for node in operation._inbound_nodes for t in node.output_tensors
-        )
-        return self._with_range(made) if is_end and id(made) not in self._float else made
+        own = [tensor for node in operation._inbound_nodes for tensor in node.output_tensors]
+        is_end = not self._ends.isdisjoint(own)
+        return keras.tree.map_structure(self._as_float, made) if is_end else made
 
     def _called(self, operation: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         x = args[0]
         kind = _kind(operation)
-        before = self._fusable.get(id(x), "")
+        copy = self._copy(operation)
+        before = self._maker(x)
         if self._stays_float(operation, kind, x):
-            ranged = keras.tree.map_structure(
-                lambda t: t if self._is_float(t) else self._with_range(t), args
-            )
-            made = self._copy(operation)(*ranged, **options)
-            tensors = keras.tree.flatten(made)
-            self._alive.extend(tensors)
-            self._float.update(map(id, tensors))
+            made = copy(*keras.tree.map_structure(self._as_float, args), **options)
+            self._float.update(keras.tree.flatten(made))
             return self._fusable_after(operation, made, "float")
         if kind == "weights":
-            for part in self._copy(operation):
+            for part in copy:
                 x = part(self._with_range(x))
             return self._activated(operation, x)
-        copy = self._copy(operation)
         if kind == "normalisation":
-            options = {name: value for name, value in options.items() if name == "training"}
-            made = (
-                copy.layer(x, **options)
-                if before == "weights"
-                else copy(self._with_range(x), **options)
-            )
+            training = {name: value for name, value in options.items() if name == "training"}
+            folds = before == "weights"
+            made = copy.layer(x, **training) if folds else copy(self._with_range(x), **training)
             return self._fusable_after(operation, made, "normalised")
         if kind == "fused" and before:
             return copy(*args, **options)
@@ -316,94 +286,95 @@ class _Rewriting:
             # A product of matrices is followed by a reshape, into which nothing is fused.
             reshaped = isinstance(operation, L.Dense | L.EinsumDense) and len(made.shape) > 2
             return made if reshaped else self._fusable_after(operation, made, "weights")
-        made = L.Activation(operation.activation, name=self._named(f"{operation.name}_activation"))(
-            self._with_range(made)
+        activation = L.Activation(
+            operation.activation, name=self._named(f"{operation.name}_activation")
         )
+        made = activation(self._with_range(made))
         return self._has_range(made) if ACTIVATIONS[name] == "fixed range" else made
 
     def _copy(self, operation: Any) -> Any:
         """Return the copy of an operation: of one with weights the wrapped layers that it becomes."""
-        if id(operation) not in self._copies:
-            self._copies[id(operation)] = self._new_copy(operation)
-        return self._copies[id(operation)]
+        if operation not in self._copies:
+            self._copies[operation] = self._new_copy(operation)
+        return self._copies[operation]
 
     def _new_copy(self, operation: Any) -> Any:
         if not isinstance(operation, L.Layer):
             return operation
-        if isinstance(operation, keras.Model) and operation.name not in self._spared:
+        spared = operation.name in self._spared
+        if isinstance(operation, keras.Model) and not spared:
             return _rewritten(operation, self._spared, self._momentum)
-        kind = _kind(operation)
-        if kind == "concatenation" and operation.name not in self._spared:
-            copy = L.Concatenate.from_config(operation.get_config())
+        kind = None if spared else _kind(operation)
+        if kind == "weights":
+            fused = ACTIVATIONS[_activation(operation)] == "fused"
+            config = operation.get_config() | ({} if fused else {"activation": "linear"})
+            parts = [(type(operation).from_config(config), operation.get_weights())]
+            if type(operation) in SEPARABLE:
+                parts = separable_parts(config, type(operation), operation.get_weights())
+            self._weights.extend(parts)
+            return [FakeQuantizedWeights(layer, name=layer.name) for layer, _ in parts]
+        copy = type(operation).from_config(operation.get_config())
+        self._weights.append((copy, operation.get_weights()))
+        if kind == "concatenation":
             return RangedConcatenation(copy, self._momentum, name=operation.name)
-        if operation.name in self._spared or kind not in ("weights", "normalisation"):
-            copy = type(operation).from_config(operation.get_config())
-            self._weights.append((copy, operation.get_weights()))
-            return copy
         if kind == "normalisation":
-            copy = type(operation).from_config(operation.get_config())
-            self._weights.append((copy, operation.get_weights()))
             return UnfoldedNormalization(copy, name=operation.name)
-        kept = ACTIVATIONS[_activation(operation)] == "fused"
-        config = {**operation.get_config(), **({} if kept else {"activation": "linear"})}
-        parts = [(type(operation).from_config(config), operation.get_weights())]
-        if type(operation) in SEPARABLE:
-            parts = separable_parts(config, type(operation), operation.get_weights())
-        self._weights.extend(parts)
-        return [FakeQuantizedWeights(layer, name=layer.name) for layer, _ in parts]
+        return copy
 
     def _stays_float(self, operation: Any, kind: str | None, x: Any) -> bool:
         if operation.name in self._spared:
             return True
-        fused = self._fusable.get(id(x)) == "float" and kind in ("normalisation", "fused")
+        fused = self._maker(x) == "float" and kind in ("normalisation", "fused")
         return fused or (isinstance(operation, PREPROCESSING) and self._is_float(x))
 
     def _is_float(self, x: Any) -> bool:
         """Return whether a tensor comes from the model's input, or from operations that stay in float."""
-        return id(x) in self._float or isinstance(x._keras_history.operation, L.InputLayer)
+        return x in self._float or isinstance(x._keras_history.operation, L.InputLayer)
+
+    def _as_float(self, x: Any) -> Any:
+        """Return a tensor as an operation that stays in float takes it."""
+        return x if self._is_float(x) else self._with_range(x)
+
+    def _maker(self, x: Any) -> str | None:
+        """Return what made a tensor, if the next operation may be fused with it."""
+        return self._fusable.get(x) if isinstance(x, keras.KerasTensor) else None
 
     def _fusable_after(self, operation: Any, made: Any, maker: str) -> Any:
         """Remember what made a tensor, if only one operation takes it."""
-        self._alive.append(made)
-        if id(operation) in self._sole:
-            self._fusable[id(made)] = maker
+        if operation in self._sole:
+            self._fusable[made] = maker
         return made
 
     def _has_range(self, tensor: Any) -> Any:
         """Remember that a tensor needs no range of its own."""
-        self._alive.append(tensor)
-        self._ranged[id(tensor)] = tensor
+        self._ranged[tensor] = tensor
         return tensor
 
     def _with_range(self, tensor: Any) -> Any:
         """Return a tensor rounded in a range; the same one for all who take it."""
-        if not isinstance(tensor, keras.KerasTensor) or not keras.backend.is_float_dtype(
-            tensor.dtype
-        ):
+        is_tensor = isinstance(tensor, keras.KerasTensor)
+        if not is_tensor or not keras.backend.is_float_dtype(tensor.dtype):
             return tensor
-        if id(tensor) not in self._ranged:
+        if tensor not in self._ranged:
             name = self._named(f"{tensor._keras_history.operation.name}_range")
-            self._alive.append(tensor)
-            self._ranged[id(tensor)] = self._has_range(
-                FakeQuantization(self._momentum, name=name)(tensor)
-            )
-        return self._ranged[id(tensor)]
+            ranged = FakeQuantization(self._momentum, name=name)(tensor)
+            self._ranged[tensor] = self._has_range(ranged)
+        return self._ranged[tensor]
 
     def _named(self, name: str) -> str:
         self._names[name] += 1
         return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
 
 
-def _sole_consumers(model: Any) -> set[int]:
-    """Return the ids of the operations that are called once and whose output one operation takes."""
+def _sole_consumers(model: Any) -> set[Any]:
+    """Return the operations that are called once and whose output one operation takes."""
     every = itertools.chain.from_iterable(model._nodes_by_depth.values())
     nodes = [node for node in every if not isinstance(node.operation, L.InputLayer)]
-    taken = collections.Counter(id(tensor) for node in nodes for tensor in node.input_tensors)
-    taken.update(id(tensor) for tensor in model.outputs)
-    calls = collections.Counter(id(node.operation) for node in nodes)
+    taken = collections.Counter(tensor for node in nodes for tensor in node.input_tensors)
+    taken.update(model.outputs)
+    calls = collections.Counter(node.operation for node in nodes)
     return {
-        id(node.operation)
+        node.operation
         for node in nodes
-        if calls[id(node.operation)] == 1
-        and all(taken[id(tensor)] == 1 for tensor in node.output_tensors)
+        if calls[node.operation] == 1 and all(taken[tensor] == 1 for tensor in node.output_tensors)
     }

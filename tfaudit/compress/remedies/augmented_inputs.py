@@ -1,11 +1,13 @@
 """A teacher on the images that a model's own random layers have augmented."""
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import keras
 
+from tfaudit.compress.layer_calls import replaced_calls
 from tfaudit.errors import InputError
 
 _NAMES = ("AugMix", "CutMix", "MixUp", "RandAugment")
@@ -25,36 +27,25 @@ class AugmentedInputs:
         self._model, self._teacher = model, teacher
         self._layers, self._copies = random_layers(model), random_layers(teacher)
         self._seen = _Seen()
-        self._undo: list[Callable[[], None]] = []
-        kinds = [type(layer).__name__ for layer in self._layers]
-        if self._copies and [type(layer).__name__ for layer in self._copies] != kinds:
-            got = f"a teacher with {_kinds(self._copies)} for a model with {_kinds(self._layers)}"
-            raise InputError(
-                "teacher", got, "the same random layers in both, or augmentation in the data"
-            )
-        if self._layers and not self._copies and not _come_first(model, self._layers):
-            got = f"a teacher without the model's {_kinds(self._layers)}, which is not its first layer"
-            raise InputError(
-                "teacher", got, "the same random layers in both, or augmentation in the data"
-            )
+        self._recording = contextlib.ExitStack()
+        kinds, teachers = _kinds(self._layers), _kinds(self._copies)
+        got = None
+        if self._copies and teachers != kinds:
+            got = f"a teacher with {teachers} for a model with {kinds}"
+        elif self._layers and not self._copies and not _come_first(model, self._layers):
+            got = f"a teacher without the model's {kinds}, which is not its first layer"
+        if got:
+            expected = "the same random layers in both, or augmentation in the data"
+            raise InputError("teacher", got, expected)
 
     def record(self) -> None:
         """Begin to record the outputs of the model's random layers."""
-        for position, layer in enumerate(self._layers):
-            self._replace(
-                layer,
-                lambda *args, at=position, call=layer.call, **kwargs: self._note(
-                    at, call, args, kwargs
-                ),
-            )
-        for position, layer in enumerate(self._copies):
-            self._replace(layer, lambda *args, at=position, **kwargs: self._seen.outputs[at])
+        self._recording.enter_context(replaced_calls(self._layers, self._recorded))
+        self._recording.enter_context(replaced_calls(self._copies, self._repeated))
 
     def stop(self) -> None:
         """Restore the layers."""
-        for undo in self._undo:
-            undo()
-        self._undo = []
+        self._recording.close()
 
     def teacher_outputs(self, inputs: Any) -> Any:
         """Return the teacher's outputs for the inputs of the model's latest call."""
@@ -62,13 +53,18 @@ class AugmentedInputs:
             inputs = self._seen.outputs[len(self._layers) - 1]
         return self._teacher(inputs, training=False)
 
-    def _replace(self, layer: keras.Layer, call: Callable[..., Any]) -> None:
-        layer.call = call
-        self._undo.append(lambda: delattr(layer, "call"))
+    def _recorded(self, layer: keras.Layer, call: Callable[..., Any]) -> Callable[..., Any]:
+        position = self._layers.index(layer)
 
-    def _note(self, position: int, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        self._seen.outputs[position] = outputs = call(*args, **kwargs)
-        return outputs
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            self._seen.outputs[position] = outputs = call(*args, **kwargs)
+            return outputs
+
+        return recorded
+
+    def _repeated(self, copy: keras.Layer, call: Callable[..., Any]) -> Callable[..., Any]:
+        position = self._copies.index(copy)
+        return lambda *args, **kwargs: self._seen.outputs[position]
 
 
 class _Seen(threading.local):
@@ -85,25 +81,23 @@ def random_layers(model: keras.Model) -> list[keras.Layer]:
     >>> [type(layer).__name__ for layer in random_layers(model)]
     ['RandomFlip']
     """
-    layers = model._flatten_layers(include_self=False)
-    ours = [layer for layer in layers if type(layer).__module__.partition(".")[0] == "keras"]
     return [
         layer
-        for layer in ours
-        if type(layer).__name__.startswith("Random") or type(layer).__name__ in _NAMES
+        for layer in model._flatten_layers(include_self=False)
+        if type(layer).__module__.partition(".")[0] == "keras"
+        and (type(layer).__name__.startswith("Random") or type(layer).__name__ in _NAMES)
     ]
 
 
 def _come_first(model: keras.Model, layers: list[keras.Layer]) -> bool:
-    own = [
-        layer
-        for layer in getattr(model, "layers", [])
-        if not isinstance(layer, keras.layers.InputLayer)
-    ]
+    own = _without_inputs(getattr(model, "layers", []))
     if own and isinstance(own[0], keras.Sequential):  # a block of random layers
-        own = [*own[0].layers, *own[1:]]
-    own = [layer for layer in own if not isinstance(layer, keras.layers.InputLayer)]
+        own = _without_inputs([*own[0].layers, *own[1:]])
     return own[: len(layers)] == layers
+
+
+def _without_inputs(layers: list[keras.Layer]) -> list[keras.Layer]:
+    return [layer for layer in layers if not isinstance(layer, keras.layers.InputLayer)]
 
 
 def _kinds(layers: list[keras.Layer]) -> str:

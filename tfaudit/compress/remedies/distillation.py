@@ -65,23 +65,16 @@ class Distillation(Remedy):
         for name, value in (("temperature", temperature), ("weight", weight)):
             require(bool(np.isfinite(value)) and value > 0, name, value, "a number above 0")
         pair = (1.0, 0.0) if focus is None else focus
-        valid = (
-            np.shape(pair) == (2,)
-            and bool(np.isfinite(pair).all())
-            and min(pair) >= 0
-            and max(pair) > 0
-        )
-        require(
-            valid, "focus", focus, "(alpha, beta), numbers of at least 0 of which one is above 0"
-        )
-        self._temperature, self._weight, self._focus = (
-            float(temperature),
-            float(weight),
-            tuple(map(float, pair)),
-        )
+        finite = np.shape(pair) == (2,) and bool(np.isfinite(pair).all())
+        expected = "(alpha, beta), numbers of at least 0 of which one is above 0"
+        require(finite and min(pair) >= 0 and max(pair) > 0, "focus", focus, expected)
+        self._temperature = float(temperature)
+        self._weight = float(weight)
+        self._alpha, self._beta = map(float, pair)
         self._from_logits = from_logits
         self._copy: keras.Model | None = None
         self._strategy: Any = None
+        self._augmented: AugmentedInputs | None = None
         self.teacher = teacher
 
     @property
@@ -105,19 +98,22 @@ class Distillation(Remedy):
 
     def _begin(self) -> bool:
         strategy = self.model.distribute_strategy
-        known = None if self._copy is None else [weight.shape for weight in self._copy.weights]
-        retrace = known != [value.shape for value in self._values] or strategy is not self._strategy
-        if retrace:
+        shapes = [value.shape for value in self._values]
+        copy = self._copy
+        retrace = (
+            copy is None
+            or strategy is not self._strategy
+            or shapes != [weight.shape for weight in copy.weights]
+        )
+        if copy is None or retrace:
             with strategy.scope():
-                self._copy = self._copied()
+                copy = self._copied()
         if retrace or self._stale:
-            assert self._copy is not None
-            self._copy.set_weights(self._values)
-        self._stale, self._strategy = False, strategy
+            copy.set_weights(self._values)
+        self._copy, self._strategy, self._stale = copy, strategy, False
         self._probabilities = known_probabilities(self.model, self._from_logits, "from_logits")
         self._of_teacher = known_probabilities(self._teacher, self._from_logits, "from_logits")
-        assert self._copy is not None
-        self._augmented = AugmentedInputs(self.model, self._copy)
+        self._augmented = AugmentedInputs(self.model, copy)
         self._augmented.record()
         return retrace
 
@@ -136,7 +132,7 @@ class Distillation(Remedy):
 
     def _detach(self) -> None:
         super()._detach()
-        if self._copy is not None and hasattr(self, "_augmented"):
+        if self._augmented is not None:
             self._augmented.stop()
 
     def penalty(self, batch: Batch, weights: tf.Tensor | None) -> tf.Tensor:
@@ -147,20 +143,14 @@ class Distillation(Remedy):
         wanted = log_scores(self._augmented.teacher_outputs(batch.inputs), self._of_teacher)
         scores = log_scores(batch.outputs, self._probabilities)
         if wanted.shape[1] != scores.shape[1]:
-            raise InputError(
-                "teacher",
-                f"{wanted.shape[1]} classes",
-                f"{scores.shape[1]}, as {self.model.name!r} has",
-            )
+            expected = f"{scores.shape[1]}, as {self.model.name!r} has"
+            raise InputError("teacher", f"{wanted.shape[1]} classes", expected)
         divergences = softened_divergences(tf.stop_gradient(wanted), scores, self._temperature)
-        alpha, beta = self._focus
-        if beta:
-            right = tf.argmax(wanted, axis=1) == class_ids(
-                batch.targets, int(batch.outputs.shape[1])
-            )
-            divergences *= alpha + beta * tf.cast(right, tf.float32)
-        else:
-            divergences *= alpha
+        focus: Any = self._alpha
+        if self._beta:
+            classes = class_ids(batch.targets, int(batch.outputs.shape[1]))
+            focus += self._beta * tf.cast(tf.argmax(wanted, axis=1) == classes, tf.float32)
+        divergences *= focus
         if weights is not None:
             divergences *= weights
         return self._weight * tf.reduce_mean(divergences)

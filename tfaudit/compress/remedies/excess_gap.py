@@ -83,17 +83,15 @@ class ExcessGap(Remedy):
         require(bool(np.isfinite(rate)) and rate > 0, "rate", rate, "a number above 0")
         require(every >= 1, "every", every, "1 or more")
         require(examples >= 1, "examples", examples, "1 or more")
-        names = (
-            (CLASS,) if groups is None else (groups,) if isinstance(groups, str) else tuple(groups)
-        )
+        if groups is None:
+            groups = CLASS
+        names = (groups,) if isinstance(groups, str) else tuple(groups)
         require(bool(names), "groups", groups, "None, the name of a column, or several names")
-        self._epsilon, self._rate, self._every, self._examples = (
-            float(epsilon),
-            float(rate),
-            every,
-            examples,
-        )
         self._names = names
+        self._epsilon = float(epsilon)
+        self._rate = float(rate)
+        self._every = every
+        self._examples = examples
         self._multipliers: tf.Variable | None = None
         self._strategy: Any = None
         self._traced: HeldOutGroups | None = None
@@ -103,7 +101,9 @@ class ExcessGap(Remedy):
         """Take another baseline and held-out examples for the next fit; of the same groups, without a new trace."""
         self._held_out = HeldOut.of(validation)
         self._groups = HeldOutGroups.of(self._held_out, self._names)
-        self.columns = tuple(name for name in self._names if name != CLASS or self._is_input(name))
+        inputs = self._held_out.inputs
+        own_class = isinstance(inputs, dict) and CLASS in inputs
+        self.columns = tuple(name for name in self._names if name != CLASS or own_class)
         self._baseline_right = self._predicted_by(baseline) == self._held_out.classes
         self._order = np.random.default_rng(0).permutation(len(self._held_out))
         self._right = np.full(len(self._held_out), np.nan)
@@ -111,23 +111,18 @@ class ExcessGap(Remedy):
 
     def frame(self) -> pd.DataFrame:
         """Return the groups of the latest fit: accuracies and excess gaps on held-out examples, and multipliers."""
-        groups = len(self._groups)
-        measured = ~np.isnan(self._right)
-        codes = self._groups.codes
-        rates = (
-            [_rates(codes[measured], self._right[measured], groups)]
-            if measured.any()
-            else [np.full(groups, np.nan)]
-        )
-        multipliers = np.zeros(groups) if self._multipliers is None else self._multipliers.numpy()
+        groups = self._groups
+        multipliers = np.zeros(len(groups))
+        if self._multipliers is not None:
+            multipliers = self._multipliers.numpy().astype(float)
         return pd.DataFrame(
             {
-                "group": self._groups.labels,
-                "examples": np.bincount(codes, minlength=groups),
-                "baseline": _rates(codes, self._baseline_right, groups),
-                "accuracy": rates[0],
+                "group": groups.labels,
+                "examples": np.bincount(groups.codes, minlength=len(groups)),
+                "baseline": group_means(self._baseline_right, groups.codes, len(groups)),
+                "accuracy": group_means(self._right, groups.codes, len(groups)),
                 "excess_gap": self._gaps(),
-                "multiplier": multipliers.astype(float),
+                "multiplier": multipliers,
             }
         )
 
@@ -147,8 +142,7 @@ class ExcessGap(Remedy):
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Add the largest excess gap to the logs."""
         if logs is not None:
-            gaps = self._gaps()
-            logs["excess_gap"] = float("nan") if np.isnan(gaps).all() else float(np.nanmax(gaps))
+            logs["excess_gap"] = float(pd.Series(self._gaps()).max())
 
     def example_weights(self, batch: Batch) -> tf.Tensor:
         """Return the factors of the examples' losses, whose mean is 1."""
@@ -174,19 +168,14 @@ class ExcessGap(Remedy):
 
     def _members(self, batch: Batch) -> tf.Tensor:
         """Return for each example of a batch and each group whether it belongs to it `(B, G)`."""
-        belongs: tf.Tensor | None = None
+        matches = []
         for name, values in zip(self._groups.names, self._groups.values, strict=True):
             if name in batch.columns:
                 column = tf.reshape(tf.convert_to_tensor(batch.columns[name]), [-1])
-                values = tf.constant(values, column.dtype)
             else:
-                width = int(batch.outputs.shape[1])
-                column = class_ids(batch.targets, width)
-                values = tf.constant(values, tf.int64)
-            same = column[:, None] == values[None]
-            belongs = same if belongs is None else belongs & same
-        assert belongs is not None
-        return belongs
+                column = class_ids(batch.targets, int(batch.outputs.shape[1]))
+            matches.append(column[:, None] == tf.constant(values, column.dtype)[None])
+        return tf.reduce_all(matches, axis=0)
 
     def _predict_next(self) -> None:
         """Predict the next held-out examples with the model as it is now."""
@@ -200,9 +189,6 @@ class ExcessGap(Remedy):
 
     def _gaps(self) -> np.ndarray:
         return excess_gaps(self._baseline_right, self._right, self._groups.codes, len(self._groups))
-
-    def _is_input(self, name: str) -> bool:
-        return isinstance(self._held_out.inputs, dict) and name in self._held_out.inputs
 
     def _predicted_by(self, baseline: Any) -> np.ndarray:
         held_out = self._held_out
@@ -220,11 +206,9 @@ class ExcessGap(Remedy):
                     "baseline", got, f"integer classes of shape {held_out.classes.shape}"
                 )
             return predicted
-        inputs = (
-            model_inputs(baseline, held_out.inputs, self.columns)
-            if hasattr(baseline, "layers")
-            else held_out.inputs
-        )
+        inputs = held_out.inputs
+        if hasattr(baseline, "layers"):
+            inputs = model_inputs(baseline, inputs, self.columns)
         return decisions(baseline, inputs)[0]
 
 
@@ -263,11 +247,8 @@ def excess_gaps(
     >>> excess_gaps(np.ones(4, bool), np.array([1.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1]), 2)
     array([ 0.25, -0.25])
     """
-    measured = ~np.isnan(right)
-    if not measured.any():
-        return np.full(groups, np.nan)
-    loss = baseline[measured] - right[measured]
-    return _rates(codes[measured], loss, groups) - loss.mean()
+    loss = baseline - right
+    return group_means(loss, codes, groups) - pd.Series(loss).mean()
 
 
 def updated_multipliers(
@@ -281,6 +262,11 @@ def updated_multipliers(
     return np.maximum(multipliers + rate * (np.nan_to_num(gaps, nan=epsilon) - epsilon), 0.0)
 
 
-def _rates(codes: np.ndarray, values: np.ndarray, groups: int) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        return np.bincount(codes, values, groups) / np.bincount(codes, minlength=groups)
+def group_means(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
+    """Return the mean of each group's values without NaN; NaN for a group that has no other.
+
+    >>> group_means(np.array([1.0, 0.0, np.nan]), np.array([0, 0, 1]), 2)
+    array([0.5, nan])
+    """
+    means = pd.Series(values, dtype=float).groupby(codes).mean()
+    return means.reindex(range(groups)).to_numpy()

@@ -53,18 +53,15 @@ class HeldOut:
 
     def column(self, name: str) -> np.ndarray:
         """Return a column of values `(N,)`: an input, a column of the data set, or the classes."""
-        if isinstance(self.inputs, Mapping) and name in self.inputs:
-            values = np.asarray(self.inputs[name])
+        inputs = self.inputs if isinstance(self.inputs, Mapping) else {}
+        if name in inputs:
+            values = np.asarray(inputs[name])
         elif name in self.columns:
             values = self.columns[name].to_numpy()
         elif name == CLASS:
             return self.classes
         else:
-            names = [
-                *(self.inputs if isinstance(self.inputs, Mapping) else ()),
-                *self.columns,
-                CLASS,
-            ]
+            names = [*inputs, *self.columns, CLASS]
             raise InputError("groups", repr(name), f"columns of validation: {listed(names)}")
         if values.size != len(self):
             raise InputError(
@@ -85,24 +82,18 @@ class HeldOutGroups:
     def of(cls, held_out: HeldOut, names: Sequence[str]) -> "HeldOutGroups":
         """Return the groups of held-out examples."""
         table = pd.DataFrame({name: held_out.column(name) for name in names})
-        groups = table.groupby(list(names), sort=True, dropna=False)
-        firsts = (
-            table.loc[~groups.ngroup().duplicated()]
-            .assign(code=groups.ngroup())
-            .sort_values("code")
-        )
-        values = tuple(firsts[name].to_numpy() for name in names)
-        return cls(tuple(names), values, groups.ngroup().to_numpy())
+        codes = table.groupby(list(names), dropna=False).ngroup().to_numpy()
+        firsts = np.unique(codes, return_index=True)[1]
+        values = tuple(table[name].to_numpy()[firsts] for name in names)
+        return cls(tuple(names), values, codes)
 
     def __len__(self) -> int:
         return len(self.values[0])
 
     def same_as(self, other: "HeldOutGroups") -> bool:
         """Return whether these are the same groups, of whatever examples."""
-        pairs = zip(self.values, other.values, strict=True)
-        return self.names == other.names and all(
-            np.array_equal(mine, theirs) for mine, theirs in pairs
-        )
+        same = map(np.array_equal, self.values, other.values)
+        return self.names == other.names and all(same)
 
     @property
     def labels(self) -> list[str]:

@@ -17,6 +17,9 @@ import tensorflow as tf
 from tfaudit.datasets.pipeline import MODEL_INPUTS
 from tfaudit.errors import InputError, listed
 
+_METHODS = ("compute_loss", "train_step")
+"""Methods of a model that are replaced while it has remedies."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
@@ -71,20 +74,17 @@ class RemediedLoss:
         if not self._terms:
             self._inner_loss, self._inner_step = model.compute_loss, model.train_step
             self._takes_training = "training" in inspect.signature(self._inner_loss).parameters
-            for name, method in (
-                ("compute_loss", self.compute_loss),
-                ("train_step", self.train_step),
-            ):
+            for name in _METHODS:
                 if name in vars(model):
                     self._replaced[name] = vars(model)[name]
-                setattr(model, name, method)
+                setattr(model, name, getattr(self, name))
         self._terms.append(term)
 
     def remove(self, term: Term) -> None:
         """Remove a remedy; without any, the model's methods are its own again."""
         self._terms = [other for other in self._terms if other is not term]
         if not self._terms:
-            for name in ("compute_loss", "train_step"):
+            for name in _METHODS:
                 if getattr(vars(self._model).get(name), "__self__", None) is self:
                     delattr(self._model, name)
                     if name in self._replaced:
@@ -101,11 +101,10 @@ class RemediedLoss:
             self._step.columns = None
         if not losses:
             got = f"{self._model.name!r}, whose train_step never calls compute_loss"
-            raise InputError(
-                "model",
-                got,
-                "self.compute_loss(x=x, y=y, y_pred=y_pred, ...), as in Keras' own train_step",
+            expected = (
+                "self.compute_loss(x=x, y=y, y_pred=y_pred, ...), as in Keras' own train_step"
             )
+            raise InputError("model", got, expected)
         return logs
 
     def compute_loss(
@@ -151,11 +150,8 @@ class RemediedLoss:
             known = {**(own if isinstance(own, Mapping) else {}), **inputs}
             return (own, targets, weights), {name: known[name] for name in wanted}
         if not isinstance(inputs, Mapping) or not wanted <= set(inputs):
-            got = (
-                f"inputs {listed(list(inputs))}"
-                if isinstance(inputs, Mapping)
-                else "inputs without names"
-            )
+            names = isinstance(inputs, Mapping)
+            got = f"inputs {listed(list(inputs))}" if names else "inputs without names"
             expected = (
                 f"a dictionary of inputs with {listed(sorted(wanted))} among them, in fit too"
             )
@@ -167,9 +163,8 @@ class RemediedLoss:
 class _Step(threading.local):
     """The training step that is being traced: its columns, None outside of one, and how many losses it computed."""
 
-    def __init__(self) -> None:
-        self.columns: dict[str, Any] | None = None
-        self.losses = 0
+    columns: dict[str, Any] | None = None
+    losses = 0
 
 
 def model_inputs(model: keras.Model, inputs: Any, columns: set[str] | tuple[str, ...]) -> Any:
@@ -177,11 +172,8 @@ def model_inputs(model: keras.Model, inputs: Any, columns: set[str] | tuple[str,
     if not isinstance(inputs, Mapping) or not columns:
         return inputs
     structure = getattr(model, "_inputs_struct", None)
-    own = (
-        set(structure)
-        if isinstance(structure, dict)
-        else {t.name for t in keras.tree.flatten(structure)}
-    )
+    named = isinstance(structure, dict)
+    own = set(structure if named else (t.name for t in keras.tree.flatten(structure)))
     taken = {name: values for name, values in inputs.items() if name in own or name not in columns}
     single = structure is not None and not keras.tree.is_nested(structure)
     return next(iter(taken.values())) if single and len(taken) == 1 else taken

@@ -1,0 +1,33 @@
+"""Calls of the layers of a model, replaced for a while."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import keras
+
+
+@contextlib.contextmanager
+def replaced_calls(
+    layers: Iterable[keras.Layer],
+    replacement: Callable[[Any, Callable[..., Any]], Callable[..., Any]],
+) -> Iterator[None]:
+    """Let layers compute what `replacement(layer, call)` returns, where `call` is the layer's own.
+
+    >>> layer = keras.layers.Identity()
+    >>> with replaced_calls([layer], lambda layer, call: lambda inputs: -call(inputs)):
+    ...     float(layer(2.0))
+    -2.0
+    >>> float(layer(2.0))
+    2.0
+    """
+    before = [(layer, vars(layer).get("call")) for layer in layers]
+    for layer, _ in before:
+        layer.call = replacement(layer, layer.call)
+    try:
+        yield
+    finally:
+        for layer, own in before:
+            del layer.call
+            if own is not None:
+                layer.call = own
