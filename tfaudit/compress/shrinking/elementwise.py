@@ -1,11 +1,13 @@
 """Elementwise operations, and their values on constants."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import keras
 import numpy as np
 from keras import layers
+
+from tfaudit.compress.layer_kinds import layer_kinds
 
 FUNCTIONS = {
     getattr(keras.activations, name)
@@ -39,17 +41,10 @@ FUNCTIONS = {
     )
 }
 
-LAYERS = {
-    layers.ReLU,
-    layers.LeakyReLU,
-    layers.ELU,
-    layers.Add,
-    layers.Subtract,
-    layers.Multiply,
-    layers.Average,
-    layers.Maximum,
-    layers.Minimum,
-}
+LAYERS = layer_kinds(
+    *("ReLU", "LeakyReLU", "ELU"),
+    *("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"),
+)
 
 # Classes of operations on tensors, such as `x + y` or `keras.ops.relu(x)`; Keras does not publish them.
 OPERATIONS = {
@@ -85,6 +80,10 @@ OPERATIONS = {
 }
 
 
+Values: TypeAlias = Callable[[list[np.ndarray]], np.ndarray]
+"""Function from the constants of some tensors, NaN where a channel varies, to those of another."""
+
+
 def is_elementwise(operation: Any) -> bool:
     """Return whether every output element depends on one element of each input, by the same function everywhere."""
     kind = type(operation)
@@ -92,63 +91,54 @@ def is_elementwise(operation: Any) -> bool:
         return is_elementwise(operation.activation)
     if kind is layers.Rescaling:
         return np.ndim(operation.scale) == 0 and np.ndim(operation.offset) == 0
-    is_keras_operation = kind.__module__.startswith("keras.src.") and not isinstance(
-        operation, layers.Layer
-    )
-    is_function = (
-        callable(operation)
-        and getattr(operation, "__hash__", None) is not None
-        and operation in FUNCTIONS
-    )
-    return kind in LAYERS or (is_keras_operation and kind.__name__ in OPERATIONS) or is_function
+    if isinstance(operation, layers.Layer):
+        return kind in LAYERS
+    if kind.__module__.startswith("keras.src."):
+        return kind.__name__ in OPERATIONS
+    return any(operation is function for function in FUNCTIONS)
 
 
-def function_of_constants(function: Callable) -> Callable[[list[np.ndarray]], np.ndarray]:
-    """Return an elementwise function of one tensor as a function of its constants."""
-    return lambda constants: _evaluate(
-        function, lambda fill: ([fill[0]], {}), constants, ["float32"], [2]
-    )
+def values_of_function(
+    function: Callable, kinds: Sequence[tuple[str, int]] = (("float32", 2),)
+) -> Values:
+    """Return what an elementwise function of tensors makes of constants: the function itself is called.
+
+    The tensors are of some kinds: dtype and number of dimensions.
+    """
+
+    def values(constants: list[np.ndarray]) -> np.ndarray:
+        unknown = [np.isnan(constant) for constant in constants]
+        known = ~np.any(np.broadcast_arrays(*unknown), axis=0)
+        if not known.any():
+            return np.full(known.shape, np.nan)
+        tensors = [
+            keras.ops.cast(np.nan_to_num(constant).reshape((1,) * (rank - 1) + (-1,)), dtype)
+            for constant, (dtype, rank) in zip(constants, kinds, strict=True)
+        ]
+        result = keras.ops.convert_to_numpy(function(*tensors)).astype(np.float64).ravel()
+        return np.where(known & np.isfinite(result), result, np.nan)
+
+    return values
 
 
-def operation_of_constants(
-    node: Any, tensors: Sequence[keras.KerasTensor]
-) -> Callable[[list[np.ndarray]], np.ndarray]:
-    """Return a call of an elementwise operation as a function of the constants of its tensors."""
-    places = {id(tensor): place for place, tensor in enumerate(tensors)}
-    dtypes = [tensor.dtype for tensor in tensors]
-    ranks = [len(tensor.shape) for tensor in tensors]
+def values_of_call(node: Any) -> Values:
+    """Return what a call of an elementwise operation, a Keras node, makes of the constants of its tensors."""
+    places = {tensor: place for place, tensor in enumerate(node.input_tensors)}
 
-    def arguments(fill: Sequence[Any]) -> Any:
-        call = (node.arguments.args, node.arguments.kwargs)
-        return keras.tree.map_structure(
-            lambda one: fill[places[id(one)]] if id(one) in places else one, call
+    def called(*tensors: Any) -> Any:
+        args, kwargs = keras.tree.map_structure(
+            lambda one: tensors[places[one]] if isinstance(one, keras.KerasTensor) else one,
+            (node.arguments.args, node.arguments.kwargs),
         )
+        return node.operation(*args, **kwargs)
 
-    def evaluate(constants: list[np.ndarray]) -> np.ndarray:
-        values = _evaluate(node.operation, arguments, constants, dtypes, ranks)
-        if type(node.operation).__name__ == "Multiply":
-            zero = np.any(np.broadcast_arrays(*(constant == 0 for constant in constants)), axis=0)
-            return np.where(zero, 0.0, values)
+    values = values_of_function(called, [(t.dtype, len(t.shape)) for t in node.input_tensors])
+    if type(node.operation).__name__ != "Multiply":
         return values
 
-    return evaluate
+    def product(constants: list[np.ndarray]) -> np.ndarray:
+        zeros = [constant == 0 for constant in constants]
+        zero = np.any(np.broadcast_arrays(*zeros), axis=0)
+        return np.where(zero, 0.0, values(constants))
 
-
-def _evaluate(
-    function: Callable,
-    arguments: Callable,
-    constants: list[np.ndarray],
-    dtypes: list[str],
-    ranks: list[int],
-) -> np.ndarray:
-    """Evaluate the operation itself on constants, NaN where one of them is unknown."""
-    known = ~np.any(np.broadcast_arrays(*(np.isnan(constant) for constant in constants)), axis=0)
-    if not known.any():
-        return np.full(known.shape, np.nan)
-    fill = [
-        keras.ops.reshape(keras.ops.cast(np.nan_to_num(constant), dtype), (1,) * (rank - 1) + (-1,))
-        for constant, dtype, rank in zip(constants, dtypes, ranks, strict=True)
-    ]
-    args, kwargs = arguments(fill)
-    result = keras.ops.convert_to_numpy(function(*args, **kwargs)).astype(np.float64).ravel()
-    return np.where(known & np.isfinite(result), result, np.nan)
+    return product

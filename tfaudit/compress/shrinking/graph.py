@@ -19,81 +19,67 @@ class ChannelGraph:
     """Calls of a built functional or Sequential model, and the channels that they need.
 
     Attributes:
-        operations: layers and other operations, in the order of their calls.
-        steps: steps of every operation, by its id.
+        steps: steps of every operation, such as a layer, in the order of their calls.
         channels: states of all channels.
     """
 
     def __init__(self, model: keras.Model) -> None:
         self._model = model
+        is_sequential = isinstance(model, keras.Sequential)
+        ends = (model.inputs, model.outputs) if is_sequential else (model.input, model.output)
         # A view: it shares the layers, has the calls of a Sequential too, and is never compiled.
-        ends = (
-            (model.inputs, model.outputs)
-            if isinstance(model, keras.Sequential)
-            else (model.input, model.output)
-        )
         self._view = keras.Model(*ends, name=model.name)
-        by_depth = (
-            self._view._nodes_by_depth
-        )  # Keras has no public way to the calls of this model alone.
-        nodes = [
-            node
-            for depth in sorted(by_depth, reverse=True)
-            for node in by_depth[depth]
-            if not node.is_input
-        ]
-        calls = Counter(id(node.operation) for node in nodes)
-        self.operations = list({id(node.operation): node.operation for node in nodes}.values())
-        self.steps: dict[int, list[Step]] = {id(operation): [] for operation in self.operations}
+        # Keras has no public way to the calls of this model alone.
+        by_depth = sorted(self._view._nodes_by_depth.items(), reverse=True)
+        nodes = [node for _, level in by_depth for node in level if not node.is_input]
+        calls = Counter(node.operation for node in nodes)
+        self.steps: dict[Any, list[Step]] = {operation: [] for operation in calls}
         ordered: list[Step] = []
         for node in nodes:
-            steps = steps_of(node, calls=calls[id(node.operation)])
-            self.steps[id(node.operation)] += steps
+            steps = steps_of(node, calls=calls[node.operation])
+            self.steps[node.operation] += steps
             ordered += steps
         self.channels = self._solved(ordered)
 
     def _solved(self, steps: list[Step]) -> ChannelStates:
         channels = ChannelStates()
         for tensor in self._view.inputs:
-            channels.add(id(tensor), np.full(width(tensor), np.nan))
+            channels.add(tensor, np.full(width(tensor), np.nan))
         for step in steps:
             step.infer_constants(channels)
         for tensors, end in ((self._view.inputs, "input"), (self._view.outputs, "output")):
             for tensor in tensors:
-                channels.need(id(tensor), np.ones(width(tensor), bool), f"an {end} of the model")
+                channels.need(tensor, slice(None), f"an {end} of the model")
         while True:
             while channels.changed:
                 channels.changed = False
                 for step in reversed(steps):
                     step.propagate(channels)
-            empty = next(
-                (tensor for tensor, needed in channels.needed.items() if not needed.any()), None
-            )
-            if empty is None:
+            empty = [tensor for tensor, needed in channels.needed.items() if not needed.any()]
+            if not empty:
                 return channels
-            first = np.arange(channels.needed[empty].size) == 0
-            channels.need(empty, first, "one channel stays in every layer")
+            channels.need(empty[0], [0], "one channel stays in every layer")
 
-    def rebuilt(self, nested: Mapping[int, keras.Model]) -> keras.Model:
+    def rebuilt(self, nested: Mapping[Any, keras.Model]) -> keras.Model:
         """Return a copy of the model without the channels that it does not need.
 
-        `nested` has the replacements of the models inside it, by id. Raise an `InputError` if a layer cannot be copied.
+        `nested` has the replacements of the models inside it. Raise an `InputError` if a layer cannot be copied.
         """
         changes = {
             operation: reduce(or_, (step.change(self.channels) for step in steps), LayerChange())
             for operation, steps in self.steps.items()
         }
-        copies: dict[int, Any] = dict(nested)
+        copies = dict(nested)
 
         def copy(operation: Any) -> Any:
-            if id(operation) not in copies:
-                copies[id(operation)] = _copied(operation, changes[id(operation)])
-            return copies[id(operation)]
+            if operation not in copies:
+                copies[operation] = _copied(operation, changes[operation])
+            return copies[operation]
 
         built = self._built(copy)
-        for operation in self.operations:
-            if isinstance(operation, keras.Layer) and id(operation) not in nested:
-                _fill(copies[id(operation)], operation, changes[id(operation)])
+        for operation, change in changes.items():
+            if isinstance(operation, keras.Layer) and operation not in nested:
+                _fill(copies[operation], operation, change)
         return built
 
     def _built(self, copy: Callable) -> keras.Model:

@@ -1,6 +1,6 @@
 """Rules that turn each call of a Keras operation into steps."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -9,10 +9,11 @@ import keras
 import numpy as np
 from keras import layers
 
+from tfaudit.compress.layer_kinds import DEPTHWISE, SEPARABLE, TRANSPOSED, WEIGHTED, layer_kinds
 from tfaudit.compress.shrinking.elementwise import (
-    function_of_constants,
     is_elementwise,
-    operation_of_constants,
+    values_of_call,
+    values_of_function,
 )
 from tfaudit.compress.shrinking.steps import (
     ChannelStates,
@@ -23,31 +24,12 @@ from tfaudit.compress.shrinking.steps import (
     Step,
 )
 
-
-def _for_all_dimensions(name: str) -> set[type]:
-    return {getattr(layers, name.format(dimensions)) for dimensions in (1, 2, 3)}
-
-
-TRANSPOSED = _for_all_dimensions("Conv{}DTranspose")
-DEPTHWISE = {layers.DepthwiseConv1D, layers.DepthwiseConv2D}
-SEPARABLE = {layers.SeparableConv1D, layers.SeparableConv2D}
-# Without their subclasses, which may compute anything.
-WEIGHTED_LAYERS = (
-    _for_all_dimensions("Conv{}D") | TRANSPOSED | DEPTHWISE | SEPARABLE | {layers.Dense}
+PADDING = layer_kinds("ZeroPadding{}D")
+PASSING = layer_kinds(
+    *("Dropout", "GaussianDropout", "GaussianNoise", "AlphaDropout", "SpatialDropout{}D"),
+    *("Identity", "ActivityRegularization", "UpSampling{}D", "Cropping{}D"),
+    *("MaxPooling{}D", "AveragePooling{}D", "GlobalMaxPooling{}D", "GlobalAveragePooling{}D"),
 )
-PADDING = _for_all_dimensions("ZeroPadding{}D")
-PASSING = {
-    layers.Dropout,
-    layers.GaussianDropout,
-    layers.GaussianNoise,
-    layers.AlphaDropout,
-    layers.Identity,
-    layers.ActivityRegularization,
-    *_for_all_dimensions("SpatialDropout{}D"),
-    *(_for_all_dimensions("UpSampling{}D") | _for_all_dimensions("Cropping{}D")),
-    *(_for_all_dimensions("MaxPooling{}D") | _for_all_dimensions("AveragePooling{}D")),
-    *(_for_all_dimensions("GlobalMaxPooling{}D") | _for_all_dimensions("GlobalAveragePooling{}D")),
-}
 
 
 def width(tensor: keras.KerasTensor) -> int:
@@ -58,15 +40,11 @@ def width(tensor: keras.KerasTensor) -> int:
 def steps_of(node: Any, *, calls: int) -> list[Step]:
     """Return the steps of one call, a Keras node. Weights that several `calls` of an operation share do not change."""
     operation = node.operation
-    inputs = tuple(id(tensor) for tensor in node.input_tensors)
-    opaque = partial(
-        OpaqueStep, operation.name, inputs, {id(tensor): width(tensor) for tensor in node.outputs}
-    )
-    if isinstance(operation, keras.Model):
-        return [opaque("a model inside the model")]
+    outputs = {tensor: width(tensor) for tensor in node.outputs}
+    opaque = partial(OpaqueStep, operation.name, tuple(node.input_tensors), outputs)
     if reason := _obstacle(node):
         return [opaque(reason)]
-    steps = _known(node, inputs)
+    steps = _known(node)
     if not steps:
         return [opaque(f"no rule for {type(operation).__name__} with these arguments")]
     resized = getattr(operation, "weights", ()) or any(
@@ -77,6 +55,8 @@ def steps_of(node: Any, *, calls: int) -> list[Step]:
 
 def _obstacle(node: Any) -> str | None:
     operation = node.operation
+    if isinstance(operation, keras.Model):
+        return "a model inside the model"
     if node.arguments.kwargs.get("training"):
         return "it is called with training=True"
     if getattr(operation, "data_format", None) == "channels_first":
@@ -88,130 +68,125 @@ def _obstacle(node: Any) -> str | None:
     return None
 
 
-def _have_channels(*tensors: Any) -> bool:
-    """Return whether all tensors have a known number of channels, in their last axis."""
-    return all(len(tensor.shape) >= 2 and tensor.shape[-1] for tensor in tensors)
-
-
-def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
+def _known(node: Any) -> list[Step]:
+    """Return the steps of a call with one output whose channels are known; none if there is no rule."""
     operation = node.operation
     tensors = node.input_tensors
-    output = node.outputs[0]
     kind = type(operation)
-    if len(node.outputs) != 1 or not tensors or not _have_channels(*tensors, output):
+    known = all(len(t.shape) >= 2 and t.shape[-1] for t in (*tensors, *node.outputs))
+    if len(node.outputs) != 1 or not tensors or not known:
         return []
-    step = partial(ChannelwiseStep, operation.name, inputs, id(output))
-    same = np.arange(width(output))
     if kind.__name__ == "Concatenate":
-        return _concatenated(step, operation, tensors, output)
-    if is_elementwise(operation) and _broadcasts(node, tensors, output):
+        return [_concatenated(node)]
+    if is_elementwise(operation) and _broadcasts(node):
         # A single channel that is broadcast to many is tied to none of them, and stays because it is the only one.
+        same = _all_channels(node)
         none = np.full_like(same, -1)
-        sources = tuple(same if width(one) == width(output) else none for one in tensors)
-        return [step(sources, values=operation_of_constants(node, tensors))]
-    return _of_one_input(node, kind, inputs, step) if len(tensors) == 1 else []
-
-
-def _of_one_input(
-    node: Any, kind: type, inputs: tuple[int, ...], step: Callable[..., ChannelwiseStep]
-) -> list[Step]:
-    operation = node.operation
-    tensors = node.input_tensors
-    output = node.outputs[0]
-    same = np.arange(width(output))
-    if kind in WEIGHTED_LAYERS:
-        return _weighted_steps(operation, inputs[0], id(output))
-    if kind is layers.BatchNormalization and operation.axis in (-1, len(output.shape) - 1):
-        return [_normalisation_step(operation, inputs[0], id(output))]
-    if kind in PASSING | PADDING:
-        return [step((same,), pads=kind in PADDING)]
+        sources = tuple(same if width(tensor) == same.size else none for tensor in tensors)
+        return [_channelwise(node, *sources, values=values_of_call(node))]
+    if len(tensors) > 1:
+        return []
+    if kind in WEIGHTED:
+        return _weighted(node)
+    if kind is layers.BatchNormalization and operation.axis in (-1, len(tensors[0].shape) - 1):
+        return [_normalised(node)]
+    if kind in PASSING or kind in PADDING:
+        return [_channelwise(node, _all_channels(node), pads=kind in PADDING)]
     if kind in (layers.Flatten, layers.Reshape):
-        return _reshaped(step, operation, tensors[0], output)
+        return _reshaped(node)
     if kind.__name__ == "Pad" and kind.__module__ == "keras.src.ops.numpy":
-        return _padded(step, node, tensors[0], output)
+        return _padded(node)
     return []
 
 
-def _reshaped(
-    step: Any, layer: Any, tensor: keras.KerasTensor, output: keras.KerasTensor
-) -> list[Step]:
-    if output.shape[-1] == tensor.shape[-1]:
-        source = np.arange(width(tensor))
-    elif len(output.shape) == 2 and None not in tensor.shape[1:]:
-        source = np.tile(np.arange(width(tensor)), int(np.prod(tensor.shape[1:-1])))
-    else:
-        return []
+def _all_channels(node: Any) -> np.ndarray:
+    """Return the numbers of the output channels."""
+    return np.arange(width(node.outputs[0]))
+
+
+def _channelwise(node: Any, *sources: np.ndarray, **settings: Any) -> ChannelwiseStep:
+    """Return the step of a call: for each input the channels from which those of the output come."""
+    inputs = tuple(node.input_tensors)
+    return ChannelwiseStep(node.operation.name, inputs, node.outputs[0], sources, **settings)
+
+
+def _broadcasts(node: Any) -> bool:
+    """Return whether the tensors have one rank and the other arguments are single numbers."""
+    output = node.outputs[0]
+    others = keras.tree.flatten((node.arguments.args, node.arguments.kwargs))
+    return all(
+        len(tensor.shape) == len(output.shape) and width(tensor) in (1, width(output))
+        for tensor in node.input_tensors
+    ) and all(
+        other is None or isinstance(other, keras.KerasTensor | int | float | np.number)
+        for other in others
+    )
+
+
+def _reshaped(node: Any) -> list[Step]:
+    layer = node.operation
+    [tensor] = node.input_tensors
+    output = node.outputs[0]
+    source = np.arange(width(tensor))
+    if output.shape[-1] != tensor.shape[-1]:
+        if len(output.shape) != 2 or None in tensor.shape[1:]:
+            return []
+        source = np.tile(source, int(np.prod(tensor.shape[1:-1])))
     if type(layer) is layers.Flatten or layer.target_shape[-1] == -1:
-        return [step((source,))]
+        return [_channelwise(node, source)]
 
     def resize(channels: ChannelStates) -> LayerChange:
-        return LayerChange(
-            {"target_shape": (*layer.target_shape[:-1], int(channels.needed[id(output)].sum()))}
-        )
+        left = int(channels.needed[output].sum())
+        return LayerChange({"target_shape": (*layer.target_shape[:-1], left)})
 
-    return [step((source,), resize=resize)]
+    return [_channelwise(node, source, resize=resize)]
 
 
-def _concatenated(
-    step: Any, operation: Any, tensors: list, output: keras.KerasTensor
-) -> list[Step]:
-    if operation.axis not in (-1, len(output.shape) - 1):
-        sources = tuple(np.arange(width(output)) for _ in tensors)
-        return [step(sources, values=_agreed)]
+def _concatenated(node: Any) -> ChannelwiseStep:
+    tensors = node.input_tensors
+    places = _all_channels(node)
+    if node.operation.axis not in (-1, len(node.outputs[0].shape) - 1):
+        return _channelwise(node, *[places] * len(tensors), values=_agreed)
     starts = np.cumsum([0, *map(width, tensors)])
-    places = np.arange(width(output))
-    parts = [
+    sources = [
         np.where((places >= start) & (places < end), places - start, -1)
         for start, end in pairwise(starts)
     ]
-    return [step(tuple(parts))]
+    return _channelwise(node, *sources)
 
 
 def _agreed(constants: list[np.ndarray]) -> np.ndarray:
-    return np.where(
-        np.all([constant == constants[0] for constant in constants], axis=0), constants[0], np.nan
-    )
+    same = np.all([constant == constants[0] for constant in constants], axis=0)
+    return np.where(same, constants[0], np.nan)
 
 
-def _padded(
-    step: Any, node: Any, tensor: keras.KerasTensor, output: keras.KerasTensor
-) -> list[Step]:
+def _padded(node: Any) -> list[Step]:
     """Return the step of zeros as additional channels, as in He et al.'s shortcuts of option A, or around the image."""
     operation = node.operation
+    [tensor] = node.input_tensors
+    output = node.outputs[0]
     if operation.mode != "constant" or (node.arguments.kwargs.get("constant_values") or 0) != 0:
         return []
-    widths = [tuple(pair) for pair in operation.pad_width] * (
-        1 if len(operation.pad_width) > 1 else len(output.shape)
-    )
+    widths = np.broadcast_to(operation.pad_width, (len(output.shape), 2)).tolist()
     before = widths[-1][0]
-    place = np.arange(width(output)) - before
+    place = _all_channels(node) - before
     source = np.where((place >= 0) & (place < width(tensor)), place, -1)
 
     def resize(channels: ChannelStates) -> LayerChange:
-        needed = channels.needed[id(output)]
-        ends = (int(needed[:before].sum()), int(needed[before + width(tensor) :].sum()))
-        return LayerChange({"pad_width": [*map(list, widths[:-1]), list(ends)]})
+        needed = channels.needed[output]
+        ends = [int(needed[:before].sum()), int(needed[before + width(tensor) :].sum())]
+        return LayerChange({"pad_width": [*widths[:-1], ends]})
 
-    return [step((source,), pads=any(map(any, widths[:-1])), resize=resize)]
-
-
-def _broadcasts(node: Any, tensors: list, output: keras.KerasTensor) -> bool:
-    """Return whether the tensors have one rank and the other arguments are single numbers."""
-    others = keras.tree.flatten((node.arguments.args, node.arguments.kwargs))
-    return (
-        all(len(tensor.shape) == len(output.shape) for tensor in tensors)
-        and all(width(tensor) in (1, width(output)) for tensor in tensors)
-        and all(
-            other is None or isinstance(other, keras.KerasTensor | int | float | np.number)
-            for other in others
-        )
-    )
+    return [_channelwise(node, source, pads=any(map(any, widths[:-1])), resize=resize)]
 
 
-def _weighted_steps(layer: Any, tensor: Hashable, output: Hashable) -> list[Step]:
+def _weighted(node: Any) -> list[Step]:
     """Return the steps of a convolution or dense layer: its weighted sum, and its activation."""
+    layer = node.operation
     kind = type(layer)
-    name = layer.name
+    [tensor] = node.input_tensors
+    output = node.outputs[0]
+    between = (output, "between the convolutions")
     summed = (output, "before the activation")
     bias = _array(layer.bias) if layer.use_bias else None
     padded = (
@@ -219,43 +194,33 @@ def _weighted_steps(layer: Any, tensor: Hashable, output: Hashable) -> list[Step
         and layer.padding != "valid"
         and any(size > 1 for size in layer.kernel_size)
     )
-    activation = _activation(layer, summed, output)
-    if kind is layers.Dense:
-        return [
-            MixingStep(name, tensor, summed, _array(layer.kernel), bias, padded, count="units"),
-            activation,
-        ]
-    # Outputs near the border have fewer contributions, whatever the padding.
-    if kind in TRANSPOSED:
-        kernel = np.swapaxes(_array(layer.kernel), -1, -2)
-        return [MixingStep(name, tensor, summed, kernel, bias, True, transposed=True), activation]
+    mixing = partial(MixingStep, layer.name, output=summed, bias=bias)
+    steps: list[Step]
     if kind in DEPTHWISE:
-        return [_depthwise(layer, layer.kernel, tensor, summed, bias, padded), activation]
-    if kind in SEPARABLE:
-        between = (output, "between the convolutions")
-        variable = "pointwise_kernel"
-        pointwise = MixingStep(
-            name, between, summed, _array(layer.pointwise_kernel), bias, False, variable=variable
-        )
-        return [
+        steps = [_depthwise(layer, layer.kernel, tensor, summed, bias, padded)]
+    elif kind in SEPARABLE:
+        pointwise = _array(layer.pointwise_kernel)
+        steps = [
             _depthwise(layer, layer.depthwise_kernel, tensor, between, None, padded),
-            pointwise,
-            activation,
+            mixing(between, kernel=pointwise, padded=False, variable="pointwise_kernel"),
         ]
-    return [MixingStep(name, tensor, summed, _array(layer.kernel), bias, padded), activation]
-
-
-def _activation(layer: Any, summed: Hashable, output: Hashable) -> Step:
-    if type(layer) in DEPTHWISE:
-        count = int(np.prod(layer.kernel.shape[-2:]))
+    elif kind in TRANSPOSED:
+        kernel = np.swapaxes(_array(layer.kernel), -1, -2)
+        # Outputs near the border have fewer contributions, whatever the padding.
+        steps = [mixing(tensor, kernel=kernel, padded=True, transposed=True)]
     else:
-        count = layer.units if type(layer) is layers.Dense else layer.filters
-    if is_elementwise(layer.activation):
-        values = function_of_constants(layer.activation)
-        return ChannelwiseStep(layer.name, (summed,), output, (np.arange(count),), values=values)
-    return OpaqueStep(
-        layer.name, (summed,), {output: count}, "its activation is not known to be elementwise"
-    )
+        count = "units" if kind is layers.Dense else "filters"
+        steps = [mixing(tensor, kernel=_array(layer.kernel), padded=padded, count=count)]
+    return [*steps, _activation(layer, summed, output)]
+
+
+def _activation(layer: Any, summed: Hashable, output: keras.KerasTensor) -> Step:
+    if not is_elementwise(layer.activation):
+        reason = "its activation is not known to be elementwise"
+        return OpaqueStep(layer.name, (summed,), {output: width(output)}, reason)
+    values = values_of_function(layer.activation)
+    sources = (np.arange(width(output)),)
+    return ChannelwiseStep(layer.name, (summed,), output, sources, values=values)
 
 
 def _depthwise(
@@ -269,7 +234,7 @@ def _depthwise(
     kernel = _array(variable)
     source = np.repeat(np.arange(kernel.shape[-2]), kernel.shape[-1])
     places = tuple(range(kernel.ndim - 2))
-    silent = ~(kernel != 0).any(axis=places).ravel()
+    silent = ~kernel.any(axis=places).ravel()
     total = kernel.sum(axis=places, dtype=np.float64).ravel()
 
     def values(constants: list[np.ndarray]) -> np.ndarray:
@@ -280,34 +245,30 @@ def _depthwise(
 
     def resize(channels: ChannelStates) -> LayerChange:
         weights = {variable.name: kernel[..., channels.needed[tensor], :]}
-        return LayerChange(
-            weights=weights if bias is None else weights | {"bias": bias[channels.needed[output]]}
-        )
+        if bias is not None:
+            weights["bias"] = bias[channels.needed[output]]
+        return LayerChange(weights=weights)
 
     return ChannelwiseStep(layer.name, (tensor,), output, (source,), values=values, resize=resize)
 
 
-def _normalisation_step(layer: Any, tensor: Hashable, output: Hashable) -> ChannelwiseStep:
+def _normalised(node: Any) -> ChannelwiseStep:
     """Return the step of batch normalisation over the last axis, with its moving statistics."""
+    layer = node.operation
     mean = _array(layer.moving_mean)
     variance = _array(layer.moving_variance)
-    slope = (_array(layer.gamma) if layer.scale else 1) / np.sqrt(
-        variance.astype(np.float64) + layer.epsilon
-    )
+    gamma = _array(layer.gamma) if layer.scale else 1
+    slope = gamma / np.sqrt(variance.astype(np.float64) + layer.epsilon)
     offset = _array(layer.beta) if layer.center else 0.0
 
     def values(constants: list[np.ndarray]) -> np.ndarray:
         return np.where(slope == 0, 0.0, (constants[0] - mean) * slope) + offset
 
     def resize(channels: ChannelStates) -> LayerChange:
-        needed = channels.needed[output]
-        return LayerChange(
-            weights={variable.name: _array(variable)[needed] for variable in layer.weights}
-        )
+        needed = channels.needed[node.outputs[0]]
+        return LayerChange(weights={v.name: _array(v)[needed] for v in layer.weights})
 
-    return ChannelwiseStep(
-        layer.name, (tensor,), output, (np.arange(mean.size),), values=values, resize=resize
-    )
+    return _channelwise(node, _all_channels(node), values=values, resize=resize)
 
 
 def _array(variable: Any) -> np.ndarray:

@@ -13,6 +13,12 @@ from tfaudit.compress.shrinking.graph import ChannelGraph
 from tfaudit.compress.shrinking.steps import ChannelwiseStep, MixingStep, OpaqueStep
 from tfaudit.errors import InputError, listed
 
+COLUMNS = (
+    *("layer", "channels_before", "channels_after"),
+    *("parameters_before", "parameters_after", "idle", "why"),
+)
+"""Columns of the table of a shrunk model."""
+
 
 @dataclass(frozen=True, eq=False)
 class Shrunk(Result):
@@ -33,14 +39,13 @@ class Shrunk(Result):
 
     def summary(self) -> dict[str, float]:
         """Return parameters before and after, their ratio, and the number of idle channels that remain."""
-        names = ("parameters_before", "parameters_after", "idle")
-        before, after, idle = (int(self.layers[name].sum()) for name in names)
-        ratio = before / after if after else float("nan")
+        before = int(self.layers["parameters_before"].sum())
+        after = int(self.layers["parameters_after"].sum())
         return {
             "parameters_before": before,
             "parameters_after": after,
-            "ratio": ratio,
-            "idle": idle,
+            "ratio": before / after if after else float("nan"),
+            "idle": int(self.layers["idle"].sum()),
         }
 
 
@@ -84,34 +89,22 @@ def shrink(model: keras.Model) -> Shrunk:
     """
     _check(model)
     graph = ChannelGraph(model)
-    nested = {
-        id(inner): shrink(inner) for inner in graph.operations if isinstance(inner, keras.Model)
-    }
+    nested = {inner: shrink(inner) for inner in graph.steps if isinstance(inner, keras.Model)}
     smaller = graph.rebuilt({inner: shrunk.model for inner, shrunk in nested.items()})
     copies = {layer.name: layer for layer in smaller.layers}
-    rows: list[pd.DataFrame] = []
-    for layer in graph.operations:
-        if id(layer) in nested:
-            inside = nested[id(layer)].frame()
-            rows.append(inside.assign(layer=layer.name + "/" + inside["layer"]))
+    rows: list[tuple[Any, ...]] = []
+    for layer in graph.steps:
+        if layer in nested:
+            inside = nested[layer].layers.itertuples(index=False)
+            rows += [(f"{layer.name}/{inner}", *rest) for inner, *rest in inside]
         elif getattr(layer, "weights", ()):
-            rows.append(pd.DataFrame([_row(graph, layer, copies[layer.name])]))
-    columns = [
-        "layer",
-        "channels_before",
-        "channels_after",
-        "parameters_before",
-        "parameters_after",
-        "idle",
-        "why",
-    ]
-    return Shrunk(
-        smaller, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
-    )
+            rows.append(_row(graph, layer, copies[layer.name]))
+    return Shrunk(smaller, pd.DataFrame(rows, columns=COLUMNS))
 
 
-def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
-    steps = graph.steps[id(layer)]
+def _row(graph: ChannelGraph, layer: Any, copy: Any) -> tuple[Any, ...]:
+    """Return the values of `COLUMNS`."""
+    steps = graph.steps[layer]
     channels = graph.channels
     reasons = [f"unchanged: {steps[0].reason}"] if isinstance(steps[0], OpaqueStep) else []
     idle: list[str] = []  # a reason per channel
@@ -123,25 +116,23 @@ def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
             read = step.reads[:, channels.needed[step.output]].any(axis=1)
             idle += channels.reasons[step.input][channels.needed[step.input] & ~read].tolist()
     last = steps[-1]
-    needed = channels.needed[
-        next(iter(last.outputs)) if isinstance(last, OpaqueStep) else last.output
-    ]
-    return {
-        "layer": layer.name,
-        "channels_before": needed.size,
-        "channels_after": int(needed.sum()),
-        "parameters_before": layer.count_params(),
-        "parameters_after": copy.count_params(),
-        "idle": len(idle),
-        "why": "; ".join(reasons + sorted(set(idle))),
-    }
+    output = next(iter(last.outputs)) if isinstance(last, OpaqueStep) else last.output
+    needed = channels.needed[output]
+    return (
+        layer.name,
+        needed.size,
+        int(needed.sum()),
+        layer.count_params(),
+        copy.count_params(),
+        len(idle),
+        "; ".join(reasons + sorted(set(idle))),
+    )
 
 
 def _check(model: object) -> None:
     kind: Any = type(model)
-    bases = [
-        base for base in kind.__mro__ if base.__name__ == "Functional"
-    ]  # Keras does not publish it.
+    # Keras does not publish it.
+    bases = [base for base in kind.__mro__ if base.__name__ == "Functional"]
     functional = kind is keras.Sequential or any(kind.call is base.call for base in bases)
     if isinstance(model, keras.Model) and not functional:
         got = f"{model.name!r}, a subclassed model ({type(model).__name__}), whose code cannot be analysed"

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from tfaudit.compress.shrinking.elementwise import Values
+
 
 @dataclass(frozen=True)
 class LayerChange:
@@ -59,14 +61,14 @@ class ChannelStates:
         constant = self.constant[tensor]
         return np.where(constant == 0, 0.0, np.nan) if tensor in self.uneven else constant
 
-    def need(self, tensor: Hashable, which: np.ndarray, reasons: str | np.ndarray) -> None:
-        """Mark channels, bool `(C,)`, as needed; only the first reason of each is stored."""
-        fresh = which & ~self.needed[tensor]
+    def need(self, tensor: Hashable, which: Any, reasons: str | np.ndarray) -> None:
+        """Mark channels as needed, given as any index of an array; only the first reason of each is stored."""
+        places = np.arange(self.needed[tensor].size)[which]
+        fresh = ~self.needed[tensor][places]
         if fresh.any():
-            self.reasons[tensor][fresh] = (
-                reasons[fresh] if isinstance(reasons, np.ndarray) else reasons
-            )
-            self.needed[tensor] |= fresh
+            reasons = np.broadcast_to(np.asarray(reasons, object), places.shape)
+            self.reasons[tensor][places[fresh]] = reasons[fresh]
+            self.needed[tensor][places] = True
             self.changed = True
 
 
@@ -92,28 +94,30 @@ class MixingStep:
     @cached_property
     def reads(self) -> np.ndarray:
         """Whether each input channel contributes to each output channel: bool `(in, out)`."""
-        return (self.kernel != 0).any(axis=tuple(range(self.kernel.ndim - 2)))
+        return self.flat.any(axis=0)
+
+    @property
+    def flat(self) -> np.ndarray:
+        """The kernel with one axis for all places: `(places, in, out)`."""
+        return self.kernel.reshape(-1, *self.kernel.shape[-2:])
 
     def _folds(self, channels: ChannelStates) -> bool:
         return not self.padded and self.input not in channels.uneven
 
     def _constants(self, channels: ChannelStates, which: np.ndarray) -> np.ndarray:
         """Return the contribution of constant input channels to every output channel: `(out,)`."""
-        total = self.kernel[..., which, :].sum(
-            axis=tuple(range(self.kernel.ndim - 2)), dtype=np.float64
-        )
+        total = self.flat[:, which].sum(axis=0, dtype=np.float64)
         return channels.constant[self.input][which] @ total
 
     def infer_constants(self, channels: ChannelStates) -> None:
         """Mark outputs that read nothing, or only constants, as constant."""
         constant = channels.constant[self.input]
         usable = ~np.isnan(constant) if self._folds(channels) else constant == 0
-        values = (
-            np.zeros(self.reads.shape[1]) if self.bias is None else self.bias.astype(np.float64)
-        )
+        values = np.zeros(self.reads.shape[1]) if self.bias is None else self.bias
         if (known := usable & (constant != 0)).any():
             values = values + self._constants(channels, known)
-        channels.add(self.output, np.where(self.reads[~usable].any(axis=0), np.nan, values))
+        varies = self.reads[~usable].any(axis=0)
+        channels.add(self.output, np.where(varies, np.nan, values).astype(np.float64))
 
     def propagate(self, channels: ChannelStates) -> None:
         """Mark inputs that vary and are read as needed, and one constant input if the bias cannot replace it."""
@@ -121,17 +125,12 @@ class MixingStep:
         constant = channels.constant[self.input]
         channels.need(self.input, read & np.isnan(constant), f"{self.name!r} reads it")
         if not self._folds(channels) and (read & (np.nan_to_num(constant) != 0)).any():
-            carrier = np.arange(constant.size) == self._carrier(constant)
-            channels.need(
-                self.input,
-                carrier,
-                f"it carries all constants through the zero padding of {self.name!r}",
-            )
+            reason = f"it carries all constants through the zero padding of {self.name!r}"
+            channels.need(self.input, [self._carrier(constant)], reason)
 
     def _carrier(self, constant: np.ndarray) -> int:
-        return int(
-            np.abs(np.nan_to_num(constant)).argmax()
-        )  # the largest, so that no kernel is scaled up
+        # The largest, so that no kernel is scaled up.
+        return int(np.abs(np.nan_to_num(constant)).argmax())
 
     def change(self, channels: ChannelStates) -> LayerChange:
         """Return the layer with fewer inputs and outputs, including the constants of removed inputs."""
@@ -145,16 +144,14 @@ class MixingStep:
             added = self._constants(channels, gone)
         elif gone.any() and needed[carrier]:
             shares = constant[gone] / constant[carrier]
-            carried = kernel[..., carrier, :] + np.einsum(
-                "i,...io->...o", shares, kernel[..., gone, :]
-            )
-            kernel[..., carrier, :] = carried
+            kernel[..., carrier, :] += np.einsum("i,...io->...o", shares, kernel[..., gone, :])
         kernel = kernel[..., needed, :]
         weights = {self.variable: np.swapaxes(kernel, -1, -2) if self.transposed else kernel}
-        config: dict = {self.count: int(channels.needed[self.output].sum())}
+        config: dict[str, Any] = {self.count: int(channels.needed[self.output].sum())}
         if self.bias is not None or added.any():
             bias = added if self.bias is None else self.bias + added
-            weights["bias"], config["use_bias"] = bias[channels.needed[self.output]], True
+            weights["bias"] = bias[channels.needed[self.output]]
+            config["use_bias"] = True
         return LayerChange(config, weights)
 
 
@@ -174,7 +171,7 @@ class ChannelwiseStep:
     inputs: tuple[Hashable, ...]
     output: Hashable
     sources: tuple[np.ndarray, ...]
-    values: Callable[[list[np.ndarray]], np.ndarray] | None = None
+    values: Values | None = None
     pads: bool = False
     resize: Callable[[ChannelStates], LayerChange] | None = None
 
@@ -196,20 +193,15 @@ class ChannelwiseStep:
             outputs = np.flatnonzero(source >= 0)
             origins = source[outputs]
             needed = channels.needed[self.output][outputs]
-            reasons = channels.reasons[self.output][outputs]
             lost = varies[outputs] & ~np.isnan(channels.constant[tensor][origins])
-            reasons = np.where(lost, f"after {self.name!r} it is no longer constant", reasons)
-            which = np.zeros_like(channels.needed[tensor])
-            why = np.full_like(channels.reasons[tensor], "")
-            which[origins[needed]], why[origins[needed]] = True, reasons[needed]
-            channels.need(tensor, which, why)
-            which = np.zeros_like(channels.needed[self.output])
-            why = np.full_like(channels.reasons[self.output], "")
-            which[outputs], why[outputs] = (
-                channels.needed[tensor][origins],
-                channels.reasons[tensor][origins],
+            reasons = np.where(
+                lost,
+                f"after {self.name!r} it is no longer constant",
+                channels.reasons[self.output][outputs],
             )
-            channels.need(self.output, which, why)
+            channels.need(tensor, origins[needed], reasons[needed])
+            needed = channels.needed[tensor][origins]
+            channels.need(self.output, outputs[needed], channels.reasons[tensor][origins[needed]])
 
     def change(self, channels: ChannelStates) -> LayerChange:
         """Return the change that `resize` makes."""
@@ -233,9 +225,7 @@ class OpaqueStep:
     def propagate(self, channels: ChannelStates) -> None:
         """Mark all channels as needed."""
         for tensor in (*self.inputs, *self.outputs):
-            channels.need(
-                tensor, np.ones_like(channels.needed[tensor]), f"{self.name!r} keeps all channels"
-            )
+            channels.need(tensor, slice(None), f"{self.name!r} keeps all channels")
 
     def change(self, channels: ChannelStates) -> LayerChange:
         """Return no change."""
