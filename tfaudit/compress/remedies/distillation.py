@@ -140,6 +140,7 @@ class Distillation(Remedy):
         if batch.inputs is None:
             got = f"{self.model.name!r}, whose train_step calls compute_loss without the inputs"
             raise InputError("model", got, "self.compute_loss(x=x, y=y, y_pred=y_pred, ...)")
+        assert self._augmented is not None
         wanted = log_scores(self._augmented.teacher_outputs(batch.inputs), self._of_teacher)
         scores = log_scores(batch.outputs, self._probabilities)
         if wanted.shape[1] != scores.shape[1]:

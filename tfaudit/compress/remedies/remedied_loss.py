@@ -172,8 +172,9 @@ def model_inputs(model: keras.Model, inputs: Any, columns: set[str] | tuple[str,
     if not isinstance(inputs, Mapping) or not columns:
         return inputs
     structure = getattr(model, "_inputs_struct", None)
-    named = isinstance(structure, dict)
-    own = set(structure if named else (t.name for t in keras.tree.flatten(structure)))
+    own = {tensor.name for tensor in keras.tree.flatten(structure)}
+    if isinstance(structure, dict):
+        own = set(structure)
     taken = {name: values for name, values in inputs.items() if name in own or name not in columns}
     single = structure is not None and not keras.tree.is_nested(structure)
     return next(iter(taken.values())) if single and len(taken) == 1 else taken

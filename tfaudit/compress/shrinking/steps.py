@@ -94,7 +94,7 @@ class MixingStep:
     @cached_property
     def reads(self) -> np.ndarray:
         """Whether each input channel contributes to each output channel: bool `(in, out)`."""
-        return self.flat.any(axis=0)
+        return np.asarray(self.flat.any(axis=0))
 
     @property
     def flat(self) -> np.ndarray:
