@@ -9,27 +9,46 @@ from tfaudit.search import progress as module
 from tfaudit.search.candidates import Candidate, channel_pruning
 from tfaudit.search.progress import CONVERTING, TRAINING, PrintedProgress, chosen_progress
 from tfaudit.search.smallest_file import NOT_TRIED
+from tfaudit.search.trials import Trial
 
 
-def test_lines_and_the_time_that_is_left(monkeypatch):
-    at(monkeypatch, 0, 2, 10, 42, 42, 43)  # a conversion of 2 s, a training with one of 32 s
-    half, most = channel_pruning(0.5, ["a"]), channel_pruning(0.9, ["a"])
-    plan = [
-        Candidate("int8"),
-        Candidate("int8", most),
-        Candidate("float16", most),
-        Candidate("int8", half),
-    ]
-    printed = io.StringIO()
-    progress = PrintedProgress(Console(file=printed, width=100))
+def trial(outcome, size):
+    return Trial(outcome, "", size, b"content")
+
+
+def quick(name):
+    return CONVERTING, name
+
+
+@pytest.fixture
+def display(monkeypatch):
+    """Gives a display whose clock shows some seconds, one after the other, and what it prints."""
+
+    def made(*seconds):
+        clock = iter(seconds)
+        monkeypatch.setattr(module.time, "monotonic", lambda: float(next(clock)))
+        printed = io.StringIO()
+        return PrintedProgress(Console(file=printed, width=100)), printed
+
+    return made
+
+
+def test_lines_and_the_time_that_is_left(display):
+    # a conversion of 2 s, a training with one of 32 s
+    progress, printed = display(0, 2, 10, 42, 42, 43)
+    half, most = (channel_pruning(level, ["a"]) for level in (0.5, 0.9))
+    plan = [Candidate("int8"), Candidate("int8", most), Candidate("float16", most)]
+    plan.append(Candidate("int8", half))
+    trained = [(TRAINING, "most"), (TRAINING, "most"), (TRAINING, "half")]
+    failed = Trial(NOT_TRIED, "Fails before it is quantized: so.")
     with progress:
-        progress.begin(plan, task)
-        progress.start(plan[0])
-        progress.end(plan[0], "pass", 4096, "", plan[1:])
-        progress.start(plan[1])
-        progress.end(plan[1], NOT_TRIED, 0, "Fails before it is quantized: so.", plan[3:])
-        progress.end(plan[2], NOT_TRIED, 0, "Fails before it is quantized: so.", plan[3:])
-        progress.end(plan[3], "fail", 1000)
+        progress.begin(plan)
+        progress.start(plan[0], quick("int8"))
+        progress.end(plan[0], trial("pass", 4096), trained)
+        progress.start(plan[1], trained[0])
+        progress.end(plan[1], failed, trained[2:])
+        progress.end(plan[2], failed, trained[2:])
+        progress.end(plan[3], trial("fail", 1000))
     assert printed.getvalue().splitlines() == [
         "At most 4 candidates, 2 models to fine-tune; those that cannot be smaller than one that passes are left out.",
         "[1/4] int8: pass, 4,096 bytes",  # how long a training takes is unknown yet
@@ -39,55 +58,25 @@ def test_lines_and_the_time_that_is_left(monkeypatch):
     ]
 
 
-def at(monkeypatch, *seconds):
-    clock = iter(seconds)
-    monkeypatch.setattr(module.time, "monotonic", lambda: float(next(clock)))
-
-
-def task(candidate):
-    return (
-        (TRAINING, candidate.preparation.key)
-        if candidate.preparation.key
-        else (CONVERTING, candidate.key)
-    )
-
-
 @pytest.mark.parametrize(
-    ("ends", "left"),
+    ("rest", "ends", "left"),
     [
-        (None, ""),
-        (1000.0, "at most about 16 min 38 s left"),
-        (20.0, "at most about 18 s left"),
-        (1.0, ""),
+        ([(TRAINING, "aware")], None, ""),  # how long a training takes is unknown
+        ([(TRAINING, "aware")], 1000.0, ", at most about 16 min 38 s left"),
+        ([(TRAINING, "aware")], 20.0, ", at most about 18 s left"),
+        ([(TRAINING, "aware")], 1.0, ""),
+        ([quick("a"), quick("b")], None, ", at most about 4 s left"),
     ],
 )
-def test_where_the_time_of_a_training_is_unknown_the_budget_bounds_what_is_left(
-    monkeypatch, ends, left
+def test_the_budget_and_what_may_still_be_tried_bound_the_time_that_is_left(
+    display, rest, ends, left
 ):
-    at(monkeypatch, 0, 2)
-    plan = [Candidate("int8"), Candidate("int8", aware=True)]
-    printed = io.StringIO()
-    progress = PrintedProgress(Console(file=printed, width=100))
-    progress.begin(plan, task, ends)
-    progress.start(plan[0])
-    progress.end(plan[0], "fail", 4096, "", plan[1:])
-    assert printed.getvalue().splitlines()[1] == ", ".join(
-        filter(None, ["[1/2] int8: fail", "4,096 bytes", left])
-    )
-
-
-def test_only_what_may_still_be_tried_takes_time(monkeypatch):
-    at(monkeypatch, 0, 2)
-    plan = [
-        Candidate("int8"),
-        *[Candidate("int8", percentile=percentile) for percentile in (99.9, 99.99, 99.999)],
-    ]
-    printed = io.StringIO()
-    progress = PrintedProgress(Console(file=printed, width=100))
-    progress.begin(plan, task)
-    progress.start(plan[0])
-    progress.end(plan[0], "fail", 4096, "", plan[2:])
-    assert printed.getvalue().endswith("at most about 4 s left\n")
+    progress, printed = display(0, 2)
+    plan = [Candidate("int8"), *(Candidate("int8", percentile=p) for p in (99.9, 99.99, 99.999))]
+    progress.begin(plan, ends)
+    progress.start(plan[0], quick("int8"))
+    progress.end(plan[0], trial("fail", 4096), rest)
+    assert printed.getvalue().splitlines()[1] == f"[1/4] int8: fail, 4,096 bytes{left}"
 
 
 def test_displays():

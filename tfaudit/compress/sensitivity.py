@@ -155,8 +155,16 @@ def quantization_sensitivity(
         )
     require(bool(names), "layers", names, "one layer or more")
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
-    options: dict[str, Any] = {"percentile": percentile, "batch_size": batch_size, "output": output}
-    layered = LayeredInt8(model, data, [known[name] for name in names], representative, **options)
+    layered = LayeredInt8(
+        model,
+        [known[name] for name in names],
+        representative,
+        lambda made: predictions_of({"model": made}, data, batch_size=batch_size, output=output)[
+            "model"
+        ],
+        percentile=percentile,
+        output=output,
+    )
     errors = layered.rounding_errors() if rmse else {}
     show = sys.stderr.isatty() if progress is None else progress
     rows = [
@@ -186,38 +194,38 @@ class LayeredInt8:
 
     Args:
         model: a built Keras 3 model.
-        data: labelled examples, as in `compare_models`.
         layers: that are looked at.
         representative: training images that calibrate.
+        predictions: returns the predictions of a model, or of a flatbuffer, on labelled examples.
         percentile: at which ranges end.
+        output: name of the output of a model with several.
         check: as in `quantize`.
-        **options: of `predictions_of`.
 
     Attributes:
         plain: the comparison of the float model with its int8 file in which no layer is spared.
         size: bytes of this file.
 
     Raises:
-        InputError: as `compare_models` and `quantize`, or a layer without operators of its own.
+        InputError: as `quantize`, or a layer without operators of its own.
         ConversionError: TensorFlow Lite cannot convert the model.
     """
 
     def __init__(
         self,
         model: keras.Model,
-        data: Any,
         layers: Sequence[keras.layers.Layer],
         representative: Any,
+        predictions: Callable[[Any], Predictions],
         *,
         percentile: float = 100.0,
+        output: str | None = None,
         check: Callable[[], None] | None = None,
-        **options: Any,
     ) -> None:
         from tfaudit.compress.litert.quantize import calibrated
 
-        self._data, self._options = data, options
+        self._predicted = predictions
         self._source, self._feeds = calibrated(
-            model, representative, layers, output=options.get("output"), check=check
+            model, representative, layers, output=output, check=check
         )
         if percentile < 100:
             self._source.clip(percentile, self._feeds)
@@ -250,9 +258,6 @@ class LayeredInt8:
             name: [errors.get(one, np.nan) for one in own] for name, own in self._operators.items()
         }
         return {name: max(values) for name, values in largest.items()}
-
-    def _predicted(self, model: Any) -> Predictions:
-        return predictions_of({"model": model}, self._data, **self._options)["model"]
 
     def _converted(self, spared: Iterable[str]) -> bytes:
         with captured_output():

@@ -8,38 +8,37 @@ import functools
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import keras
 import numpy as np
 import pandas as pd
 
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
-from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, quantize
-from tfaudit.compress.model_comparison import RANKS
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
 from tfaudit.compress.sensitivity import LayeredInt8, sensitive_first
 from tfaudit.compress.shrinking.shrink import shrink
+from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.member import model_bytes, prune_and_retrain
 from tfaudit.population.remedies import MemberRemedies
 from tfaudit.population.training import Trainer
+from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.candidates import SPARED_PERCENTILE, Candidate, Preparation
 from tfaudit.search.search_data import Parts, some_of_every_class
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.source_model import SourceModel
-from tfaudit.stats.ranking import RankedClasses
 from tfaudit.study.quantization import LAST
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
+from tfaudit.study.variants import Pruned
 
 REMEDY_SHARE = 0.1
 """Share of the training data on which a remedy measures what classes lose, where the training holds out none."""
-
 
 SENSITIVITY_EXAMPLES = 1000
 """Examples of the selection part on which layers are measured that may stay in float."""
@@ -75,7 +74,7 @@ class CandidateMaker:
         self._source, self._store, self._parts, self._settings = source, store, parts, settings
         self._is_over = is_over
         self._representative = some_of_every_class(
-            parts.calibration, CALIBRATION_IMAGES, settings.seed
+            parts.train or parts.selection, CALIBRATION_IMAGES, settings.seed
         ).held
         self._opened = functools.lru_cache(maxsize=1)(self._open)
 
@@ -87,14 +86,16 @@ class CandidateMaker:
             InputError: the model cannot be trained for int8.
             OutOfTimeError: the budget ended before it was made.
         """
-        model = self._opened(candidate.preparation)
-        settings: dict[str, Any] = {
-            "representative": self._representative,
-            "output": self._settings.output,
-        }
-        settings |= {"sparse": candidate.sparse, "percentile": candidate.percentile}
-        settings["keep_float"] = LAST if candidate.last else self.layers_in_float(candidate)
-        return quantize(model, candidate.kind, **settings, check=self._check("was quantized"))
+        return quantize(
+            self._opened(candidate.preparation),
+            candidate.kind,
+            representative=self._representative,
+            output=self._settings.output,
+            sparse=candidate.sparse,
+            percentile=candidate.percentile,
+            keep_float=LAST if candidate.last else self.layers_in_float(candidate),
+            check=self._check("was quantized"),
+        )
 
     def layers_in_float(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the names of the layers that a candidate keeps in float; measure what layers cost if needed.
@@ -106,9 +107,9 @@ class CandidateMaker:
         """
         if not candidate.spared:
             return ()
-        rows, size = self._sensitivity()
-        table = sensitive_first(pd.DataFrame(rows))
-        small = table.loc[table["bytes"] <= (1 + MOST_ADDED) * size, "layer"]
+        measured = self._sensitivity()
+        table = sensitive_first(pd.DataFrame(measured["rows"]))
+        small = table.loc[table["bytes"] <= (1 + MOST_ADDED) * measured["bytes"], "layer"]
         if len(small) < candidate.spared:
             got = f"{len(small)} layers that add at most {100 * MOST_ADDED:.0f} % to the int8 file in float"
             raise InputError("model", got, f"{candidate.spared} or more")
@@ -122,45 +123,52 @@ class CandidateMaker:
         """Return whether a candidate's model needs no training any more."""
         return not preparation.key or self._store.predictions(preparation.key) is not None
 
-    def predictions(self, preparation: Preparation) -> RankedClasses:
+    def predictions(self, preparation: Preparation) -> Predictions:
         """Return the predictions of a trained model on the selection part, before it is quantized; train it if needed.
 
         Raises:
             InputError: the model cannot be trained for int8.
             OutOfTimeError: the budget ended before it was trained.
         """
-        return self._stored(preparation)
+        stored = self._store.predictions(preparation.key)
+        if stored is not None:
+            return stored
+        model = self._aware(preparation) if preparation.aware else self._pruned(preparation)
+        ranked = self._settings.ranked(model, self._parts.selection)
+        content = model_bytes(model)
+        return self._store.save(preparation.key, ranked, len(content), keras=content)
 
-    def _sensitivity(self) -> tuple[list[dict[str, Any]], int]:
+    def _sensitivity(self) -> dict[str, Any]:
         """Return what layers of the model cost, row by row, and the bytes of the int8 file; those measured are kept."""
         measured = self._store.sensitivity()
-        if not measured["complete"]:
-            model = self._source.model
-            check = self._check("was measured layer by layer")
-            data = some_of_every_class(
-                self._parts.selection, SENSITIVITY_EXAMPLES, self._settings.seed
-            )
-            layers = [model.get_layer(name) for name in kernel_layers(model)]
-            options: dict[str, Any] = {
-                "percentile": SPARED_PERCENTILE,
-                "check": check,
-            } | self._settings.predicting
-            layered = LayeredInt8(model, data, layers, self._representative, **options)
-            measured["bytes"] = layered.size
-            done = {row["layer"] for row in measured["rows"]}
-            for layer in layers:
-                if layer.name not in done:
-                    check()
-                    row = layered.row(layer.name)
-                    figures = {
-                        name: float(row[name])
-                        for name in ("bytes", "negative_flips", "change_pp", "changed")
-                    }
-                    measured["rows"].append({"layer": layer.name} | figures)
-                    self._store.save_sensitivity(measured)
-            measured["complete"] = True
+        if measured["complete"]:
+            return measured
+        model = self._source.model
+        settings = self._settings
+        data = some_of_every_class(self._parts.selection, SENSITIVITY_EXAMPLES, settings.seed)
+        layers = [model.get_layer(name) for name in kernel_layers(model)]
+        check = self._check("was measured layer by layer")
+        layered = LayeredInt8(
+            model,
+            layers,
+            self._representative,
+            lambda made: settings.predictions(made, data),
+            percentile=SPARED_PERCENTILE,
+            output=settings.output,
+            check=check,
+        )
+        measured["bytes"] = layered.size
+        for layer in layers[len(measured["rows"]) :]:
+            check()
+            row = layered.row(layer.name)
+            figures = {
+                name: float(row[name])
+                for name in ("bytes", "negative_flips", "change_pp", "changed")
+            }
+            measured["rows"].append({"layer": layer.name} | figures)
+            measured["complete"] = layer is layers[-1]
             self._store.save_sensitivity(measured)
-        return measured["rows"], measured["bytes"]
+        return measured
 
     def _check(self, doing: str) -> Callable[[], None]:
         def check() -> None:
@@ -173,33 +181,14 @@ class CandidateMaker:
         """Return a model as its file holds it, so that a search that resumes converts the same."""
         if not preparation.key:
             return self._source.model
-        self._stored(preparation)
+        self.predictions(preparation)
         return load_keras(self._store.model_path(preparation.key))
-
-    def _stored(self, preparation: Preparation) -> RankedClasses:
-        """Return the predictions of a trained model that is stored; train it if needed."""
-        key = preparation.key
-        ranked = self._store.predictions(key)
-        if ranked is None:
-            model = self._aware(preparation) if preparation.aware else self._pruned(preparation)
-            ranked = predict(model, self._parts.selection, k=RANKS, **self._settings.predicting)
-            content = model_bytes(model)
-            self._store.save(key, ranked, len(content), keras=content)
-        return ranked
 
     def _aware(self, preparation: Preparation) -> keras.Model:
         """Return a model that was trained for int8, from the model as it is or from a pruned one."""
-        assert self._parts.train is not None  # there are no such candidates without
         before = self._opened(dataclasses.replace(preparation, aware=False))
+        trainer = self._trainer(self._settings.training, quantization_aware(before))
         model = quantization_aware(before)
-        study = self._study(self._settings.training)
-        trainer = Trainer(
-            study,
-            self._settings.training,
-            self._parts.train,
-            model=before,
-            rewrite=quantization_aware,
-        )
         seed = self._seed_of(preparation)
         with self._within_budget() as end:
             trainer.callbacks.append(end)
@@ -208,16 +197,13 @@ class CandidateMaker:
         return model
 
     def _pruned(self, preparation: Preparation) -> keras.Model:
-        pruned = preparation.pruned
-        assert self._parts.train is not None  # there are no such candidates without
-        assert pruned is not None
+        """Return a model that was pruned, fine-tuned and, where it lost channels, shrunk."""
+        pruned = cast(Pruned, preparation.pruned)
         seed = self._seed_of(preparation)
         training = self._settings.training
         if any(remedy.holds_out for remedy in pruned.remedies) and not training.validation:
             training = dataclasses.replace(training, validation=REMEDY_SHARE)
-        trainer = Trainer(
-            self._study(training), training, self._parts.train, model=self._source.copy()
-        )
+        trainer = self._trainer(training, self._source.copy())
         remedies = MemberRemedies(pruned.remedies).callbacks(
             self._source.model, lambda: trainer.held_out(seed)
         )
@@ -234,6 +220,11 @@ class CandidateMaker:
         recalibrate_batch_norm(model, trainer.full_batches(seed))
         return shrink(model).model if pruned.granularity == "channel" else model
 
+    def _trainer(self, training: Training, model: keras.Model) -> Trainer:
+        train = cast(Dataset, self._parts.train)  # there are no such candidates without
+        study = Study(name="compress", dataset=train.name, model="the model", training=training)
+        return Trainer(study, training, train, model=model)
+
     @contextlib.contextmanager
     def _within_budget(self) -> Iterator[EndOfBudget]:
         """Give a callback that ends a training with the budget, which then is an `OutOfTimeError`."""
@@ -243,12 +234,6 @@ class CandidateMaker:
             yield end
         if end.reached:
             raise OutOfTimeError("was trained")
-
-    def _study(self, training: Training) -> Study:
-        assert self._parts.train is not None
-        return Study(
-            name="compress", dataset=self._parts.train.name, model="the model", training=training
-        )
 
     def _seed_of(self, preparation: Preparation) -> int:
         return zlib.crc32(f"{self._settings.seed}/{preparation.key}".encode()) >> 1

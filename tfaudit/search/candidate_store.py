@@ -17,14 +17,16 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.stored_examples import preview_bytes
+from tfaudit.predictions import Predictions
 from tfaudit.search.candidates import Candidate
+from tfaudit.search.search_settings import predictions_on
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.parquet import prediction_bytes, read_predictions
@@ -46,16 +48,10 @@ SENSITIVITY = "sensitivity.json"
 
 @dataclasses.dataclass(frozen=True)
 class Attempt:
-    """What became of a candidate.
-
-    Attributes:
-        content: the flatbuffer; empty where none could be made.
-        ranked: its predictions on the selection part; None where none could be made.
-        failure: why, in one line; empty where one was made.
-    """
+    """What became of a candidate: a flatbuffer and its predictions on the selection part, or why there is none."""
 
     content: bytes = b""
-    ranked: RankedClasses | None = None
+    predictions: Predictions | None = None
     failure: str = ""
 
 
@@ -83,6 +79,7 @@ class CandidateStore:
         require_same_search(directory, asked)
         trained = dict.fromkeys(candidate.preparation.key for candidate in plan)
         keys = [*filter(None, trained), *(candidate.key for candidate in plan)]
+        self._selection = selection
         self._study = Study(
             name="candidates",
             dataset=f"{selection.name}, selection part",
@@ -111,23 +108,24 @@ class CandidateStore:
         """Return what became of a candidate; None if it has not been tried, or a file is missing or damaged."""
         if failure := self._store.record(key, 0).get("traceback", ""):
             return Attempt(failure=failure)
-        ranked = self.predictions(key)
-        if ranked is None:
+        predictions = self.predictions(key)
+        if predictions is None:
             return None
-        return Attempt(self._store.read(self._path(key, "model.tflite")), ranked)
+        return Attempt(self._store.read(self._path(key, "tflite")), predictions)
 
     def save_failure(self, key: str, failure: str) -> None:
         """Write why no file of a candidate could be made."""
         self._store.save_failure(key, 0, failure)
 
-    def predictions(self, key: str) -> RankedClasses | None:
+    def predictions(self, key: str) -> Predictions | None:
         """Return a variant's predictions of the selection part; None if any of its files is missing or damaged."""
         if not self._store.is_complete(key, 0):
             return None
-        return read_predictions(self._store.read(self._store.prediction_path(key, 0)))
+        ranked = read_predictions(self._store.read(self._store.prediction_path(key, 0)))
+        return predictions_on(self._selection, ranked)
 
-    def save(self, key: str, ranked: RankedClasses, size: float, **files: bytes) -> None:
-        """Write a variant.
+    def save(self, key: str, ranked: RankedClasses, size: float, **files: bytes) -> Predictions:
+        """Write a variant, and return its predictions of the selection part.
 
         Args:
             key: of the variant.
@@ -135,17 +133,18 @@ class CandidateStore:
             size: bytes of its file.
             files: contents by the file's type, "keras" or "tflite".
         """
-        contents = {self._path(key, f"model.{kind}"): content for kind, content in files.items()}
+        contents = {self._path(key, kind): content for kind, content in files.items()}
         contents[self._store.prediction_path(key, 0)] = prediction_bytes(ranked)
         self._store.save_member(key, 0, contents, {"bytes": size})
+        return predictions_on(self._selection, ranked)
 
     def model_path(self, key: str) -> Path:
         """Return the path of a trained model, a `.keras` file."""
-        return self._store.directory / self._path(key, "model.keras")
+        return self._store.directory / self._path(key, "keras")
 
     def save_sensitivity(self, measured: Mapping[str, Any]) -> None:
         """Write what int8 costs layer by layer: JSON values."""
-        self._store.write(SENSITIVITY, sealed_json(dict(measured)))
+        self._store.write(SENSITIVITY, sealed_json(measured))
 
     def sensitivity(self) -> dict[str, Any]:
         """Return what int8 costs layer by layer, as far as it was measured; nothing if that is missing or damaged."""
@@ -156,31 +155,28 @@ class CandidateStore:
             return nothing
         return measured if measured.keys() >= nothing.keys() else nothing
 
-    def save_held_out(self, key: str, ranked: RankedClasses) -> None:
-        """Write a variant's predictions of the held-out part."""
-        self._store.evaluations.save(key, 0, HELD_OUT, ranked)
-
-    def held_out(self, key: str) -> RankedClasses | None:
-        """Return a variant's predictions of the held-out part; None if they are missing or damaged."""
+    def held_out(self, key: str, predict: Callable[[], RankedClasses]) -> RankedClasses:
+        """Return a variant's predictions of the held-out part; make them if they are missing or damaged."""
+        evaluations = self._store.evaluations
         try:
-            return self._store.evaluations.read(key, 0, HELD_OUT)
+            return evaluations.read(key, 0, HELD_OUT)
         except InputError:
-            return None
+            ranked = predict()
+            evaluations.save(key, 0, HELD_OUT, ranked)
+            return ranked
 
     def judged(self) -> tuple[str, ...]:
         """Return the keys of the candidates that were judged on the held-out part, by this search and earlier ones."""
-        keys = (variant.key for variant in self._study.variants)
-        return tuple(
-            sorted(key for key in keys if self._store.evaluations.exists(key, 0, HELD_OUT))
-        )
+        keys = sorted(variant.key for variant in self._study.variants)
+        return tuple(key for key in keys if self._store.evaluations.exists(key, 0, HELD_OUT))
 
     def _created(self, keys: Sequence[str]) -> Store:
         versions = {"tfaudit": importlib.metadata.version("tfaudit")}
         members = dict.fromkeys(keys, (0,))
         return Store.create(self.directory / FOLDER, self._study, versions, members)
 
-    def _path(self, key: str, file: str) -> str:
-        return self._store.member_path(key, 0, file)
+    def _path(self, key: str, kind: str) -> str:
+        return self._store.member_path(key, 0, f"model.{kind}")
 
 
 def flatbuffer_path(directory: Path, key: str) -> Path:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,38 +15,34 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.gate.checks import FAIL, PASS
-from tfaudit.audits.gate.gate import Verdict, gate, judge
+from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
-from tfaudit.compress.model_comparison import RANKS, predictions_of
 from tfaudit.compress.model_files import weight_bytes
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, one_line, require
-from tfaudit.population.member import model_bytes
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
 from tfaudit.search.candidate_store import (
     BASELINE,
     FOLDER,
-    Attempt,
     CandidateStore,
     require_same_search,
 )
-from tfaudit.search.candidates import Candidate, Preparation, candidates, with_remedies
+from tfaudit.search.candidates import Candidate, Preparation, candidates
 from tfaudit.search.progress import (
     CONVERTING,
     MEASURING,
     TRAINING,
     SearchProgress,
+    Task,
     chosen_progress,
 )
 from tfaudit.search.search_data import (
@@ -56,14 +53,13 @@ from tfaudit.search.search_data import (
     require_same_range,
 )
 from tfaudit.search.search_report import write_search
-from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
+from tfaudit.search.search_settings import FINE_TUNING, SearchSettings, predictions_on
 from tfaudit.search.shortfall import SIZES, shortfall
 from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.search.source_model import SourceModel
-from tfaudit.stats.ranking import RankedClasses
+from tfaudit.search.trials import Trial, Trials
 from tfaudit.store.files import lock
 from tfaudit.study.training import Training
-from tfaudit.study.variants import Pruned
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -73,8 +69,8 @@ if TYPE_CHECKING:
 ROUNDS = 10
 """Number of rounds in which latencies are measured."""
 
-REACH = 2.0
-"""A remedy is tried where the interval of what is lost ends at most this many limits above the limit."""
+ENDED = "The budget ended"
+"""Begins the reason of a candidate for which no time was left."""
 
 
 def compress_to_limits(
@@ -148,12 +144,12 @@ def compress_to_limits(
         scores_are=scores_are,
         batch_size=batch_size,
     )
-    with _model_file(model) as path, _directory(out) as directory:
-        source = SourceModel(path)
-        given = read_data(data, "data")
-        examples = in_memory(
-            given, "data", _class_names(source.model, given, settings.reading), "test"
-        )
+    with tempfile.TemporaryDirectory() as folder:
+        source = SourceModel(_model_file(model, Path(folder)))
+        directory = Path(folder) / "search" if out is None else Path(out)
+        labelled = read_data(data, "data")
+        names = _class_names(source.model, labelled, settings)
+        examples = in_memory(labelled, "data", names, "test")
         trained_on = None if train is None else _training_data(train, examples)
         parts = Parts.of(examples, held_out, seed, train=trained_on)
         if trained_on is not None:
@@ -190,121 +186,107 @@ class _Search:
     ) -> None:
         self._source, self._store, self._plan = source, store, plan
         self._parts, self._settings = parts, settings
-        self._limits, self._alpha = settings.limits, settings.alpha
+        self._trials = Trials()
         self._baseline_bytes = weight_bytes(source.path)[0]
         self._ends: float | None = None
+        self._interrupted = ""  # what the budget interrupted
         self._maker = CandidateMaker(source, store, parts, settings, is_over=self._is_over)
         others = {
-            name: limit for name, limit in self._limits.as_dict().items() if name not in SIZES
+            name: limit for name, limit in settings.limits.as_dict().items() if name not in SIZES
         }
         self._but_size = Limits.from_mapping(others) if others else None
-        self._attempts: dict[str, Attempt] = {}
-        self._measured: dict[str, Measurements] = {}
-        self._verdicts: dict[str, Verdict] = {}
-        self._left_out: dict[str, str] = {}
-        self._floats: dict[str, Verdict] = {}  # on models before they are quantized
-        # By granularity the gentlest pruning that fails with every remedy.
-        self._hopeless: dict[str, Pruned] = {}
-        # Of files that were made, also of those that were too large to test.
-        self._bytes: dict[str, int] = {}
-        self._interrupted = ""  # what the budget interrupted
-        self._unfinished = 0  # candidates that are left out because the budget ended
 
     def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
         """Try the candidates, choose one, and judge it."""
         self._ends = None if budget is None else time.monotonic() + budget
-        before = self._before()
-        unchanged = measure(before, before, alpha=self._alpha)
-        broken = judge(unchanged, self._limits, (1, 1)).checks[0]
+        unchanged = self._measured(self._before)
+        broken = judge(unchanged, self._settings.limits, (1, 1)).checks[0]
         if broken.name == "baseline_accuracy":
             raise InputError(
                 "model", broken.reason.rstrip(". "), "a model that knows the classes of the data"
             )
         if self._but_size is not None:
-            self._floats[Preparation().key] = judge(unchanged, self._but_size)
-        plan = self._plan
+            self._trials.judge_model(Preparation(), judge(unchanged, self._but_size))
         with progress:
-            progress.begin(plan, self._task, self._ends)
-            for number, candidate in enumerate(plan, start=1):
-                self._try(candidate, before, plan[number:], progress)
+            progress.begin(self._plan, self._ends)
+            for number, candidate in enumerate(self._plan, start=1):
+                trial = self._tried(candidate, progress)
+                self._trials.by_key[candidate.key] = trial
+                rest = filter(self._trials.is_open, self._plan[number:])
+                progress.end(candidate, trial, [self._task(one) for one in rest])
         return self._judged()
 
     def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
         """Return the predictions of the model and of the chosen candidate on the held-out part."""
-        return (
-            self._held_out(BASELINE, self._source.model),
-            self._held_out(key, self._attempts[key].content),
+        part = self._parts.held_out
+        models = {BASELINE: self._source.model, key: self._trials.by_key[key].content}
+        before, after = (
+            self._store.held_out(name, functools.partial(self._settings.ranked, model, part))
+            for name, model in models.items()
         )
+        return predictions_on(part, before), predictions_on(part, after)
 
+    @functools.cached_property
     def _before(self) -> Predictions:
-        """Return the predictions of the model on the selection part."""
-        ranked = self._store.predictions(BASELINE)
-        if ranked is None:
-            ranked = self._ranked(self._source.model, self._parts.selection)
-            self._store.save(BASELINE, ranked, self._baseline_bytes)
-        return self._as_predictions(ranked, self._parts.selection)
+        """The predictions of the model on the selection part."""
+        stored = self._store.predictions(BASELINE)
+        if stored is not None:
+            return stored
+        ranked = self._settings.ranked(self._source.model, self._parts.selection)
+        return self._store.save(BASELINE, ranked, self._baseline_bytes)
 
-    def _try(
-        self,
-        candidate: Candidate,
-        before: Predictions,
-        rest: Sequence[Candidate],
-        progress: SearchProgress,
-    ) -> None:
-        key, attempt = candidate.key, self._store.attempt(candidate.key)
-        if attempt is None:
-            if reason := self._is_needless(candidate):
-                self._left_out[key] = reason
-            elif self._is_over():
-                self._left_out[key] = "The budget ended before."
-                self._unfinished += 1
-            else:
-                attempt = self._made(candidate, before, progress)
+    def _measured(self, after: Predictions) -> Measurements:
+        return measure(self._before, after, alpha=self._settings.alpha)
+
+    def _tried(self, candidate: Candidate, progress: SearchProgress) -> Trial:
+        """Return what became of a candidate, now or in an earlier search."""
+        attempt = self._store.attempt(candidate.key)
+        if attempt is not None and attempt.predictions is not None:
+            return self._tested(attempt.content, attempt.predictions)
         if attempt is not None:
-            self._attempts[key], self._bytes[key] = attempt, len(attempt.content)
-            if attempt.ranked is not None:
-                after = self._as_predictions(attempt.ranked, self._parts.selection)
-                self._measured[key] = measure(before, after, alpha=self._alpha)
-                self._verdicts[key] = judge(self._measured[key], self._limits, self._sizes(key))
-        verdict = self._verdicts.get(key)
-        outcome = verdict.outcome if verdict else NOT_TRIED if attempt is None else NO_FILE
-        size = len(attempt.content) if attempt else 0
-        reason = self._left_out.get(key, "")
-        progress.end(candidate, outcome, size, reason, [one for one in rest if self._is_open(one)])
+            return Trial(NO_FILE, attempt.failure)
+        reason = self._trials.needless(candidate)
+        if not reason:
+            over = f"{ENDED} before." if self._is_over() else ""
+            reason = over or self._trials.float_failure(candidate.preparation)
+        if reason:
+            return Trial(NOT_TRIED, reason)
+        progress.start(candidate, self._task(candidate))
+        return self._made(candidate)
 
-    def _made(
-        self, candidate: Candidate, before: Predictions, progress: SearchProgress
-    ) -> Attempt | None:
-        """Make a candidate, predict with it and store both; None if it is left out, as `_left_out` tells."""
-        preparation = candidate.preparation
-        failure = self._float_failure(preparation)
-        if not failure:
-            progress.start(candidate)
+    def _made(self, candidate: Candidate) -> Trial:
+        """Make a file, test it and store both, unless its model fails already or the file is too large."""
         try:
-            if failure or (
-                preparation.key
-                and (failure := self._failure_before_quantization(preparation, before))
-            ):
-                self._left_out[candidate.key] = failure
-                return None
+            if failure := self._failure_before_quantization(candidate.preparation):
+                return Trial(NOT_TRIED, failure)
             content = self._maker.flatbuffer(candidate)
-            self._bytes[candidate.key] = len(content)
             # Before the test, which of int16x8 takes .1 s an image.
-            if needless := self._too_large(len(content)):
-                self._left_out[candidate.key] = needless
-                return None
-            ranked = predict(content, self._batches(), k=RANKS, **self._settings.predicting)
+            if needless := self._trials.too_large(len(content)):
+                return Trial(NOT_TRIED, needless, len(content))
+            ranked = self._settings.ranked(content, self._batches())
         except (ConversionError, InputError) as problem:  # also layers that this kind cannot have
             failure = one_line(problem)
             self._store.save_failure(candidate.key, failure)
-            return Attempt(failure=failure)
+            return Trial(NO_FILE, failure)
         except OutOfTimeError as doing:
             self._interrupted = f' while "{candidate.title}" {doing}'
-            self._left_out[candidate.key] = f"The budget ended while it {doing}."
-            self._unfinished += 1
-            return None
-        self._store.save(candidate.key, ranked, len(content), tflite=content)
-        return Attempt(content, ranked)
+            return Trial(NOT_TRIED, f"{ENDED} while it {doing}.")
+        after = self._store.save(candidate.key, ranked, len(content), tflite=content)
+        return self._tested(content, after)
+
+    def _tested(self, content: bytes, after: Predictions) -> Trial:
+        """Return the trial of a file: the verdict on its predictions of the selection part."""
+        measured = self._measured(after)
+        sizes = self._baseline_bytes, len(content)
+        verdict = judge(measured, self._settings.limits, sizes)
+        return Trial(verdict.outcome, "", len(content), content, measured, verdict)
+
+    def _failure_before_quantization(self, preparation: Preparation) -> str:
+        """Return why a trained model fails before it is quantized; empty if it does not fail."""
+        if self._but_size is not None and not self._trials.is_judged(preparation):
+            measured = self._measured(self._maker.predictions(preparation))
+            self._trials.judge_model(preparation, judge(measured, self._but_size))
+        return self._trials.float_failure(preparation)
 
     def _batches(self) -> Iterator[Any]:
         """Yield the examples of the selection part in batches, until the budget ends."""
@@ -313,7 +295,7 @@ class _Search:
                 raise OutOfTimeError("was tested")
             yield inputs
 
-    def _task(self, candidate: Candidate) -> tuple[str, str]:
+    def _task(self, candidate: Candidate) -> Task:
         """Return what takes most of the time to make a candidate, and which one of that sort it is."""
         if not self._maker.is_trained(candidate.preparation):
             return TRAINING, candidate.preparation.key
@@ -321,136 +303,50 @@ class _Search:
             return MEASURING, ""
         return CONVERTING, candidate.key
 
-    def _is_needless(self, candidate: Candidate) -> str:
-        """Return why a candidate is left out by what is known of others; empty if it is not."""
-        control = candidate.control
-        least = candidate.estimate
-        if control:  # a remedy changes no shapes
-            least = max(least, self._bytes.get(control.key, 0))
-        needless = self._too_large(least) or self._too_strong(candidate)
-        return needless or (self._needs_no_remedy(candidate, control) if control else "")
-
-    def _too_large(self, size: float) -> str:
-        """Return which file that passes is no larger than one of `size` bytes; empty if none is."""
-        smallest = self._smallest()
-        needless = smallest and size >= len(self._attempts[smallest].content)
-        return f"Not smaller than {smallest}, which passes." if needless else ""
-
-    def _too_strong(self, candidate: Candidate) -> str:
-        """Return which gentler pruning fails already, with every remedy that was worth a try; empty if none does."""
-        pruned = candidate.pruned
-        gentler = self._hopeless.get(pruned.granularity) if pruned else None
-        fails = pruned is not None and gentler is not None and gentler.level < pruned.level
-        return f"{Preparation(gentler).key} fails already, before it is quantized." if fails else ""
-
-    def _record(self, preparation: Preparation, verdict: Verdict) -> None:
-        """Keep the verdict on a model before it is quantized, and the gentlest pruning that fails with every remedy."""
-        self._floats[preparation.key] = verdict
-        if preparation.pruned is None:
-            return
-        several = with_remedies(preparation.pruned.control)
-        control, *remedied = (self._floats.get(Preparation(pruned).key) for pruned in several)
-        if control is None or control.outcome != FAIL:
-            return
-        if all(
-            verdict.outcome == FAIL if verdict else _room(control) < -REACH for verdict in remedied
-        ):
-            known = self._hopeless.get(several[0].granularity)
-            if known is None or several[0].level < known.level:
-                self._hopeless[several[0].granularity] = several[0]
-
-    def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
-        """Return why a candidate with a remedy or a choice is left out: because of its control, or of its model."""
-        verdict = self._verdicts.get(control.key)
-        unquantized = self._floats.get(control.preparation.key)
-        if candidate.is_choice and unquantized is not None and unquantized.outcome != PASS:
-            return "Its model does not pass before it is quantized."
-        if not candidate.is_choice:
-            verdict = verdict or unquantized
-        if verdict is None:
-            return (
-                f"{control.key} has no file."
-                if control.key in self._attempts
-                else _untried(control)
-            )
-        if verdict.outcome == PASS:
-            return f"{control.key} passes without a remedy."
-        too_far = (
-            not candidate.is_choice and _room(verdict) < -REACH
-        )  # int8 alone may ruin a model that passes
-        return f"{control.key} is too far from passing." if too_far else ""
-
-    def _is_open(self, candidate: Candidate) -> bool:
-        """Return whether a later candidate may still have to be made, by what is known now."""
-        if self._float_failure(candidate.preparation):
-            return False
-        reason = self._is_needless(candidate)
-        control = candidate.control
-        return not reason or (control is not None and reason == _untried(control))
-
-    def _failure_before_quantization(self, preparation: Preparation, before: Predictions) -> str:
-        """Return why a trained model fails before it is quantized; empty if it does not fail."""
-        if self._but_size is not None and preparation.key not in self._floats:
-            after = self._as_predictions(
-                self._maker.predictions(preparation), self._parts.selection
-            )
-            self._record(
-                preparation, judge(measure(before, after, alpha=self._alpha), self._but_size)
-            )
-        return self._float_failure(preparation)
-
-    def _float_failure(self, preparation: Preparation) -> str:
-        verdict = self._floats.get(preparation.key)
-        failing = (
-            [check.reason for check in verdict.checks if check.outcome == FAIL] if verdict else []
-        )
-        return f"Fails before it is quantized: {failing[0]}" if failing else ""
-
     def _judged(self) -> SmallestFile:
-        if not self._verdicts:
-            reasons = [
-                *(attempt.failure for attempt in self._attempts.values()),
-                *self._left_out.values(),
-            ]
+        """Choose a candidate, judge it on the held-out part and return the result, of which no file is kept yet."""
+        trials = self._trials.by_key
+        if not self._trials.verdicts:
+            # the reason of a file that could not be made says more than why others were left out
+            first = min(trials.values(), key=lambda trial: trial.outcome != NO_FILE)
             raise InputError(
                 "model",
-                f"no candidate that could be tried ({reasons[0]})",
+                f"no candidate that could be tried ({first.reason})",
                 "a longer budget, or a model that TensorFlow Lite converts",
             )
-        chosen = self._smallest() or max(self._verdicts, key=lambda key: _room(self._verdicts[key]))
-        before, after = self.judged_pair(chosen)
-        verdict = gate(before, after, self._limits, alpha=self._alpha, sizes=self._sizes(chosen))
+        chosen = self._trials.smallest() or self._trials.closest()
+        candidate = next(one for one in self._plan if one.key == chosen)
+        content = trials[chosen].content
+        measured = measure(*self.judged_pair(chosen), alpha=self._settings.alpha)
+        verdict = judge(measured, self._settings.limits, (self._baseline_bytes, len(content)))
         table = self._table(chosen)
-        needed = shortfall(
-            verdict, measure(before, after, alpha=self._alpha), self._verdicts, table
-        )
-        parts = self._parts
+        unfinished = sum(trial.reason.startswith(ENDED) for trial in trials.values())
+        selection, held_out = self._parts.selection, self._parts.held_out
         return SmallestFile(
-            table,
-            chosen,
-            next(candidate.title for candidate in self._plan if candidate.key == chosen),
-            self._attempts[chosen].content,
-            verdict,
-            self._limits,
-            needed,
-            self._store.judged(),
-            (parts.selection.num_examples, parts.held_out.num_examples),
-            f"The budget ended{self._interrupted}; {self._unfinished} candidates are left."
-            if self._unfinished
+            table=table,
+            chosen=chosen,
+            title=candidate.title,
+            content=content,
+            verdict=verdict,
+            limits=self._settings.limits,
+            needed=shortfall(verdict, measured, self._trials.verdicts, table),
+            judged=self._store.judged(),
+            examples=(selection.num_examples, held_out.num_examples),
+            stopped=f"{ENDED}{self._interrupted}; {unfinished} candidates are left."
+            if unfinished
             else "",
-            (*self._in_float(chosen), *self._clipped(chosen), *verdict.notes),
-            None,
+            notes=(*self._in_float(candidate), *self._clipped(content), *verdict.notes),
+            directory=None,
         )
 
-    def _in_float(self, chosen: str) -> list[str]:
-        """Say which layers of the chosen candidate are in float, where they were chosen by what they cost."""
-        candidate = next(one for one in self._plan if one.key == chosen)
+    def _in_float(self, candidate: Candidate) -> list[str]:
+        """Say which layers of a candidate are in float, where they were chosen by what they cost."""
         names = self._maker.layers_in_float(candidate) if self._maker.is_measured() else ()
         return [f"In float: {', '.join(names)}."] if names else []
 
-    def _clipped(self, chosen: str) -> list[str]:
-        """Say how many values of the held-out part the chosen candidate clips, if any."""
-        network = Flatbuffer(self._attempts[chosen].content, output=self._settings.output)
+    def _clipped(self, content: bytes) -> list[str]:
+        """Say how many values of the held-out part a file clips, if any."""
+        network = Flatbuffer(content, output=self._settings.output)
         batches = self._parts.held_out.batches(self._settings.batch_size)
         beyond, values = np.sum([network.outside(inputs) for inputs, _ in batches], axis=0)
         if not beyond:
@@ -461,141 +357,77 @@ class _Search:
         ]
 
     def _table(self, chosen: str) -> pd.DataFrame:
-        plan = self._plan
-        titles = {candidate.key: candidate.title for candidate in plan}
-        sizes = {key: len(self._attempts[key].content) for key in self._measured}
-        facts = pd.DataFrame({"bytes": {BASELINE: self._baseline_bytes, **sizes}})
-        facts["title"] = pd.Series(titles)
-        tried = study_verdict(self._measured, facts, self._limits, baseline=BASELINE).frame()
-        tried = tried.rename(columns={"variant": "candidate"}).set_index("candidate", drop=False)
-        tried["bytes"] = pd.Series(sizes)
-        tried["latency_1_ms"] = self._latencies()
-        rows = [candidate for candidate in plan if candidate.key not in self._measured]
-        others = pd.DataFrame(
+        """Return one row per candidate, the smallest first; those without a file stand where theirs would."""
+        trials = self._trials.by_key
+        planned = pd.DataFrame(
             {
-                "candidate": candidate.key,
-                "title": candidate.title,
-                "outcome": NOT_TRIED if candidate.key in self._left_out else NO_FILE,
-                "bytes": np.nan,
-                "reason": self._left_out.get(candidate.key)
-                or self._attempts[candidate.key].failure,
+                "candidate": one.key,
+                "title": one.title,
+                "outcome": trials[one.key].outcome,
+                "chosen": one.key == chosen,
+                "bytes": len(trials[one.key].content) or np.nan,
+                "expected": one.estimate,
+                "reason": trials[one.key].reason,
             }
-            for candidate in rows
-        )
-        order = {candidate.key: candidate.estimate for candidate in plan}
-        table = pd.concat([tried, others], ignore_index=True).assign(
-            chosen=lambda frame: frame["candidate"] == chosen
-        )
-        table["order"] = table["bytes"].fillna(table["candidate"].map(order))
+            for one in self._plan
+        ).set_index("candidate", drop=False)
+        measured = {key: trial.measured for key, trial in trials.items() if trial.measured}
+        facts = planned[["title", "bytes"]]
+        facts.loc[BASELINE, "bytes"] = self._baseline_bytes
+        limits = self._settings.limits
+        tested = study_verdict(measured, facts, limits, baseline=BASELINE).frame()
+        table = tested.set_index("variant").combine_first(planned)
+        table["latency_1_ms"] = self._latencies()
+        table["order"] = table["bytes"].fillna(table["expected"])
         table = table.sort_values(["order", "candidate"], kind="stable").reindex(columns=[*COLUMNS])
         return table.astype({"bytes": "Int64"}).reset_index(drop=True)
 
     def _latencies(self) -> pd.Series:
-        contents = {key: self._attempts[key].content for key in self._measured}
+        contents = {key: self._trials.by_key[key].content for key in self._trials.verdicts}
         try:
             times = latencies(contents, batches=[1], repeats=ROUNDS)
         except InputError:  # a network of inputs that cannot be drawn
             return pd.Series(np.nan, index=[*contents])
         return times.set_index("model")["latency_ms"]
 
-    def _smallest(self) -> str | None:
-        """Return the key of the smallest candidate that passes on the selection part."""
-        passing = [key for key, verdict in self._verdicts.items() if verdict.outcome == PASS]
-        return min(passing, key=lambda key: len(self._attempts[key].content), default=None)
-
-    def _sizes(self, key: str) -> tuple[float, float]:
-        return float(self._baseline_bytes), float(len(self._attempts[key].content))
-
-    def _held_out(self, key: str, model: Any) -> Predictions:
-        """Return a model's predictions on the held-out part."""
-        part = self._parts.held_out
-        ranked = self._store.held_out(key)
-        if ranked is None:
-            ranked = self._ranked(model, part)
-            self._store.save_held_out(key, ranked)
-        return self._as_predictions(ranked, part)
-
-    def _ranked(self, model: Any, part: Dataset) -> RankedClasses:
-        options = self._settings.predicting
-        made = predictions_of({"model": model}, part, class_names=part.class_names, **options)
-        return made["model"].member(0)
-
-    def _as_predictions(self, ranked: Any, part: Dataset) -> Predictions:
-        return Predictions(
-            part.labels, ranked, class_names=part.class_names, example_ids=part.example_ids
-        )
-
     def _is_over(self) -> bool:
         return self._ends is not None and time.monotonic() >= self._ends
 
 
-def _room(verdict: Verdict) -> float:
-    """Return how far the check closest to its limit, or farthest beyond, is from it, in units of the limit."""
-    frame = verdict.labelled_frame()
-    worst = frame["high"].where(frame["high"].notna(), frame["value"])
-    unit = (frame["limit"] - frame["neutral"]).clip(lower=1e-9)
-    room = ((frame["limit"] - worst) / unit).to_numpy(float)
-    return float(np.where(np.isnan(room), -np.inf, room).min())
-
-
 def _class_names(
-    model: keras.Model, data: Dataset | Examples, settings: Mapping[str, Any]
+    model: keras.Model, data: Dataset | Examples, settings: SearchSettings
 ) -> tuple[str, ...]:
     """Return names of the model's classes: those of the data, else their numbers; check that the model takes them."""
     names = tuple(data.class_names or ())
     first = data.head(1) if isinstance(data, Dataset) else mapped(lambda values: values[:1], data.x)
-    outputs = predict(model, [first], k=2**30, **settings).classes.shape[1]
+    outputs = settings.ranked(model, [first], k=2**30).classes.shape[1]
     return names if len(names) == outputs else tuple(map(str, range(outputs)))
 
 
 def _training_data(train: Any, examples: Dataset) -> Dataset:
     """Return the training data, with the classes of the data."""
     made = in_memory(read_data(train, "train"), "train", examples.class_names, "train")
-    if made.class_names != examples.class_names:
-        numbers = tuple(map(str, range(len(made.class_names))))
-        if made.class_names != numbers:
-            other = next(
-                i for i, name in enumerate(made.class_names) if name != examples.class_names[i]
-            )
-            got = f"class {other} called {made.class_names[other]!r}"
-            raise InputError("train", got, f"{examples.class_names[other]!r}, as in the data")
-        made = dataclasses.replace(made, class_names=examples.class_names)
+    if made.class_names != tuple(map(str, range(len(made.class_names)))):
+        for number, names in enumerate(zip(made.class_names, examples.class_names, strict=True)):
+            got, expected = names
+            if got != expected:
+                raise InputError(
+                    "train", f"class {number} called {got!r}", f"{expected!r}, as in the data"
+                )
     if made.has_images != examples.has_images:
         raise InputError("train", "examples of another type", "the type of the data")
-    return made
+    return dataclasses.replace(made, class_names=examples.class_names)
 
 
-@contextlib.contextmanager
-def _model_file(model: Model) -> Iterator[Path]:
-    """Give the path of a model's `.keras` file: its own, or that of a copy."""
+def _model_file(model: Model, folder: Path) -> Path:
+    """Return the path of a model's `.keras` file: its own, or that of a copy in a folder."""
     if isinstance(model, str | Path):
-        path = Path(model)
-        require(
-            path.suffix == ".keras",
-            "model",
-            str(path),
-            "a .keras file: a flatbuffer cannot be compressed further",
-        )
-        yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "model.keras"
-        copy.write_bytes(model_bytes(check_model(model)))
-        yield copy
-
-
-@contextlib.contextmanager
-def _directory(out: str | Path | None) -> Iterator[Path]:
-    if out is not None:
-        yield Path(out)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder)
-
-
-def _untried(control: Candidate) -> str:
-    """Return why a candidate is left out as long as its control was not tried."""
-    return f"{control.key} was not tried."
+        expected = "a .keras file: a flatbuffer cannot be compressed further"
+        require(Path(model).suffix == ".keras", "model", str(model), expected)
+        return Path(model)
+    path = folder / "model.keras"
+    check_model(model).save(path)
+    return path
 
 
 @contextlib.contextmanager

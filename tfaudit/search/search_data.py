@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from tfaudit.compress.input_range import is_in_other_range
 from tfaudit.datasets.dataset import Dataset, shape_of_images
@@ -34,11 +35,6 @@ class Parts:
     held_out: Dataset
     train: Dataset | None = None
 
-    @property
-    def calibration(self) -> Dataset:
-        """Examples from which representative ones are drawn."""
-        return self.selection if self.train is None else self.train
-
     @classmethod
     def of(
         cls, data: Dataset, held_out: float, seed: int, *, train: Dataset | None = None
@@ -49,15 +45,11 @@ class Parts:
             InputError: a share outside (0, 1), or one that leaves a part or a class of a part empty.
         """
         require(0 < held_out < 1, "held_out", held_out, "a share in (0, 1)")
-        few = [
-            name for name, count in zip(data.class_names, _counts(data), strict=True) if count == 1
-        ]
+        counts = np.bincount(data.labels, minlength=data.num_classes)
+        few = np.asarray(data.class_names)[counts == 1].tolist()
         if few:
-            raise InputError(
-                "data",
-                f"1 example of {listed(few)}",
-                "2 or more of every class: to choose and to judge",
-            )
+            expected = "2 or more of every class: to choose and to judge"
+            raise InputError("data", f"1 example of {listed(few)}", expected)
         try:
             selection, judged = split_validation(data, held_out, seed)
         except InputError as problem:
@@ -109,12 +101,8 @@ def in_memory(
         got = f"{len(made.class_names)} classes ({listed(made.class_names, 3)})"
         raise InputError(argument, got, f"{len(class_names)}, as the model has outputs")
     largest = int(made.labels.max())
-    require(
-        largest < len(class_names),
-        argument,
-        f"label {largest}",
-        f"labels 0 to {len(class_names) - 1}",
-    )
+    expected = f"labels 0 to {len(class_names) - 1}"
+    require(largest < len(class_names), argument, f"label {largest}", expected)
     return made
 
 
@@ -128,13 +116,14 @@ def require_same_range(train: Dataset, data: Dataset) -> None:
     """
     known = dict(leaves(train.held))
     for name, values in leaves(data.held):
-        one, other = (_some_without_outliers(array) for array in (known.get(name, values), values))
-        kinds = one.dtype.kind + other.dtype.kind
-        if "f" not in kinds or "O" in kinds or np.isnan(one).any() or np.isnan(other).any():
+        trained, tested = map(_some_without_outliers, (known.get(name, values), values))
+        kinds = trained.dtype.kind + tested.dtype.kind
+        if "f" not in kinds or "O" in kinds or np.isnan(trained).any() or np.isnan(tested).any():
             continue
-        ends = [(float(array.min()), float(array.max())) for array in (one, other)]
-        if is_in_other_range(other, *ends[0]) or is_in_other_range(one, *ends[1]):
-            (low, high), wanted = ends[0], ends[1]
+        (low, high), wanted = (
+            (float(array.min()), float(array.max())) for array in (trained, tested)
+        )
+        if is_in_other_range(tested, low, high) or is_in_other_range(trained, *wanted):
             expected = f"the range of the data, {wanted[0]:g} to {wanted[1]:g}"
             of = f" of {name}" if name != "x" else ""
             raise InputError("train", f"values from {low:g} to {high:g}{of}", expected)
@@ -179,15 +168,7 @@ def fingerprint(data: Dataset) -> str:
 
 def some_of_every_class(data: Dataset, most: int, seed: int) -> Dataset:
     """Return at most so many examples, at random by a seed, as many of every class as there are."""
-    draws = np.random.default_rng(seed)
-    shuffled = draws.permutation(data.num_examples)
-    rank = np.empty(data.num_examples, int)
-    for label in range(data.num_classes):
-        own = shuffled[data.labels[shuffled] == label]
-        rank[own] = np.arange(len(own))
-    chosen = shuffled[np.argsort(rank[shuffled], kind="stable")][:most]
-    return data.select(chosen, split=data.split)
-
-
-def _counts(data: Dataset) -> np.ndarray:
-    return np.bincount(data.labels, minlength=data.num_classes)
+    shuffled = np.random.default_rng(seed).permutation(data.num_examples)
+    labels = pd.Series(data.labels[shuffled])
+    rank = labels.groupby(labels).cumcount().to_numpy()
+    return data.select(shuffled[np.argsort(rank, kind="stable")][:most], split=data.split)

@@ -40,34 +40,29 @@ def write_search(
     candidates.finish()
     for stale in ("model.tflite", "verdict.json", "study.json"):
         (directory / stale).unlink(missing_ok=True)
-    write_whole(directory / "candidates.csv", csv_bytes(found.frame()))
-    write_whole(
-        directory / "held_out.csv", csv_bytes(pd.DataFrame({"example": parts.held_out.example_ids}))
-    )
+    part = parts.held_out
+    table = found.frame()
+    write_whole(directory / "candidates.csv", csv_bytes(table))
+    write_whole(directory / "held_out.csv", csv_bytes(pd.DataFrame({"example": part.example_ids})))
+    chosen = table.loc[table["chosen"]].iloc[0]
+    baseline_bytes = round(chosen["bytes"] / chosen["size_ratio"])
     before, after = held_out
-    facts = pd.DataFrame(
-        {"bytes": {"baseline": _bytes_of_model(found), found.title: float(len(found.content))}}
-    )
-    images = preview_bytes(parts.held_out)
     store = import_predictions(
         directory,
         before,
         {found.title: after},
         name=name,
         model=name,
-        dataset=f"{parts.held_out.name}, held-out part",
+        dataset=f"{part.name}, held-out part",
         paired=[found.title],
-        images=images if any(images) else None,
-        groups=parts.held_out.groups if len(parts.held_out.groups.columns) else None,
-        facts=facts,
+        images=preview_bytes(part),
+        groups=part.groups if len(part.groups.columns) else None,
+        facts=pd.DataFrame(
+            {"bytes": [baseline_bytes, chosen["bytes"]]}, index=["baseline", found.title]
+        ),
     )
-    store.save_table("candidates", found.frame().astype({"bytes": float}))
+    store.save_table("candidates", table.astype({"bytes": float}))
     write_report(StudyAudit.read(store, alpha=found.verdict.alpha), limits=found.limits)
     if found.outcome == PASS:
         write_whole(directory / "model.tflite", found.content)
     write_whole(directory / "verdict.json", found.to_json(settings.seed, settings.held_out))
-
-
-def _bytes_of_model(found: SmallestFile) -> float:
-    tried = found.table[found.table["bytes"].notna()]
-    return float((tried["bytes"] / tried["size_ratio"]).iloc[0])

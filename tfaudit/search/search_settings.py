@@ -7,7 +7,12 @@ import os
 from typing import Any
 
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.model_comparison import RANKS
+from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import require
+from tfaudit.predictions import Predictions
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.study.training import Training
 
 FINE_TUNING = Training(
@@ -42,40 +47,51 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         require(0 < self.alpha < 1, "alpha", self.alpha, "a level in (0, 1)")
-        require(
-            isinstance(self.limits, Limits), "limits", type(self.limits).__name__, "tfaudit.Limits"
-        )
-        require(
-            isinstance(self.training, Training),
-            "training",
-            type(self.training).__name__,
-            "a tfaudit.Training",
-        )
+        for name, kind, expected in (
+            ("limits", Limits, "tfaudit.Limits"),
+            ("training", Training, "a tfaudit.Training"),
+        ):
+            value = getattr(self, name)
+            require(isinstance(value, kind), name, type(value).__name__, expected)
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How the scores of the model are read: `output` and `scores_are`."""
-        return {"output": self.output, "scores_are": self.scores_are}
-
-    @property
-    def predicting(self) -> dict[str, Any]:
-        """Options of `predict` and `predictions_of`.
+    def ranked(self, model: Any, inputs: Any, *, k: int = RANKS) -> RankedClasses:
+        """Predict with a model, as `tfaudit.predict` does.
 
         The range of inputs is not checked: int8 is calibrated with examples of the same data, or of training data whose
         range was compared with theirs.
         """
-        return {
-            **self.reading,
-            "batch_size": self.batch_size,
-            "threads": os.cpu_count() or 1,
-            "check_range": False,
-        }
+        return predict(
+            model,
+            inputs,
+            k=k,
+            output=self.output,
+            scores_are=self.scores_are,
+            batch_size=self.batch_size,
+            threads=os.cpu_count() or 1,
+            check_range=False,
+        )
+
+    def predictions(self, model: Any, part: Dataset) -> Predictions:
+        """Return the predictions of a model on labelled examples."""
+        return predictions_on(part, self.ranked(model, part))
 
     def to_json(self) -> dict[str, Any]:
         """Return what the results depend on as JSON values."""
         return {
             "limits": self.limits.as_dict()
             | {"min_baseline_accuracy": self.limits.min_baseline_accuracy},
-            "settings": self.reading | {"alpha": self.alpha, "training": self.training.to_json()},
+            "settings": {
+                "output": self.output,
+                "scores_are": self.scores_are,
+                "alpha": self.alpha,
+                "training": self.training.to_json(),
+            },
             "split": {"held_out": self.held_out, "seed": self.seed},
         }
+
+
+def predictions_on(part: Dataset, ranked: RankedClasses) -> Predictions:
+    """Return ranked classes of labelled examples as predictions."""
+    return Predictions(
+        part.labels, ranked, class_names=part.class_names, example_ids=part.example_ids
+    )

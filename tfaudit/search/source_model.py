@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 import keras
@@ -16,15 +15,15 @@ class SourceModel:
 
     Attributes:
         path: of the file.
+        model: the model, which nobody changes.
+
+    Raises:
+        InputError: Keras cannot load the file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-
-    @functools.cached_property
-    def model(self) -> keras.Model:
-        """The model, which nobody changes; raises an `InputError` if Keras cannot load the file."""
-        return load_keras(self.path)
+        self.model = load_keras(path)
 
     def copy(self) -> keras.Model:
         """Return a copy, from the file only where Keras cannot copy the model in memory."""

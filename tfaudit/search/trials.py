@@ -1,0 +1,157 @@
+"""What became of the candidates so far, and which others need not be tried therefore."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from tfaudit.audits.gate.checks import FAIL, PASS, Check
+from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.gate.limits import quantity_of
+from tfaudit.audits.gate.measurements import Measurements
+from tfaudit.search.candidates import Candidate, Preparation, with_remedies
+from tfaudit.search.smallest_file import NO_FILE
+from tfaudit.study.variants import Pruned
+
+REACH = 2.0
+"""A remedy is tried where the interval of what is lost ends at most this many limits above the limit."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """What became of a candidate.
+
+    Attributes:
+        outcome: that of the gate on the selection part, "no file" or "not tried".
+        reason: why there is no file, or why it was not tried; empty of a file that was tested.
+        size: bytes of the file, also of one that was left out because it is too large.
+        content: the flatbuffer; empty where none was tested.
+        measured: what the gate measured on the selection part; None where none was tested.
+        verdict: of the gate on these; None where none was tested.
+    """
+
+    outcome: str
+    reason: str = ""
+    size: int = 0
+    content: bytes = b""
+    measured: Measurements | None = None
+    verdict: Verdict | None = None
+
+
+class Trials:
+    """The trials of a search.
+
+    Attributes:
+        by_key: what became of the candidates, by their keys, in the order in which they were tried.
+    """
+
+    def __init__(self) -> None:
+        self.by_key: dict[str, Trial] = {}
+        self._unquantized: dict[str, Verdict] = {}
+        # By granularity the gentlest pruning that fails with every remedy.
+        self._hopeless: dict[str, Pruned] = {}
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdicts on the files that were tested, by key of the candidate."""
+        return {key: one.verdict for key, one in self.by_key.items() if one.verdict is not None}
+
+    def smallest(self) -> str | None:
+        """Return the key of the smallest candidate that passes; None if none does."""
+        passing = [key for key, trial in self.by_key.items() if trial.outcome == PASS]
+        return min(passing, key=lambda key: self.by_key[key].size, default=None)
+
+    def closest(self) -> str:
+        """Return the key of the candidate that is closest to passing, of those that were tested."""
+        verdicts = self.verdicts
+        return max(verdicts, key=lambda key: _room(verdicts[key]))
+
+    def needless(self, candidate: Candidate) -> str:
+        """Return why a candidate is left out by what is known of others; empty if it is not."""
+        control = candidate.control
+        least = candidate.estimate
+        if control and control.key in self.by_key:  # a remedy changes no shapes
+            least = max(least, self.by_key[control.key].size)
+        needless = self.too_large(least) or self._too_strong(candidate)
+        return needless or (self._needs_no_remedy(candidate, control) if control else "")
+
+    def too_large(self, size: float) -> str:
+        """Return which file that passes is no larger than one of `size` bytes; empty if none is."""
+        smallest = self.smallest()
+        needless = smallest and size >= self.by_key[smallest].size
+        return f"Not smaller than {smallest}, which passes." if needless else ""
+
+    def is_open(self, candidate: Candidate) -> bool:
+        """Return whether a later candidate may still have to be made, by what is known now."""
+        if self.float_failure(candidate.preparation):
+            return False
+        reason = self.needless(candidate)
+        return reason in ("", candidate.control and _untried(candidate.control))
+
+    def is_judged(self, preparation: Preparation) -> bool:
+        """Return whether a model was judged before it is quantized."""
+        return preparation.key in self._unquantized
+
+    def judge_model(self, preparation: Preparation, verdict: Verdict) -> None:
+        """Keep the verdict on a model before it is quantized, and the gentlest pruning that fails with every remedy."""
+        self._unquantized[preparation.key] = verdict
+        if preparation.pruned is None:
+            return
+        pruned = preparation.pruned.control
+        control, *remedied = (
+            self._unquantized.get(Preparation(one).key) for one in with_remedies(pruned)
+        )
+        if control is None or control.outcome != FAIL:
+            return
+        if all(one.outcome == FAIL if one else _room(control) < -REACH for one in remedied):
+            known = self._hopeless.get(pruned.granularity, pruned)
+            self._hopeless[pruned.granularity] = min(known, pruned, key=lambda one: one.level)
+
+    def float_failure(self, preparation: Preparation) -> str:
+        """Return why a model fails before it is quantized; empty where it does not, or was not judged."""
+        verdict = self._unquantized.get(preparation.key)
+        failing = [check for check in verdict.checks if check.outcome == FAIL] if verdict else []
+        return f"Fails before it is quantized: {failing[0].reason}" if failing else ""
+
+    def _too_strong(self, candidate: Candidate) -> str:
+        """Return which gentler pruning fails already, with every remedy that was worth a try; empty if none does."""
+        pruned = candidate.pruned
+        gentler = self._hopeless.get(pruned.granularity) if pruned else None
+        if pruned is None or gentler is None or gentler.level >= pruned.level:
+            return ""
+        return f"{Preparation(gentler).key} fails already, before it is quantized."
+
+    def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
+        """Return why a candidate with a remedy or a choice is left out: because of its control, or of its model."""
+        trial = self.by_key.get(control.key)
+        verdict = trial.verdict if trial else None
+        unquantized = self._unquantized.get(control.preparation.key)
+        if not candidate.is_choice:
+            verdict = verdict or unquantized
+        elif unquantized is not None and unquantized.outcome != PASS:
+            return "Its model does not pass before it is quantized."
+        if verdict is None:
+            failed = trial is not None and trial.outcome == NO_FILE
+            return f"{control.key} has no file." if failed else _untried(control)
+        if verdict.outcome == PASS:
+            return f"{control.key} passes without a remedy."
+        # int8 alone may ruin a model that passes
+        too_far = not candidate.is_choice and _room(verdict) < -REACH
+        return f"{control.key} is too far from passing." if too_far else ""
+
+
+def _untried(control: Candidate) -> str:
+    """Return why a candidate is left out as long as its control was not tried."""
+    return f"{control.key} was not tried."
+
+
+def _room(verdict: Verdict) -> float:
+    """Return how far the check closest to its limit, or farthest beyond, is from it, in units of the limit."""
+
+    def of(check: Check) -> float:
+        worst = check.value if math.isnan(check.high) else check.high
+        unit = max(check.limit - quantity_of(check.name).neutral, 1e-9)
+        room = (check.limit - worst) / unit
+        return -math.inf if math.isnan(room) else room
+
+    return min(map(of, verdict.checks))
