@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tfaudit.cli.console import app, out
-from tfaudit.cli.options import (
-    Alpha,
-    BaselinePreprocess,
-    BatchSize,
-    ClassNames,
-    Crop,
-    ImageOptions,
-    ImageSize,
-    Limit,
-    Output,
-    Preprocess,
-    Recursive,
-    ScoresAre,
-    SkipUnreadable,
-    Split,
-    StudyOut,
-    option,
-)
-from tfaudit.errors import InputError, require
+from tfaudit.cli.options import Alpha, Group, ImageOptions, StudyOut, option
+from tfaudit.errors import require
 
 if TYPE_CHECKING:
     from tfaudit.audits.model_pair.model_pair import PairComparison
@@ -33,6 +17,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def compare(
+    *,
     baseline: Annotated[Path, option("The uncompressed model, .keras or .tflite.")],
     compressed: Annotated[list[Path], option("A compressed model; the option can be repeated.")],
     data: Annotated[
@@ -47,19 +32,8 @@ def compare(
             "The baseline trained again with another seed, for what training alone changes; can be repeated."
         ),
     ] = None,
-    split: Split = "test",
-    image_size: ImageSize = None,
-    crop: Crop = None,
-    preprocess: Preprocess = "none",
-    classes: ClassNames = None,
-    batch_size: BatchSize = 32,
-    baseline_preprocess: BaselinePreprocess = None,
-    recursive: Recursive = False,
-    skip_unreadable: SkipUnreadable = 0,
-    output: Output = None,
-    scores_are: ScoresAre = "auto",
+    images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "examples")],
     alpha: Alpha = 0.05,
-    limit: Limit = None,
     directory: StudyOut = None,
     csv: Annotated[Path | None, option("Write the table of all classes here.")] = None,
 ) -> None:
@@ -71,72 +45,48 @@ def compare(
     from tfaudit.outlets.pair_tables import pair_tables
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    images = ImageOptions(
-        split=split,
-        image_size=image_size,
-        crop=crop,
-        preprocess=preprocess,
-        baseline_preprocess=baseline_preprocess,
-        classes=classes,
-        batch_size=batch_size,
-        limit=limit,
-        recursive=recursive,
-        skip_unreadable=skip_unreadable,
-        scores_are=scores_are,
-        output=output,
-    )
     models = predict_models(
-        baseline,
-        [*compressed, *(twin or [])],
-        data,
-        images,
-        console=out,
-        thumbnails=directory is not None,
+        baseline, [*compressed, *(twin or [])], data, images, thumbnails=directory is not None
     )
-    models, twins = models.without(list(models.compressed)[len(compressed) :])
-    pairs, twin_pairs = (
-        {
-            name: compare_pair(models.baseline, predictions, alpha=alpha)
-            for name, predictions in group.items()
-        }
-        for group in (models.compressed, twins)
-    )
+    pairs = {
+        name: compare_pair(models.baseline, predictions, alpha=alpha)
+        for name, predictions in models.compressed.items()
+    }
+    twins = {name: pairs.pop(name) for name in list(pairs)[len(compressed) :]}
     accuracy = float(models.baseline.accuracy()[0])
     chance = accuracy_by_chance(models.baseline, alpha)
     if broken := not_above_chance(accuracy, chance):
-        out.print(
-            f"{broken} Nothing below tells what compression costs.\n",
-            style="bold red",
-            highlight=False,
-        )
+        out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red")
     unknown = "What training again would change is unknown: --twin MODEL, the baseline trained again, shows it."
     notes = [*models.notes, *([] if twins else [unknown])]
-    out.print(pair_tables(pairs, alpha=alpha, sizes=models.bytes, notes=notes, twins=twin_pairs))
+    out.print(pair_tables(pairs, alpha=alpha, sizes=models.sizes, notes=notes, twins=twins))
     if csv:
         _write_csv(csv, pairs)
     if directory:
-        _write_study(directory, models, baseline, data, alpha)
+        _write_study(directory, models, list(pairs), baseline, data, alpha)
 
 
 def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
     import pandas as pd
 
     from tfaudit.outlets.csv_files import csv_bytes
-    from tfaudit.store.files import write_whole
+    from tfaudit.store.files import write_requested
 
     table = pd.concat([pair.frame().assign(model=name) for name, pair in pairs.items()])
-    try:
-        write_whole(path, csv_bytes(table[["model", *table.columns[:-1]]]))
-    except OSError as error:
-        raise InputError(
-            "csv", f"{path}, which cannot be written ({error.strerror})", "a writable path"
-        ) from None
+    content = csv_bytes(table[["model", *table.columns[:-1]]])
+    write_requested("csv", path, content, "a writable path")
     out.print(f"classes: {path}", soft_wrap=True)
 
 
 def _write_study(
-    directory: Path, models: ModelPredictions, baseline: Path, data: str, alpha: float
+    directory: Path,
+    models: ModelPredictions,
+    names: Sequence[str],
+    baseline: Path,
+    data: str,
+    alpha: float,
 ) -> None:
+    """Write the study of the compressed models of some names, with its report."""
     import pandas as pd
 
     from tfaudit.analysis.study_audit import StudyAudit
@@ -146,13 +96,13 @@ def _write_study(
     store = import_predictions(
         directory,
         models.baseline,
-        models.compressed,
+        {name: models.compressed[name] for name in names},
         name=baseline.stem,
         model=baseline.name,
         dataset=data,
         images=models.thumbnails or None,
-        facts=pd.DataFrame({"bytes": models.bytes}),
-        paired=list(models.compressed),
+        facts=pd.DataFrame({"bytes": models.sizes}).loc[["baseline", *names]],
+        paired=names,
         remarks=models.notes,
     )
     out.print()

@@ -12,22 +12,7 @@ from rich.table import Table
 
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
-from tfaudit.cli.options import (
-    Alpha,
-    BatchSize,
-    ClassNames,
-    Crop,
-    ImageOptions,
-    ImageSize,
-    Limit,
-    Output,
-    Preprocess,
-    Recursive,
-    ScoresAre,
-    SkipUnreadable,
-    Split,
-    option,
-)
+from tfaudit.cli.options import Alpha, Group, ImageOptions, option
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -42,6 +27,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 @app.command()
 def compress(
+    *,
     model: Annotated[Path, typer.Argument(help="The model, a .keras file.")],
     data: Annotated[
         str,
@@ -81,18 +67,10 @@ def compress(
     seed: Annotated[
         int, option("Seed for the data split, the calibration images and fine-tuning.")
     ] = 0,
-    split: Split = "test",
-    image_size: ImageSize = None,
-    crop: Crop = None,
-    preprocess: Preprocess = "none",
-    classes: ClassNames = None,
-    batch_size: BatchSize = 32,
-    recursive: Recursive = False,
-    skip_unreadable: SkipUnreadable = 0,
-    output: Output = None,
-    scores_are: ScoresAre = "auto",
+    images: Annotated[
+        ImageOptions, Group.of_fields(ImageOptions, "baseline_preprocess", "examples")
+    ],
     alpha: Alpha = 0.05,
-    limit: Limit = None,
 ) -> None:
     """Find the smallest file that passes a gate: exit code 0 pass, 1 fail, 2 cannot judge, 3 an unexpected error.
 
@@ -107,19 +85,6 @@ def compress(
         raise InputError(
             "model", repr(str(model)), "a .keras file: a flatbuffer cannot be compressed further"
         )
-    images = ImageOptions(
-        split=split,
-        image_size=image_size,
-        crop=crop,
-        preprocess=preprocess,
-        classes=classes,
-        batch_size=batch_size,
-        limit=limit,
-        recursive=recursive,
-        skip_unreadable=skip_unreadable,
-        scores_are=scores_are,
-        output=output,
-    )
     directory = directory or Path("compressed") / model.stem
     try:
         from tfaudit.cli.model_predictions import ModelFile
@@ -146,9 +111,9 @@ def compress(
             held_out=held_out,
             seed=seed,
             alpha=alpha,
-            batch_size=batch_size,
-            output=output,
-            scores_are=scores_are,
+            batch_size=images.batch_size,
+            output=images.output,
+            scores_are=images.scores_are,
             progress=PrintedProgress(out),
         )
     except KeyboardInterrupt:
@@ -176,13 +141,13 @@ def seconds_of(text: str) -> float:
 
 def _read(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
     """Return labelled examples as the model takes them, in memory; print what a reader needs to know of them."""
-    from tfaudit.cli.model_predictions import read_images
+    from tfaudit.cli.model_predictions import preprocessing, read_images
     from tfaudit.search.search_data import of_labelled_images
 
-    images, (prepare,), notes = read_images([model], data, [options.preprocess], options)
+    images, notes = read_images([model], data, options)
     for note in notes:
         out.print(note, soft_wrap=True)
-    return of_labelled_images(images, prepare, data, options.split)
+    return of_labelled_images(images, preprocessing(options.preprocess), data, options.split)
 
 
 def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:

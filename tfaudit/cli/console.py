@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from rich.segment import Segment
 from typer.core import TyperCommand
 
 from tfaudit import __version__
+from tfaudit.cli.options import with_options_of_groups
 from tfaudit.errors import InputError, printable
 from tfaudit.runtime.captured_output import reserved_stdout
 
@@ -77,8 +78,14 @@ class Commands(typer.Typer):
     def command(
         self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **options: Any
     ) -> Any:
-        """Register a subcommand, as Typer does."""
-        return super().command(name, cls=cls or Command, **options)
+        """Register a subcommand, as Typer does; a `Group` of its arguments becomes one option per part."""
+        register = super().command(name, cls=cls or Command, **options)
+
+        def registered(function: Callable[..., Any]) -> Callable[..., Any]:
+            register(with_options_of_groups(function))
+            return function
+
+        return registered
 
 
 app = Commands(

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.audits.gate.limits import FLAGS, QUANTITIES
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import add_to_step_summary, app, err, out
-from tfaudit.cli.gate_limits import flag_of, read_limits
+from tfaudit.cli.gate_limits import LimitFlags, flag_of, read_limits
 from tfaudit.cli.options import (
     IMAGES,
     PREDICTIONS,
-    BaselinePreprocess,
-    BatchSize,
-    ClassNames,
-    Crop,
-    ExampleIds,
+    Group,
     IdColumn,
     ImageOptions,
-    ImageSize,
     LabelColumn,
-    Limit,
-    Output,
     Paired,
     PredictionColumn,
-    Preprocess,
-    Recursive,
-    ScoresAre,
-    SkipUnreadable,
+    option,
 )
 from tfaudit.errors import InputError, require
 from tfaudit.outlets.registry import GATE_FILES
@@ -48,50 +36,41 @@ FILES_TO_WRITE = "Files to write; - is standard output, and what people read goe
 STDOUT = Path("-")
 
 
-def _option(panel: str, text: str, *names: str) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel=panel)
-
-
+@app.command(cls=MultiwordCommand)
 def gate(
+    *,
     directory: Annotated[
         Path | None,
         typer.Argument(help="Directory of a study; without one, use --baseline and --compressed."),
     ] = None,
     variant: Annotated[
         list[str] | None,
-        _option(SOURCE, "Variant of the study to judge, repeatable; all by default."),
+        option("Variant of the study to judge, repeatable; all by default.", panel=SOURCE),
     ] = None,
     baseline: Annotated[
         list[str] | None,
-        _option(SOURCE, "File of the uncompressed model, or files of its predictions."),
+        option("File of the uncompressed model, or files of its predictions.", panel=SOURCE),
     ] = None,
     compressed: Annotated[
         list[str] | None,
-        _option(SOURCE, "Files of the compressed models; for predictions also NAME=FILES."),
+        option("Files of the compressed models; for predictions also NAME=FILES.", panel=SOURCE),
     ] = None,
     split: Annotated[
-        str, _option(SOURCE, "Split of a study, of a data set, or of a folder that has splits.")
+        str,
+        option("Split of a study, of a data set, or of a folder that has splits.", panel=SOURCE),
     ] = "test",
-    classes: ClassNames = None,
-    scores_are: ScoresAre = "auto",
     data: Annotated[
         str | None,
-        _option(IMAGES, "Data set, folder of images per class, .npz, or function module:name."),
+        option(
+            "Data set, folder of images per class, .npz, or function module:name.", panel=IMAGES
+        ),
     ] = None,
-    image_size: ImageSize = None,
-    crop: Crop = None,
-    preprocess: Preprocess = "none",
-    baseline_preprocess: BaselinePreprocess = None,
-    batch_size: BatchSize = 32,
-    recursive: Recursive = False,
-    skip_unreadable: SkipUnreadable = 0,
-    examples: ExampleIds = None,
-    output: Output = None,
-    limit: Limit = None,
+    images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "split")],
     labels: Annotated[
         Path | None,
-        _option(
-            PREDICTIONS, "True classes: .npy, .npz, or .csv or .parquet with a column `label`."
+        option(
+            "True classes: .npy, .npz, or .csv or .parquet with a column `label`.",
+            panel=PREDICTIONS,
         ),
     ] = None,
     id_column: IdColumn = None,
@@ -100,20 +79,28 @@ def gate(
     paired: Paired = False,
     config: Annotated[
         Path | None,
-        _option(LIMITS, "TOML file with the table gate; flags override it.", "--gate", "--config"),
+        option(
+            "TOML file with the table gate; flags override it.", "--gate", "--config", panel=LIMITS
+        ),
     ] = None,
-    min_baseline_accuracy: Annotated[
-        float | None,
-        _option(LIMITS, "Accuracy of the baseline, in [0, 1], below which nothing is judged."),
-    ] = None,
+    limit_flags: LimitFlags,
     allow_missing: Annotated[
         int,
-        _option(SOURCE, "Members of a study that may be missing; with more the gate cannot judge."),
+        option(
+            "Members of a study that may be missing; with more the gate cannot judge.", panel=SOURCE
+        ),
     ] = 0,
     alpha: Annotated[
-        float, _option(LIMITS, "Significance level; confidence intervals have level 1 - alpha.")
+        float,
+        option("Significance level; confidence intervals have level 1 - alpha.", panel=LIMITS),
     ] = 0.05,
-    **flags: Any,
+    files: Annotated[
+        dict[str, Path | None],
+        Group.of_names(
+            Path,
+            {name: option(file.help, panel=FILES_TO_WRITE) for name, file in GATE_FILES.items()},
+        ),
+    ],
 ) -> None:
     """Check compressed models against limits: exit code 0 pass, 1 fail, 2 cannot judge, 3 an unexpected error.
 
@@ -125,15 +112,9 @@ def gate(
     from tfaudit.readers.prediction_files import PredictionFiles
 
     require(allow_missing >= 0, "allow_missing", allow_missing, "0 or more")
-    files: dict[str, Path | None] = {name: flags[name] for name in GATE_FILES}
     to_stdout = [name for name, path in files.items() if path == STDOUT]
     require(len(to_stdout) < 2, ", ".join(to_stdout), str(STDOUT), "one format on standard output")
-    limited = {name: flags[flag] for name, flag in FLAGS.items()} | {
-        "min_baseline_accuracy": min_baseline_accuracy
-    }
-    limits = read_limits(
-        config, {name: value for name, value in limited.items() if value is not None}
-    )
+    limits = read_limits(config, limit_flags)
     _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
     if directory is not None:
         candidates = from_study(directory, variant, split)
@@ -142,29 +123,15 @@ def gate(
     elif labels is not None:
         predictions = PredictionFiles(
             labels=labels,
-            classes=classes,
+            classes=images.classes,
             id_name=id_column,
-            scores_are=scores_are,
+            scores_are=images.scores_are,
             label_column=label_column,
             prediction_column=prediction_column,
         )
         candidates = from_files(predictions, baseline, compressed, paired=paired)
     else:
-        images = ImageOptions(
-            split=split,
-            image_size=image_size,
-            crop=crop,
-            preprocess=preprocess,
-            baseline_preprocess=baseline_preprocess,
-            classes=classes,
-            batch_size=batch_size,
-            limit=limit,
-            recursive=recursive,
-            skip_unreadable=skip_unreadable,
-            examples=examples,
-            scores_are=scores_are,
-            output=output,
-        )
+        images = dataclasses.replace(images, split=split)
         candidates = from_models(baseline, compressed, str(data), images)
     _check_sizes(limits, candidates.values())
     verdicts = {}
@@ -206,38 +173,12 @@ def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:
         raise InputError(flag_of(by_size[0]), unknown, expected)
 
 
-def _with_registered_options() -> inspect.Signature:
-    """Return the signature of `gate` with a flag for every limit and an option for every file in place of `flags`."""
-    signature = inspect.signature(gate, eval_str=True)
-    parameters = [value for name, value in signature.parameters.items() if name != "flags"]
-    flags = [
-        _parameter(flag, float | None, _option(LIMITS, QUANTITIES[name].description))
-        for name, flag in FLAGS.items()
-    ]
-    files = [
-        _parameter(name, Path | None, _option(FILES_TO_WRITE, file.help))
-        for name, file in GATE_FILES.items()
-    ]
-    after_config = [value.name for value in parameters].index("config") + 1
-    named = [*parameters[:after_config], *flags, *parameters[after_config:], *files]
-    return signature.replace(parameters=named)
-
-
-def _parameter(name: str, kind: Any, hint: Any) -> inspect.Parameter:
-    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Parameter(name, place, default=None, annotation=Annotated[kind, hint])
-
-
-gate.__signature__ = _with_registered_options()  # type: ignore[attr-defined]  # typer makes its options from it
-app.command(cls=MultiwordCommand)(gate)
-
-
 def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
     """Print and write the verdicts, the gravest first; return the exit code."""
     from tfaudit.audits.gate.checks import OUTCOMES
     from tfaudit.audits.ties import joined_notes
     from tfaudit.outlets.gate_tables import verdict_table
-    from tfaudit.store.files import write_whole
+    from tfaudit.store.files import write_requested
 
     console = err if STDOUT in files.values() else out
     ordered = sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome))
@@ -246,14 +187,10 @@ def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
         console.print()
     for note in joined_notes(dict(ordered)):
         console.print(note)
-    for option, path in files.items():
+    for name, path in files.items():
         if path == STDOUT:
-            out.file.write(GATE_FILES[option].content(verdicts).decode())
+            out.file.write(GATE_FILES[name].content(verdicts).decode())
         elif path is not None:
-            try:
-                write_whole(path, GATE_FILES[option].content(verdicts))
-            except OSError as problem:
-                got = f"{path}, which cannot be written ({problem.strerror})"
-                raise InputError(option, got, "a path that can be written") from None
+            write_requested(name, path, GATE_FILES[name].content(verdicts))
     add_to_step_summary(GATE_FILES["markdown"].content(verdicts))
     return ordered[0][1].exit_code

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
-from tfaudit.cli.options import option
+from tfaudit.cli.options import Group, option
 from tfaudit.errors import InputError, one_line
 
 GateFile = Annotated[
@@ -22,41 +22,63 @@ GateFile = Annotated[
 ]
 
 
+_PANEL = "Limits"
+
+LimitFlags = Annotated[
+    dict[str, float | None],
+    Group.of_names(
+        float,
+        {
+            **{
+                flag: option(QUANTITIES[name].description, panel=_PANEL)
+                for name, flag in FLAGS.items()
+            },
+            "min_baseline_accuracy": option(
+                "Accuracy of the baseline, in [0, 1], below which nothing is judged.", panel=_PANEL
+            ),
+        },
+    ),
+]
+
+
 def read_limits(
     config: Path | None, flags: Mapping[str, float | None] = MappingProxyType({})
 ) -> Limits:
     """Return the limits of the `[gate]` table of a TOML file, with those that flags override, else the defaults."""
-    settings: dict[str, Any] = {}
-    if config is not None:
-        try:
-            content = tomllib.loads(config.read_text(encoding="utf-8"))
-        except OSError as problem:
-            raise InputError(
-                "config", f"{config}, which cannot be read ({problem.strerror})", "a TOML file"
-            ) from None
-        except (ValueError, RecursionError) as problem:  # also integers of 5,000 digits
-            raise InputError(
-                "config", f"{config}, which is not TOML ({one_line(problem)})", "a TOML file"
-            ) from None
-        settings = content.get("gate", {})
-        if not isinstance(settings, dict) or "gate" not in content:
-            tables = ", ".join(content) or "nothing"
-            raise InputError("config", f"{config} with {tables}", "a table [gate]")
-        if settings:
-            try:
-                Limits.from_mapping(settings)
-            except InputError as problem:
-                argument = f"config: {config}, {problem.argument}"
-                raise InputError(argument, problem.got, problem.expected) from None
-    chosen = {**settings, **flags}
+    settings = {} if config is None else _gate_table(config)
+    names = {flag: name for name, flag in FLAGS.items()}
+    given = {names.get(flag, flag): value for flag, value in flags.items() if value is not None}
+    chosen = {**settings, **given}
     if config is None and not QUANTITIES.keys() & chosen.keys():
         chosen = {**DEFAULT_LIMITS.as_dict(), **chosen}
     try:
         return Limits.from_mapping(chosen)
     except InputError as problem:
-        if problem.argument not in flags:
+        if problem.argument not in given:
             raise
         raise InputError(flag_of(problem.argument), problem.got, problem.expected) from None
+
+
+def _gate_table(config: Path) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(config.read_text(encoding="utf-8"))
+    except OSError as problem:
+        got = f"{config}, which cannot be read ({problem.strerror})"
+        raise InputError("config", got, "a TOML file") from None
+    except (ValueError, RecursionError) as problem:  # also integers of 5,000 digits
+        got = f"{config}, which is not TOML ({one_line(problem)})"
+        raise InputError("config", got, "a TOML file") from None
+    table = content.get("gate")
+    if not isinstance(table, dict):
+        tables = ", ".join(content) or "nothing"
+        raise InputError("config", f"{config} with {tables}", "a table [gate]")
+    if table:
+        try:
+            Limits.from_mapping(table)
+        except InputError as problem:
+            argument = f"config: {config}, {problem.argument}"
+            raise InputError(argument, problem.got, problem.expected) from None
+    return table
 
 
 def flag_of(name: str) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tfaudit.cli.console import out
 from tfaudit.cli.options import ImageOptions
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
@@ -120,11 +119,11 @@ def from_models(
     if len(baseline) != 1:
         raise InputError("baseline", f"{len(baseline)} files", "one model")
     paths = [Path(word) for word in compressed]
-    models = predict_models(Path(baseline[0]), paths, data, options, console=out)
-    size = models.bytes["baseline"]
+    models = predict_models(Path(baseline[0]), paths, data, options)
+    size = models.sizes["baseline"]
     return {
         name: GatedModel(
-            models.baseline, predictions, (size, models.bytes[name]), notes=models.notes
+            models.baseline, predictions, (size, models.sizes[name]), notes=models.notes
         )
         for name, predictions in models.compressed.items()
     }

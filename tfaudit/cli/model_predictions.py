@@ -1,8 +1,7 @@
-"""Predictions of model files on the user's own images, for `tfaudit compare` and `tfaudit gate`."""
+"""Predictions of model files on the user's own images, for `tfaudit compare`, `tfaudit gate` and `tfaudit compress`."""
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import dataclasses
 import itertools
@@ -15,47 +14,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfaudit.analysis.stored_images import png_of
+from tfaudit.cli.console import out
+from tfaudit.cli.options import ImageOptions
 from tfaudit.compress.model_files import image_shape, read_model, weight_bytes
 from tfaudit.compress.model_inputs import length_of
 from tfaudit.errors import InputError, require
-from tfaudit.models.pretrained import PREPROCESSING
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.names import clean_names
 from tfaudit.stats.ranking import RankedClasses
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from tfaudit.cli.options import ImageOptions
     from tfaudit.datasets.labelled_images import LabelledImages
 
 THUMBNAIL = 224  # pixels of the longer side of a thumbnail
 RESERVED = ("baseline", "dense")  # names that a compressed model cannot have
-Preprocess = Callable[[np.ndarray], np.ndarray]  # prepares a batch of images for the models
+Preprocess = Callable[[np.ndarray], np.ndarray]  # prepares a batch of images for a model
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelPredictions:
-    """Predictions of model files for the same labelled images."""
+    """Predictions of model files for the same labelled images.
 
-    baseline: Predictions  # of the uncompressed model, one member
-    compressed: dict[
-        str, Predictions
-    ]  # of each compressed model by its file's stem, made unique; one member each
-    bytes: dict[str, int]  # size of each model file by name, the baseline's under "baseline"
-    thumbnails: list[
-        builtins.bytes
-    ]  # PNGs of at most 224 pixels, one per example; empty by default
-    notes: tuple[str, ...]  # facts that a reader needs to know, one sentence each
+    Attributes:
+        baseline: of the uncompressed model, one member.
+        compressed: of each compressed model by its file's stem, made unique; one member each.
+        sizes: bytes of each model file by name, the baseline's under "baseline".
+        thumbnails: PNGs of at most 224 pixels, one per example; empty by default.
+        notes: facts that a reader needs to know, one sentence each.
+    """
 
-    def without(self, names: Sequence[str]) -> tuple[ModelPredictions, dict[str, Predictions]]:
-        """Return these without some of the compressed models, and the predictions of those."""
-        others = {
-            name: predictions for name, predictions in self.compressed.items() if name not in names
-        }
-        sizes = {name: size for name, size in self.bytes.items() if name not in names}
-        models = dataclasses.replace(self, compressed=others, bytes=sizes)
-        return models, {name: self.compressed[name] for name in names}
+    baseline: Predictions
+    compressed: dict[str, Predictions]
+    sizes: dict[str, int]
+    thumbnails: list[bytes]
+    notes: tuple[str, ...]
 
 
 def predict_models(
@@ -64,7 +56,6 @@ def predict_models(
     data: str,
     options: ImageOptions,
     *,
-    console: Console,
     thumbnails: bool = False,
 ) -> ModelPredictions:
     """Run every model on the same images, which are read batch by batch, once per model.
@@ -74,30 +65,24 @@ def predict_models(
         compressed: one or more compressed models.
         data: name of a data set, a folder of images per class, or an `.npz` file; see `labelled_images`.
         options: how the images are read.
-        console: where progress is shown if it is a terminal.
         thumbnails: whether to make thumbnails.
 
     Raises:
         InputError: a file that cannot be read, or images, labels and models that do not match.
     """
-    require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
-    own = options.baseline_preprocess or options.preprocess
-    for name, mode in (("preprocess", options.preprocess), ("baseline_preprocess", own)):
-        _require_known(name, mode)
-    models = [ModelFile.read(path, options) for path in (baseline, *compressed)]
-    modes = [own] + [options.preprocess] * len(compressed)
-    images, prepared, notes = read_images(models, data, modes, options)
-    predictions = [
-        _predictions(model, images, prepare, options.batch_size, console)
-        for model, prepare in zip(models, prepared, strict=True)
-    ]
-    names = _unique(clean_names([path.stem for path in compressed], "compressed"))
-    drawn = thumbnails and len(images.image_shape) == 3
-    pngs = (
-        [_png(image) for batch in images.batches(options.batch_size) for image in batch]
-        if drawn
-        else []
+    of_baseline = dataclasses.replace(
+        options, preprocess=options.baseline_preprocess or options.preprocess
     )
+    models = [
+        ModelFile.read(baseline, of_baseline),
+        *(ModelFile.read(path, options) for path in compressed),
+    ]
+    images, notes = read_images(models, data, options)
+    first, *others = (_predictions(model, images, options.batch_size) for model in models)
+    names = _unique(clean_names([path.stem for path in compressed], "compressed"))
+    pngs = []
+    if thumbnails and len(images.image_shape) == 3:
+        pngs = [_png(image) for batch in images.batches(options.batch_size) for image in batch]
     sizes = {}
     for name, model in zip(("baseline", *names), models, strict=True):
         sizes[name], state = weight_bytes(model.path)
@@ -105,25 +90,21 @@ def predict_models(
             notes.append(
                 f"{model.path.name}: {state:,} bytes of the optimizer's state do not count as size."
             )
-    compressed_predictions = dict(zip(names, predictions[1:], strict=True))
-    return ModelPredictions(
-        predictions[0], compressed_predictions, sizes, thumbnails=pngs, notes=tuple(notes)
-    )
+    return ModelPredictions(first, dict(zip(names, others, strict=True)), sizes, pngs, tuple(notes))
 
 
 def read_images(
-    models: Sequence[ModelFile], data: str, modes: Sequence[str], options: ImageOptions
-) -> tuple[LabelledImages, list[Preprocess], list[str]]:
+    models: Sequence[ModelFile], data: str, options: ImageOptions
+) -> tuple[LabelledImages, list[str]]:
     """Read the labels of data, and check that every model takes them.
 
     Args:
         models: one or more; the first decides the channels and, by default, the size of images from a folder.
         data: as in `predict_models`.
-        modes: preprocessing by model.
         options: how the images are read.
 
     Returns:
-        The images with the names of the models' classes, the preprocessing by model, and notes for the reader.
+        The images with the names of the models' classes, and notes for the reader.
 
     Raises:
         InputError: data that cannot be read, or that do not fit the models.
@@ -131,25 +112,22 @@ def read_images(
     from tfaudit.datasets.labelled_images import labelled_images
     from tfaudit.readers.classes import read_class_names
 
-    for mode in modes:
-        _require_known("preprocess", mode)
     image_size = options.image_size
     notes = []
     if Path(data).expanduser().is_dir() and image_size is None and options.crop is None:
-        squares = [model.image_shape[0] for model in models if model.is_square]
+        squares = (model.image_shape[0] for model in models if model.is_square)
         image_size = next((side for side in squares if side is not None), None)
         if image_size is not None:
             notes.append(
                 f"Images are scaled to {image_size} pixels and cropped to the central square, as the models take them; "
                 "--image-size and --crop override this."
             )
-    channels = next(iter(models[0].image_shape[-1:]), None)
     images = labelled_images(
         data,
         split=options.split,
         image_size=image_size,
         crop=options.crop,
-        channels=1 if channels == 1 else 3,
+        channels=3 if models[0].image_shape[-1:] != (1,) else 1,
         limit=options.limit,
         recursive=options.recursive,
         skip_unreadable=options.skip_unreadable,
@@ -157,18 +135,19 @@ def read_images(
     notes += images.notes
     if options.classes is not None:
         images = images.named(read_class_names(options.classes))
-    if not images.image_shape and set(modes) != {"none"}:
-        other = next(mode for mode in modes if mode != "none")
-        raise InputError("preprocess", other, "none, because these data are no images of uint8")
-    prepared = [_preprocessing(mode, next(iter(images.image_shape[-1:]), None)) for mode in modes]
-    images = _matched(models, images, prepared)
+    for model in models:
+        outputs = model.count_outputs(images)
+        if images.class_names is None:
+            images = images.named([str(i) for i in range(outputs)])
+        elif outputs != len(images.class_names):
+            expected = f"{len(images.class_names)} as in the data, or --classes FILE with the model's class names"
+            raise InputError(str(model.path), f"a model of {outputs} classes", expected)
+    known = f"0 to {len(images.class_names or ()) - 1}, the classes of the models"
+    largest = int(images.labels.max())
+    require(largest < len(images.class_names or ()), "labels", largest, known)
     if options.examples is not None:
         images = images.only(_ids(options.examples), str(options.examples))
-    return images, prepared, notes
-
-
-def _require_known(argument: str, mode: str) -> None:
-    require(mode in PREPROCESSING, argument, mode, f"one of {', '.join(PREPROCESSING)}")
+    return images, notes
 
 
 def _ids(path: Path) -> list[str]:
@@ -177,69 +156,82 @@ def _ids(path: Path) -> list[str]:
 
     table = open_table(path).frame()
     if "example" not in table:
-        raise InputError(
-            "examples",
-            f"{path} with columns {', '.join(map(str, table.columns))}",
-            "a column example",
-        )
+        got = f"{path} with columns {', '.join(map(str, table.columns))}"
+        raise InputError("examples", got, "a column example")
     return [str(name) for name in table["example"]]
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelFile:
-    """A model that was read from a file. Errors about the model name the file."""
+    """A model that was read from a file. Errors about the model name the file.
 
-    path: Path  # its `.keras` or `.tflite` file
-    model: Any  # the Keras model, or the bytes of the flatbuffer
-    image_shape: tuple[
-        int | None, ...
-    ]  # `(H, W, channels)` that the model takes; None for an open side
-    scores_are: str  # as in `predict`
-    output: str | None = None  # as in `predict`
+    Attributes:
+        path: its `.keras` or `.tflite` file.
+        model: the Keras model, or the bytes of the flatbuffer.
+        image_shape: `(H, W, channels)` that the model takes; None for an open side.
+        options: how the model takes images, and what its outputs are.
+    """
+
+    path: Path
+    model: Any
+    image_shape: tuple[int | None, ...]
+    options: ImageOptions
 
     @classmethod
     def read(cls, path: Path, options: ImageOptions) -> ModelFile:
         """Read the file; a flatbuffer needs no TensorFlow."""
         with _naming(path):
             model = read_model(path)
-            shape = image_shape(model, options.output)
-            return cls(path, model, shape, options.scores_are, options.output)
+            return cls(path, model, image_shape(model, options.output), options)
 
     @property
     def is_square(self) -> bool:
         """Whether the model takes square images."""
         return len(self.image_shape) == 3 and self.image_shape[0] == self.image_shape[1]
 
-    def require_shape(self, shape: tuple[int, ...]) -> None:
-        """Raise unless the model takes images of this shape."""
+    def count_outputs(self, images: LabelledImages) -> int:
+        """Return the number of outputs for one of the images; raise an `InputError` unless the model takes it."""
+        first = next(iter(images.batches(1)))
+        mode = self.options.preprocess
+        if not images.image_shape:
+            require(
+                mode == "none",
+                "preprocess",
+                mode,
+                "none, because these data are no images of uint8",
+            )
+        else:
+            grey = images.image_shape[-1] != 3
+            expected = "none, unit or tf, because the images are not RGB"
+            require(not grey or mode not in ("caffe", "torch"), "preprocess", mode, expected)
+            self._require_shape(first.shape[1:])
+        return self.predict([first], k=sys.maxsize)[0].shape[1]
+
+    def _require_shape(self, shape: tuple[int, ...]) -> None:
         expected = self.image_shape
         if len(expected) == len(shape) and all(
             side in (None, got) for side, got in zip(expected, shape, strict=True)
         ):
             return
         sides = " x ".join("any" if side is None else str(side) for side in expected)
-        scalable = self.is_square and expected[:2] != shape[:2]
-        hint = (
-            f"; --image-size {expected[0]} scales images of a folder or data set"
-            if scalable
-            else ""
-        )
+        if self.is_square and expected[:2] != shape[:2]:
+            sides += f"; --image-size {expected[0]} scales images of a folder or data set"
         raise InputError(
-            str(self.path), f"images of {' x '.join(map(str, shape))}", f"images of {sides}{hint}"
+            str(self.path), f"images of {' x '.join(map(str, shape))}", f"images of {sides}"
         )
 
     def predict(self, batches: Iterable[Any], *, k: int) -> RankedClasses:
-        """Return the k most probable classes as `tfaudit.predict` does, on all cores."""
+        """Return the k most probable classes of images as `tfaudit.predict` does, on all cores."""
         from tfaudit.compress.litert.inference import predict
 
         with _naming(self.path):
             return predict(
                 self.model,
-                batches,
+                map(preprocessing(self.options.preprocess), batches),
                 k=k,
                 threads=os.cpu_count() or 1,
-                scores_are=self.scores_are,
-                output=self.output,
+                scores_are=self.options.scores_are,
+                output=self.options.output,
             )
 
 
@@ -255,10 +247,8 @@ def _naming(path: Path) -> Iterator[None]:
         raise
 
 
-def _preprocessing(mode: str, channels: int | None) -> Preprocess:
+def preprocessing(mode: str) -> Preprocess:
     """Return the preprocessing of a batch of images `(B, H, W, channels)`."""
-    grey_modes = "none, unit or tf, because the images are not RGB"
-    require(channels == 3 or mode not in ("caffe", "torch"), "preprocess", mode, grey_modes)
     if mode == "none":
         return lambda batch: batch
     if mode == "unit":
@@ -270,42 +260,15 @@ def _preprocessing(mode: str, channels: int | None) -> Preprocess:
     )
 
 
-def _matched(
-    models: Sequence[ModelFile], images: LabelledImages, prepared: Sequence[Preprocess]
-) -> LabelledImages:
-    """Check that shapes and classes match, with one image through every model, and name every output of the models."""
-    first = next(iter(images.batches(1)))
-    for model, prepare in zip(models, prepared, strict=True):
-        if images.image_shape:
-            model.require_shape(first.shape[1:])
-        outputs = model.predict([prepare(first)], k=sys.maxsize)[0].shape[1]
-        if images.class_names is None:
-            images = images.named([str(i) for i in range(outputs)])
-        elif outputs != len(images.class_names):
-            expected = f"{len(images.class_names)} as in the data, or --classes FILE with the model's class names"
-            raise InputError(str(model.path), f"a model of {outputs} classes", expected)
-    names = images.class_names or ()
-    largest = images.labels.max()
-    require(
-        largest < len(names),
-        "labels",
-        int(largest),
-        f"0 to {len(names) - 1}, the classes of the models",
-    )
-    return images
-
-
-def _predictions(
-    model: ModelFile, images: LabelledImages, prepare: Preprocess, batch_size: int, console: Console
-) -> Predictions:
+def _predictions(model: ModelFile, images: LabelledImages, batch_size: int) -> Predictions:
     from rich.progress import Progress
 
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
         task = bar.add_task(model.path.name, total=len(images.labels))
 
         def batches() -> Iterator[np.ndarray]:
             for batch in images.batches(batch_size):
-                yield prepare(batch)
+                yield batch
                 bar.advance(task, length_of(batch))
 
         ranked = model.predict(batches(), k=5)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from tfaudit.errors import require
+from tfaudit.models.pretrained import PREPROCESSING
 
 IMAGES, PREDICTIONS = "Images", "Tables and arrays"
 """Panels of the help."""
@@ -17,6 +21,70 @@ IMAGES, PREDICTIONS = "Images", "Tables and arrays"
 def option(text: str, *names: str, panel: str | None = None) -> Any:
     """Return an option with its help text, for `Annotated`; by default it has the parameter's name."""
     return typer.Option(*names, help=text, rich_help_panel=panel)
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Options that a command takes as one argument, for `Annotated`.
+
+    Attributes:
+        make: takes the options by name and returns the argument.
+        parameters: one per option.
+    """
+
+    make: Callable[..., Any]
+    parameters: tuple[inspect.Parameter, ...]
+
+    @classmethod
+    def of_fields(cls, kind: type, *without: str) -> Group:
+        """Return the annotated fields of a dataclass as options, but for some."""
+        hints = get_type_hints(kind, include_extras=True)
+        return cls(
+            kind,
+            tuple(
+                _parameter(field.name, hints[field.name], field.default)
+                for field in dataclasses.fields(kind)
+                if field.name not in without
+            ),
+        )
+
+    @classmethod
+    def of_names(cls, kind: Any, hints: Mapping[str, Any]) -> Group:
+        """Return options of one kind by name, None by default; the argument is a dictionary."""
+        return cls(
+            dict,
+            tuple(_parameter(name, Annotated[kind | None, hint]) for name, hint in hints.items()),
+        )
+
+
+def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def with_options_of_groups(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command as Typer takes it, with the options of every `Group` in the place of its argument."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Group] = {}
+    signature = inspect.signature(function, eval_str=True)
+    for parameter in signature.parameters.values():
+        metadata = getattr(parameter.annotation, "__metadata__", [None])
+        if isinstance(metadata[0], Group):
+            groups[parameter.name] = metadata[0]
+            parameters += metadata[0].parameters
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(function)
+    def command(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group.make(
+                **{one.name: values.pop(one.name) for one in group.parameters}
+            )
+        function(**values)
+
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return command
 
 
 Directory = Annotated[Path, typer.Argument(help="Directory of a study that `tfaudit run` made.")]
@@ -36,48 +104,12 @@ ClassNames = Annotated[
     Path | None, option("File of class names in the order of the outputs: one per line, or JSON.")
 ]
 
+_of_images = functools.partial(option, panel=IMAGES)
+_of_predictions = functools.partial(option, panel=PREDICTIONS)
 
-def _of_images(text: str, *names: str) -> Any:
-    return option(text, *names, panel=IMAGES)
-
-
-def _of_predictions(text: str, *names: str) -> Any:
-    return option(text, *names, panel=PREDICTIONS)
-
-
-Split = Annotated[str, _of_images("Split of a data set, or of a folder that has splits.")]
-ImageSize = Annotated[
-    int | None,
-    _of_images("Scale the shorter side to this many pixels and crop the central square."),
-]
-Crop = Annotated[
-    int | None, _of_images("Crop the central square of this many pixels, after any scaling.")
-]
-Preprocess = Annotated[
-    str,
-    _of_images(
-        "Pixels that models expect: none (0 to 255), unit (0 to 1), or tf, caffe, torch as in Keras."
-    ),
-]
-BaselinePreprocess = Annotated[
-    str | None, _of_images("Pixels that the baseline expects, if not those of --preprocess.")
-]
-BatchSize = Annotated[int, _of_images("Number of images per batch of predictions.")]
-Recursive = Annotated[
-    bool, _of_images("Look for images in folders within the folders of the classes.", "--recursive")
-]
 SkipUnreadable = Annotated[
     int, _of_images("Leave out up to this many unreadable images and list them.")
 ]
-ExampleIds = Annotated[
-    Path | None,
-    _of_images("CSV file whose column `example` holds the ids of the only images to judge."),
-]
-Output = Annotated[
-    str | None, _of_images("Name of the output to judge, for models with several.", "--output")
-]
-Limit = Annotated[int | None, _of_images("Largest number of images; all by default.")]
-
 IdColumn = Annotated[
     str | None,
     _of_predictions(
@@ -114,31 +146,59 @@ class ImageOptions:
         classes: file of class names, one per line or a JSON list, in the order of the models' outputs; for data that
             hold only some of the classes or sort them differently.
         batch_size: images per batch.
-        limit: largest number of images; all by default.
         recursive: as in `labelled_images`.
         skip_unreadable: as in `labelled_images`.
         examples: CSV file whose column `example` holds the ids of the only images to use.
-        scores_are: what the models' outputs are where neither they nor the models show it, as in `predict`.
         output: name of the output of models with several.
+        scores_are: what the models' outputs are where neither they nor the models show it, as in `predict`.
+        limit: largest number of images; all by default.
 
     Raises:
         InputError: a value that is not allowed.
     """
 
-    split: str = "test"
-    image_size: int | None = None
-    crop: int | None = None
-    preprocess: str = "none"
-    baseline_preprocess: str | None = None
-    classes: Path | None = None
-    batch_size: int = 32
-    limit: int | None = None
-    recursive: bool = False
-    skip_unreadable: int = 0
-    examples: Path | None = None
-    scores_are: str = "auto"
-    output: str | None = None
+    split: Annotated[str, _of_images("Split of a data set, or of a folder that has splits.")] = (
+        "test"
+    )
+    image_size: Annotated[
+        int | None,
+        _of_images("Scale the shorter side to this many pixels and crop the central square."),
+    ] = None
+    crop: Annotated[
+        int | None, _of_images("Crop the central square of this many pixels, after any scaling.")
+    ] = None
+    preprocess: Annotated[
+        str,
+        _of_images(
+            "Pixels that models expect: none (0 to 255), unit (0 to 1), or tf, caffe, torch as in Keras."
+        ),
+    ] = "none"
+    baseline_preprocess: Annotated[
+        str | None, _of_images("Pixels that the baseline expects, if not those of --preprocess.")
+    ] = None
+    classes: ClassNames = None
+    batch_size: Annotated[int, _of_images("Number of images per batch of predictions.")] = 32
+    recursive: Annotated[
+        bool,
+        _of_images("Look for images in folders within the folders of the classes.", "--recursive"),
+    ] = False
+    skip_unreadable: SkipUnreadable = 0
+    examples: Annotated[
+        Path | None,
+        _of_images("CSV file whose column `example` holds the ids of the only images to judge."),
+    ] = None
+    output: Annotated[
+        str | None, _of_images("Name of the output to judge, for models with several.", "--output")
+    ] = None
+    scores_are: ScoresAre = "auto"
+    limit: Annotated[int | None, _of_images("Largest number of images; all by default.")] = None
 
     def __post_init__(self) -> None:
         require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
         require(self.skip_unreadable >= 0, "skip_unreadable", self.skip_unreadable, "0 or more")
+        known = f"one of {', '.join(PREPROCESSING)}"
+        for name, mode in (
+            ("preprocess", self.preprocess),
+            ("baseline_preprocess", self.baseline_preprocess or "none"),
+        ):
+            require(mode in PREPROCESSING, name, mode, known)

@@ -72,6 +72,27 @@ def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
         raise
 
 
+def write_requested(
+    argument: str, path: Path, content: bytes, expected: str = "a path that can be written"
+) -> None:
+    """Write a file that a user asked for, as `write_whole` does.
+
+    Args:
+        argument: that names the file.
+        path: of the file.
+        content: all of it.
+        expected: for the error.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        write_whole(path, content)
+    except OSError as problem:
+        got = f"{path}, which cannot be written ({problem.strerror})"
+        raise InputError(argument, got, expected) from None
+
+
 def remove_unfinished(directory: Path) -> None:
     """Remove the unfinished files of writers that were killed. No other process may be writing."""
     for part in directory.rglob(".*.part"):
