@@ -1,14 +1,21 @@
 """Placement of names beside points."""
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import numpy as np
 import pandas as pd
 
-LETTER, LINE, GAP = (
-    5.5,
-    14,
-    10,
-)  # pixels: width of a letter, height of a line, distance from a point to its name
+LETTER, LINE = 5.5, 14  # pixels: width of a letter, height of a line
+GAP = 10  # pixels from a point to its name
+MARK = 8  # pixels from the middle of a point to its rim
 FILLED = 0.8  # approximate share of a panel that its points span; axes extend to round numbers
+
+OFFSETS = (-12, 14, -26, 28, -40, 42, -54, 56)
+"""Pixels from a point to the line of its name, upwards where negative, the preferred ones first."""
+
+Span: TypeAlias = tuple[float, float, float]
+"""Where something begins, ends and how high it stands, in pixels."""
 
 
 def name_sides(
@@ -31,41 +38,15 @@ def name_sides(
         >>> name_sides(points, "x", "y", "name", width=300, height=200).tolist()
         ['right', '', 'left', 'left']
     """
-    across, up = (
-        pixels
-        * (
-            (1 - FILLED) / 2
-            + FILLED * (points[axis] - points[axis].min()) / (np.ptp(points[axis]) or 1)
-        )
-        for axis, pixels in ((x, width), (y, height))
-    )
     sides = []
-    taken: list[tuple[float, float, float]] = []
-    for position, row, text in zip(across, up, points[name].astype(str), strict=True):
-        length = LETTER * len(text)
-        boxes = {
-            "right": (position + GAP, position + GAP + length),
-            "left": (position - GAP - length, position - GAP),
-        }
-        inward, outward = ("left", "right") if position > width / 2 else ("right", "left")
-        fits = boxes[outward][0] >= 0 and boxes[outward][1] <= width
-        sides.append("")
-        for side in ((inward, outward) if fits else (inward,)) if text else ():
-            low, high = boxes[side]
-            if not any(
-                low < end and start < high and abs(row - other) < LINE
-                for start, end, other in taken
-            ):
-                taken.append((low, high, row))
-                sides[-1] = side
-                break
+    taken: list[Span] = []
+    positions = _pixels(points[x], width), _pixels(points[y], height)
+    for text, across, up in zip(points[name].astype(str), *positions, strict=True):
+        spans = _spans(text, across, up, width, offsets=(0,)) if text else {}
+        side, _ = _first_free(spans, taken, height) or ("", 0)
+        sides.append(side)
+        taken += [spans[side, 0]] if side else []
     return pd.Series(sides, index=points.index, dtype=object)
-
-
-MARK = 8  # pixels from the middle of a point to its rim
-
-OFFSETS = (-12, 14, -26, 28, -40, 42, -54, 56)
-"""Pixels from a point to the line of its name, upwards where negative, the preferred ones first."""
 
 
 def name_places(
@@ -86,38 +67,46 @@ def name_places(
         >>> name_places(points, "x", "y", "name", width=300, height=200).to_dict("list")
         {'side': ['right', 'right', 'left'], 'dy': [-12, 14, -12]}
     """
-    across, up = (
-        pixels
-        * (
-            (1 - FILLED) / 2
-            + FILLED * (points[axis] - points[axis].min()) / (np.ptp(points[axis]) or 1)
-        )
-        for axis, pixels in ((x, width), (y, height))
-    )
-    places: list[tuple[str, int]] = []
-    taken = [
-        (position - MARK, position + MARK, row) for position, row in zip(across, up, strict=True)
-    ]
-    for position, row, text in zip(across, up, points[name].astype(str), strict=True):
-        length = LETTER * len(text)
-        boxes = {
-            "right": (position + GAP, position + GAP + length),
-            "left": (position - GAP - length, position - GAP),
-        }
-        sides = ["left", "right"] if position > width / 2 else ["right", "left"]
-        if not 0 <= boxes[sides[1]][0] <= boxes[sides[1]][1] <= width:
-            sides.pop()
-        free = (
-            (side, dy)
-            for dy in OFFSETS
-            for side in sides
-            if row - dy <= height
-            and not any(
-                boxes[side][0] < end and start < boxes[side][1] and abs(row - dy - other) < LINE
-                for start, end, other in taken
-            )
-        )
-        side, dy = next(free, (sides[0], OFFSETS[0]))
-        taken.append((*boxes[side], row - dy))
-        places.append((side, dy))
+    places = []
+    positions = _pixels(points[x], width), _pixels(points[y], height)
+    taken = [(across - MARK, across + MARK, up) for across, up in zip(*positions, strict=True)]
+    for text, across, up in zip(points[name].astype(str), *positions, strict=True):
+        spans = _spans(text, across, up, width, offsets=OFFSETS)
+        place = _first_free(spans, taken, height) or next(iter(spans))
+        taken.append(spans[place])
+        places.append(place)
     return pd.DataFrame(places, columns=["side", "dy"], index=points.index)
+
+
+def _pixels(values: pd.Series, extent: int) -> pd.Series:
+    share = (values - values.min()) / (np.ptp(values) or 1)
+    return extent * ((1 - FILLED) / 2 + FILLED * share)
+
+
+def _spans(
+    text: str, across: float, up: float, width: int, *, offsets: Sequence[int]
+) -> dict[tuple[str, int], Span]:
+    """Return where a name would stand by side and offset, the preferred places first."""
+    length = LETTER * len(text)
+    right = "right", across + GAP
+    left = "left", across - GAP - length
+    inward, outward = (left, right) if across > width / 2 else (right, left)
+    has_room = outward[1] >= 0 and outward[1] + length <= width
+    return {
+        (side, dy): (start, start + length, up - dy)
+        for dy in offsets
+        for side, start in ([inward, outward] if has_room else [inward])
+    }
+
+
+def _first_free(
+    spans: dict[tuple[str, int], Span], taken: Sequence[Span], height: int
+) -> tuple[str, int] | None:
+    """Return the first place that lies in the panel and covers nothing."""
+    for place, (low, high, row) in spans.items():
+        covers = any(
+            low < end and start < high and abs(row - other) < LINE for start, end, other in taken
+        )
+        if row <= height and not covers:
+            return place
+    return None

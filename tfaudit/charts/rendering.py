@@ -77,13 +77,9 @@ def widened(chart: Drawing, width: int) -> Drawing:
         stacked = chart.copy(deep=False)
         stacked.vconcat = [_widened_part(part, width) for part in chart.vconcat]
         return stacked
-    if isinstance(chart, alt.ConcatChart):
-        return _widened_part(chart, width)
-    return (
-        chart.properties(width=width, autosize=FIT)
-        if isinstance(chart, (alt.Chart, alt.LayerChart))
-        else chart
-    )
+    if isinstance(chart, (alt.Chart, alt.LayerChart)):
+        return chart.properties(width=width, autosize=FIT)
+    return _widened_part(chart, width)
 
 
 def _widened_part(part: Any, width: int) -> Any:
@@ -93,11 +89,8 @@ def _widened_part(part: Any, width: int) -> Any:
         grid = part.copy(deep=False)
         grid.concat = [panel.properties(width=each) for panel in part.concat]
         return grid
-    return (
-        part.properties(width=width - AXES)
-        if isinstance(part, (alt.Chart, alt.LayerChart))
-        else part
-    )
+    is_single = isinstance(part, (alt.Chart, alt.LayerChart))
+    return part.properties(width=width - AXES) if is_single else part
 
 
 def inline_svg(chart: Drawing, description: str, *, width: int | None = None) -> str:

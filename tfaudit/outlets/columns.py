@@ -7,6 +7,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -119,14 +120,13 @@ class Column:
             return "–"
         if isinstance(value, (bool, np.bool_)):
             return "yes" if value else "no"
+        if isinstance(value, str):
+            return self.words(value) if self.words else value
         if isinstance(value, (int, np.integer)) and self.scale == 1 and not self.is_p:
             return f"{value:,}".replace("-", "−")
-        if isinstance(value, str) and self.words:
-            return self.words(value)
-        if isinstance(value, float) and not self.form and self.scale == 1:
-            return count_text(value).replace("-", "−")
-        if isinstance(value, str) or not self.form:
-            return str(value)
+        if not self.form:
+            is_count = isinstance(value, float) and self.scale == 1
+            return count_text(value).replace("-", "−") if is_count else str(value)  # type: ignore[arg-type]
         number: float = self.scale * value  # type: ignore[operator]
         if self.is_p and 0 <= number < LEAST_P:
             return "< .0001"
@@ -138,19 +138,8 @@ def _without_exponent(number: float, form: str) -> str:
     text = format(number, form)
     if "e" not in text:
         return text
-    digits = ",.0f" if abs(number) >= 1 else f".{_decimals(text)}f"
-    return format(number, f"+{digits}" if form.startswith("+") else digits)
-
-
-def _decimals(text: str) -> int:
-    """Return the number of decimals that show the digits of a number below 1 with an exponent.
-
-    Example:
-        >>> _decimals("1.2e-05")
-        6
-    """
-    digits, exponent = text.lstrip("+-").split("e-")
-    return int(exponent) + len(digits.replace(".", "")) - 1
+    sign = "+" if form.startswith("+") else ""
+    return format(number, f"{sign},.0f") if abs(number) >= 1 else format(Decimal(text), f"{sign}f")
 
 
 def p_text(p: float) -> str:
@@ -298,18 +287,19 @@ P = _p("p")
 _HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
 
 
+def _holm(over: str = "", heading: str = "p, Holm") -> Column:
+    return _p(heading, help=f"p after {_HOLM}{over and f' over {over}'}")
+
+
 def _change(name: str, heading: str, help: str) -> dict[str, Column]:
     """Return the columns of a change, its interval and its p-values, all of one prefix."""
-    interval = (
-        f"confidence interval of the {heading}"
-        if heading == "centred change"
-        else "confidence interval"
-    )
+    of = f" of the {heading}" if heading == "centred change" else ""
+    interval = f"confidence interval{of} over images and members"
     return {
         f"{name}_pp": _points(heading, help),
-        **_interval(f"{name}_low_pp", f"{name}_high_pp", f"{interval} over images and members"),
+        **_interval(f"{name}_low_pp", f"{name}_high_pp", interval),
         f"{name}_p": _p("p", help="p-value of no such change, uncorrected"),
-        f"{name}_p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
+        f"{name}_p_holm": _holm(),
         f"{name}_p_bh": _p("p, BH", help=f"p after {_BH}"),
     }
 
@@ -419,7 +409,7 @@ PARTS["Accuracy and recall"] = {
         "relative change", "Change as a share of the accuracy before", "+.2f"
     ),
     "p": _p("p"),
-    "p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
+    "p_holm": _holm(),
     "p_bh": _p("p, BH", help=f"p after {_BH}"),
 }
 PARTS[VERDICTS] = {
@@ -456,7 +446,7 @@ PARTS["Remedies"] = {
     "remedies.difference_pp": _points(
         "difference", "Value with the remedy minus value without it, percentage points"
     ),
-    "remedies.p_holm": _p("p, Holm", help=f"p after {_HOLM} over all rows"),
+    "remedies.p_holm": _holm("all rows"),
     "remedies.verdict": _text("verdict", "Whether the remedy helps, after the correction"),
 }
 PARTS["Candidates of a search"] = {
@@ -672,9 +662,6 @@ PARTS["Negative flips, and calibration"] = {
     ),
 }
 PARTS["All variants side by side"] = {
-    "accuracies.rank": _text(
-        "accuracy", "The true class counts as right among the first k predictions"
-    ),
     "mean": _share("mean", "Over the members", ".2f"),
     "sd": Column("sd", ".2f", "pp", 100, "Standard deviation over the members"),
     "least": _share("lowest", "Over the members", ".2f"),
@@ -692,8 +679,8 @@ PARTS["All variants side by side"] = {
     "gained_all": _count(
         "gained", help=f"Classes that gained recall, after {_HOLM} over all variants"
     ),
-    "p_holm_own": _p("p, Holm, own", help=f"p after {_HOLM} over the classes of the variant"),
-    "p_holm_all": _p("p, Holm, all", help=f"p after {_HOLM} over the classes of all variants"),
+    "p_holm_own": _holm("the classes of the variant", "p, Holm, own"),
+    "p_holm_all": _holm("the classes of all variants", "p, Holm, all"),
     "p_bh_all": _p("p, BH, all", help=f"p after {_BH} over the classes of all variants"),
     "train_examples": _count("training images"),
     "train_share": _share("of all", "Share of all training images", ".2f"),
@@ -831,7 +818,7 @@ PARTS["Robustness"] = {
     "relative_mce": _share(
         "relative mCE", "Mean corruption error of the loss from clean to corrupted images"
     ),
-    "corruptions.change_p_holm": _p("p, Holm", help=f"p after {_HOLM} over the corruptions"),
+    "corruptions.change_p_holm": _holm("the corruptions"),
     "corruptions.published_p": _p(
         "Welch's p", help="Over the members alone, the images taken as fixed"
     ),
@@ -839,8 +826,8 @@ PARTS["Robustness"] = {
         "against average", "Change minus the change of accuracy, percentage points"
     ),
     "clean_relative_pp": _points("clean", "The same on clean images, percentage points"),
-    "cells.change_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
-    "cells.relative_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
+    "cells.change_p_holm": _holm("all cells of the variant"),
+    "cells.relative_p_holm": _holm("all cells of the variant"),
     "flips": _count(
         "flips", help="Images whose majority prediction differs between baseline and variant"
     ),
@@ -936,7 +923,7 @@ PARTS["Human rating"] = {
         "of others", "Images with the attribute, of the other images that raters agree on"
     ),
     "survey.p": _p("p", help="Fisher's exact test"),
-    "survey.p_holm": _p("p, Holm", help=f"p after {_HOLM} over the questions"),
+    "survey.p_holm": _holm("the questions"),
     "survey.kappa": _number("kappa", ".2f", "Fleiss' kappa: agreement of the raters beyond chance"),
     "survey.pies": _count("PIEs", help="PIEs with the attribute"),
     "pies_judged": _count("of", help="PIEs that were judged"),

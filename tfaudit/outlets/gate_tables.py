@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
+import numpy as np
 import pandas as pd
 from rich import box
 from rich.console import Group, RenderableType
@@ -15,18 +17,10 @@ from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import printable
 from tfaudit.outlets.columns import Cell, Column, cell_of, verdict_columns
 from tfaudit.outlets.outcome_marks import MARKS
+from tfaudit.outlets.verdict_texts import check_headings, check_rows, data_text
 
 SHOWN = 10  # classes printed per variant
 VARIANT = 24  # letters of a line of its name at most
-
-
-def outcome_mark(outcome: str) -> Text:
-    """Return how the terminal shows an outcome of the gate.
-
-    >>> outcome_mark("fail").plain
-    'FAIL'
-    """
-    return MARKS[outcome].in_terminal()
 
 
 def verdict_table(name: str, verdict: Verdict) -> RenderableType:
@@ -38,12 +32,12 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
         name: of the variant.
         verdict: of the variant.
     """
-    before, after = verdict.members
-    data = f", {verdict.examples:,} images"
-    if max(before, after) > 1:
-        data += f", {before} and {after} members"
-    head = Text.assemble((printable(name), "bold"), ": ", outcome_mark(verdict.outcome), data)
-    parts: list[RenderableType] = [head, _checks(verdict)]
+    mark = MARKS[verdict.outcome].in_terminal()
+    head = Text.assemble((printable(name), "bold"), ": ", mark, ", ", data_text(verdict))
+    checks = _table(*check_headings(verdict))
+    for outcome, *cells in check_rows(verdict):
+        checks.add_row(MARKS[outcome].in_terminal(), *cells)
+    parts: list[RenderableType] = [head, checks]
     failing = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
     if failing:
         parts += [Text(), *(Text(f"- {printable(row['sentence'])}") for row in failing)]
@@ -65,11 +59,10 @@ def first_screen(verdict: StudyVerdict) -> RenderableType:
     parts.append(variants_table(frame, frame["best"], verdict_columns("reason", *unknown)))
     if verdict.best is not None:
         parts.append(Text("* the most compressed that passes"))
-    level = f"{100 * (1 - verdict.alpha):g} %"
-    parts.append(Text(f"In brackets: {level} intervals."))
+    parts.append(Text(f"In brackets: {verdict.level} intervals."))
     parts.append(Text(f"Limits: {verdict.limits.in_words()}.\n"))
     for row in frame[frame["outcome"] != PASS].to_dict("records"):
-        parts.append(Text(f"- {printable(row['title'])}: {printable(row['reason'])}"))
+        parts.append(Text(printable(f"- {row['title']}: {row['reason']}")))
     return Group(*parts, Text())
 
 
@@ -108,34 +101,21 @@ def _in_terminal(cell: Cell) -> str:
     return f"{cell.text} ({cell.below})" if cell.below else cell.text
 
 
-def _checks(verdict: Verdict) -> Table:
-    table = _table("", "check", "measured", f"{100 * (1 - verdict.alpha):g} % interval", "limit")
-    for row in verdict.labelled_frame().to_dict("records"):
-        interval = "" if math.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
-        mark = outcome_mark(row["outcome"])
-        table.add_row(mark, row["title"], row["measured"], interval, row["allowed"])
-    return table
-
-
 def _classes(verdict: Verdict) -> Table:
     rows = verdict.classes[verdict.classes["outcome"] != PASS]
     gravity = rows["outcome"].map(OUTCOMES.index)
-    order = rows.assign(gravity=gravity, rise=-rows["drop_pp"]).sort_values(
-        ["gravity", "rise"], kind="stable"
-    )
+    order = np.lexsort([-rows["drop_pp"], gravity])
     table = _table("", "class", "examples", "loss, pp", "interval", "at least")
-    for row in order.head(SHOWN).to_dict("records"):
-        unknown = math.isnan(row["drop_pp"])
-        table.add_row(
-            MARKS[row["outcome"]].in_terminal("" if row["outcome"] == FAIL else "?"),
-            Text(printable(row["class"])),
-            f"{row['examples']:,}",
-            "unknown" if unknown else f"{row['drop_pp']:.2f}",
-            "" if unknown else f"{row['low_pp']:.1f} to {row['high_pp']:.1f}",
-            "" if unknown else f"{row['sure_low_pp']:.1f}",
-        )
-    if len(order) > SHOWN:
-        table.caption = f"and {len(order) - SHOWN} more"
+    for row in rows.iloc[order[:SHOWN]].to_dict("records"):
+        if math.isnan(row["drop_pp"]):
+            loss = ["unknown", "", ""]
+        else:
+            interval = f"{row['low_pp']:.1f} to {row['high_pp']:.1f}"
+            loss = [f"{row['drop_pp']:.2f}", interval, f"{row['sure_low_pp']:.1f}"]
+        mark = MARKS[row["outcome"]].in_terminal("" if row["outcome"] == FAIL else "?")
+        table.add_row(mark, Text(printable(row["class"])), f"{row['examples']:,}", *loss)
+    if len(rows) > SHOWN:
+        table.caption = f"and {len(rows) - SHOWN} more"
     return table
 
 
@@ -144,11 +124,6 @@ def _table(*headings: str) -> Table:
         box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left"
     )
     for i, heading in enumerate(headings):
-        table.add_column(
-            heading,
-            justify="right" if i > 1 else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            max_width=24,
-        )
+        justify: Literal["left", "right"] = "right" if i > 1 else "left"
+        table.add_column(heading, justify=justify, no_wrap=True, max_width=24)
     return table

@@ -1,10 +1,8 @@
 """Verdicts as Markdown: for a model card, a pull request, or the summary of a GitHub Action."""
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.checks import OUTCOMES, PASS
@@ -14,6 +12,7 @@ from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import printable
 from tfaudit.outlets.columns import cell_of, signed, verdict_columns
 from tfaudit.outlets.outcome_marks import MARKS
+from tfaudit.outlets.verdict_texts import check_headings, check_rows, data_text
 
 SHOWN = 5  # classes of a variant that are listed
 
@@ -30,16 +29,15 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
     """
     parts = ["## tfaudit gate", ""]
     for name, verdict in sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome)):
-        before, after = verdict.members
-        data = f"{verdict.examples:,} images"
-        if max(before, after) > 1:
-            data += f", {before} and {after} members"
+        rows = [
+            (MARKS[outcome].markdown, *map(_text, cells)) for outcome, *cells in check_rows(verdict)
+        ]
         parts += [
             f"### {_text(name)}: {MARKS[verdict.outcome].markdown}",
             "",
-            f"{data}.",
+            f"{data_text(verdict)}.",
             "",
-            *_checks(verdict),
+            *_table(check_headings(verdict), rows),
             "",
         ]
         parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
@@ -59,30 +57,20 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
     """
     verdict = study_audit.verdict(limits)
     summary = study_audit.summary
-    parts = [
-        f"## {_text(study_audit.data.study.name)}: what the compressed models forget",
-        "",
-        _text(verdict.headline),
-    ]
-    parts.append("")
+    title = f"## {_text(study_audit.data.study.name)}: what the compressed models forget"
+    parts = [title, "", _text(verdict.headline), ""]
     if verdict.alerts:
         parts += [*(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts), ""]
     columns = verdict_columns("reason")
     headings = ["variant", "verdict", *(entry.title for entry in columns.values()), "exemplars"]
     rows = []
     for row in verdict.frame().to_dict("records"):
+        title = f"**{_text(row['title'])}**" if row["best"] else _text(row["title"])
+        cells = [_text(cell_of(name, entry, row).in_line) for name, entry in columns.items()]
         exemplars = summary.exemplars.get(row["variant"])
-        cells = [cell_of(name, entry, row).in_line for name, entry in columns.items()]
-        rows.append(
-            (
-                f"**{_text(row['title'])}**" if row["best"] else _text(row["title"]),
-                MARKS[row["outcome"]].markdown,
-                *map(_text, cells),
-                "" if exemplars is None else f"{len(exemplars.frame()):,}",
-            )
-        )
-    level = f"{100 * (1 - verdict.alpha):g} %"
-    sentence = f"In brackets: {level} intervals. Limits: {verdict.limits.in_words()}."
+        count = "" if exemplars is None else f"{len(exemplars.index):,}"
+        rows.append([title, MARKS[row["outcome"]].markdown, *cells, count])
+    sentence = f"In brackets: {verdict.level} intervals. Limits: {verdict.limits.in_words()}."
     parts += [*_table(headings, rows), "", sentence]
     if verdict.best is not None:
         parts[-1] += " In bold: the most compressed variant that passes."
@@ -101,55 +89,40 @@ def model_card(study_audit: StudyAudit, limits: Limits) -> str:
     """
     data = study_audit.data
     verdict = study_audit.verdict(limits)
-    metrics: list[dict[str, Any]] = []
     if verdict.best is None:
-        accuracy = float(data.baseline.accuracy().mean())
-        metrics.append(
-            {"type": "accuracy", "name": "Accuracy of the uncompressed model", "value": accuracy}
-        )
+        accuracy = data.baseline.accuracy().mean()
+        metrics = [("accuracy", "Accuracy of the uncompressed model", accuracy)]
     else:
         row = verdict.frame().set_index("variant").loc[verdict.best]
-        metrics.append(
-            {"type": "accuracy", "name": f"Accuracy, {row['title']}", "value": row["top1"]}
-        )
+        metrics = [("accuracy", f"Accuracy, {row['title']}", row["top1"])]
         if row["worst_class"]:
             name = f"Recall of {row['worst_class']}, the class that lost most, {row['title']}"
-            metrics.append({"type": "recall", "name": name, "value": row["worst_after"]})
+            metrics.append(("recall", name, row["worst_after"]))
     result = {
         "task": {"type": "image-classification" if data.examples_are == "images" else "other"},
         "dataset": {"type": data.study.dataset, "name": data.study.dataset, "split": data.split},
-        "metrics": [{**metric, "value": round(metric["value"], 4)} for metric in metrics],
+        "metrics": [
+            {"type": kind, "name": name, "value": round(float(value), 4)}
+            for kind, name, value in metrics
+        ],
     }
-    front: dict[str, Any] = {"tags": ["tfaudit", "model-compression"]}
-    front["model-index"] = [{"name": data.study.name, "results": [result]}]
-    lines = [
-        f"{key}: {json.dumps(value)}" for key, value in front.items()
-    ]  # JSON is YAML, whatever the names hold
+    front = {
+        "tags": ["tfaudit", "model-compression"],
+        "model-index": [{"name": data.study.name, "results": [result]}],
+    }
+    # JSON is YAML, whatever the names hold.
+    lines = [f"{key}: {json.dumps(value)}" for key, value in front.items()]
     return "\n".join(["---", *lines, "---", "", study_markdown(study_audit, limits)])
-
-
-def _checks(verdict: Verdict) -> list[str]:
-    headings = ("", "check", "measured", f"{100 * (1 - verdict.alpha):g} % interval", "limit")
-    rows = []
-    for row in verdict.labelled_frame().to_dict("records"):
-        interval = "" if math.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
-        cells = (row["title"], row["measured"], interval, row["allowed"])
-        rows.append((MARKS[row["outcome"]].markdown, *map(_text, cells)))
-    return _table(headings, rows)
 
 
 def _worst_classes(verdict: Verdict) -> list[str]:
     if verdict.classes.empty:
         return []
     worst = verdict.classes.dropna(subset="drop_pp").nlargest(SHOWN, "drop_pp")
-    rows = [
-        (
-            _text(row["class"]),
-            f"{row['examples']:,}",
-            _with_interval(*(0 - row[name] for name in ("drop_pp", "high_pp", "low_pp"))),
-        )
-        for row in worst.to_dict("records")
-    ]
+    rows = []
+    for row in worst.to_dict("records"):
+        change, low, high = (signed(0 - row[name]) for name in ("drop_pp", "high_pp", "low_pp"))
+        rows.append((_text(row["class"]), f"{row['examples']:,}", f"{change} ({low} to {high})"))
     title = f"<details><summary>The {len(rows)} classes that lose most</summary>"
     return [title, "", *_table(("class", "images", "change, points"), rows), "", "</details>", ""]
 
@@ -157,10 +130,6 @@ def _worst_classes(verdict: Verdict) -> list[str]:
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = [headings, ["---"] * len(headings), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]
-
-
-def _with_interval(value: float, low: float, high: float) -> str:
-    return "" if math.isnan(value) else f"{signed(value)} ({signed(low)} to {signed(high)})"
 
 
 def _text(text: object) -> str:

@@ -1,13 +1,15 @@
 """The table of a study, [F] table 2, for the terminal and for a page."""
 
+from collections.abc import Iterable
+
 from markupsafe import Markup, escape
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from tfaudit.audits.summary.summary import Summary
 from tfaudit.errors import plural
 from tfaudit.outlets.columns import TextColumn, text_columns
+from tfaudit.outlets.terminal_tables import table_of_figures
 
 NAMES = (
     "title",
@@ -40,32 +42,34 @@ def terminal_table(audit: Summary) -> Table:
     columns = summary_columns(audit)
     sizes = [name for name in ("bytes", "gzipped_bytes") if set(columns[name].cells) != {"–"}]
     shown = {
-        columns[name].heading.replace(", ", "\n"): columns[name].cells for name in ("title", *sizes)
+        columns[name].heading.replace(", ", "\n"): columns[name].cells
+        for name in ("title", *sizes, "top1", "top5")
     }
-    shown |= {"top-1\n%": columns["top1"].cells, "top-5\n%": columns["top5"].cells}
-    shown["classes\n(expected)"] = _with_chance(
-        columns["significant"], columns["expected_by_chance"]
-    )
-    shown |= {"Holm": columns["significant_holm"].cells, "BH": columns["significant_bh"].cells}
-    shown["PIEs\n(expected)"] = _with_chance(columns["pies"], columns["pies_by_chance"])
-    shown["p"] = columns["pies_p"].cells
-    table = Table(
-        title=f"What compression forgets, {_members(audit)}",
+    for name, heading, expected in (
+        ("significant", "classes\n(expected)", "expected_by_chance"),
+        ("significant_holm", "Holm", ""),
+        ("significant_bh", "BH", ""),
+        ("pies", "PIEs\n(expected)", "pies_by_chance"),
+        ("pies_p", "p", ""),
+    ):
+        cells = columns[name].cells
+        shown[heading] = _with_chance(cells, columns[expected].cells) if expected else cells
+    least = int(audit.table["members"].min())
+    most = int(audit.table["members"].max())
+    members = plural(most, "member") if least == most else f"{least}–{most} members"
+    table = table_of_figures(
+        shown,
+        least=10,
+        title=f"What compression forgets, {members} per variant",
         caption="\n".join(audit.notes) or None,
         title_justify="left",
         caption_justify="left",
-        box=box.SIMPLE_HEAD,
         pad_edge=False,
-        padding=0,  # the box leaves a space between columns
     )
-    for i, heading in enumerate(shown):
-        table.add_column(
-            heading, justify="right" if i else "left", no_wrap=i > 0, min_width=None if i else 10
-        )
     families = audit.table["family"]
     ends = families.ne(families.shift(-1)) & families.shift(-1).notna()
-    for end, *cells in zip(ends, *shown.values(), strict=True):
-        table.add_row(*map(Text, cells), end_section=end)
+    for end, *row in zip(ends, *shown.values(), strict=True):
+        table.add_row(*map(Text, row), end_section=end)
     return table
 
 
@@ -94,16 +98,9 @@ def html_table(audit: Summary) -> Markup:
     ).format(head, body)
 
 
-def _with_chance(counts: TextColumn, expected: TextColumn) -> tuple[str, ...]:
+def _with_chance(counts: Iterable[str], expected: Iterable[str]) -> tuple[str, ...]:
     """Return counts with those expected by chance in brackets, where both are known."""
-    pairs = zip(counts.cells, expected.cells, strict=True)
+    pairs = zip(counts, expected, strict=True)
     return tuple(
         count if "–" in (count, chance) else f"{count} ({chance})" for count, chance in pairs
     )
-
-
-def _members(audit: Summary) -> str:
-    least = int(audit.table["members"].min())
-    most = int(audit.table["members"].max())
-    members = plural(most, "member") if least == most else f"{least}–{most} members"
-    return f"{members} per variant"
