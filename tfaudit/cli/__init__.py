@@ -9,7 +9,7 @@ import sys
 import warnings
 from typing import Any
 
-from tfaudit.cli import (
+from tfaudit.cli import (  # noqa: F401  # a module registers its command
     audit,
     check,
     compare,
@@ -30,24 +30,6 @@ from tfaudit.errors import InputError, Notice, missing_extra
 from tfaudit.runtime.captured_output import reserved_stdout
 from tfaudit.runtime.garbage_collection import collect_seldom
 from tfaudit.runtime.user_functions import import_module
-
-__all__ = [
-    "audit",
-    "check",
-    "compare",
-    "compress",
-    "cost",
-    "doctor",
-    "export",
-    "gate",
-    "main",
-    "plan",
-    "prepare",
-    "recipes",
-    "report",
-    "run",
-]
-__all__ += ["view"]
 
 
 def _imported(words: list[str]) -> list[str]:
@@ -88,8 +70,9 @@ def main() -> None:
     try:
         app(_imported(sys.argv[1:]))
     except (InputError, ModuleNotFoundError) as error:
-        command = " ".join(["tfaudit", *sys.argv[1:2]])
-        told = error if isinstance(error, InputError) else missing_extra(error, command)
+        told: Exception | None = error
+        if not isinstance(error, InputError):
+            told = missing_extra(error, " ".join(["tfaudit", *sys.argv[1:2]]))
         if told is None:
             raise
         err.print(f"tfaudit: {told}", soft_wrap=True)

@@ -30,12 +30,8 @@ from tfaudit.runtime.names import clean_names
 if TYPE_CHECKING:
     from tfaudit.audits.gate.limits import Limits
     from tfaudit.predictions import Predictions
-    from tfaudit.store.store import Store
 
-MULTIWORD_OPTIONS = (
-    "--baseline",
-    "--compressed",
-)  # options that take all words up to the next option
+MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # they take all words up to the next option
 
 HELP = (
     "Audit predictions that any framework has made. TensorFlow is not needed.",
@@ -55,27 +51,23 @@ def repeat_options(words: Sequence[str]) -> Iterator[str]:
         >>> list(repeat_options(["--baseline", "a0", "a1", "--compressed", "int8=b0", "b1", "--out", "d"]))
         ['--baseline', 'a0', '--baseline', 'a1', '--compressed', 'int8=b0', '--compressed', 'int8=b1', '--out', 'd']
     """
-    option, name, values = (
-        "",
-        "",
-        0,
-    )  # the current option, NAME= of its last word, number of its words
+    option = ""  # the current one
+    name = ""  # NAME= of its last word
+    is_followed = False  # whether it has a word
     for word in words:
         if word.startswith("-"):
             head, _, value = word.partition("=")
             option = head if head in MULTIWORD_OPTIONS else ""
-            values = int(bool(value))
+            is_followed = bool(value)
             name = _name(value)
-            yield word
-            continue
-        if option:
-            if values:
+        elif option:
+            if is_followed:
                 yield option
-            values += 1
-            if _name(word):
-                name = _name(word)
-            elif name:
+            is_followed = True
+            own = _name(word)
+            if name and not own:
                 word = f"{name}={word}"
+            name = own or name
         yield word
 
 
@@ -131,23 +123,23 @@ def audit(
     """Audit predictions that any framework has made."""
     limits = read_limits(gate)
     if study is not None:
-        _require_nothing_beside(
-            study,
-            {
-                "labels": labels,
-                "baseline": baseline,
-                "compressed": compressed,
-                "classes": classes,
-                "id": id_column,
-                "label-column": label_column,
-                "prediction-column": prediction_column,
-                "groups": groups,
-                "paired": paired,
-                "out": directory,
-                "name": name,
-            },
-        )
-        _audit_study(study, limits, alpha, permutations)
+        beside = {
+            "labels": labels,
+            "baseline": baseline,
+            "compressed": compressed,
+            "classes": classes,
+            "id": id_column,
+            "label-column": label_column,
+            "prediction-column": prediction_column,
+            "groups": groups,
+            "paired": paired,
+            "out": directory,
+            "name": name,
+        }
+        if names := [f"--{name}" for name, value in beside.items() if value]:
+            expected = "a study's directory alone, or files of predictions with their options"
+            raise InputError("study", f"{study} and {', '.join(names)}", expected)
+        _audit_store(study, limits, alpha, permutations)
         return
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(permutations >= 0, "permutations", permutations, "0 or more")
@@ -156,6 +148,7 @@ def audit(
     if labels is None or not baseline or not compressed:
         expected = "a study's directory, or --labels, --baseline and --compressed"
         raise InputError("source", "none", expected)
+    from tfaudit.cli.report import show
     from tfaudit.readers.prediction_files import PredictionFiles, read_groups, read_populations
 
     source = PredictionFiles(
@@ -176,6 +169,7 @@ def audit(
     if single:
         _show_pairs(reference, populations, alpha)
     if directory:
+        from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.store.external import import_predictions
 
         store = import_predictions(
@@ -187,19 +181,13 @@ def audit(
             paired=populations if paired else (),
             groups=columns,
         )
-        _show_study(store, limits, alpha, permutations, table=not single)
+        study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations)
+        show(study_audit, limits, table=not single)
     elif not single:
         _show_summary(reference, populations, alpha, permutations, paired=paired)
 
 
-def _require_nothing_beside(study: Path, given: Mapping[str, object]) -> None:
-    """Raise an `InputError` where options of files stand beside a study's directory."""
-    if names := [f"--{name}" for name, value in given.items() if value]:
-        expected = "a study's directory alone, or files of predictions with their options"
-        raise InputError("study", f"{study} and {', '.join(names)}", expected)
-
-
-def _audit_study(directory: Path, limits: Limits, alpha: float, permutations: int) -> None:
+def _audit_store(directory: Path, limits: Limits, alpha: float, permutations: int) -> None:
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.cli.report import show_tables
     from tfaudit.store.store import open_store
@@ -221,10 +209,9 @@ def _show_verdicts(
     from tfaudit.audits.verdict.study_verdict import study_verdict
     from tfaudit.outlets.gate_tables import first_screen
 
-    several = reference.num_members > 1
     measured = {
         key: measure(reference, population, paired=paired, alpha=alpha)
-        if (population.num_members > 1) == several
+        if (population.num_members > 1) == (reference.num_members > 1)
         else None
         for key, population in populations.items()
     }
@@ -242,16 +229,6 @@ def _show_pairs(
         for name, population in populations.items()
     }
     out.print(pair_tables(pairs, alpha=alpha))
-
-
-def _show_study(
-    store: Store, limits: Limits, alpha: float, permutations: int, *, table: bool
-) -> None:
-    from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.cli.report import show
-
-    study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations)
-    show(study_audit, limits, table=table)
 
 
 def _show_summary(
@@ -283,9 +260,8 @@ def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
     variants: dict[str, list[str]] = {}
     for word in words:
         name = _name(word)
-        variants.setdefault(name or "compressed", []).append(
-            word.removeprefix(f"{name}=") if name else word
-        )
+        files = word.removeprefix(f"{name}=") if name else word
+        variants.setdefault(name or "compressed", []).append(files)
     names = clean_names(variants, "compressed")
     return {
         name: files_of(patterns, "compressed")

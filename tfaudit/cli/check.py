@@ -42,11 +42,8 @@ def check(directory: Directory) -> None:
 def _members(store: Store) -> Iterator[str]:
     from rich.progress import track
 
-    pairs = [
-        (v.key, member)
-        for v in store.study.all_variants
-        for member in store.expected_members(v.key)
-    ]
+    keys = [variant.key for variant in store.study.all_variants]
+    pairs = [(key, member) for key in keys for member in store.expected_members(key)]
     for variant, member in track(pairs, "members", console=err, transient=True):
         if damage := store.damage(variant, member):
             yield f"{variant}, member {member}: {damage}"
@@ -64,11 +61,11 @@ def _examples(store: Store) -> Iterator[str]:
             yield str(error)
     for name in ("classes", "costs"):
         try:
-            table = store.table(name)
+            is_missing = store.table(name) is None
         except InputError as error:
             yield str(error)
         else:
-            if table is None and name == "classes" and store.study.training is not None:
+            if is_missing and name == "classes" and store.study.training is not None:
                 yield f"{store.directory}/examples/classes.parquet: missing"
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.table import Table
 
 from tfaudit.cli.console import app, out
@@ -46,13 +45,7 @@ def cost(
     models = _of_study(store) if store else files
     with captured_output():
         table = measure_variants(models, repeats=repeats, threads=threads)
-    out.print(
-        _table(
-            table.assign(variant=[store.study.titles[key] for key in table["variant"]])
-            if store
-            else table
-        )
-    )
+    out.print(_table(table, store.study.titles if store else {name: name for name in files}))
     if store:
         store.save_table("costs", table)
         out.print(f"stored in {store.directory}; `tfaudit report` shows the costs", soft_wrap=True)
@@ -69,49 +62,32 @@ def _of_study(store: Store) -> dict[str, Path]:
         ]
         files = [path for path in places if path.is_file()]
         if not files:
-            raise InputError(
-                "targets", f"{places[0].parent}, which holds no model", "members with their models"
-            )
+            got = f"{places[0].parent}, which holds no model"
+            raise InputError("targets", got, "members with their models")
         models[key] = files[0]
     if not models:
-        raise InputError(
-            "targets",
-            f"{store.directory} without a complete member",
-            "one or more; see `tfaudit run`",
-        )
+        got = f"{store.directory} without a complete member"
+        raise InputError("targets", got, "one or more; see `tfaudit run`")
     return models
 
 
-def _table(costs: pd.DataFrame) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
-    headings = (
-        "model",
-        "weights",
-        "zeros, %",
-        "Mflops",
-        "kB",
-        "gzip, kB",
-        "ms",
-        "of, first",
-        "ms, x 32",
-    )
-    for i, heading in enumerate(headings):
-        table.add_column(
-            heading.replace(", ", "\n"),
-            justify="right" if i else "left",
-            no_wrap=i > 0,
-            min_width=None if i else 18,
-        )
+def _table(costs: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    from tfaudit.outlets.columns import Column
+    from tfaudit.outlets.terminal_tables import table_of_figures
+
+    columns = {
+        "parameters": Column("weights"),
+        "sparsity": Column("zeros\n%", ".1f", scale=100),
+        "flops": Column("Mflops", ",.3g", scale=1e-6),
+        "bytes": Column("kB", ",.3g", scale=1e-3),
+        "gzipped_bytes": Column("gzip\nkB", ",.3g", scale=1e-3),
+        "latency_1_ms": Column("ms", ",.3g"),
+        "latency_1_ratio": Column("of\nfirst", ",.3g"),
+        "latency_32_ms": Column("ms\nx 32", ",.3g"),
+    }
+    headings = [column.heading for column in columns.values()]
+    table = table_of_figures(["model", *headings], least=18, pad_edge=False)
     for row in costs.to_dict("records"):
-        sizes = (row["flops"] / 1e6, row["bytes"] / 1e3, row["gzipped_bytes"] / 1e3)
-        numbers = map(
-            _number, (*sizes, row["latency_1_ms"], row["latency_1_ratio"], row["latency_32_ms"])
-        )
-        table.add_row(
-            row["variant"], f"{row['parameters']:,}", f"{100 * row['sparsity']:.1f}", *numbers
-        )
+        cells = [column.text(row[name]) for name, column in columns.items()]
+        table.add_row(titles[row["variant"]], *cells)
     return table
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:,.3g}" if value < 999.5 else f"{value:,.0f}"

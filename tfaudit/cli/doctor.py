@@ -38,11 +38,9 @@ FOLDER = "TFDS_DATA_DIR"  # environment variable that names the folder of the pr
 def doctor() -> None:
     """Show versions, extras, devices, prepared data sets and free disk space."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    system = f"Python {platform.python_version()}, {platform.platform(terse=True)}"
     rows = [
-        (
-            "tfaudit",
-            f"{__version__}, Python {platform.python_version()}, {platform.platform(terse=True)}",
-        ),
+        ("tfaudit", f"{__version__}, {system}"),
         *_libraries(),
         ("processors", f"{_cores()} for this process, {_gpus()}"),
         ("data sets", ", ".join(_data_sets()) or f"none in {_data_folder()}; see tfaudit prepare"),
@@ -56,18 +54,14 @@ def doctor() -> None:
 def _libraries() -> Iterator[tuple[str, str]]:
     """Yield the core and every extra, with the versions of their libraries."""
     owners = packages_distributions()
-    groups = {
-        "core": CORE,
-        **{extra: tuple(m for m, e in EXTRAS.items() if e == extra) for extra in EXTRAS.values()},
-    }
+    groups = {"core": list(CORE)}
+    for module, extra in EXTRAS.items():
+        groups.setdefault(extra, []).append(module)
     for name, modules in groups.items():
         missing = [module for module in modules if importlib.util.find_spec(module) is None]
         versions = (_version(owners, module) for module in modules if module not in missing)
-        text = ", ".join(versions)
-        if missing:
-            lacks = f"not installed: {', '.join(missing)}; pip install 'tfaudit[{name}]'"
-            text = f"{text}; {lacks}" if text else lacks
-        yield name, text
+        lacks = f"not installed: {', '.join(missing)}; pip install 'tfaudit[{name}]'"
+        yield name, "; ".join(filter(None, [", ".join(versions), lacks if missing else ""]))
 
 
 def _version(owners: Mapping[str, list[str]], module: str) -> str:
@@ -79,10 +73,9 @@ def _version(owners: Mapping[str, list[str]], module: str) -> str:
 
 
 def _cores() -> str:
-    count = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    return plural(count, "core")
+    if hasattr(os, "sched_getaffinity"):
+        return plural(len(os.sched_getaffinity(0)), "core")
+    return plural(os.cpu_count() or 1, "core")
 
 
 def _gpus() -> str:
@@ -91,11 +84,9 @@ def _gpus() -> str:
     start_tensorflow()
     import tensorflow as tf
 
+    details = tf.config.experimental.get_device_details
     devices = tf.config.list_physical_devices("GPU")
-    names = [
-        tf.config.experimental.get_device_details(device).get("device_name", device.name)
-        for device in devices
-    ]
+    names = [details(device).get("device_name", device.name) for device in devices]
     return ": ".join(filter(None, [plural(len(names), "GPU"), ", ".join(names)]))
 
 
@@ -105,12 +96,9 @@ def _data_folder() -> Path:
 
 def _data_sets() -> list[str]:
     """Return the names of the data sets that are prepared, as the folders of TensorFlow Datasets hold them."""
-    return sorted(
-        {
-            place.relative_to(_data_folder()).parts[0]
-            for place in _data_folder().glob("*/**/dataset_info.json")
-        }
-    )
+    folder = _data_folder()
+    places = folder.glob("*/**/dataset_info.json")
+    return sorted({place.relative_to(folder).parts[0] for place in places})
 
 
 def _disks() -> Iterator[tuple[str, str]]:

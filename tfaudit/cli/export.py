@@ -30,26 +30,18 @@ def export(
     from tfaudit.outlets.exports import fiftyone_files, table_files, write_files
     from tfaudit.store.store import open_store
 
-    chosen = [
-        form
-        for form, wanted in (("csv", csv), ("parquet", parquet), ("fiftyone", fiftyone))
-        if wanted
-    ]
+    formats = {"csv": csv, "parquet": parquet, "fiftyone": fiftyone}
+    chosen = [form for form, is_wanted in formats.items() if is_wanted]
     if len(chosen) != 1:
-        raise InputError(
-            "format",
-            " and ".join(f"--{form}" for form in chosen) or "none",
-            "--csv, --parquet or --fiftyone",
-        )
+        got = " and ".join(f"--{form}" for form in chosen) or "none"
+        raise InputError("format", got, "--csv, --parquet or --fiftyone")
     (form,) = chosen
     study_audit = StudyAudit.read(open_store(directory), permutations=0)
     with err.status("Reading"):
-        variants = variant or ()
-        files = (
-            fiftyone_files(study_audit, variants)
-            if fiftyone
-            else table_files(study_audit, form, variants)
-        )
+        if fiftyone:
+            files = fiftyone_files(study_audit, variant or ())
+        else:
+            files = table_files(study_audit, form, variant or ())
     folder = out_folder or directory.absolute().with_name(f"{directory.absolute().name}-{form}")
     write_files(folder, files)
     out.print(folder, soft_wrap=True)

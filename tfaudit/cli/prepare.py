@@ -1,7 +1,7 @@
 """`tfaudit prepare`: prepare a data set from local files."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -37,6 +37,12 @@ def prepare(
         def show(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable}
-        place = prepare_set(name, source, data_dir=data_dir, progress=show, **options)
+        place = prepare_set(
+            name,
+            source,
+            data_dir=data_dir,
+            progress=show,
+            recursive=recursive,
+            skip_unreadable=skip_unreadable,
+        )
     out.print(f"{name}: {place}", *notes_of(place), sep="\n", soft_wrap=True)

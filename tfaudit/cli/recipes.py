@@ -2,7 +2,6 @@
 
 import ast
 import importlib
-import pkgutil
 from pathlib import Path
 
 from rich.table import Table
@@ -24,18 +23,19 @@ def list_recipes() -> None:
     out.print(table)
 
 
+def _folder() -> Path:
+    (folder,) = importlib.import_module("tfaudit.recipes").__path__
+    return Path(folder)
+
+
 def _recipes() -> list[str]:
-    return sorted(
-        module.name
-        for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__)
-        if not module.name.startswith("_")
-    )
+    return sorted(path.stem for path in _folder().glob("[!_]*.py"))
 
 
 def _first_line(recipe: str) -> str:
     """Return the first line of a recipe's docstring, without importing the recipe, which may import TensorFlow."""
-    (folder,) = importlib.import_module("tfaudit.recipes").__path__
-    doc = ast.get_docstring(ast.parse((Path(folder) / f"{recipe}.py").read_text(encoding="utf-8")))
+    source = (_folder() / f"{recipe}.py").read_text(encoding="utf-8")
+    doc = ast.get_docstring(ast.parse(source))
     return doc.splitlines()[0] if doc else recipe
 
 
@@ -45,9 +45,8 @@ def require_recipe(recipe: str) -> None:
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
     elif recipe not in _recipes():
-        raise InputError(
-            "recipe", repr(recipe), f"{', '.join(_recipes())}, or the path of a Python file"
-        )
+        expected = f"{', '.join(_recipes())}, or the path of a Python file"
+        raise InputError("recipe", repr(recipe), expected)
 
 
 def recipe_study(recipe: str) -> Study:
@@ -55,13 +54,11 @@ def recipe_study(recipe: str) -> Study:
     require_recipe(recipe)
     if recipe.endswith(".py"):
         start_tensorflow()  # the file imports it too, less quietly
-        study = getattr(import_file("recipe", Path(recipe)), "study", None)
+        module = import_file("recipe", Path(recipe))
     else:
-        study = importlib.import_module(f"tfaudit.recipes.{recipe}").study
+        module = importlib.import_module(f"tfaudit.recipes.{recipe}")
+    study = getattr(module, "study", None)
     if not isinstance(study, Study):
-        raise InputError(
-            "recipe",
-            f"{recipe} without a study",
-            "a file that defines `study = tfaudit.Study(...)`",
-        )
+        expected = "a file that defines `study = tfaudit.Study(...)`"
+        raise InputError("recipe", f"{recipe} without a study", expected)
     return study

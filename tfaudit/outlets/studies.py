@@ -3,17 +3,16 @@
 from importlib.resources import files
 from pathlib import Path
 
-import pandas as pd
 from markupsafe import Markup
 
 from tfaudit.analysis.across_studies import AcrossStudies
-from tfaudit.errors import InputError
-from tfaudit.outlets.columns import Column, P
+from tfaudit.outlets.columns import P
 from tfaudit.outlets.html import COLOURS, PAGES, drawable_sections, drawings
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.distortion import VARIANCE
 from tfaudit.outlets.sections.factors import factors_section
 from tfaudit.outlets.sections.section import ReportTable, Section, crosstab
+from tfaudit.store.files import write_requested
 
 _HYPOTHESES = {
     "greater": "Does the earlier study have the steeper slope? p, independent, one-sided",
@@ -51,42 +50,32 @@ def write_studies(result: AcrossStudies, out: Path) -> Path:
     page = PAGES.get_template("studies.html.j2").render(
         style=style, names=names, sections=sections, drawings=drawings(sections), sources=sources
     )
-    try:
-        out.write_text(page, encoding="utf-8")
-    except OSError as problem:
-        got = f"{out}, which cannot be written ({problem.strerror})"
-        raise InputError("out", got, "a path that can be written") from None
+    write_requested("out", out, page.encode())
     return out.absolute()
 
 
 def _distortion(result: AcrossStudies) -> Section:
     """Return the tables of [R] that several studies allow."""
-    tables = [
-        ReportTable.of("Accuracy before pruning ([R] table 10)", result.accuracies()),
-        ReportTable.of("Slopes, means over the members", result.means(), MEANS, "studies"),
-    ]
-    title = f"{_HYPOTHESES[result.alternative]}, Bonferroni by column ([R] tables 5-7)"
-    tables += _tested(title, result.between_studies(), P)
     kind = "paired" if result.paired else "independent"
+    title = f"{_HYPOTHESES[result.alternative]}, Bonferroni by column ([R] tables 5-7)"
+    tested = [(title, result.between_studies(), P)]
     if result.slopes["method"].nunique() > 1:
         title = f"Do methods differ? p, {kind}, two-sided, Bonferroni over all tests ([R] tables 8 and 9)"
-        tables += _tested(title, result.between_methods(), P)
+        tested.append((title, result.between_methods(), P))
     if result.slopes["level"].nunique() > 1:
         title = f"Does the slope grow with the level? p, {kind}, one-sided, Bonferroni by column ([R] tables 1-4)"
-        tables += _tested(title, result.between_levels(), P)
-    tables += _tested(
-        "Variance of recall over the classes ([R] table 11)", result.variances(), VARIANCE
-    )
+        tested.append((title, result.between_levels(), P))
+    title = "Variance of recall over the classes ([R] table 11)"
+    tested.append((title, result.variances(), VARIANCE))
     return Section(
         "distortion",
         "Recall distortion",
         "Does compression drive the recalls of the classes further apart (a steeper slope) for some models, data sets "
         "or methods than for others?",
         "[R] 5",
-        tables=tuple(tables),
+        tables=(
+            ReportTable.of("Accuracy before pruning ([R] table 10)", result.accuracies()),
+            ReportTable.of("Slopes, means over the members", result.means(), MEANS, "studies"),
+            *(crosstab(*table) for table in tested if table[1].notna().any(axis=None)),
+        ),
     )
-
-
-def _tested(title: str, table: pd.DataFrame, entry: Column) -> list[ReportTable]:
-    """Return a table of numbers, or none where it holds none."""
-    return [crosstab(title, table, entry)] if table.notna().any(axis=None) else []

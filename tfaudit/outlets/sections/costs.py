@@ -68,10 +68,9 @@ def _measured(study_audit: StudyAudit, variants: list[str]) -> pd.DataFrame | No
     table = store.table("costs")
     if table is None:
         return None
-    figures = [table[name] for name in table if name != "variant"]
+    figures = table.drop(columns="variant", errors="ignore")
     known = "variant" in table and table["variant"].is_unique
-    if not known or not all(map(pd.api.types.is_numeric_dtype, figures)):
-        got = "a file that is no table of costs"
-        expected = f"what `tfaudit cost {store.directory}` writes"
-        raise InputError("costs", f"{got}, {store.directory / 'costs.parquet'}", expected)
-    return table.set_index("variant").reindex(variants).reset_index(drop=True)
+    if not known or len(figures.columns) > len(figures.select_dtypes("number").columns):
+        got = f"a file that is no table of costs, {store.directory / 'costs.parquet'}"
+        raise InputError("costs", got, f"what `tfaudit cost {store.directory}` writes")
+    return figures.set_axis(table["variant"]).reindex(variants).reset_index(drop=True)

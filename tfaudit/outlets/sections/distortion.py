@@ -37,18 +37,23 @@ VARIANCE = Column("variance", ".4f")
 def distortion_section(study_audit: StudyAudit) -> Section | None:
     """Return the slopes of the recall balances of every variant whose members share the numbers of dense ones."""
     by_key = distortions(study_audit)
-    levels = method_levels(study_audit)
     if not by_key:
         return None
-    by_level = {levels[key]: distortion for key, distortion in by_key.items()}
+    levels = method_levels(study_audit)
+    titles = {study_audit.data.titles[key]: levels[key] for key in by_key}
+    by_level = {levels[key]: result for key, result in by_key.items()}
     slopes = slope_frame(by_level, by=BY)
     intervals = corrected_intervals(by_level, by=BY, alpha=study_audit.data.alpha)
-    titles = {level: study_audit.data.titles[key] for key, level in levels.items()}
-    questions = [crosstab(*question) for question in slope_questions(study_audit, slopes)]
+    table = DISTORTION.tables["slopes"]
+    spread = [Shown(by_level[level], title) for title, level in titles.items()]
     return Section.of(
         DISTORTION,
         _figures(by_level, slopes, intervals, titles),
-        (_slope_table(by_level, intervals, titles), *questions, _spread_table(by_level, titles)),
+        (
+            ReportTable.declared(table.title, table, slope_rows(titles, by_level, intervals)),
+            *(crosstab(*question) for question in slope_questions(study_audit, slopes)),
+            joint_table(DISTORTION.tables["spread"], spread),
+        ),
         distortion_notes(study_audit, by_key),
         findings=drift_sentences(study_audit, by_key).values(),
     )
@@ -57,14 +62,9 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
 def distortions(study_audit: StudyAudit) -> dict[str, Distortion]:
     """Return the audit of every variant that has slopes, by key."""
     data = study_audit.data
-    results = {
-        key: study_audit.distortion(key) for key in data.compressed_keys if data.shares_members(key)
-    }
-    return {
-        key: result
-        for key, result in results.items()
-        if result.alpha.size and pd.notna(result.alpha).any()
-    }
+    keys = filter(data.shares_members, data.compressed_keys)
+    results = {key: study_audit.distortion(key) for key in keys}
+    return {key: result for key, result in results.items() if pd.notna(result.alpha).any()}
 
 
 def method_levels(study_audit: StudyAudit) -> dict[str, MethodLevel]:
@@ -134,45 +134,47 @@ def _figures(
     by_level: Mapping[MethodLevel, Distortion],
     slopes: pd.DataFrame,
     intervals: pd.DataFrame,
-    titles: Mapping[MethodLevel, str],
+    titles: Mapping[str, MethodLevel],
 ) -> tuple[Figure, ...]:
-    named = {titles[level]: result for level, result in by_level.items()}
     figures = []
     if slopes.groupby([*BY]).size().max() > 1:
-        spread = "A box per variant and a dot per model."
+        by_title = {level: title for title, level in titles.items()}
         levels, means = (
             rows.assign(
-                title=[titles[level] for level in rows[[*BY]].itertuples(index=False, name=None)]
+                title=[by_title[level] for level in rows[[*BY]].itertuples(index=False, name=None)]
             )
             for rows in (slopes, intervals)
         )
-        figures.append(
+        figures = [
             Figure(
-                "slopes", slope_chart(levels, means), spread, "Slopes, as published: not corrected"
-            )
-        )
-        mean = "Corrected slope with its interval over images and members."
-        heading = "Corrected slopes"
-        figures.append(Figure("slope-intervals", interval_chart(means), mean, heading))
-    description = "Mean accuracy and mean slope of every variant with standard errors."
-    figures.append(
+                "slopes",
+                slope_chart(levels, means),
+                "A box per variant and a dot per model.",
+                "Slopes, as published: not corrected",
+            ),
+            Figure(
+                "slope-intervals",
+                interval_chart(means),
+                "Corrected slope with its interval over images and members.",
+                "Corrected slopes",
+            ),
+        ]
+    named = {title: by_level[level] for title, level in titles.items()}
+    return (
+        *figures,
         Figure(
-            "accuracy-slope", tradeoff_chart(level_table(slopes)), description, "Accuracy and slope"
-        )
+            "accuracy-slope",
+            tradeoff_chart(level_table(slopes)),
+            "Mean accuracy and mean slope of every variant with standard errors.",
+            "Accuracy and slope",
+        ),
+        Figure(
+            "balances",
+            balance_chart(balance_frame(named), pooled_frame(named)),
+            "A point per class and member: normalised recall balance after against before.",
+            "Balances after and before",
+        ),
     )
-    description = "A point per class and member: normalised recall balance after against before."
-    chart = balance_chart(balance_frame(named), pooled_frame(named))
-    return (*figures, Figure("balances", chart, description, "Balances after and before"))
-
-
-def _slope_table(
-    by_level: Mapping[MethodLevel, Distortion],
-    intervals: pd.DataFrame,
-    titles: Mapping[MethodLevel, str],
-) -> ReportTable:
-    table = DISTORTION.tables["slopes"]
-    rows = slope_rows({titles[level]: level for level in by_level}, by_level, intervals)
-    return ReportTable.declared(table.title, table, rows)
 
 
 def slope_rows(
@@ -192,13 +194,6 @@ def slope_rows(
     families = intervals[[*BY, "low", "high", "mark"]]
     families = families.rename(columns={"low": "corrected_low", "high": "corrected_high"})
     return rows.drop(columns=families.columns[len(BY) :]).merge(families, on=[*BY])
-
-
-def _spread_table(
-    by_level: Mapping[MethodLevel, Distortion], titles: Mapping[MethodLevel, str]
-) -> ReportTable:
-    results = [Shown(result, titles[level]) for level, result in by_level.items()]
-    return joint_table(DISTORTION.tables["spread"], results)
 
 
 def slope_questions(
@@ -222,23 +217,18 @@ def slope_questions(
     questions = []
     if pruned.groupby("method")["level"].nunique().max() > 1:
         rising = slope_tests(pruned, "level", paired=paired, alternative="less")
-        if rising["p"].notna().any():
-            title = f"Does the slope grow from one level to the next? p, {kind}, one-sided"
-            questions.append(
-                (f"{title}, Bonferroni by column ([R] 1-4)", p_table(rising, columns="method"), P)
-            )
+        title = f"Does the slope grow from one level to the next? p, {kind}, one-sided"
+        questions.append((f"{title}, Bonferroni by column ([R] 1-4)", rising, "method"))
     if pruned["method"].nunique() > 1:
         between = slope_tests(pruned, "method", paired=paired, pairs="all")
-        if between["p"].notna().any():
-            title = f"Do methods differ at a level? p, {kind}, two-sided"
-            questions.append(
-                (
-                    f"{title}, Bonferroni by column ([R] table 8)",
-                    p_table(between, columns="level"),
-                    P,
-                )
-            )
-    questions.append(
-        ("Variance of recall over the classes ([R] table 11)", variance_table(pruned), VARIANCE)
+        title = f"Do methods differ at a level? p, {kind}, two-sided"
+        questions.append((f"{title}, Bonferroni by column ([R] table 8)", between, "level"))
+    title = "Variance of recall over the classes ([R] table 11)"
+    return (
+        *(
+            (question, p_table(tests, columns=columns), P)
+            for question, tests, columns in questions
+            if tests["p"].notna().any()
+        ),
+        (title, variance_table(pruned), VARIANCE),
     )
-    return tuple(questions)

@@ -37,10 +37,12 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
     if not fits:
         return None
     least_squares, binomial = fits
-    diagnostics = least_squares.diagnostics_chart()
     tables = (
         ("Least squares, changes of accuracy", least_squares),
         ("Binomial model, log-odds", binomial),
+    )
+    diagnostics = pd.DataFrame([fit.summary() for fit in fits]).assign(
+        fit=[fit.fit for fit in fits]
     )
     return Section.of(
         FACTORS,
@@ -51,14 +53,19 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
                 "Coefficients with confidence intervals.",
                 "Least squares",
             ),
-            Figure("factors-residuals", diagnostics, "Fitted against observed, residuals.", "Fit"),
+            Figure(
+                "factors-residuals",
+                least_squares.diagnostics_chart(),
+                "Fitted against observed, residuals.",
+                "Fit",
+            ),
         ),
         (
             *(
                 ReportTable.declared(title, FACTORS.table, fit.frame(), folded=True)
                 for title, fit in tables
             ),
-            _diagnostics_table(fits),
+            ReportTable.of("Diagnostics ([P] D)", diagnostics, ("fit", *DIAGNOSTICS), folded=True),
         ),
         (
             *least_squares.notes,
@@ -69,23 +76,11 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
     )
 
 
-def _diagnostics_table(fits: tuple[Factors, ...]) -> ReportTable:
-    rows = pd.DataFrame([{name: fit.summary()[name] for name in DIAGNOSTICS} for fit in fits])
-    title = "Diagnostics ([P] D)"
-    return ReportTable.of(
-        title, rows.assign(fit=[fit.fit for fit in fits]), ("fit", *DIAGNOSTICS), folded=True
-    )
-
-
 def withdrawn(fit: Factors) -> tuple[str, ...]:
     """Return a note of the terms whose HAC interval lacks 0, but whose interval by class does not; () without any."""
-    rows = fit.frame()
-    by_class = rows["cluster_low"] * rows["cluster_high"] <= 0
-    if not (
-        terms := rows.loc[(rows["low"] * rows["high"] > 0) & by_class, "term"]
-        .map(term_title)
-        .tolist()
-    ):
+    rows = fit.frame().query("low * high > 0 and cluster_low * cluster_high <= 0")
+    terms = list(map(term_title, rows["term"]))
+    if not terms:
         return ()
     return (
         f"Errors that allow for correlation within a class leave no evidence for: {listed(terms)}.",

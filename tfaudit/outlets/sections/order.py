@@ -51,10 +51,10 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
         "factors": factors_section,
         "survey": survey_section,
     }
-    others = [name for name, audit in AUDITS.items() if audit.shown and name not in FIRST + LAST]
+    shown = [name for name, audit in AUDITS.items() if audit.shown]
     makers = {
         name: by_hand.get(name, functools.partial(audit_section, name=name))
-        for name in (*FIRST, *LAST, *others)
+        for name in dict.fromkeys((*FIRST, *LAST, *shown))
     }
     return makers | {name: functools.partial(_across, audit) for name, audit in ACROSS.items()}
 

@@ -37,9 +37,8 @@ def robustness_section(study_audit: StudyAudit) -> Section | None:
 def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:
     """Return the audit of every variant that was evaluated under conditions, by key; {} without conditions."""
     data = study_audit.data
-    return (
-        {key: study_audit.robustness(key) for key in data.corrupted_keys} if data.conditions else {}
-    )
+    keys = data.corrupted_keys if data.conditions else ()
+    return {key: study_audit.robustness(key) for key in keys}
 
 
 def robustness_notes(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> tuple[str, ...]:
@@ -106,61 +105,48 @@ def _figures(
     for key, result in results.items():
         if result.classes["change_pp"].notna().any():
             chart = class_corruption_chart(result.classes, reach=reach)
-            yield Figure(
-                f"robustness-classes-{key}",
-                chart,
-                description,
-                f"{titles[key]}: classes by corruption",
-            )
+            title = f"{titles[key]}: classes by corruption"
+            yield Figure(f"robustness-classes-{key}", chart, description, title)
 
 
 def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterator[ReportTable]:
+    baseline = study_audit.data.titles[BASELINE]
     first = next(iter(titled.values()))
+    shown = [Shown(result, title) for title, result in titled.items()]
+    declared = {
+        name: joint_table(ROBUSTNESS.tables[name], shown)
+        for name in ("means", "corruptions", "cells", "flips")
+    }
     if first.overall["accuracy_before"].notna().all():
-        yield _declared("means", titled)
-    relative = robustness_table(titled).dropna(how="all").rename(index=corruption_title)
-    relative.columns = pd.Index([", ".join(names) for names in relative.columns])
-    yield crosstab(
-        "Relative change of accuracy, % of the baseline's ([F] table 3)",
-        relative,
-        Column("change", "+.2f"),
-    )
-    yield _declared("corruptions", titled)
-    yield _severity_table(titled, study_audit.data.titles[BASELINE])
+        yield declared["means"]
+    title = "Relative change of accuracy, % of the baseline's ([F] table 3)"
+    yield crosstab(title, _by_corruption(robustness_table(titled)), Column("change", "+.2f"))
+    yield declared["corruptions"]
+    yield _severity_table(titled, baseline)
     for name in ("cells", "flips"):
-        if (table := _declared(name, titled)).columns[0].cells:
-            yield table
-    absolute = robustness_table(
-        titled, relative=False, baseline=study_audit.data.titles[BASELINE]
-    ).dropna(how="all")
-    absolute = absolute.rename(index=corruption_title)
-    absolute.columns = pd.Index([", ".join(names) for names in absolute.columns])
-    yield crosstab("Accuracy over levels, % ([F] tables 3 and 8)", absolute, ACCURACY, folded=True)
+        if declared[name].columns[0].cells:
+            yield declared[name]
+    absolute = robustness_table(titled, relative=False, baseline=baseline)
+    title = "Accuracy over levels, % ([F] tables 3 and 8)"
+    yield crosstab(title, _by_corruption(absolute), ACCURACY, folded=True)
 
 
-def _declared(name: str, titled: Mapping[str, Robustness]) -> ReportTable:
-    """Return one of the declared tables, with the rows of all variants."""
-    results = [Shown(result, title) for title, result in titled.items()]
-    return joint_table(ROBUSTNESS.tables[name], results)
+def _by_corruption(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of corruptions in words, with headings of one line."""
+    table = table.dropna(how="all").rename(index=corruption_title)
+    return table.set_axis([", ".join(names) for names in table.columns], axis=1)
 
 
 def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTable:
     """Return top-1 accuracy, a row per condition and a column per variant."""
     top1 = {title: result.severities.query("k == 1") for title, result in titled.items()}
     first = next(iter(top1.values()))
-    columns = {
-        baseline: first["accuracy_before"],
-        **{title: rows["accuracy_after"] for title, rows in top1.items()},
-    }
-    conditions = first["corruption"].map(corruption_title) + first["severity"].map(
-        lambda severity: f" {severity}" if severity else ""
-    )
+    severities = first["severity"].map(lambda severity: f" {severity}" if severity else "")
     percent = 100 * pd.DataFrame(
-        {title: column.to_numpy() for title, column in columns.items()}, index=conditions
+        {
+            baseline: first["accuracy_before"].to_numpy(),
+            **{title: rows["accuracy_after"].to_numpy() for title, rows in top1.items()},
+        },
+        index=(first["corruption"].map(corruption_title) + severities).rename("condition"),
     )
-    return crosstab(
-        "Top-1 accuracy by severity, %",
-        percent.rename_axis(index="condition"),
-        ACCURACY,
-        folded=True,
-    )
+    return crosstab("Top-1 accuracy by severity, %", percent, ACCURACY, folded=True)

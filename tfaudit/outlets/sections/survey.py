@@ -2,8 +2,6 @@
 
 import dataclasses
 
-import pandas as pd
-
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.survey.declaration import SURVEY
 from tfaudit.audits.survey.survey import survey
@@ -15,30 +13,18 @@ from tfaudit.store.ratings.answers import open_answers
 def survey_section(study_audit: StudyAudit) -> Section | None:
     """Return the analysis of the answers that were passed, else of the last study that raters began in the viewer."""
     data = study_audit.data
-    answers: pd.DataFrame | None = data.answers
-    notes: tuple[str, ...] = ()
+    answers = data.answers
+    notes = []
     if answers is None:
-        answers, notes = _stored_answers(study_audit)
-    if answers is None:
-        return None
+        stored = open_answers(data.store.directory)
+        studies = stored.studies(data.split, data.fingerprints.examples).query("raters > 0")
+        if studies.empty:
+            return None
+        last = studies.iloc[-1]
+        answers = stored.answers(last["study"])
+        more = f"; the last of {len(studies)} studies" if len(studies) > 1 else ""
+        title = data.study.titles.get(last["variant"], last["variant"])
+        notes = [f"The images are of {title}, {last['images']} of them{more}."]
     result = survey(answers, alpha=data.alpha)
     noted = dataclasses.replace(result, notes=(*notes, *result.notes))
     return section_of(SURVEY, [Shown(noted)])
-
-
-def _stored_answers(study_audit: StudyAudit) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
-    """Return the answers of the last study that has any, and a note that names it."""
-    data = study_audit.data
-    stored = open_answers(data.store.directory)
-    studies = (
-        stored.studies(data.split, data.fingerprints.examples)
-        .query("raters > 0")
-        .to_dict("records")
-    )
-    if not studies:
-        return None, ()
-    last = studies[-1]
-    more = f"; the last of {len(studies)} studies" if len(studies) > 1 else ""
-    title = data.study.titles.get(last["variant"], last["variant"])
-    note = f"The images are of {title}, {last['images']} of them{more}."
-    return stored.answers(last["study"]), (note,)
