@@ -22,9 +22,7 @@ def test_a_narrow_terminal_shortens_names_and_no_figure(width):
     }
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(
-        pair_tables(
-            pairs, alpha=0.05, sizes={"baseline": 550_123, "a_model_of_a_long_name": 213_240}
-        )
+        pair_tables(pairs, sizes={"baseline": 550_123, "a_model_of_a_long_name": 213_240})
     )
     text = console.export_text()
     assert "0.55" in text

@@ -228,7 +228,7 @@ def _show_pairs(
         name: compare(reference, population, alpha=alpha)
         for name, population in populations.items()
     }
-    out.print(pair_tables(pairs, alpha=alpha))
+    out.print(pair_tables(pairs))
 
 
 def _show_summary(

@@ -59,7 +59,7 @@ def compare(
         out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red")
     unknown = "What training again would change is unknown: --twin MODEL, the baseline trained again, shows it."
     notes = [*models.notes, *([] if twins else [unknown])]
-    out.print(pair_tables(pairs, alpha=alpha, sizes=models.sizes, notes=notes, twins=twins))
+    out.print(pair_tables(pairs, sizes=models.sizes, notes=notes, twins=twins))
     if csv:
         _write_csv(csv, pairs)
     if directory:
@@ -74,7 +74,7 @@ def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
 
     table = pd.concat([pair.frame().assign(model=name) for name, pair in pairs.items()])
     content = csv_bytes(table[["model", *table.columns[:-1]]])
-    write_requested("csv", path, content, "a writable path")
+    write_requested("csv", path, content, expected="a writable path")
     out.print(f"classes: {path}", soft_wrap=True)
 
 

@@ -178,4 +178,4 @@ def _show_pairs(study_audit: StudyAudit) -> None:
         .dropna()
     )
     known = {str(name): int(size) for name, size in sizes.items()}
-    out.print(pair_tables(pairs, alpha=summary.alpha, sizes=known))
+    out.print(pair_tables(pairs, sizes=known))

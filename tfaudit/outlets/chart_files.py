@@ -15,6 +15,7 @@ from tfaudit.charts.rendering import FORMS, chart_files
 from tfaudit.charts.style import Drawing
 from tfaudit.errors import InputError, Notice
 from tfaudit.outlets.sections.order import study_sections
+from tfaudit.store.files import write_requested
 
 
 def study_charts(audit: Summary) -> dict[str, Drawing]:
@@ -50,10 +51,9 @@ def save_charts(
     """
     if isinstance(formats, str) or not set(formats) <= set(FORMS):
         raise InputError("formats", repr(formats), f"a sequence of {', '.join(FORMS)}")
-    figures = [
-        figure for section in study_sections(study_audit, limits) for figure in section.figures
-    ]
-    charts = study_charts(study_audit.summary) | {figure.name: figure.chart for figure in figures}
+    charts = study_charts(study_audit.summary)
+    for section in study_sections(study_audit, limits):
+        charts |= {figure.name: figure.chart for figure in section.figures}
     files = []
     for name, chart in charts.items():
         try:
@@ -63,10 +63,6 @@ def save_charts(
             continue
         for form, content in contents.items():
             file = Path(folder).absolute() / f"{name}.{form}"
-            try:
-                study_audit.data.store.write(str(file), content)
-            except OSError as problem:
-                got = f"{file}, which cannot be written ({problem.strerror})"
-                raise InputError("folder", got, "a folder that can be written") from None
+            write_requested("folder", file, content, expected="a folder that can be written")
             files.append(file)
     return files

@@ -33,15 +33,6 @@ class Card:
     beside: Preview | None = None
 
 
-def by_decisiveness(pies: pd.DataFrame) -> pd.DataFrame:
-    """Sort exemplars, those first where each population agrees most on its own label.
-
-    Args:
-        pies: rows of an `Exemplars`' frame.
-    """
-    return pies.sort_values("decisiveness", ascending=False, kind="stable")
-
-
 def cards(
     pies: pd.DataFrame, images: Iterable[bytes], beside: Iterable[bytes | None] | None = None
 ) -> list[Card]:

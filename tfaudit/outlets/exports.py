@@ -21,11 +21,13 @@ from tfaudit.outlets.csv_files import csv_bytes
 IMAGES = "images"
 """Folder of the pictures beside a table."""
 
-_RENAMED = {"baseline_mode": "before", "compressed_mode": "after"}
-_RENAMED |= {
-    f"{side}_{of}": f"{_RENAMED[f'{side}_mode']}_{of}"
-    for side in ("baseline", "compressed")
-    for of in ("share", "entropy")
+_RENAMED = {
+    "baseline_mode": "before",
+    "baseline_share": "before_share",
+    "baseline_entropy": "before_entropy",
+    "compressed_mode": "after",
+    "compressed_share": "after_share",
+    "compressed_entropy": "after_entropy",
 }
 
 
@@ -88,9 +90,8 @@ def table_files(
     if pictures:
         table["image"] = table["index"].map(pictures)
     elif any(previews.values()):
-        table["text"] = [
-            previews[position].decode("utf-8", "replace") for position in table["index"]
-        ]
+        texts = {position: text.decode("utf-8", "replace") for position, text in previews.items()}
+        table["text"] = table["index"].map(texts)
     files = {path: previews[position] for position, path in pictures.items()}
     return {f"exemplars.{form}": _WRITERS[form](table), **files}
 
@@ -107,81 +108,74 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
     """
     table = exemplar_table(study_audit, variants)
     data = study_audit.data
-    keys = tuple(variants) or data.compressed_keys
-    positions = sorted(set(table["index"]))
-    previews = _previews(study_audit, positions)
-    if positions and not any(map(is_picture, previews.values())):
-        raise InputError(
-            "--fiftyone", f"{data.store.directory}, which stores no images", "a study of images"
-        )
-    names = data.baseline.class_names
-    fields = dict(zip((BASELINE, *keys), _field_names((BASELINE, *keys)), strict=True))
-    votes = {key: _votes(study_audit, key, positions) for key in fields}
-    tags = table.groupby("index")["variant"].agg(list)
+    baseline = data.baseline
+    previews = _previews(study_audit, table["index"])
+    if previews and not any(map(is_picture, previews.values())):
+        got = f"{data.store.directory}, which stores no images"
+        raise InputError("--fiftyone", got, "a study of images")
+    positions = list(previews)
+    paths = [f"data/{position:06}.png" for position in positions]
+    fields: dict[str, Iterable[Any]] = {
+        "filepath": paths,
+        "tags": table.groupby("index")["variant"].agg(list),
+        "example": map(str, baseline.example_ids[positions]),
+        "ground_truth": [
+            _classification(baseline.class_names[label]) for label in baseline.labels[positions]
+        ],
+    }
+    for key, field in _field_names((BASELINE, *(variants or data.compressed_keys))).items():
+        counts = study_audit.counts(key)
+        modes = counts.modal_classes().names(counts.class_names)
+        shares = counts.share()
+        fields[field] = [
+            _classification(modes[position], confidence=float(shares[position]))
+            for position in positions
+        ]
     groups = {f"group_{name}": data.groups[name] for name in data.groups}
-    group_fields = dict(zip(groups, _field_names(groups), strict=True))
-    samples = []
-    files = {}
-    for i, position in enumerate(positions):
-        path = f"data/{position:06}.png"
-        files[path] = previews[position]
-        samples.append(
-            {
-                "filepath": path,
-                "tags": tags[position],
-                "example": str(data.baseline.example_ids[position]),
-                "ground_truth": _classification(names[data.baseline.labels[position]]),
-                **{fields[key]: _classification(*votes[key][i]) for key in fields},
-                **{
-                    field: _plain(groups[name].iloc[position])
-                    for name, field in group_fields.items()
-                },
-            }
-        )
-    metadata: dict[str, Any] = {
+    for name, field in _field_names(groups).items():
+        fields[field] = map(_plain, groups[name].iloc[positions])
+    samples = [
+        dict(zip(fields, values, strict=True)) for values in zip(*fields.values(), strict=True)
+    ]
+    metadata = {
         "name": data.study.name,
         "media_type": "image",
-        "default_classes": list(names),
+        "default_classes": list(baseline.class_names),
+        "info": {
+            "tfaudit": "exemplars: images whose majority prediction changes",
+            "split": data.split,
+        },
     }
-    metadata["info"] = {
-        "tfaudit": "exemplars: images whose majority prediction changes",
-        "split": data.split,
+    return {
+        "metadata.json": _json(metadata),
+        "samples.json": _json({"samples": samples}),
+        **dict(zip(paths, previews.values(), strict=True)),
     }
-    return {"metadata.json": _json(metadata), "samples.json": _json({"samples": samples}), **files}
 
 
 def _previews(study_audit: StudyAudit, positions: Iterable[int]) -> dict[int, bytes]:
+    """Return the images or texts by position, each once and in order."""
     wanted = sorted(set(map(int, positions)))
-    return dict(
-        zip(wanted, study_audit.data.store.images(study_audit.data.split, wanted), strict=True)
-    )
+    contents = study_audit.data.store.images(study_audit.data.split, wanted)
+    return dict(zip(wanted, contents, strict=True))
 
 
-def _votes(study_audit: StudyAudit, key: str, positions: Sequence[int]) -> list[tuple[str, float]]:
-    """Return the majority prediction and its share of the votes of every position."""
-    counts = study_audit.counts(key)
-    names = counts.modal_classes().names(counts.class_names)
-    shares = counts.share()
-    return [(names[position], float(shares[position])) for position in positions]
+def _classification(label: str, **confidence: float) -> dict[str, Any]:
+    return {"_cls": "Classification", "tags": [], "label": str(label), **confidence}
 
 
-def _classification(label: str, confidence: float | None = None) -> dict[str, Any]:
-    known = {} if confidence is None else {"confidence": confidence}
-    return {"_cls": "Classification", "tags": [], "label": str(label), **known}
-
-
-def _field_names(names: Iterable[str]) -> list[str]:
+def _field_names(names: Iterable[str]) -> dict[str, str]:
     """Return names of fields, which hold letters, digits and underscores only, all different.
 
     Example:
         >>> _field_names(["int8", "magnitude-0.9", "magnitude-0_9"])
-        ['int8', 'magnitude_0_9', 'magnitude_0_9_2']
+        {'int8': 'int8', 'magnitude-0.9': 'magnitude_0_9', 'magnitude-0_9': 'magnitude_0_9_2'}
     """
-    fields: list[str] = []
+    fields: dict[str, str] = {}
     for name in names:
         plain = re.sub(r"\W", "_", name).lstrip("_") or "field"
-        same = sum(field == plain or field.rpartition("_")[0] == plain for field in fields)
-        fields.append(f"{plain}_{same + 1}" if same else plain)
+        same = sum(plain in (field, field.rpartition("_")[0]) for field in fields.values())
+        fields[name] = f"{plain}_{same + 1}" if same else plain
     return fields
 
 

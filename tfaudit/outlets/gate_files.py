@@ -10,7 +10,7 @@ from tfaudit.audits.gate.gate import Verdict
 
 FORMAT = 1  # version of the JSON format; a change that older readers would misread increments it
 
-_ELEMENTS = {FAIL: "failure", CANNOT_JUDGE: "error"}
+_ELEMENTS = {PASS: "system-out", FAIL: "failure", CANNOT_JUDGE: "error"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -54,19 +54,15 @@ def junit_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
 
 
 def _suite(key: str, verdict: Verdict) -> ET.Element:
-    suite = ET.Element(
-        "testsuite", {"name": _xml(key), **_counts(verdict.checks), "skipped": "0", "time": "0"}
-    )
+    name = _xml(key)
+    settings = {"name": name, **_counts(verdict.checks), "skipped": "0", "time": "0"}
+    suite = ET.Element("testsuite", settings)
     for check in verdict.checks:
-        case = ET.SubElement(
-            suite, "testcase", classname=f"tfaudit.gate.{_xml(key)}", name=check.name, time="0"
-        )
+        settings = {"classname": f"tfaudit.gate.{name}", "name": check.name, "time": "0"}
+        case = ET.SubElement(suite, "testcase", settings)
         sentence = _xml(check.sentence)
-        if check.outcome == PASS:
-            ET.SubElement(case, "system-out").text = sentence
-        else:
-            kind = _ELEMENTS[check.outcome]
-            ET.SubElement(case, kind, message=sentence, type=check.outcome).text = sentence
+        problem = {"message": sentence, "type": check.outcome} if check.outcome != PASS else {}
+        ET.SubElement(case, _ELEMENTS[check.outcome], problem).text = sentence
     if verdict.notes:
         ET.SubElement(suite, "system-out").text = _xml("\n".join(verdict.notes))
     return suite
@@ -74,12 +70,11 @@ def _suite(key: str, verdict: Verdict) -> ET.Element:
 
 def _counts(checks: Sequence[Check]) -> dict[str, str]:
     outcomes = [check.outcome for check in checks]
-    counts = {
-        "tests": len(outcomes),
-        "failures": outcomes.count(FAIL),
-        "errors": outcomes.count(CANNOT_JUDGE),
+    return {
+        "tests": str(len(outcomes)),
+        "failures": str(outcomes.count(FAIL)),
+        "errors": str(outcomes.count(CANNOT_JUDGE)),
     }
-    return {name: str(count) for name, count in counts.items()}
 
 
 def _xml(text: str) -> str:

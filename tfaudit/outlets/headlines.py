@@ -60,16 +60,15 @@ def headlines(
     lines = []
     for key, exemplars in audit.exemplars.items():
         row = rows[key]
-        if key in pairs:
-            pair = pairs[key]
-            accuracy = accuracy_sentence(pair)
-            classes = classes_sentence(pair)
-            images = predictions_sentence(pair)
+        if pair := pairs.get(key):
+            told = accuracy_sentence(pair), classes_sentence(pair), predictions_sentence(pair)
         else:
-            accuracy = _accuracy(100 * row["top1"], 100 * baseline["top1"])
-            classes = _classes(audit, key)
-            images = _images(exemplars, audit.chances.get(key))
-        lines.append(Headline(key, row["title"], accuracy, classes, images, _twins(row, baseline)))
+            told = (
+                _accuracy(100 * row["top1"], 100 * baseline["top1"]),
+                _classes(audit, key),
+                _images(exemplars, audit.chances.get(key)),
+            )
+        lines.append(Headline(key, row["title"], *told, _twins(row, baseline)))
     return lines
 
 
@@ -119,9 +118,8 @@ def _moved(frame: pd.DataFrame) -> str:
     """Return the classes that lost or gained recall, as the end of a sentence; may be empty."""
     parts = []
     for verdict in (LOST, GAINED):
-        names = frame[frame["verdict"] == verdict].sort_values(
-            "change_pp", ascending=verdict == LOST
-        )["class"]
+        rows = frame[frame["verdict"] == verdict]
+        names = rows.sort_values("change_pp", ascending=verdict == LOST)["class"]
         if len(names):
             parts.append(f"{len(names)} {verdict} ({_named(names)})")
     return " and ".join(parts)
@@ -134,17 +132,12 @@ def _named(names: pd.Series) -> str:
 def _images(exemplars: Exemplars, chance: Chance | None) -> str:
     counts = exemplars.summary()
     if not counts["pies"]:
-        undecided = (
-            f"; {counts['undecided']:,} are ties between models" if counts["undecided"] else ""
-        )
-        return f"No image changes its majority prediction{undecided}."
-    subject = (
-        "1 image changes its" if counts["pies"] == 1 else f"{counts['pies']:,} images change their"
-    )
+        ties = f"; {counts['undecided']:,} are ties between models" if counts["undecided"] else ""
+        return f"No image changes its majority prediction{ties}."
+    several = f"{counts['pies']:,} images change their"
+    subject = "1 image changes its" if counts["pies"] == 1 else several
     changes = f"{subject} majority prediction ({100 * counts['share']:.1f}\u00a0%)"
-    return (
-        f"{changes}." if chance is None else f"{changes}{against_chance(chance.pies, chance.alpha)}"
-    )
+    return changes + ("." if chance is None else against_chance(chance.pies, chance.alpha))
 
 
 def against_chance(null: CountNull, alpha: float) -> str:

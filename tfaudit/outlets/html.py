@@ -1,6 +1,7 @@
 """`report.html`: one self-contained file that loads nothing from a network."""
 
 import base64
+import collections
 import dataclasses
 import hashlib
 import itertools
@@ -22,15 +23,15 @@ from tfaudit.charts.renderer import DrawingError
 from tfaudit.charts.rendering import can_draw, inline_svg
 from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.datasets.corruptions.registry import corruption_title
-from tfaudit.errors import InputError
 from tfaudit.outlets.chart_files import study_charts
-from tfaudit.outlets.exemplar_cards import Card, by_decisiveness, cards
+from tfaudit.outlets.exemplar_cards import Card, cards
 from tfaudit.outlets.headlines import headlines
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.order import study_sections
 from tfaudit.outlets.sections.section import ReportTable, Section
 from tfaudit.outlets.summary_table import html_table
 from tfaudit.outlets.verdict_table import verdict_html
+from tfaudit.store.files import write_requested
 
 # Classes in the table of a variant; a study with more shows at most this many that changed.
 CLASS_LIMIT = 100
@@ -89,11 +90,7 @@ def write_report(
     with schemapi.debug_mode(False):  # Altair would check every part of every chart; tests do
         page = _page(study_audit, limits)
     path = store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
-    try:
-        store.write(str(path), page.encode())
-    except OSError as problem:
-        got = f"{path}, which cannot be written ({problem.strerror})"
-        raise InputError("out", got, "a path that can be written") from None
+    write_requested("out", path, page.encode(), within=store.directory)
     return path
 
 
@@ -103,27 +100,22 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     audit = study_audit.summary
     examples = store.examples(split, images=False, groups=False)
     sections = drawable_sections(study_sections(study_audit, limits))
-    charts = study_charts(audit)
     drawable = can_draw()
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     several = bool(audit.table["members"].max() > 1)
     links = {
         key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars
     }
-    styles = [
-        "report.css",
-        "verdict.css",
-        *(["strip.css"] if any(section.strip for section in sections) else []),
-    ]
+    styles = ["report.css", "verdict.css"]
+    if any(section.strip for section in sections):
+        styles.append("strip.css")
     return PAGES.get_template("report.html.j2").render(
         study=store.study,
         examples_are=study_audit.data.examples_are,
         split=split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
-        style=Markup(
-            COLOURS + "".join((files("tfaudit.outlets") / style).read_text() for style in styles)
-        ),
+        style=style_sheet(*styles),
         versions=json.loads((store.directory / "study.json").read_text()).get("versions", {}),
         audit=audit,
         several=several,
@@ -135,10 +127,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         headlines=headlines(audit, study_audit.model_pairs),
         script=Markup(_SCRIPT),
         script_hash=_SCRIPT_HASH,
-        charts={
-            name: _drawn(chart, _DESCRIPTIONS[name.split("-")[0]], _width(name)) if drawable else ""
-            for name, chart in charts.items()
-        },
+        charts=_main_charts(audit) if drawable else collections.defaultdict(str),
         sections=sections,
         sources=cited(
             [_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]
@@ -147,6 +136,12 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         class_tables={key: _class_tables(audit, key) for key in audit.impacts},
         galleries=_galleries(study_audit),
     )
+
+
+def style_sheet(*names: str) -> Markup:
+    """Return the colours, and style sheets of this room by name."""
+    room = files("tfaudit.outlets")
+    return Markup(COLOURS + "".join((room / name).read_text() for name in names))
 
 
 def drawable_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
@@ -159,37 +154,38 @@ def drawable_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
 def drawings(sections: Iterable[Section]) -> dict[str, Markup]:
     """Return the figures of sections by name, as inline SVG."""
     return {
-        figure.name: _drawn(
-            figure.chart, figure.description, FULL if section.fills_page(figure) else HALF
-        )
+        figure.name: _drawn(figure.chart, figure.description, is_wide=section.fills_page(figure))
         for section in sections
         for figure in section.figures
     }
 
 
-def _width(name: str) -> int:
-    """Return the width of a chart of the main table; those of classes stand side by side."""
-    return HALF if name.startswith("class-impact") else FULL
-
-
-def _drawn(chart: Drawing, description: str, width: int) -> Markup:
+def _drawn(chart: Drawing, description: str, *, is_wide: bool) -> Markup:
     try:
-        return Markup(inline_svg(chart, description, width=width))
+        return Markup(inline_svg(chart, description, width=FULL if is_wide else HALF))
     except DrawingError as problem:
         return Markup('<p class="limits">This chart is left out: {}.</p>').format(problem)
+
+
+def _main_charts(audit: Summary) -> dict[str, Markup]:
+    """Return the charts of the main table by name; those of classes stand side by side."""
+    drawn = {}
+    for name, chart in study_charts(audit).items():
+        kind, _, variant = name.partition("-")
+        drawn[name] = _drawn(chart, _DESCRIPTIONS[kind], is_wide=not variant)
+    return drawn
 
 
 def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
     """Return the most decisive exemplars of every variant, an unchanged image beside each; reads each image once."""
     data = study_audit.data
     exemplars = study_audit.summary.exemplars
-    shown = {
-        key: by_decisiveness(result.frame()).head(GALLERY) for key, result in exemplars.items()
-    }
-    beside = {
-        key: exemplars[key].unchanged_beside(rows["index"].to_numpy())
-        for key, rows in shown.items()
-    }
+    shown = {}
+    beside = {}
+    for key, result in exemplars.items():
+        rows = result.frame().sort_values("decisiveness", ascending=False, kind="stable")
+        shown[key] = rows.head(GALLERY)
+        beside[key] = result.unchanged_beside(shown[key]["index"].to_numpy())
     positions = sorted(
         {*itertools.chain(*(rows["index"] for rows in shown.values()), *beside.values())} - {-1}
     )

@@ -26,11 +26,8 @@ def predictions_sentence(pair: PairComparison) -> str:
     summary = pair.summary()
     if not summary["flips"]:
         return "No prediction changes."
-    subject = (
-        "1 prediction changes"
-        if summary["flips"] == 1
-        else f"{count_text(summary['flips'])} predictions change"
-    )
+    several = f"{count_text(summary['flips'])} predictions change"
+    subject = "1 prediction changes" if summary["flips"] == 1 else several
     lost, won, other = (
         count_text(summary[name])
         for name in ("negative_flips", "positive_flips", "wrong_to_other_wrong")
@@ -47,27 +44,23 @@ def classes_sentence(pair: PairComparison) -> str:
     sentences = []
     if len(collapsed):
         recalls = [
-            f"{name} ({100 * before:.1f}\u00a0% → {100 * after:.1f}\u00a0%)"
-            for name, before, after in collapsed[
-                ["class", "recall_before", "recall_after"]
-            ].itertuples(index=False)
+            f"{row['class']} ({100 * row['recall_before']:.1f}\u00a0% → {100 * row['recall_after']:.1f}\u00a0%)"
+            for row in collapsed.to_dict("records")
         ]
         sentences.append(f"Collapsed: {_noun(recalls)} {_listed(recalls)}.")
     correction = f"McNemar's test, Holm's correction for {tested:,} classes"
     for verdict, verb in ((LOST, "lose"), (GAINED, "gain")):
-        claimed = frame[frame["verdict"] == verdict]
-        claimed = claimed.loc[
-            claimed["change_pp"].abs().sort_values(ascending=False, kind="stable").index
+        claimed = frame[frame["verdict"] == verdict].sort_values(
+            "change_pp", key=lambda change: -change.abs(), kind="stable"
+        )
+        names = [
+            f"{row['class']} ({points(row['change_pp'])} points)"
+            for row in claimed.to_dict("records")
         ]
-        if len(claimed):
-            names = [
-                f"{row['class']} ({points(row['change_pp'])} points)"
-                for row in claimed.to_dict("records")
-            ]
-            one = "s" if len(claimed) == 1 else ""
-            sentences.append(
-                f"{_noun(names).capitalize()} {_listed(names)} {verb}{one} recall ({correction})."
-            )
+        if names:
+            subject = f"{_noun(names).capitalize()} {_listed(names)} {verb}"
+            one = "s" if len(names) == 1 else ""
+            sentences.append(f"{subject}{one} recall ({correction}).")
     if not (frame["verdict"] == LOST).any():
         sentences.append(_largest_loss(frame, tested))
     return " ".join(sentences)
@@ -88,10 +81,10 @@ def _noun(names: list[str]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    shown = names[:NAMED]
     if len(names) > NAMED:
-        return f"{', '.join(shown)} and {len(names) - NAMED} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+        return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def points(value: float) -> str:

@@ -1,13 +1,10 @@
 """What several studies show together: tables for the terminal, and one self-contained HTML file."""
 
-from importlib.resources import files
 from pathlib import Path
-
-from markupsafe import Markup
 
 from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.outlets.columns import P
-from tfaudit.outlets.html import COLOURS, PAGES, drawable_sections, drawings
+from tfaudit.outlets.html import PAGES, drawable_sections, drawings, style_sheet
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.distortion import VARIANCE
 from tfaudit.outlets.sections.factors import factors_section
@@ -43,12 +40,15 @@ def write_studies(result: AcrossStudies, out: Path) -> Path:
     Raises:
         InputError: a path that cannot be written.
     """
-    style = Markup(COLOURS + (files("tfaudit.outlets") / "report.css").read_text())
     names = list(dict.fromkeys(result.slopes["study"]))
     sections = drawable_sections(studies_sections(result))
     sources = cited(f"{section.question} {section.source}" for section in sections)
     page = PAGES.get_template("studies.html.j2").render(
-        style=style, names=names, sections=sections, drawings=drawings(sections), sources=sources
+        style=style_sheet("report.css"),
+        names=names,
+        sections=sections,
+        drawings=drawings(sections),
+        sources=sources,
     )
     write_requested("out", out, page.encode())
     return out.absolute()

@@ -38,7 +38,5 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str]) -> Markup:
     table = module.verdict_first(  # type: ignore[attr-defined]
         headline, verdict.missing, collapsed[:SHOWN], collapsed[SHOWN:], rows, headings
     )
-    unbroken = {" %": "\N{NO-BREAK SPACE}%", "top-1": "top\N{NON-BREAKING HYPHEN}1"}
-    for text, whole in unbroken.items():
-        table = table.replace(text, whole)
-    return Markup(table)
+    table = table.replace(" %", "\N{NO-BREAK SPACE}%")
+    return Markup(table.replace("top-1", "top\N{NON-BREAKING HYPHEN}1"))

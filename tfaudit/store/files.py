@@ -73,7 +73,12 @@ def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
 
 
 def write_requested(
-    argument: str, path: Path, content: bytes, expected: str = "a path that can be written"
+    argument: str,
+    path: Path,
+    content: bytes,
+    *,
+    expected: str = "a path that can be written",
+    within: Path | None = None,
 ) -> None:
     """Write a file that a user asked for, as `write_whole` does.
 
@@ -82,12 +87,13 @@ def write_requested(
         path: of the file.
         content: all of it.
         expected: for the error.
+        within: as in `write_whole`.
 
     Raises:
         InputError: the file cannot be written.
     """
     try:
-        write_whole(path, content)
+        write_whole(path, content, within)
     except OSError as problem:
         got = f"{path}, which cannot be written ({problem.strerror})"
         raise InputError(argument, got, expected) from None
