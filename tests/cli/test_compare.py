@@ -11,7 +11,6 @@ from sklearn.datasets import load_digits
 
 from tfaudit import open_store, quantize
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.cli.console import out
 from tfaudit.cli.model_predictions import predict_models
 from tfaudit.cli.options import ImageOptions
 from tfaudit.predictions import Predictions
@@ -182,14 +181,13 @@ def read(place, compressed="noisy.keras", data="digits.npz", *, thumbnails=False
         [place / compressed],
         str(place / data),
         ImageOptions(**options),
-        console=out,
         thumbnails=thumbnails,
     )
 
 
 def test_what_gate_gets(place):
     found = read(place, limit=10, thumbnails=True)
-    assert found.bytes == {name: (place / f"{file}.keras").stat().st_size for name, file in
+    assert found.sizes == {name: (place / f"{file}.keras").stat().st_size for name, file in
                            (("baseline", "dense"), ("noisy", "noisy"))}  # fmt: skip
     assert len(found.thumbnails) == found.baseline.num_examples == 10
     assert found.thumbnails[0].startswith(b"\x89PNG")
