@@ -27,3 +27,22 @@ def tfaudit_in(monkeypatch, capsys):
         return run
 
     return enter
+
+
+@pytest.fixture
+def tfaudit(tfaudit_in, tmp_path):
+    """`tfaudit("gate", ...)` runs a command in an empty folder, or in what the test makes of it."""
+    return tfaudit_in(tmp_path, width=100)
+
+
+@pytest.fixture
+def refused():
+    """`refused(run(...), words)`: a command ended with code 2 and one line on standard error that holds the words."""
+
+    def check(result, words):
+        code, _, errors = result
+        assert (code, errors.count("\n")) == (2, 1), errors
+        assert errors.startswith("tfaudit: ")
+        assert words in errors
+
+    return check

@@ -13,8 +13,6 @@ from tests.builders.populations import population
 from tests.builders.studies import make_study
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.survey.sample import survey_sample
-from tfaudit.cli import main
-from tfaudit.cli.console import out
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.ratings.answers import open_answers
 
@@ -25,15 +23,12 @@ AGAIN = [
 
 
 @pytest.fixture
-def check(monkeypatch, capsys):
+def check(tfaudit):
     """Runs `tfaudit check` on a directory; gives the exit code and the lines."""
-    monkeypatch.setattr(out, "width", 100)
 
     def run(directory):
-        monkeypatch.setattr("sys.argv", ["tfaudit", "check", str(directory)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        return left.value.code or 0, capsys.readouterr().out.splitlines()
+        code, text, _ = tfaudit("check", directory)
+        return code, text.splitlines()
 
     return run
 

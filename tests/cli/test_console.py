@@ -7,7 +7,6 @@ from rich.table import Table
 from rich.text import Text
 
 from tests.builders.studies import make_study
-from tfaudit.cli import main
 from tfaudit.cli.console import PlainConsole
 
 
@@ -29,23 +28,13 @@ def test_what_looks_like_markup_or_controls_a_terminal_is_text(name):
 
 @pytest.mark.slow
 def test_a_report_and_its_charts_can_be_written_to_paths_that_look_like_markup(
-    tmp_path, monkeypatch, capsys
+    tmp_path, monkeypatch, tfaudit
 ):
     make_study(tmp_path / "study")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "tfaudit.outlets.chart_files.chart_files",
-        lambda chart, forms: dict.fromkeys(forms, b"<svg/>"),
-    )
-    monkeypatch.setattr(
-        "tfaudit.outlets.html.inline_svg", lambda chart, description, **size: "<svg></svg>"
-    )
-    monkeypatch.setattr(
-        "sys.argv", ["tfaudit", "report", "study", "--charts", "x[/y]", "--out", "[red].html"]
-    )
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert not left.value.code
+    draw = "tfaudit.outlets.chart_files.chart_files"
+    monkeypatch.setattr(draw, lambda chart, forms: dict.fromkeys(forms, b"<svg/>"))
+    monkeypatch.setattr("tfaudit.outlets.html.inline_svg", lambda *_, **__: "<svg></svg>")
+    assert tfaudit("report", "study", "--charts", "x[/y]", "--out", "[red].html")[0] == 0
     assert list((tmp_path / "x[/y]").glob("*.svg"))
     assert (tmp_path / "[red].html").read_text().startswith("<!DOCTYPE html>")
     assert not (tmp_path / "study/report.html").exists()

@@ -4,7 +4,6 @@ import keras
 import pytest
 
 from tfaudit import Quantized, Study, Training, quantize
-from tfaudit.cli import main
 from tfaudit.errors import InputError
 from tfaudit.store.store import Store
 
@@ -30,34 +29,24 @@ def store(tmp_path):
     return store
 
 
-def run(monkeypatch, *arguments):
-    monkeypatch.setattr("sys.argv", ["tfaudit", "cost", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    return left.value.code or 0
-
-
 @pytest.mark.slow
-def test_the_figures_of_a_study_are_printed_and_kept(store, monkeypatch, capsys):
-    assert run(monkeypatch, store.directory, "--repeats", 0) == 0
-    printed = capsys.readouterr().out
+def test_the_figures_of_a_study_are_printed_and_kept(store, tfaudit):
+    code, printed, _ = tfaudit("cost", store.directory, "--repeats", 0)
+    assert code == 0
     assert "dense" in printed
     assert "–" in printed  # the latency that was not measured
     table = store.table("costs")
     assert table["variant"].tolist() == ["dense", "float32"]
     assert table["parameters"][0] == 30
     (store.directory / "costs.parquet").unlink()
-    again = Store.create(
-        store.directory, store.study, {}
-    )  # as a run that goes on does: the lost table is not forgotten
-    with pytest.raises(
-        InputError,
-        match=r"costs: got a missing file, .*costs.parquet, expected .* `tfaudit cost .*`",
-    ):
+    # As a run that goes on does: the lost table is not forgotten.
+    again = Store.create(store.directory, store.study, {})
+    lost = r"costs: got a missing file, .*costs.parquet, expected .* `tfaudit cost .*`"
+    with pytest.raises(InputError, match=lost):
         again.table("costs")
 
 
-def test_members_without_a_model_are_named(store, monkeypatch, capsys):
+def test_members_without_a_model_are_named(store, tfaudit, refused):
     (store.directory / "members/float32/001/model.tflite").unlink()
-    assert run(monkeypatch, store.directory) == 2
-    assert "members/float32/001, which holds no model" in capsys.readouterr().err
+    words = "members/float32/001, which holds no model"
+    refused(tfaudit("cost", store.directory), words)

@@ -12,7 +12,6 @@ import pytest
 import typer
 
 from tests.builders.studies import make_study
-from tfaudit.cli import main
 from tfaudit.cli.example_studies import example_studies
 from tfaudit.store.store import open_store
 
@@ -47,10 +46,21 @@ def test_a_port_that_cannot_be_had_is_one_line(tmp_path, port):
 
 
 @pytest.fixture
-def commands(monkeypatch, tmp_path):
+def viewer(tfaudit, commands):
+    """`viewer(*arguments, code=0)` is `tfaudit view` in an empty folder; returns what it says on standard error."""
+
+    def view(*arguments, code=0):
+        found, _, errors = tfaudit("view", *arguments)
+        assert found == code, errors
+        return errors
+
+    return view
+
+
+@pytest.fixture
+def commands(monkeypatch, tfaudit):
     """What would be started in the place of this process; the working directory is empty."""
     found = []
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TFAUDIT_PASSWORD", "")
     monkeypatch.setattr(os, "execv", lambda program, command: found.append(command))
     return found
@@ -61,14 +71,7 @@ def settings(command):
     return json.loads(command[4])
 
 
-def main_view(monkeypatch, *arguments, code=0):
-    monkeypatch.setattr("sys.argv", ["tfaudit", "view", *arguments])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert (left.value.code or 0) == code
-
-
-def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, commands, capsys):
+def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, viewer, commands):
     made = []
 
     def run(recipe, place):
@@ -78,21 +81,21 @@ def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, commands
         (place / "report.html").touch()
 
     monkeypatch.setattr("tfaudit.cli.run.run", run)
-    main_view(monkeypatch, code=130)
-    main_view(monkeypatch)
+    viewer(code=130)
+    told = viewer()
     assert made == [("digits", Path("runs/digits"))] * 2
-    assert "making runs/digits first" in capsys.readouterr().err
-    main_view(monkeypatch)
+    assert "making runs/digits first" in told
+    viewer()
     assert len(made) == 2
     assert [settings(command)["directory"] for command in commands] == [
         str(Path("runs/digits").absolute())
     ] * 2
 
 
-def test_an_example_that_comes_with_the_package_is_unpacked_once(monkeypatch, commands, capsys):
+def test_an_example_that_comes_with_the_package_is_unpacked_once(viewer, commands):
     (name, *_) = example_studies()
     for _ in range(2):
-        main_view(monkeypatch, "--example", name)
+        viewer("--example", name)
     place = Path(f"runs/{name}_example").absolute()
     assert [settings(command)["directory"] for command in commands] == [str(place)] * 2
     assert [path.name for path in Path("runs").iterdir()] == [f"{name}_example"]
@@ -102,20 +105,20 @@ def test_an_example_that_comes_with_the_package_is_unpacked_once(monkeypatch, co
         not store.damage(key, member) for key in store.variants for member in store.members(key)
     )
     assert all(store.images("test", range(3)))
-    main_view(monkeypatch, "--example", "nothing", code=2)
-    assert f"example: got nothing, expected {name}" in capsys.readouterr().err
-    main_view(monkeypatch, "folder", "--example", name, code=2)
-    assert "directory: got folder and --example, expected one of the two" in capsys.readouterr().err
+    told = viewer("--example", "nothing", code=2)
+    assert f"example: got nothing, expected {name}" in told
+    told = viewer("folder", "--example", name, code=2)
+    assert "directory: got folder and --example, expected one of the two" in told
 
 
 def test_examples_fit_the_package():
     assert sum(len(archive.read_bytes()) for archive in example_studies().values()) < 10e6
 
 
-def test_only_this_machine_is_served_unless_told_otherwise(monkeypatch, commands):
+def test_only_this_machine_is_served_unless_told_otherwise(viewer, commands):
     make_study(Path("folder/first"))
-    main_view(monkeypatch, "folder")
-    main_view(monkeypatch, "folder", "--address", "0.0.0.0")
+    viewer("folder")
+    viewer("folder", "--address", "0.0.0.0")
     assert [settings(command)["address"] for command in commands] == ["localhost", "0.0.0.0"]
     hosts = [settings(command)["hosts"] for command in commands]
     assert hosts[0] == ["localhost", "127.0.0.1", "::1"]
@@ -152,52 +155,48 @@ def test_an_address_that_is_not_ours_is_one_line(tmp_path, address):
         ),
     ],
 )
-def test_another_address_says_what_it_exposes(monkeypatch, commands, capsys, options, says):
+def test_another_address_says_what_it_exposes(monkeypatch, viewer, commands, options, says):
     make_study(Path("study"))
     monkeypatch.setenv("TFAUDIT_PASSWORD", "correct horse")
-    main_view(monkeypatch, "study", "--address", "0.0.0.0", *options)
-    assert re.search(says, capsys.readouterr().err.strip().replace("\n", ""))
+    told = viewer("study", "--address", "0.0.0.0", *options)
+    assert re.search(says, told.strip().replace("\n", ""))
     assert settings(commands[0])["read_only"] == ("--read-only" in options)
-    main_view(monkeypatch, "study", *options)
-    assert not capsys.readouterr().err
+    assert not viewer("study", *options)
 
 
-def test_the_password_is_no_argument(monkeypatch, commands, capsys):
+def test_the_password_is_no_argument(monkeypatch, viewer, commands):
     make_study(Path("study"))
     monkeypatch.setenv("TFAUDIT_PASSWORD", "correct horse")
-    main_view(monkeypatch, "study", "--password")
+    viewer("study", "--password")
     assert "horse" not in str(commands)
     assert os.environ["TFAUDIT_PASSWORD"] == "correct horse"
-    main_view(monkeypatch, "study")
+    viewer("study")
     assert not os.environ["TFAUDIT_PASSWORD"]  # a viewer that was not told to ask does not
     monkeypatch.setenv("TFAUDIT_PASSWORD", "short")
-    main_view(monkeypatch, "study", "--password", code=2)
-    assert (
-        "password: got 5 characters, expected 8 or more in the environment"
-        in capsys.readouterr().err
-    )
+    told = viewer("study", "--password", code=2)
+    assert "password: got 5 characters, expected 8 or more in the environment" in told
     monkeypatch.delenv("TFAUDIT_PASSWORD")
     monkeypatch.setattr("sys.stdin.isatty", lambda: False)
-    main_view(monkeypatch, "study", "--password", code=2)
-    assert "password: got none, and no terminal to type one on, expected" in capsys.readouterr().err
+    told = viewer("study", "--password", code=2)
+    assert "password: got none, and no terminal to type one on, expected" in told
 
 
 @pytest.mark.parametrize("typed", [["correct horse"] * 2, ["correct horse", "correct house"]])
-def test_a_password_is_typed_twice(monkeypatch, commands, capsys, typed):
+def test_a_password_is_typed_twice(monkeypatch, viewer, typed):
     make_study(Path("study"))
     monkeypatch.delenv("TFAUDIT_PASSWORD", raising=False)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     answers = iter(typed)
     monkeypatch.setattr("getpass.getpass", lambda prompt: next(answers))
-    main_view(monkeypatch, "study", "--password", code=0 if len(set(typed)) == 1 else 2)
-    assert ("the same twice" in capsys.readouterr().err) == (len(set(typed)) == 2)
+    told = viewer("study", "--password", code=0 if len(set(typed)) == 1 else 2)
+    assert ("the same twice" in told) == (len(set(typed)) == 2)
 
 
-def test_limits_of_a_gate_reach_the_viewer(monkeypatch, commands, tmp_path):
+def test_limits_of_a_gate_reach_the_viewer(viewer, commands, tmp_path):
     make_study(tmp_path / "study")
     (tmp_path / "gate.toml").write_text("[gate]\nflips = 0.02\n")
-    main_view(monkeypatch, "study", "--gate", "gate.toml")
+    viewer("study", "--gate", "gate.toml")
     assert settings(commands[0])["limits"] == {"flips": 0.02}
     (tmp_path / "gate.toml").write_text("[other]\n")
-    main_view(monkeypatch, "study", "--gate", "gate.toml", code=2)
+    viewer("study", "--gate", "gate.toml", code=2)
     assert len(commands) == 1

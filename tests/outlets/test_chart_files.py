@@ -46,18 +46,9 @@ def test_a_chart_that_kills_the_renderer_is_left_out_and_all_others_are_written(
 @pytest.mark.slow
 def test_save_charts(store, tmp_path):
     files = save_charts(StudyAudit.read(store), tmp_path / "new")
-    names = {"accuracy", "difficulty", "class-impact-magnitude-0.9", "class-impact-int8"}
-    names |= {
-        "chance-magnitude-0.9",
-        "chance-int8",
-        "slopes",
-        "slope-intervals",
-        "accuracy-slope",
-        "balances",
-        "operating-points",
-        *("accuracies", "claims", "exemplar-levels"),
-    }
-    per_variant = ("calibration", "negative-flips", "intersections")
+    names = {"accuracy", "difficulty", "slopes", "slope-intervals", "accuracy-slope", "balances"}
+    names |= {"operating-points", "accuracies", "claims", "exemplar-levels"}
+    per_variant = ("class-impact", "chance", "calibration", "negative-flips", "intersections")
     names |= {f"{name}-{variant}" for name in per_variant for variant in ("magnitude-0.9", "int8")}
     assert {file.name for file in files} == {
         f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")

@@ -12,22 +12,30 @@ def costs(**columns):
     return pd.DataFrame({"variant": ["dense", "magnitude-0.9", "int8"], **columns})
 
 
-@pytest.mark.slow
-def test_nothing_known_is_no_section(store):
-    assert "costs" not in sections_of(store)
+COUNTED = {
+    "parameters": [100, 100, 98],
+    "zeros": [0, 90, 2],
+    "flops": [2e6, 2e6, 2e6],
+    "effective_flops": [2e6, 2e5, 2e6],
+}
+TIMED = {
+    "latency_1_ms": [2.0, 1.5, 1.0],
+    "latency_1_q25_ms": [1.9, 1.4, 0.9],
+    "latency_1_q75_ms": [2.1, 1.7, 1.1],
+    "latency_1_ratio": [1.0, 0.75, 0.5],
+    "latency_32_ms": [9.0, 8.0, 4.0],
+}
 
 
 @pytest.mark.slow
-def test_measured_figures_stand_beside_the_accuracy(tmp_path):
+def test_figures_stand_beside_the_accuracy_and_a_chart_shows_measured_ones(tmp_path):
     store = make_study(tmp_path)
-    timed = {
-        "latency_1_ms": [2.0, 1.5, 1.0],
-        "latency_1_q25_ms": [1.9, 1.4, 0.9],
-        "latency_1_q75_ms": [2.1, 1.7, 1.1],
-    }
-    timed |= {"latency_1_ratio": [1.0, 0.75, 0.5], "latency_32_ms": [9.0, 8.0, 4.0]}
-    counted = {"parameters": [100, 100, 98], "zeros": [0, 90, 2], "flops": [2e6, 2e6, 2e6]}
-    store.save_table("costs", costs(**counted, effective_flops=[2e6, 2e5, 2e6], **timed))
+    assert "costs" not in sections_of(store)
+    store.save_table("costs", costs(**COUNTED))
+    section = sections_of(store)["costs"]
+    assert not section.figures
+    assert section.notes[0].startswith("Latency was not measured")
+    store.save_table("costs", costs(**COUNTED, **TIMED))
     section = sections_of(store)["costs"]
     (table,) = section.tables
     shown = cells(table)
@@ -40,22 +48,10 @@ def test_measured_figures_stand_beside_the_accuracy(tmp_path):
 
 
 @pytest.mark.slow
-def test_counted_and_not_timed_has_no_chart(tmp_path):
-    store = make_study(tmp_path)
-    counted = {"parameters": [100, 100, 98], "zeros": [0, 90, 2], "flops": [2e6, 2e6, 2e6]}
-    store.save_table("costs", costs(**counted, effective_flops=[2e6, 2e5, 2e6]))
-    section = sections_of(store)["costs"]
-    assert not section.figures
-    assert section.notes[0].startswith("Latency was not measured")
-
-
-@pytest.mark.slow
 def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp_path):
     store = make_study(tmp_path)
-    store.save_table(
-        "costs",
-        costs(parameters=[100, 100, 98], flops=[2e6, 2e6, 2e6], latency_1_ms=[2.0, 1.5, 1.0]),
-    )
+    known = {name: (COUNTED | TIMED)[name] for name in ("parameters", "flops", "latency_1_ms")}
+    store.save_table("costs", costs(**known))
     section = sections_of(store)["costs"]
     shown = cells(section.tables[0])
     assert shown["Mflops"] == ("2", "2", "2")
@@ -71,19 +67,15 @@ def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp
 @pytest.mark.parametrize(
     "table",
     [
-        pd.DataFrame({"zeros": [0, 90, 2]}),
-        pd.DataFrame({"variant": ["dense", "dense", "int8"], "zeros": [0, 90, 2]}),
-        pd.DataFrame(
-            {"variant": ["dense", "magnitude-0.9", "int8"], "zeros": ["none", "many", "few"]}
-        ),
+        costs(zeros=[0, 90, 2]).drop(columns="variant"),
+        costs(zeros=[0, 90, 2]).replace("magnitude-0.9", "dense"),
+        costs(zeros=["none", "many", "few"]),
     ],
     ids=["no variants", "a variant twice", "text for numbers"],
 )
 def test_a_file_that_is_no_table_of_costs_is_one_line(tmp_path, table):
     store = make_study(tmp_path)
     store.save_table("costs", table)
-    with pytest.raises(
-        InputError,
-        match=r"^costs: got a file that is no table of costs, \S+costs\.parquet, expected what ",
-    ):
+    refused = r"^costs: got a file that is no table of costs, \S+costs\.parquet, expected what "
+    with pytest.raises(InputError, match=refused):
         sections_of(store)

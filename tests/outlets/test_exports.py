@@ -49,23 +49,15 @@ def test_every_image_whose_majority_prediction_changes_has_a_row(store, study_au
         assert rows["after"].tolist() == after[index].tolist()
         assert rows["before_share"].to_numpy() == pytest.approx(shares[index])
         assert rows["after_share"].to_numpy() == pytest.approx(after_shares[index])
-        sets = zip(
-            modal_sets(store.predictions("dense")),
-            modal_sets(predictions),
-            predictions.labels,
-            strict=True,
-        )
-        right = [
-            "newly wrong" if t in b else "newly correct" if t in a else "other wrong"
-            for b, a, t in sets
+        modes = modal_sets(store.predictions("dense")), modal_sets(predictions)
+        kinds = [
+            "newly wrong" if label in old else "newly correct" if label in new else "other wrong"
+            for old, new, label in zip(*modes, predictions.labels, strict=True)
         ]
-        right = [right[i] for i in index]
-        assert rows["change"].tolist() == right
+        assert rows["change"].tolist() == [kinds[i] for i in index]
         for name in WRITERS:
-            assert (
-                rows[f"group_{name}"].astype(str).tolist()
-                == WRITERS[name].iloc[index].astype(str).tolist()
-            )
+            groups = WRITERS[name].iloc[index].astype(str)
+            assert rows[f"group_{name}"].astype(str).tolist() == groups.tolist()
     only = exemplar_table(study_audit, ["int8"])
     pd.testing.assert_frame_equal(only, table[table["variant"] == "int8"].reset_index(drop=True))
     with pytest.raises(InputError, match=r"variant: got 'nope', expected magnitude-0\.9, int8"):
@@ -99,11 +91,8 @@ def test_fiftyone_gets_a_sample_an_image_with_all_predictions(store, study_audit
         assert files[sample["filepath"]] == store.images("test", [position])[0]
         assert sample["tags"] == table.loc[table["index"] == position, "variant"].tolist()
         assert sample["ground_truth"]["label"] == names[store.predictions("dense").labels[position]]
-        for field, key in (
-            ("dense", "dense"),
-            ("magnitude_0_9", "magnitude-0.9"),
-            ("int8", "int8"),
-        ):
+        for key in ("dense", "magnitude-0.9", "int8"):
+            field = key.replace("-", "_").replace(".", "_")
             modes, shares = majority(store.predictions(key))
             assert sample[field]["label"] == modes[position]
             assert sample[field]["confidence"] == pytest.approx(shares[position])
@@ -115,18 +104,14 @@ def test_the_command_writes_a_new_folder_or_nothing(store, tmp_path):
     def run(*words):
         return CliRunner().invoke(app, ["export", str(store.directory), *words])
 
-    done = run("--parquet", "--out", str(tmp_path / "out"))
+    folder = ("--out", str(tmp_path / "out"))
+    done = run("--parquet", *folder)
     assert done.exit_code == 0, done.output
     assert len(list((tmp_path / "out/images").glob("*.png"))) > 0
+    formats = "format: got --csv and --fiftyone, expected --csv, --parquet or --fiftyone"
     for words, message in (
-        (
-            ("--csv", "--out", str(tmp_path / "out")),
-            "which holds files, expected an empty or a new folder",
-        ),
-        (
-            ("--csv", "--fiftyone"),
-            "format: got --csv and --fiftyone, expected --csv, --parquet or --fiftyone",
-        ),
+        (("--csv", *folder), "which holds files, expected an empty or a new folder"),
+        (("--csv", "--fiftyone"), formats),
         ((), "format: got none"),
     ):
         refused = run(*words)

@@ -42,11 +42,9 @@ def test_junit_has_the_structure_that_jenkins_and_gitlab_read(verdicts):
         cases = suite.findall("testcase")
         assert [case.get("name") for case in cases] == [check.name for check in verdict.checks]
         assert all(case.get("classname") == f"tfaudit.gate.{suite.get('name')}" for case in cases)
+        tags = {"fail": "failure", "cannot judge": "error", "pass": "system-out"}
         for case, check in zip(cases, verdict.checks, strict=True):
-            children = [child.tag for child in case]
-            assert children == [
-                {"fail": "failure", "cannot judge": "error", "pass": "system-out"}[check.outcome]
-            ]
+            assert [child.tag for child in case] == [tags[check.outcome]]
             if check.outcome != "pass":
                 assert case[0].get("type") == check.outcome
                 assert case[0].text == case[0].get("message")
@@ -85,16 +83,8 @@ def drawn(verdict):
 
 
 def test_the_chart_names_every_check_and_its_figures(verdicts):
-    shown = drawn(verdicts["int8"])
-    assert {
-        "drop of accuracy",
-        "12.50 pp of 5.00 pp",
-        "limit",
-        "none",
-        "fail",
-        "cannot judge",
-        "pass",
-    } <= shown
+    figures = {"drop of accuracy", "12.50 pp of 5.00 pp", "limit", "none"}
+    assert figures | {"fail", "cannot judge", "pass"} <= drawn(verdicts["int8"])
 
 
 def test_the_chart_draws_limits_of_nothing_and_unknown_figures():

@@ -12,8 +12,8 @@ from tfaudit.outlets.pair_headlines import classes_sentence, predictions_sentenc
 from tfaudit.predictions import Predictions
 
 
-def said(before, after):
-    (line,) = headlines(summary({"dense": before, "int8": after}))
+def said(before, after, **options):
+    (line,) = headlines(summary({"dense": before, "int8": after}, **options))
     return line
 
 
@@ -78,9 +78,7 @@ def test_images_beyond_chance():
     assert said(*few).images.endswith(
         " by chance. Cannot tell the two apart: with so few members p cannot be below 0.33."
     )
-    assert headlines(summary({"dense": before, "int8": population(3)}, permutations=0))[
-        0
-    ].images == (
+    assert said(before, population(3), permutations=0).images == (
         f"{null.observed} images change their majority prediction ({null.observed / 2:.1f}\u00a0%)."
     )
 
@@ -113,7 +111,8 @@ def test_a_retrained_twin_is_the_noise_floor():
         f"On average {every:,.0f} predictions differ between a compressed and a baseline model, "
         f"{floor} between two baseline models: what training again changes."
     )
-    assert said(population(1, members=1), population(2, members=1)).twins == ""
+    single = said(population(1, members=1), population(2, members=1))
+    assert (single.classes, single.twins) == ("", "")
 
 
 def test_one_model_against_one_is_told_by_mcnemars_test():
@@ -127,7 +126,3 @@ def test_one_model_against_one_is_told_by_mcnemars_test():
     assert "3 (−" in line.classes
     assert line.images == predictions_sentence(pair)
     assert "modal" not in " ".join([line.accuracy, line.classes, line.images])
-
-
-def test_single_members():
-    assert said(population(1, members=1), population(2, members=1)).classes == ""

@@ -40,19 +40,10 @@ from tfaudit.study.variants import Pruned
 @pytest.mark.slow
 def test_a_population_without_more(store):
     found = sections_of(store)
-    without = {
-        "model-pair",
-        "groups",
-        "attributes",
-        "trends",
-        "robustness",
-        "factors",
-        "costs",
-        "survey",
-        "class-recalls",
-    }
     assert {"chance", "distortion", "operating-points", "negative-flips", "claims"} <= set(found)
-    assert not without & set(found)
+    groups_needed = {"groups", "attributes", "trends"}
+    more_needed = {"model-pair", "robustness", "factors", "costs", "survey", "class-recalls"}
+    assert not (groups_needed | more_needed) & set(found)
     by_chance = chance(
         store.predictions("dense"), store.predictions("int8"), permutations=50, paired=True
     ).frame()
@@ -69,14 +60,10 @@ def test_a_population_without_more(store):
     claim = "fixed-point int8: the data cannot tell whether the recalls of the classes"
     assert found["distortion"].findings[1].startswith(f"{claim} {words}")
     balances = found["distortion"].figures[-1].chart.to_json(validate=False)
-    assert all(
-        f'"{title}"' in balances for title in rows["variant"]
-    )  # as everywhere, not as "magnitude 0.9"
-    assert cells(found["operating-points"].tables[0])["variant"] == (
-        "dense",
-        "magnitude 90 %",
-        "fixed-point int8",
-    )
+    # As everywhere, not as "magnitude 0.9".
+    assert all(f'"{title}"' in balances for title in rows["variant"])
+    points = cells(found["operating-points"].tables[0])
+    assert points["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
 
 
 def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkeypatch):
@@ -110,10 +97,8 @@ def test_single_models_are_compared_pair_by_pair(tmp_path):
     pair = compare(store.predictions("dense"), store.predictions("magnitude-0.9")).summary()
     assert rows["newly wrong"][0] == f"{pair['negative_flips']:g}"
     assert rows["p"][0] == f"{pair['change_p']:.2g}"
-    assert [figure.name for figure in found["model-pair"].figures] == [
-        "model-pair-magnitude-0.9",
-        "model-pair-int8",
-    ]
+    names = [figure.name for figure in found["model-pair"].figures]
+    assert names == ["model-pair-magnitude-0.9", "model-pair-int8"]
     assert [figure.name for figure in found["distortion"].figures] == ["accuracy-slope", "balances"]
 
 
@@ -148,17 +133,8 @@ def test_charts_of_many_variants_against_properties_fold_by_variant(tmp_path):
 
 
 @pytest.mark.slow
-def test_groups_that_were_brought_along_count_as_stored_ones_do(tmp_path, store):
-    brought = sections_of(store, groups=WRITERS)
-    stored = sections_of(make_study(tmp_path, groups=WRITERS))
-    assert [table.columns for table in brought["groups"].tables] == [
-        table.columns for table in stored["groups"].tables
-    ]
-
-
-@pytest.mark.slow
 def test_individuals_alone_are_one_group(store):
-    found = sections_of(store, groups=WRITERS[["writer"]])
+    found = sections_of(store, groups=WRITERS[["writer"]])  # brought along, not stored
     assert cells(found["groups"].tables[0])["group"] == ("all",)
     assert "attributes" not in found
 
@@ -173,13 +149,10 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
     store = make_study(tmp_path, variants=variants)
     found = sections_of(store)["distortion"]
     slopes, rising, apart, variance, spread = found.tables
-    assert cells(spread)["variant"][::2] == cells(slopes)["variant"]
-    assert cells(slopes)["variant"] == (
-        "magnitude ratio 2",
-        "magnitude ratio 10",
-        "random ratio 2",
-        "random ratio 10",
+    titles = tuple(
+        f"{method} ratio {ratio}" for method in ("magnitude", "random") for ratio in (2, 10)
     )
+    assert cells(spread)["variant"][::2] == cells(slopes)["variant"] == titles
     dense = store.predictions("dense")
     alphas = {v.key: distortion(dense, store.predictions(v.key)).alpha for v in variants}
     keys = [variant.key for variant in variants]
@@ -241,9 +214,7 @@ def test_three_sparsities_make_factors(tmp_path):
 @pytest.mark.slow
 def test_a_human_study(store):
     random = np.random.default_rng(0)
-    answers = pd.DataFrame(
-        [(rater, example) for rater in "ab" for example in range(40)], columns=["rater", "example"]
-    )
+    answers = pd.DataFrame({"rater": ["a"] * 40 + ["b"] * 40, "example": [*range(40)] * 2})
     answers["is_pie"] = answers["example"] % 2 == 0
     for question in QUESTIONS:
         answers[question.key] = random.integers(0, 2, len(answers))
@@ -301,7 +272,9 @@ def test_every_section_says_what_it_shows_and_cites_its_source(everything):
 def test_charts_follow_altairs_schema(everything):
     """A report does not have them checked."""
     study_audit, sections = everything
-    charts = [figure.chart for section in sections for figure in section.figures]
+    figures = [figure for section in sections for figure in section.figures]
+    assert len({figure.name for figure in figures}) == len(figures)
+    charts = [figure.chart for figure in figures]
     specifications = [
         widened(chart, 860).to_dict()
         for chart in (*charts, *study_charts(study_audit.summary).values())
@@ -311,12 +284,6 @@ def test_charts_follow_altairs_schema(everything):
         for chart in specifications
     ]
     assert len(set(drawn)) == len(drawn), "a picture is drawn twice"
-
-
-def test_figures_and_ids_are_unique(everything):
-    _, sections = everything
-    names = [figure.name for section in sections for figure in section.figures]
-    assert len(set(names)) == len(names)
 
 
 def test_cells_show_minus_signs_and_dashes():
@@ -347,15 +314,10 @@ def test_an_audit_with_a_question_alone_has_a_section(tmp_path, monkeypatch):
     )
     monkeypatch.setitem(AUDITS, "difficulty", audit)
     section = sections_of(store)["difficulty"]
-    assert (section.title, section.question, section.source) == (
-        shown.title,
-        shown.question,
-        shown.source,
-    )
-    assert [figure.name for figure in section.figures] == [
-        "difficulty-magnitude-0.9",
-        "difficulty-int8",
-    ]
+    told = section.title, section.question, section.source
+    assert told == (shown.title, shown.question, shown.source)
+    names = [figure.name for figure in section.figures]
+    assert names == ["difficulty-magnitude-0.9", "difficulty-int8"]
     assert [table.title for table in section.tables] == ["magnitude 90 %", "fixed-point int8"]
     expected = exemplars(store.predictions("dense"), store.predictions("int8")).frame()
     assert cells(section.tables[1])["true class"] == tuple(expected["label"])

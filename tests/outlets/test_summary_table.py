@@ -42,10 +42,9 @@ def test_terminal_table_fits_80_columns(store):
 
 
 def test_names_are_no_markup(tmp_path):
-    audit = summary({"dense": population(1), "[bold]x": population(2)})
-    assert "[bold]x" in printed(audit)
-    audit = summary({"dense": population(1), "<i>x</i>": population(2)})
-    assert "&lt;i&gt;x" in html_table(audit)
+    audit = summary({"dense": population(1), "[bold]<i>x": population(2)})
+    assert "[bold]<i>x" in printed(audit)
+    assert "[bold]&lt;i&gt;x" in html_table(audit)
 
 
 def test_members_that_differ(tmp_path):
@@ -81,20 +80,18 @@ def test_sizes_share_a_unit(size, heading, text):
 def test_a_study_of_imagenets_size_fits_80_columns():
     """Four digits of PIEs, three of classes, four of megabytes."""
     audit = summary({"dense": population(1), "dynamic range int8": population(2, hurt=[3])})
-    big = {
-        "bytes": 102.4e6,
-        "gzipped_bytes": 96.81e6,
-        "significant": 215,
-        "expected_by_chance": 50.0,
-    }
-    big |= {
-        "significant_holm": 189,
-        "significant_bh": 126,
-        "pies": 2177,
-        "pies_by_chance": 2020.9,
-        "pies_p": 1 / 1001,
-    }
-    text = printed(dataclasses.replace(audit, table=audit.frame().assign(**big)))
+    big = audit.frame().assign(
+        bytes=102.4e6,
+        gzipped_bytes=96.81e6,
+        significant=215,
+        expected_by_chance=50.0,
+        significant_holm=189,
+        significant_bh=126,
+        pies=2177,
+        pies_by_chance=2020.9,
+        pies_p=1 / 1001,
+    )
+    text = printed(dataclasses.replace(audit, table=big))
     assert max(map(len, text.splitlines())) <= 80
     for part in (" 96.8 ", " 215 (50) ", " 189 ", " 2,177 (2,021) ", " 0.001"):
         assert part in text
