@@ -122,12 +122,13 @@ def read_images(
                 f"Images are scaled to {image_size} pixels and cropped to the central square, as the models take them; "
                 "--image-size and --crop override this."
             )
+    channels = next(iter(models[0].image_shape[-1:]), None)
     images = labelled_images(
         data,
         split=options.split,
         image_size=image_size,
         crop=options.crop,
-        channels=3 if models[0].image_shape[-1:] != (1,) else 1,
+        channels=1 if channels == 1 else 3,
         limit=options.limit,
         recursive=options.recursive,
         skip_unreadable=options.skip_unreadable,
@@ -135,16 +136,19 @@ def read_images(
     notes += images.notes
     if options.classes is not None:
         images = images.named(read_class_names(options.classes))
-    for model in models:
-        outputs = model.count_outputs(images)
-        if images.class_names is None:
-            images = images.named([str(i) for i in range(outputs)])
-        elif outputs != len(images.class_names):
-            expected = f"{len(images.class_names)} as in the data, or --classes FILE with the model's class names"
+    counts = [model.count_outputs(images) for model in models]
+    if images.class_names is None:
+        images = images.named([str(i) for i in range(counts[0])])
+    names = images.class_names or ()
+    for model, outputs in zip(models, counts, strict=True):
+        if outputs != len(names):
+            expected = (
+                f"{len(names)} as in the data, or --classes FILE with the model's class names"
+            )
             raise InputError(str(model.path), f"a model of {outputs} classes", expected)
-    known = f"0 to {len(images.class_names or ()) - 1}, the classes of the models"
     largest = int(images.labels.max())
-    require(largest < len(images.class_names or ()), "labels", largest, known)
+    known = f"0 to {len(names) - 1}, the classes of the models"
+    require(largest < len(names), "labels", largest, known)
     if options.examples is not None:
         images = images.only(_ids(options.examples), str(options.examples))
     return images, notes

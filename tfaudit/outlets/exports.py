@@ -179,8 +179,12 @@ def _field_names(names: Iterable[str]) -> dict[str, str]:
     return fields
 
 
-def _plain(value: object) -> object:
-    return None if pd.isna(value) else value.item() if hasattr(value, "item") else str(value)  # type: ignore[call-overload]
+def _plain(value: Any) -> object:
+    """Return a number or truth value as JSON knows it, None for an unknown one, and all else as text."""
+    if pd.isna(value):
+        return None
+    native = value.item() if hasattr(value, "item") else value
+    return native if isinstance(native, (int, float)) else str(native)
 
 
 def _json(value: object) -> bytes:
