@@ -114,18 +114,6 @@ def test_a_population_does_not_differ_from_itself():
 
 
 @settings(max_examples=10)
-@given(st.permutations(range(200)))
-def test_order_of_examples_plays_no_part(order):
-    permuted = [
-        Predictions(p.labels[order], p.ranked[:, order], p.probabilities[:, order])
-        for p in (BEFORE, AFTER)
-    ]
-    pd.testing.assert_frame_equal(
-        class_impact(*permuted).frame(), class_impact(BEFORE, AFTER).frame(), rtol=1e-9
-    )
-
-
-@settings(max_examples=10)
 @given(st.permutations(range(5)))
 def test_names_of_classes_play_no_part(renamed):
     renamed = np.array(renamed)
@@ -202,19 +190,6 @@ def test_equal_shifts_are_no_variance():
     np.testing.assert_array_equal(impact.published.p, 1)
 
 
-def test_chance_alone_flags_five_percent():
-    """Under the null 5 % of classes are flagged; 2,000 tests, so the share has a standard error of 0.5 points."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(5000) % 100
-
-    def trained():
-        right = rng.random((10, 5000)) < 0.6 + labels / 300
-        return Predictions.from_top1(labels, np.where(right, labels, (labels + 1) % 100))
-
-    flagged = [class_impact(trained(), trained()).published.p <= 0.05 for _ in range(20)]
-    assert np.mean(flagged) == pytest.approx(0.05, abs=0.0125)
-
-
 def test_single_members_are_sent_elsewhere():
     one = population(1, members=1)
     with pytest.raises(
@@ -227,8 +202,6 @@ def test_single_members_are_sent_elsewhere():
     ("other", "options", "message"),
     [
         (AFTER, {"centering": "median"}, "centering: got 'median'"),
-        (AFTER, {"alpha": 0}, "alpha: got 0"),
-        (population(2, examples=100), {}, "compressed: got 100 examples, expected 200"),
         (population(2, classes=4), {}, "compressed: got 4 classes, expected 5"),
         (
             Predictions(AFTER.labels[::-1], AFTER.ranked),
@@ -246,11 +219,6 @@ def test_single_members_are_sent_elsewhere():
 def test_bad_input(other, options, message):
     with pytest.raises(InputError, match=message):
         class_impact(BEFORE, other, **options)
-
-
-def test_frozen():
-    with pytest.raises(AttributeError):
-        class_impact(BEFORE, AFTER).alpha = 0.1
 
 
 def test_a_correction_that_is_not_there():

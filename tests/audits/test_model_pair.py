@@ -96,22 +96,6 @@ def test_top5_overlap_counts_common_classes_whatever_their_rank():
     assert np.isnan(compare(fewer, fewer).summary()["top5_overlap"])
 
 
-def take(model, order):
-    return Predictions(
-        model.labels[order],
-        model.ranked[:, order],
-        class_names=model.class_names,
-        example_ids=model.example_ids[order],
-    )
-
-
-def test_the_order_of_the_examples_does_not_matter(pair, rng):
-    order = rng.permutation(500)
-    found, shuffled = compare(*pair), compare(*(take(model, order) for model in pair))
-    pd.testing.assert_frame_equal(found.frame(), shuffled.frame())
-    assert found.summary() == pytest.approx(shuffled.summary(), nan_ok=True)
-
-
 def test_other_numbers_for_the_classes_permute_the_rows(pair, rng):
     new = rng.permutation(5)
     renamed = [Predictions(new[model.labels], new[model.ranked]) for model in pair]
@@ -184,7 +168,6 @@ def test_the_note_on_small_classes_tells_the_smallest_count_that_can_reach_alpha
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda pair: compare(*pair, alpha=5), r"alpha: got 5, expected a level in \(0, 1\)"),
         (lambda pair: compare(*pair, margin_pp=0), "margin_pp: got 0, expected percentage points"),
         (
             lambda pair: compare(*pair).frame("fdr"),
@@ -197,10 +180,6 @@ def test_the_note_on_small_classes_tells_the_smallest_count_that_can_reach_alpha
         (
             lambda pair: compare(pair[0], population(0)),
             "compressed: got 6 members.*`tfaudit.exemplars`",
-        ),
-        (
-            lambda pair: compare(pair[0], population(0, members=1, examples=50)),
-            "compressed: got 50 examples",
         ),
     ],
 )
@@ -233,20 +212,6 @@ def test_a_class_that_is_forgotten_has_collapsed_and_is_named_first():
     ).frame()
     assert list(frame["collapsed"]) == [True, True, False]
     np.testing.assert_array_equal(frame["lowest_recall"], frame["recall_after"])
-
-
-def test_the_interval_never_contradicts_the_test():
-    """Seven of eight changed images are lost: Tango's interval leaves out 0, and the exact test has p = .07."""
-    labels = np.zeros(21, int)
-    before, after = np.zeros(21, int), np.zeros(21, int)
-    before[0], after[1:8] = 1, 1
-    pair = compare(
-        *(Predictions.from_top1(labels, one, class_names="ab") for one in (before, after))
-    )
-    row = pair.frame().iloc[0]
-    assert row["change_p"] > 0.05 > row["p_mid"]
-    assert (row["change_high_pp"], row["verdict"]) == (0, "cannot tell")
-    assert pair.overall.high == 0
 
 
 def test_what_chance_gives_is_the_count_under_the_discrete_null(pair):

@@ -31,20 +31,6 @@ def test_equals_brute_force(values):
     assert pareto_set(values).tolist() == brute_force(values)
 
 
-@given(POINTS)
-def test_what_is_left_out_is_dominated_by_what_is_kept(values):
-    kept = values[pareto_set(values)]
-    for point in values[~pareto_set(values)]:
-        assert any(dominates(other, point) for other in kept)
-
-
-@given(POINTS.filter(len), st.data())
-def test_a_dominated_point_changes_nothing(values, data):
-    worse = values[data.draw(st.integers(0, len(values) - 1))].copy()
-    worse[data.draw(st.integers(0, values.shape[1] - 1))] -= 1
-    assert pareto_set(np.vstack([values, worse])).tolist() == [*pareto_set(values), False]
-
-
 @given(POINTS, st.randoms())
 def test_order_plays_no_part(values, random):
     order = list(range(len(values)))

@@ -12,24 +12,14 @@ from tfaudit.stats.two_way import group_changes
 def simulated(rng, members, images, *, paired):
     """Right-or-wrong answers of heterogeneous images and members."""
     difficulty, harm = rng.normal(1.2, 1, images), rng.normal(0.3, 0.5, images)
-    before = (
-        difficulty + rng.normal(0, 0.2, members)[:, None] + rng.normal(0, 0.4, (members, images))
-    )
-    if paired:
-        after = (
-            before
-            - harm
-            + rng.normal(0, 0.1, members)[:, None]
-            + rng.normal(0, 0.2, (members, images))
-        )
-    else:
-        after = (
-            difficulty
-            - harm
-            + rng.normal(0, 0.2, members)[:, None]
-            + rng.normal(0, 0.4, (members, images))
-        )
-    return before > 0, after > 0
+
+    def noise(of_members, of_images):
+        own = rng.normal(0, of_members, members)[:, None]
+        return own + rng.normal(0, of_images, (members, images))
+
+    before = difficulty + noise(0.2, 0.4)
+    after = before + noise(0.1, 0.2) if paired else difficulty + noise(0.2, 0.4)
+    return before > 0, after - harm > 0
 
 
 def change_of(before, after, *, paired):

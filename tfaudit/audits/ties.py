@@ -48,8 +48,7 @@ class TieReading:
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, and the class that loses most by `argmax`."""
-        known = np.isfinite(self.argmax_change_pp).any()
-        worst = int(np.nanargmin(self.argmax_change_pp)) if known else 0
+        worst = int(np.nanargmin(self.argmax_change_pp))
         return {
             "tied_before": self.tied_before,
             "tied_after": self.tied_after,
@@ -58,7 +57,7 @@ class TieReading:
             "argmax_tied_flips": self.argmax_tied_flips,
             "argmax_accuracy_before": self.accuracy_before,
             "argmax_accuracy_after": self.accuracy_after,
-            "argmax_worst_class": self.class_names[worst] if known else None,
+            "argmax_worst_class": self.class_names[worst],
             "argmax_worst_change_pp": float(self.argmax_change_pp[worst]),
         }
 
@@ -129,16 +128,16 @@ def tie_reading(comparison: Comparison) -> TieReading:
     compressed = comparison.compressed
     settled = baseline.by_argmax(), compressed.by_argmax()
     tied = [population.tied_classes() > 1 for population in (baseline, compressed)]
-    flips = _flips(comparison, tied)
+    flips, tied_flips, argmax_flips, argmax_tied_flips = _flips(comparison, tied)
     return TieReading(
         class_names=baseline.class_names,
         examples=baseline.num_examples,
         tied_before=float(tied[0].sum(1).mean()),
         tied_after=float(tied[1].sum(1).mean()),
-        flips=flips[0],
-        tied_flips=flips[1],
-        argmax_flips=flips[2],
-        argmax_tied_flips=flips[3],
+        flips=flips,
+        tied_flips=tied_flips,
+        argmax_flips=argmax_flips,
+        argmax_tied_flips=argmax_tied_flips,
         accuracy_before=float(settled[0].accuracy().mean()),
         accuracy_after=float(settled[1].accuracy().mean()),
         argmax_change_pp=100 * (settled[1].recall().mean(0) - settled[0].recall().mean(0)),
@@ -150,24 +149,17 @@ def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
     """Return the mean numbers of changed predictions, and of those in which classes tie; and both by `argmax`."""
     baseline = comparison.baseline
     compressed = comparison.compressed
-    pairs = list(zip(*comparison.compared, strict=True))
-    # Then both readings are one, and counting is faster.
-    if not baseline.ties and not compressed.ties:
-        differ = float(
-            np.mean([np.count_nonzero(baseline.top1[i] != compressed.top1[j]) for i, j in pairs])
-        )
-        return [differ, 0.0, differ, 0.0]
-    counts: list[tuple[float, ...]] = []
-    for i, j in pairs:
-        changed = 1 - baseline.best(i).agreement(compressed.best(j))
-        either = tied[0][i] | tied[1][j]
+    counts = []
+    for i, j in zip(*comparison.compared, strict=True):
         by_argmax = baseline.top1[i] != compressed.top1[j]
-        counts.append(
-            tuple(
-                float(part.sum())
-                for part in (changed, changed[either], by_argmax, by_argmax[either])
-            )
-        )
+        if baseline.ties or compressed.ties:
+            changed = 1 - baseline.best(i).agreement(compressed.best(j))
+            either = tied[0][i] | tied[1][j]
+            parts = changed, changed[either], by_argmax, by_argmax[either]
+            counts.append([float(part.sum()) for part in parts])
+        else:  # both readings are one, and counting is faster
+            differ = float(np.count_nonzero(by_argmax))
+            counts.append([differ, 0.0, differ, 0.0])
     return [float(mean) for mean in np.mean(counts, axis=0)]
 
 

@@ -37,11 +37,9 @@ class _Votes:
         tied = Ties.none() if tied is None else tied
         member, example = np.divmod(tied.rows, first.shape[1])
         order = np.lexsort((member, example))
-        self._member, self._example, self._class = (
-            member[order],
-            example[order],
-            tied.classes[order],
-        )
+        self._member = member[order]
+        self._example = example[order]
+        self._class = tied.classes[order]
         self._parts = (VOTE // tied.sizes)[order]
 
     def __len__(self) -> int:
@@ -70,20 +68,16 @@ class _Votes:
     def of(self, choice: np.ndarray, examples: np.ndarray) -> np.ndarray:
         """Return the `(n, E)` parts of the members' votes for one class of each of some examples, ascending."""
         votes = np.where(self.first[:, examples] == choice, float(VOTE), 0.0)
-        block = (
-            slice(*np.searchsorted(self._example, [examples[0], examples[-1] + 1]))
-            if len(self._example)
-            else ()
+        block = slice(*np.searchsorted(self._example, [examples[0], examples[-1] + 1]))
+        inside = np.isin(self._example[block], examples)
+        member, example, classes, parts = (
+            array[block][inside]
+            for array in (self._member, self._example, self._class, self._parts)
         )
-        if block:
-            inside = np.isin(self._example[block], examples)
-            member, classes, parts = (
-                array[block][inside] for array in (self._member, self._class, self._parts)
-            )
-            position = np.searchsorted(examples, self._example[block][inside])
-            votes[member, position] = 0.0
-            chosen = classes == choice[position]
-            votes[member[chosen], position[chosen]] = parts[chosen]
+        position = np.searchsorted(examples, example)
+        votes[member, position] = 0.0
+        chosen = classes == choice[position]
+        votes[member[chosen], position[chosen]] = parts[chosen]
         return votes
 
 
@@ -105,9 +99,7 @@ def modal_classes(first: np.ndarray, tied: Ties | None = None) -> BestClasses:
         modes[examples] = candidates[:, 0]
         if candidates.shape[1] > 1:
             new = Ties(np.repeat(examples, candidates.shape[1]), candidates.ravel())
-            ties = Ties(
-                np.concatenate([ties.rows, new.rows]), np.concatenate([ties.classes, new.classes])
-            )
+            ties = Ties.joined([ties, new], [0, 0])
     order = np.argsort(ties.rows, kind="stable")
     return BestClasses(modes, Ties(ties.rows[order], ties.classes[order]))
 
@@ -195,11 +187,11 @@ def _leaders(
     groups = np.stack([first, ~first]).astype(float)
     rivals = candidates.shape[1]
     step = max(1, COUNTS_AT_ONCE // (2 * len(first) * rivals))
-    for part in (
-        slice(start, start + step) for start in range(0, len(examples) * (rivals > 1), step)
-    ):
-        block = examples[part]
-        choices = candidates[part]
+    if rivals == 1:
+        return
+    for start in range(0, len(examples), step):
+        block = examples[start : start + step]
+        choices = candidates[start : start + step]
         counts = np.stack([groups @ votes.of(choice, block) for choice in choices.T])
         leads = counts == counts.max(0)
         if ties == "confidence" and probabilities is not None:
@@ -236,14 +228,12 @@ def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.nd
     count = count[order]
     pairs = pairs[order]
     bounds = np.searchsorted(example, np.arange(len(split) + 1))
-    fewer = (
-        np.cumsum(count) - np.r_[0, np.cumsum(count)][bounds[example]]
-    )  # votes up to here, within the example
+    summed = np.r_[0, np.cumsum(count)]
+    fewer = summed[1:] - summed[bounds[example]]  # votes up to here, within the example
     fills = fewer + count * (bounds[example + 1] - 1 - np.arange(len(count)))
     total = np.bincount(example, count, len(split))
-    rounded_off = (
-        len(votes) * VOTE - total[example]
-    )  # parts of votes that more than 16 classes share
+    # Parts of votes that more than 16 classes share.
+    rounded_off = len(votes) * VOTE - total[example]
     pairs = np.sort(pairs[fills >= smallest * VOTE - rounded_off])
     example, choice = np.divmod(pairs, span)
     rivals = np.bincount(example, minlength=len(split))
@@ -261,9 +251,8 @@ def _most_confident(
     """Return which of the leading candidates have the highest mean probability in each group."""
     mass = []
     for choice in candidates.T:
-        own = np.where(ranked == choice[:, None], likely, 0).sum(
-            -1, dtype=np.float64
-        )  # a class has one rank at most
+        # A class has one rank at most.
+        own = np.where(ranked == choice[:, None], likely, 0).sum(-1, dtype=np.float64)
         mass.append(groups @ (np.round(own / GRAIN) * GRAIN))
     tied = np.where(leads, mass, -1.0)
     return tied >= tied.max(0) - TOLERANCE * groups.sum(2)[..., None]

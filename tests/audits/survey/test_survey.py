@@ -53,6 +53,11 @@ def asked(votes, pies=(0, 1)):
     return pd.DataFrame(rows, columns=["rater", "example", "is_pie", "fox"])
 
 
+def row_of(votes):
+    """The row of the question about foxes."""
+    return survey(asked(votes), questions=[FOX]).frame().iloc[0]
+
+
 def test_the_shares_of_the_paper():
     found = survey(paper_answers(), questions=ASKED)
     for row in found.frame().to_dict("records"):
@@ -102,13 +107,13 @@ def test_questions_turn_the_right_way():
 
 def test_most_raters_decide():
     votes = [[1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 1]]
-    row = survey(asked(votes), questions=[FOX]).frame().iloc[0]
+    row = row_of(votes)
     assert (row["share_pie"], row["share_non_pie"], row["ratio"]) == (0.5, 0.5, 1)
     assert (row["answers"], row["raters"], row["undecided"]) == (12, 3, 0)
 
 
 def test_divided_raters_do_not_decide():
-    row = survey(asked([[1, 0], [1, 1], [0, 0], [0, 1]]), questions=[FOX]).frame().iloc[0]
+    row = row_of([[1, 0], [1, 1], [0, 0], [0, 1]])
     assert row["undecided"] == 2
     assert (row["pies"], row["pies_judged"], row["non_pies"], row["non_pies_judged"]) == (
         1,
@@ -131,7 +136,7 @@ def kappa_by_hand(votes):
 
 def test_kappa_counts_pairs():
     votes = np.random.default_rng(0).integers(0, 2, (40, 5)).tolist()
-    row = survey(asked(votes), questions=[FOX]).frame().iloc[0]
+    row = row_of(votes)
     assert row["kappa"] == pytest.approx(kappa_by_hand(votes))
     assert (row["kappa_examples"], row["kappa_raters"]) == (40, 5)
 
@@ -147,10 +152,8 @@ def test_kappa_without_pairs_or_without_doubt():
     found = survey(asked([[1], [0], [1]]), questions=[FOX])
     assert math.isnan(found.frame()["kappa"].item())
     assert "no image has two raters" in found.notes[0]
-    assert math.isnan(
-        survey(asked([[1, 1], [1, 1], [1, 1]]), questions=[FOX]).frame()["kappa"].item()
-    )
-    assert survey(asked([[1, 1], [0, 0], [1, 1]]), questions=[FOX]).frame()["kappa"].item() == 1
+    assert math.isnan(row_of([[1, 1], [1, 1], [1, 1]])["kappa"])
+    assert row_of([[1, 1], [0, 0], [1, 1]])["kappa"] == 1
 
 
 def test_a_question_without_answers():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
+from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes, verdict_counts
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
@@ -89,21 +89,16 @@ class Calibration(Result):
 
     def summary(self) -> dict[str, Any]:
         """Return the measures before and after with the changes, and counts of classes by verdict."""
-        rows = self.measures.set_index("measure")
-        told = {
-            f"{name.replace(' ', '_')}_{column}": float(row[column])
-            for name, row in zip(map(str, rows.index), rows.to_dict("records"), strict=True)
-            for column in ("before", "after", "change_p_holm")
-        }
-        verdicts = {
-            word.replace(" ", "_"): int((self.classes["verdict"] == word).sum())
-            for word in (MORE, LESS)
-        }
         before, after = self.calibrated
-        return told | {
+        return {
+            **{
+                f"{row['measure'].replace(' ', '_')}_{column}": float(row[column])
+                for row in self.measures.to_dict("records")
+                for column in ("before", "after", "change_p_holm")
+            },
             "calibrated_error_before": before,
             "calibrated_error_after": after,
-            **verdicts,
+            **verdict_counts(self.classes["verdict"], MORE, LESS),
         }
 
     def chart(self) -> Drawing:
@@ -152,9 +147,8 @@ def calibration(
     comparison = Comparison(baseline, compressed, paired, alpha)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if population.probabilities is None:
-            raise InputError(
-                name, "predictions without probabilities", "probabilities of the ranked classes"
-            )
+            expected = "probabilities of the ranked classes"
+            raise InputError(name, "predictions without probabilities", expected)
     before, after = comparison.rows
     sides = _Side(baseline, before, bins), _Side(compressed, after, bins)
     notes = [*comparison.notes, *empty_class_notes(baseline.class_names, comparison.class_examples)]
@@ -165,10 +159,7 @@ def calibration(
             f"No Brier score and no log-likelihood: of {baseline.num_classes} classes the {ranks} best are stored; a "
             f"study with `top_k={baseline.num_classes}` stores all."
         )
-    pairs = [zip(side.confidence, side.bin_of, strict=True) for side in sides]
-    calibrated = [
-        float(np.mean([calibrated_error(*pair) for pair in side_pairs])) for side_pairs in pairs
-    ]
+    calibrated = sides[0].calibrated_error(), sides[1].calibrated_error()
     notes.append(
         "On this number of images, perfectly calibrated models of the same confidences would show a calibration error "
         f"of about {calibrated[0]:.4f} before and {calibrated[1]:.4f} after."
@@ -182,14 +173,9 @@ def calibration(
         measures=_measures(sides, names, bool(comparison.pairs), alpha),
         classes=_classes(baseline, sides, bool(comparison.pairs), alpha),
         curves=pd.concat(
-            [
-                _curve(side).assign(when=when)
-                for side, when in zip(sides, ("before", "after"), strict=True)
-            ]
-        )[
-            ["when", "bin", "predictions", "confidence", "accuracy", "range_low", "range_high"]
-        ].reset_index(drop=True),
-        calibrated=(calibrated[0], calibrated[1]),
+            [_curve(sides[0], "before"), _curve(sides[1], "after")], ignore_index=True
+        ),
+        calibrated=calibrated,
         alpha=alpha,
         notes=tuple(notes),
     )
@@ -213,6 +199,11 @@ class _Side:
         share = chosen.mean()
         mean = (self.confidence * chosen).mean() / share if share else np.nan
         return mean + chosen * (self.confidence - mean) / (share or np.nan)
+
+    def calibrated_error(self) -> float:
+        """Return the mean calibration error to expect of calibrated members of these confidences."""
+        members = zip(self.confidence, self.bin_of, strict=True)
+        return float(np.mean([calibrated_error(*member) for member in members]))
 
     def gaps(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return `(K, N)` numbers whose means over the images are the calibration errors of the members."""
@@ -287,12 +278,11 @@ def _classes(
             "confidence_after": confidence[1],
             "overconfidence_before_pp": 100 * of_classes[0],
             "overconfidence_after_pp": 100 * of_classes[1],
-            **{
-                "change_pp": 100 * change.value,
-                "change_low_pp": 100 * low,
-                "change_high_pp": 100 * high,
-            },
-            **{"change_p": p, "change_p_holm": adjusted},
+            "change_pp": 100 * change.value,
+            "change_low_pp": 100 * low,
+            "change_high_pp": 100 * high,
+            "change_p": p,
+            "change_p_holm": adjusted,
             "verdict": _verdict(change.value, adjusted, alpha, MORE, LESS),
         }
     )
@@ -304,17 +294,21 @@ def _verdict(
     return np.where(p <= alpha, np.where(change > 0, higher, lower), CANNOT_TELL)
 
 
-def _curve(side: _Side) -> pd.DataFrame:
+def _curve(side: _Side, when: str) -> pd.DataFrame:
     """Return the means of each bin over the members, which have bins of their own."""
-    bin_of = side.bin_of.ravel()
-    sides = {"confidence": side.confidence, "accuracy": side.right}
-    count = np.bincount(bin_of)
-    means = {
-        name: np.bincount(bin_of, values.ravel()) / np.maximum(count, 1)
-        for name, values in sides.items()
-    }
-    ranges = (
-        pd.Series(side.confidence.ravel()).groupby(bin_of).agg(range_low="min", range_high="max")
+    predictions = pd.DataFrame(
+        {
+            "bin": side.bin_of.ravel(),
+            "confidence": side.confidence.ravel(),
+            "accuracy": side.right.ravel(),
+        }
     )
-    table = pd.DataFrame({"bin": np.arange(len(count)), "predictions": count, **means}).join(ranges)
-    return table[table["predictions"] > 0]
+    curve = predictions.groupby("bin", as_index=False).agg(
+        predictions=("bin", "size"),
+        confidence=("confidence", "mean"),
+        accuracy=("accuracy", "mean"),
+        range_low=("confidence", "min"),
+        range_high=("confidence", "max"),
+    )
+    curve.insert(0, "when", when)
+    return curve

@@ -61,9 +61,7 @@ def epoch_metrics(
     recall, _ = class_recall(labels, predicted, int(labels.max()) + 1)
     metrics: dict[str, float] = {"worst_class_recall": float(np.nanmin(recall))}
     if baseline is not None:
-        flipped = predicted != baseline
-        metrics["flips"] = int(flipped.sum())
-        metrics["negative_flips"] = int((flipped & (baseline == labels)).sum())
+        metrics |= _flips(labels, predicted, baseline)
         metrics["intensification"] = intensification(labels, predicted, baseline)
     return metrics
 
@@ -97,9 +95,11 @@ def label_metrics(
         raise InputError("labels", "no label of any example", "one or more")
     metrics: dict[str, float] = {"worst_class_recall": float(np.nanmin(recall))}
     if baseline is not None:
-        flipped = predicted != baseline
-        metrics |= {
-            "flips": int(flipped.sum()),
-            "negative_flips": int((flipped & (baseline == labels)).sum()),
-        }
+        metrics |= _flips(labels, predicted, baseline)
     return metrics
+
+
+def _flips(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray) -> dict[str, int]:
+    flipped = predicted != baseline
+    negative = flipped & (baseline == labels)
+    return {"flips": int(flipped.sum()), "negative_flips": int(negative.sum())}

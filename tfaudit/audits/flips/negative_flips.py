@@ -61,15 +61,10 @@ class NegativeFlips(Result):
         whole = self.table.iloc[0]
         classes = self.table.iloc[1:].dropna(subset=["negative_share"])
         worst = None if classes.empty else classes.iloc[int(classes["negative_share"].argmax())]
+        figures = ["negative_share", "negative_low", "negative_high"]
+        figures += ["positive_share", "retrained_share", "excess_pp", "excess_p"]
         return {
-            **{
-                name: float(whole[name])
-                for name in ("negative_share", "negative_low", "negative_high")
-            },
-            **{
-                name: float(whole[name])
-                for name in ("positive_share", "retrained_share", "excess_pp", "excess_p")
-            },
+            **{name: float(whole[name]) for name in figures},
             "more_than_average": int((self.table["verdict"] == MORE).sum()),
             "worst_class": None if worst is None else worst["class"],
             "worst_share": float("nan") if worst is None else float(worst["negative_share"]),
@@ -116,11 +111,9 @@ def flip_rates(
     names = baseline.class_names
     labels = baseline.labels
     notes = (*comparison.notes, *empty_class_notes(names, comparison.class_examples))
-    levels = (np.zeros_like(labels), (ALL,)), (labels, names)
-    rows = [_rows(comparison, groups, kinds) for groups, kinds in levels]
-    whole = rows[0].assign(verdict="")
-    whole.loc[:, [str(name).startswith("relative_") for name in whole]] = np.nan
-    table = pd.concat([whole, rows[1]], ignore_index=True)
+    whole = _rows(comparison, np.zeros_like(labels), (ALL,)).assign(verdict="")
+    whole.loc[:, whole.columns.str.startswith("relative_")] = np.nan
+    table = pd.concat([whole, _rows(comparison, labels, names)], ignore_index=True)
     return NegativeFlips(table, comparison.members, comparison.pairs, alpha, notes)
 
 
@@ -130,7 +123,7 @@ def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) ->
     alpha = comparison.alpha
     paired = bool(comparison.pairs)
     count = len(names)
-    everywhere = np.bincount(groups, minlength=len(names))
+    everywhere = np.bincount(groups, minlength=count)
     flips = negative_flips(before, after, groups, count, paired=paired)
     positive = negative_flips(after, before, groups, count, paired=paired).absolute.value
     excess = Change.without_error(np.full(count, np.nan))
@@ -147,7 +140,9 @@ def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) ->
             "negative_low": low,
             "negative_high": high,
             "positive_share": positive,
-            "retrained_share": _between_members(before, groups, count),
+            "retrained_share": ratio(
+                np.bincount(groups, flips_between_members(before), count), everywhere
+            ),
             **_columns("excess", excess, alpha),
             **_columns("relative", flips.relative, alpha),
             "verdict": np.where(relative_p <= alpha, directions, CANNOT_TELL),
@@ -156,17 +151,11 @@ def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) ->
 
 
 def _columns(name: str, change: Change, alpha: float) -> dict[str, np.ndarray]:
-    (low, high), p = change.interval(1 - alpha), change.p()
-    points = {f"{name}_pp": change.value, f"{name}_low_pp": low, f"{name}_high_pp": high}
-    return {key: 100 * value for key, value in points.items()} | {
-        f"{name}_p": p,
-        f"{name}_p_holm": adjust(p, "holm"),
+    low, high = change.interval(1 - alpha)
+    return {
+        f"{name}_pp": 100 * change.value,
+        f"{name}_low_pp": 100 * low,
+        f"{name}_high_pp": 100 * high,
+        f"{name}_p": change.p(),
+        f"{name}_p_holm": adjust(change.p(), "holm"),
     }
-
-
-def _between_members(right: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
-    """Return the mean rate of negative flips between two members of one population; NaN for a single member."""
-    return ratio(
-        np.bincount(groups, flips_between_members(right), count),
-        np.bincount(groups, minlength=count),
-    )

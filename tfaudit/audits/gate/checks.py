@@ -24,7 +24,7 @@ LISTED = 10
 """Most classes that a sentence names."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Check:
     """One quantity against its limit; the numbers are in the unit of the limit.
 
@@ -41,13 +41,13 @@ class Check:
     """
 
     name: str
-    subject: str
+    subject: str = ""
     limit: float
     value: float
-    low: float
-    high: float
-    images: int
-    members: int
+    low: float = np.nan
+    high: float = np.nan
+    images: int = 0
+    members: int = 0
     outcome: str
     reason: str
     sentence: str
@@ -78,20 +78,23 @@ class Checks:
             limit = chance.high
         elif least is not None and accuracy < least:
             limit = least
-            required = f"{100 * least:g} % or more are required."
-            reason = f"{_right_on(accuracy)}; {required}"
+            reason = f"{_right_on(accuracy)}; {100 * least:g} % or more are required."
         else:
             return None
-        return unusable(
-            "baseline_accuracy", accuracy, limit, reason, f"{reason} Nothing is judged against it."
+        return Check(
+            name="baseline_accuracy",
+            value=accuracy,
+            limit=limit,
+            outcome=CANNOT_JUDGE,
+            reason=reason,
+            sentence=f"{reason} Nothing is judged against it.",
         )
 
     def overall_drop_pp(self, limit: float) -> Check:
         """Check the loss of accuracy."""
         losses = self.measurements.overall
-        return self._loss(
-            "overall_drop_pp", "accuracy", losses, 0, limit, str(_outcomes(losses, limit)[0])
-        )
+        outcome = str(_outcomes(losses, limit)[0])
+        return self._loss("overall_drop_pp", "accuracy", losses, 0, limit, outcome)
 
     def worst_class_drop_pp(self, limit: float) -> Check:
         """Check the loss of the worst class: the largest among the classes of the gravest outcome."""
@@ -117,35 +120,26 @@ class Checks:
         Columns: `class`, `examples`, `drop_pp`, `low_pp`, `high_pp`, `sure_low_pp` (lower end of the interval that
         holds for all classes at once), `p_holm` (of no change), `outcome`.
         """
-        columns = [
-            "class",
-            "examples",
-            "drop_pp",
-            "low_pp",
-            "high_pp",
-            "sure_low_pp",
-            "p_holm",
-            "outcome",
-        ]
         limit = self.limits.worst_class_drop_pp
-        if limit is None:
-            return pd.DataFrame(columns=columns)
         losses = self.measurements.classes
-        intervals = losses.loss, losses.low, losses.high, losses.sure_low
-        values = (
-            losses.names,
-            losses.examples,
-            *intervals,
-            adjust(losses.p, "holm"),
-            _outcomes(losses, limit),
+        frame = pd.DataFrame(
+            {
+                "class": losses.names,
+                "examples": losses.examples,
+                "drop_pp": losses.loss,
+                "low_pp": losses.low,
+                "high_pp": losses.high,
+                "sure_low_pp": losses.sure_low,
+                "p_holm": adjust(losses.p, "holm"),
+                "outcome": _outcomes(losses, np.inf if limit is None else limit),
+            }
         )
-        return pd.DataFrame(dict(zip(columns, values, strict=True)))
+        return frame.head(0) if limit is None else frame
 
     def harmed_share(self, limit: float) -> Check:
         """Check the share of classes that lost recall; those that may have count against a pass."""
-        harm = (
-            HARM_PP if self.limits.worst_class_drop_pp is None else self.limits.worst_class_drop_pp
-        )
+        set_limit = self.limits.worst_class_drop_pp
+        harm = HARM_PP if set_limit is None else set_limit
         losses = self.measurements.classes
         lost = (adjust(losses.p, "holm") <= self.measurements.alpha) & (losses.loss > 0)
         unknown = ~lost & ~(losses.high < harm)  # NaN is unknown
@@ -162,18 +156,13 @@ class Checks:
     def intensification(self, limit: float) -> Check:
         """Check the slope of recall distortion."""
         slope = self.measurements.intensification
-        if np.isnan(slope.value):
-            outcome = CANNOT_JUDGE
-            sentence = "Intensification is undefined: the baseline's recalls cannot be told apart."
-        else:
-            outcome = _outcome(slope, limit)
-            interval = f"{self._level} interval {slope.low:.2f} to {slope.high:.2f}"
-            sentence = (
-                f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}."
-            )
-        return _check(
-            "intensification", limit, slope, outcome, f"{sentence} {slope.remark}".strip()
+        interval = f"{self._level} interval {slope.low:.2f} to {slope.high:.2f}"
+        sentence = (
+            f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}."
         )
+        if np.isnan(slope.value):
+            sentence = "Intensification is undefined: the baseline's recalls cannot be told apart."
+        return _check("intensification", limit, slope, _outcome(slope, limit), sentence)
 
     def flips(self, limit: float) -> Check:
         """Check the share of predictions that change."""
@@ -188,12 +177,8 @@ class Checks:
     def size_bytes(self, limit: float) -> Check:
         """Check the size of the compressed model's file."""
         _, compressed = self._known_sizes("size_bytes")
-        return _exact(
-            "size_bytes",
-            compressed,
-            limit,
-            f"The model takes {compressed:,.0f} bytes, limit {limit:,.0f}.",
-        )
+        sentence = f"The model takes {compressed:,.0f} bytes, limit {limit:,.0f}."
+        return _exact("size_bytes", compressed, limit, sentence)
 
     def size_ratio(self, limit: float) -> Check:
         """Check its size against the baseline's."""
@@ -220,9 +205,8 @@ class Checks:
         moves = f"falls by {loss:.2f}" if loss >= 0 else f"rises by {-loss:.2f}"
         change = f"The {subject} {moves} points ({self._level} interval of the loss {low:.2f} to {high:.2f})"
         in_words = class_in_words(short)
-        loser = (
-            in_words if short and in_words == short else (in_words or subject).capitalize()
-        )  # a name keeps its case
+        named = short and in_words == short  # a name keeps its case
+        loser = in_words if named else (in_words or subject).capitalize()
         reason = f"{loser} {_moves(loss, low, high)}, limit {limit:g}"
         design = self.measurements.decides(losses, row, limit) if outcome == CANNOT_JUDGE else None
         if not losses.examples[row]:
@@ -240,24 +224,28 @@ class Checks:
             reason = f"{reason}."
             side = "above" if outcome == FAIL else "below"
             sentence = f"{change}: {side} the limit of {limit:g}."
-        check = _check(name, limit, Estimate(loss, low, high), outcome, sentence, reason)
-        if design is None:
-            return dataclasses.replace(check, subject=short)
-        return dataclasses.replace(
-            check, subject=short, images=design.images, members=design.members
+        return Check(
+            name=name,
+            subject=short,
+            limit=limit,
+            value=loss,
+            low=low,
+            high=high,
+            images=design.images if design else 0,
+            members=design.members if design else 0,
+            outcome=outcome,
+            reason=reason,
+            sentence=sentence,
         )
 
     def _data(self, losses: Losses, row: int) -> str:
         count = int(losses.examples[row])
         images = plural(count, "image")
-        before, after = self.measurements.members
         if self.measurements.single:
             return images
-        members = (
-            f"{self.measurements.pairs} pairs of"
-            if self.measurements.pairs
-            else f"{before} and {after}"
-        )
+        before, after = self.measurements.members
+        pairs = self.measurements.pairs
+        members = f"{pairs} pairs of" if pairs else f"{before} and {after}"
         return f"{images} and {members} members"
 
     def _remedy(self, design: SampleSize | None, images: int) -> str:
@@ -338,37 +326,24 @@ def _outcome(estimate: Estimate, limit: float) -> str:
     return FAIL if estimate.low > limit else PASS if estimate.high < limit else CANNOT_JUDGE
 
 
-def unusable(name: str, value: float, limit: float, reason: str, sentence: str) -> Check:
-    """Return the check of a set-up that cannot be judged, such as a study with missing members."""
-    unknown = {"low": np.nan, "high": np.nan, "images": 0, "members": 0}
-    figures = {"limit": float(limit), "value": float(value), "outcome": CANNOT_JUDGE}
-    return Check(name, "", **unknown, **figures, reason=reason, sentence=sentence)  # type: ignore[arg-type]
-
-
 def _exact(name: str, value: float, limit: float, sentence: str) -> Check:
+    """Return the check of a quantity without an interval."""
     if np.isnan(value):
-        return _check(
-            name, limit, Estimate(), CANNOT_JUDGE, f"The {QUANTITIES[name].title} is unknown."
-        )
+        unknown = f"The {QUANTITIES[name].title} is unknown."
+        return _check(name, limit, Estimate(), CANNOT_JUDGE, unknown)
     return _check(name, limit, Estimate(value), FAIL if value > limit else PASS, sentence)
 
 
-def _check(
-    name: str, limit: float, estimate: Estimate, outcome: str, sentence: str, reason: str = ""
-) -> Check:
+def _check(name: str, limit: float, estimate: Estimate, outcome: str, sentence: str) -> Check:
     quantity = QUANTITIES[name]
     title = quantity.title[0].upper() + quantity.title[1:]
-    reason = reason or f"{title}: {quantity.text(estimate.value)}, limit {quantity.text(limit)}."
     return Check(
-        name,
-        "",
-        limit,
-        estimate.value,
-        estimate.low,
-        estimate.high,
-        0,
-        0,
-        outcome,
-        reason,
-        sentence,
+        name=name,
+        limit=limit,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        outcome=outcome,
+        reason=f"{title}: {quantity.text(estimate.value)}, limit {quantity.text(limit)}.",
+        sentence=sentence,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks, unusable
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks
 from tfaudit.audits.gate.limits import Limits, quantity_of
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.result import Drawing, Result
@@ -61,8 +61,14 @@ class Verdict(Result):
         sentence = f"{count}: {listed(missing)}. `tfaudit run` makes them again."
         if len(missing) <= allowed:
             return dataclasses.replace(self, notes=(*self.notes, sentence))
-        reason = f"{count}, {allowed} allowed."
-        check = unusable("missing_members", len(missing), allowed, reason, sentence)
+        check = Check(
+            name="missing_members",
+            value=float(len(missing)),
+            limit=float(allowed),
+            outcome=CANNOT_JUDGE,
+            reason=f"{count}, {allowed} allowed.",
+            sentence=sentence,
+        )
         return dataclasses.replace(self, checks=(*self.checks, check))
 
     def frame(self) -> pd.DataFrame:
@@ -74,10 +80,8 @@ class Verdict(Result):
         """
         columns = ["check", "subject", "outcome", "value", "limit", "low", "high"]
         columns += ["images", "members", "reason", "sentence"]
-        rows = [dataclasses.asdict(check) for check in self.checks]
-        frame = pd.DataFrame(rows).rename(columns={"name": "check"})[columns]
-        gravity = frame["outcome"].map(OUTCOMES.index)
-        return frame.loc[gravity.sort_values(kind="stable").index].reset_index(drop=True)
+        checks = sorted(self.checks, key=lambda check: OUTCOMES.index(check.outcome))
+        return pd.DataFrame(map(vars, checks)).rename(columns={"name": "check"})[columns]
 
     def labelled_frame(self) -> pd.DataFrame:
         """Return `frame` with titles and printed values, for tables and charts.
@@ -87,15 +91,17 @@ class Verdict(Result):
         """
         frame = self.frame()
         quantities = [quantity_of(name) for name in frame["check"]]
-        for column, source in (("measured", "value"), ("allowed", "limit")):
-            frame[column] = [
-                quantity.text(value)
-                for quantity, value in zip(quantities, frame[source], strict=True)
-            ]
-        titles, neutral = zip(
-            *((quantity.title, quantity.neutral) for quantity in quantities), strict=True
+
+        def printed(column: str) -> list[str]:
+            values = zip(quantities, frame[column], strict=True)
+            return [quantity.text(value) for quantity, value in values]
+
+        return frame.assign(
+            measured=printed("value"),
+            allowed=printed("limit"),
+            title=[quantity.title for quantity in quantities],
+            neutral=[quantity.neutral for quantity in quantities],
         )
-        return frame.assign(title=titles, neutral=neutral)
 
     def summary(self) -> dict[str, Any]:
         """Return the whole verdict as plain values, ready for JSON: None instead of NaN."""

@@ -52,6 +52,12 @@ _SHARE = {
 }
 
 
+def _is_number(value: object, least: float, most: float) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return math.isfinite(value) and least <= value <= most
+
+
 def _limit(description: str, title: str, **quantity: Any) -> Any:
     return dataclasses.field(
         default=None,
@@ -122,23 +128,12 @@ class Limits:
 
     def __post_init__(self) -> None:
         least = self.min_baseline_accuracy
-        number = isinstance(least, int | float) and not isinstance(least, bool) and 0 <= least <= 1
-        require(least is None or number, "min_baseline_accuracy", least, "a share in [0, 1]")
-        for name, quantity in QUANTITIES.items():
-            value = getattr(self, name)
-            if value is None:
-                continue
-            number = (
-                isinstance(value, int | float)
-                and not isinstance(value, bool)
-                and math.isfinite(value)
-            )
-            require(
-                number and quantity.minimum <= value <= quantity.maximum,
-                name,
-                value,
-                quantity.allowed,
-            )
+        share = least is None or _is_number(least, 0, 1)
+        require(share, "min_baseline_accuracy", least, "a share in [0, 1]")
+        for name, value in self.as_dict().items():
+            quantity = QUANTITIES[name]
+            number = _is_number(value, quantity.minimum, quantity.maximum)
+            require(number, name, value, quantity.allowed)
             object.__setattr__(self, name, float(value))
         if not self.as_dict():
             raise InputError("limits", "none", f"one or more of {', '.join(QUANTITIES)}")
@@ -166,8 +161,8 @@ class Limits:
             >>> Limits.from_mapping({"flips": 0.02}).flips
             0.02
         """
+        known = [field.name for field in dataclasses.fields(cls)]
         for name in settings:
-            known = [field.name for field in dataclasses.fields(cls)]
             require(name in known, "limits", name, f"names among {', '.join(known)}")
         return cls(**settings)
 

@@ -57,12 +57,8 @@ class Plan(Result):
     def frame(self) -> pd.DataFrame:
         """Return one row per number of `members` and of `images`, with `half_width_pp`."""
         members, images = np.meshgrid(self.members, self.images, indexing="ij")
-        columns = {
-            "members": members.ravel(),
-            "images": images.ravel(),
-            "half_width_pp": self.half_widths.ravel(),
-        }
-        return pd.DataFrame(columns)
+        columns = {"members": members, "images": images, "half_width_pp": self.half_widths}
+        return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
 
     def summary(self) -> dict[str, Any]:
         """Return the wanted half-width, the limit it serves, and the images needed per number of members."""
@@ -70,10 +66,9 @@ class Plan(Result):
             str(k): d.images if d else None
             for k, d in zip(self.members, self.smallest, strict=True)
         }
-        limit = self.passable_limit
         return {
             "half_width_pp": self.half_width,
-            "passable_limit_pp": limit,
+            "passable_limit_pp": self.passable_limit,
             "images_by_members": needed,
         }
 
@@ -154,11 +149,8 @@ def pilot_spread(measurements: Measurements, class_name: str | None = None) -> S
         require(class_name in losses.names, "class_name", class_name, "a class of the study")
         rows = rows & (np.array(losses.names, object) == class_name)
     if not rows.any():
-        raise InputError(
-            "measurements",
-            "no class with 2 images or more",
-            "a pilot study with images of the class",
-        )
+        expected = "a pilot study with images of the class"
+        raise InputError("measurements", "no class with 2 images or more", expected)
     images = losses.examples[rows]
     members = measurements.members_a_side
     shared = losses.overlap[rows]

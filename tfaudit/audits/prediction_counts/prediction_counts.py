@@ -63,33 +63,24 @@ class PredictionCounts:
 
     def right_share(self) -> np.ndarray:
         """Return the `(N,)` shares of the members that are right."""
-        right = self.answer == self.labels[self.example]
-        shares = np.zeros(len(self.labels))
-        shares[self.example[right]] = self.count[right] / len(self.members)
-        return shares
+        return self._shares(self.answer == self.labels[self.example])
 
     def image(self, position: int) -> pd.DataFrame:
         """Return the predictions for one example, most votes first.
 
         Columns: `answer`, `class`, `votes`, `share`, and `probability` where it is known.
         """
-        require(
-            0 <= position < len(self.labels), "position", position, f"0 to {len(self.labels) - 1}"
-        )
+        last = len(self.labels) - 1
+        require(0 <= position <= last, "position", position, f"0 to {last}")
         rows = slice(*np.searchsorted(self.example, [position, position + 1]))
-        table = self._table(self.answer[rows], self.count[rows], len(self.members)).rename(
-            columns={"count": "votes"}
-        )
-        return (
-            table if self.probability is None else table.assign(probability=self.probability[rows])
-        )
+        table = self._votes(rows)
+        if self.probability is not None:
+            table["probability"] = self.probability[rows]
+        return table
 
     def predicted(self, answer: int) -> np.ndarray:
         """Return the `(N,)` shares of the members that predict a class."""
-        rows = self.answer == answer
-        shares = np.zeros(len(self.labels))
-        shares[self.example[rows]] = self.count[rows] / len(self.members)
-        return shares
+        return self._shares(self.answer == answer)
 
     def confusion(self, label: int) -> pd.DataFrame:
         """Return the row of one true class of the confusion matrix, summed over members.
@@ -97,9 +88,8 @@ class PredictionCounts:
         Columns: `answer` (the predicted class, the most frequent first), `class` (its name), `count` over all members
         and examples of the true class, `share` of these.
         """
-        require(
-            0 <= label < len(self.class_names), "label", label, f"0 to {len(self.class_names) - 1}"
-        )
+        last = len(self.class_names) - 1
+        require(0 <= label <= last, "label", label, f"0 to {last}")
         rows = self.labels[self.example] == label
         counts = np.bincount(self.answer[rows], self.count[rows], minlength=len(self.class_names))
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
@@ -109,9 +99,7 @@ class PredictionCounts:
 
     def frame(self) -> pd.DataFrame:
         """Return one row per example and predicted class: `example` (position), `answer`, `class`, `votes`, `share`."""
-        table = self._table(self.answer, self.count, len(self.members)).rename(
-            columns={"count": "votes"}
-        )
+        table = self._votes(slice(None))
         table.insert(0, "example", self.example)
         return table
 
@@ -130,6 +118,16 @@ class PredictionCounts:
     def _first(self) -> np.ndarray:
         """Row of the modal label of each example."""
         return np.searchsorted(self.example, np.arange(len(self.labels)))
+
+    def _shares(self, rows: np.ndarray) -> np.ndarray:
+        """Return the `(N,)` shares of the members that predict the class of some rows, one of each example."""
+        shares = np.zeros(len(self.labels))
+        shares[self.example[rows]] = self.count[rows] / len(self.members)
+        return shares
+
+    def _votes(self, rows: slice) -> pd.DataFrame:
+        table = self._table(self.answer[rows], self.count[rows], len(self.members))
+        return table.rename(columns={"count": "votes"})
 
     def _table(self, classes: np.ndarray, counts: np.ndarray, of: int) -> pd.DataFrame:
         names = np.array(self.class_names, object)[classes]

@@ -170,32 +170,29 @@ def _rows(
         over_members[name] = [_largest_gaps(before, right, codes) for right in sides]
     rows = []
     for measure in (*MEASURES[:3], *grouping, *MEASURES[3:]):
+        low = high = p = np.array([np.nan])
         if measure in over_images:
             first, second = (values.astype(float) for values in over_images[measure])
             change = mean_change(first, second, paired=True)
             (low, high), p = change.interval(1 - alpha), change.p()
-            ends = float(low[0]), float(high[0]), float(p[0])
         else:
             first, second = over_members[measure]
-            ends = (float("nan"),) * 3
             if len(common) > 1:
                 test = paired_test(second[:, None], first[:, None], confidence=1 - alpha)
-                ends = float(test.low[0]), float(test.high[0]), float(test.p[0])
-        means = float(first.mean()), float(second.mean())
-        figures = 100 * (means[1] - means[0]), 100 * ends[0], 100 * ends[1], ends[2]
-        rows.append((title, measure, len(common), *means, *figures))
-    names = [
-        "title",
-        "measure",
-        "members",
-        "control",
-        "remedy",
-        "difference_pp",
-        "low_pp",
-        "high_pp",
-        "p",
-    ]
-    return pd.DataFrame(rows, columns=names)
+                low, high, p = test.low, test.high, test.p
+        row = {
+            "title": title,
+            "measure": measure,
+            "members": len(common),
+            "control": first.mean(),
+            "remedy": second.mean(),
+            "difference_pp": 100 * (second.mean() - first.mean()),
+            "low_pp": 100 * low[0],
+            "high_pp": 100 * high[0],
+            "p": p[0],
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def _chosen(population: Predictions, members: list[Any]) -> Predictions:

@@ -20,44 +20,24 @@ from tfaudit.errors import listed, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ratios import relative_change
 
-_COLUMNS = (
-    {"variant": "str", "title": "str", "family": "str", "sparsity": "Float64", "members": "int64"}
-    | {
-        "bytes": "Float64",
-        "gzipped_bytes": "Float64",
-        "top1": "float64",
-        "top5": "Float64",
-        "top1_change": "Float64",
-    }
-    | {"argmax_top1": "Float64", "tied": "Float64"}
-    | {"significant": "Int64", "expected_by_chance": "Float64", "significant_p": "Float64"}
-    | {
-        "significant_holm": "Int64",
-        "significant_bh": "Int64",
-        "harmed": "Int64",
-        "favoured": "Int64",
-    }
-    | {
-        "changed_predictions": "Float64",
-        "pies": "Int64",
-        "pie_share": "Float64",
-        "pies_undecided": "Int64",
-        "published_pies": "Int64",
-        "pies_by_chance": "Float64",
-        "pies_p": "Float64",
-    }
-)
-
-_TESTED = (
-    "significant",
-    "expected_by_chance",
-    "significant_holm",
-    "significant_bh",
-    "harmed",
-    "favoured",
-)
-_BY_CHANCE = ("significant_p", "pies_by_chance", "pies_p")
 _DESCRIPTION = ("title", "family", "sparsity", "bytes", "gzipped_bytes")
+_TESTED = ("significant_holm", "significant_bh", "harmed", "favoured")
+_COLUMNS = {
+    **dict.fromkeys(("variant", "title", "family"), "str"),
+    **{"sparsity": "Float64", "members": "int64"},
+    **dict.fromkeys(("bytes", "gzipped_bytes"), "Float64"),
+    "top1": "float64",
+    **dict.fromkeys(("top5", "top1_change", "argmax_top1", "tied"), "Float64"),
+    "significant": "Int64",
+    **dict.fromkeys(("expected_by_chance", "significant_p"), "Float64"),
+    **dict.fromkeys(_TESTED, "Int64"),
+    "changed_predictions": "Float64",
+    "pies": "Int64",
+    "pie_share": "Float64",
+    **dict.fromkeys(("pies_undecided", "published_pies"), "Int64"),
+    **dict.fromkeys(("pies_by_chance", "pies_p"), "Float64"),
+}
+"""Types of the columns, in order."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,34 +69,40 @@ class VariantAudit:
 
     def accuracies(self) -> pd.DataFrame:
         """Return one row per `member` and `k`: the member's top-k `accuracy`, a share."""
-        known = [
-            (k, values) for k, values in ((1, self.top1), (5, self.top5)) if values is not None
-        ]
         return pd.concat(
             pd.DataFrame({"member": self.members, "k": k, "accuracy": values})
-            for k, values in known
+            for k, values in ((1, self.top1), (5, self.top5))
+            if values is not None
         )
 
     def row(self) -> dict[str, Any]:
         """Return its figures in the table of a study: the columns of `Summary.frame` that predictions give."""
-        row: dict[str, Any] = {"members": len(self.members), "top1": self.top1.mean()}
-        row["top5"] = np.nan if self.top5 is None else self.top5.mean()
+        row: dict[str, Any] = {
+            "members": len(self.members),
+            "top1": self.top1.mean(),
+            "top5": np.nan if self.top5 is None else self.top5.mean(),
+            "changed_predictions": self.changed.mean() if len(self.changed) else np.nan,
+        }
         if self.tied.any():
             row |= {"argmax_top1": self.argmax_top1.mean(), "tied": self.tied.mean()}
-        row["changed_predictions"] = self.changed.mean() if len(self.changed) else np.nan
         if self.exemplars:
             counts = self.exemplars.summary()
-            row |= {"pies": counts["pies"], "pie_share": counts["share"]}
-            row |= {"pies_undecided": counts["undecided"], "published_pies": counts["published"]}
+            row |= {
+                "pies": counts["pies"],
+                "pie_share": counts["share"],
+                "pies_undecided": counts["undecided"],
+                "published_pies": counts["published"],
+            }
         if self.impact:
             published = self.impact.published_counts()
-            row |= {name: published[name] for name in _TESTED}
+            tested = ("significant", "expected_by_chance", *_TESTED)
+            row |= {name: published[name] for name in tested}
         if self.chance:
-            by_chance = self.chance.summary()
-            row |= {name: by_chance[name] for name in _BY_CHANCE}
-        if self.chance and self.chance.classes:
-            # The exact null of coarse recalls and of pairs; alpha times the classes is its bound.
-            row["expected_by_chance"] = self.chance.classes.mean
+            pies, classes = self.chance.pies, self.chance.classes
+            row |= {"pies_by_chance": pies.mean, "pies_p": pies.p}
+            if classes:
+                # The exact null of coarse recalls and of pairs; alpha times the classes is its bound.
+                row |= {"expected_by_chance": classes.mean, "significant_p": classes.p}
         return row
 
 
@@ -203,12 +189,8 @@ def summary(
         0   dense        2  0.833  <NA>
         1    int8        2  0.667     1
     """
-    require(
-        baseline in populations,
-        "baseline",
-        baseline,
-        f"one of {', '.join(populations) or 'no populations'}",
-    )
+    known = ", ".join(populations) or "no populations"
+    require(baseline in populations, "baseline", baseline, f"one of {known}")
     require(permutations >= 0, "permutations", permutations, "0 or more")
     audit = functools.partial(
         audit_variant, populations[baseline], alpha=alpha, permutations=permutations, seed=seed
@@ -292,12 +274,9 @@ def summarise(
     """Join the results of `audit_variant` by key of the variant, the baseline's first; arguments as in `summary`."""
     facts = _described(list(audits), descriptions)
     titles = {key: str(title) for key, title in facts["title"].items()}
-    rows: list[dict[str, Any]] = []
-    for key, audit in audits.items():
-        row = {"variant": key, **facts.loc[key], **audit.row()}
-        rows.append(
-            row | ({"top1_change": relative_change(rows[0]["top1"], row["top1"])} if rows else {})
-        )
+    rows = [{"variant": key, **facts.loc[key], **audit.row()} for key, audit in audits.items()]
+    for row in rows[1:]:
+        row["top1_change"] = relative_change(rows[0]["top1"], row["top1"])
     impacts = {key: audit.impact for key, audit in audits.items() if audit.impact}
     pies = {key: audit.exemplars for key, audit in audits.items() if audit.exemplars}
     chances = {key: audit.chance for key, audit in audits.items() if audit.chance}
@@ -311,14 +290,20 @@ def summarise(
         notes.append(f"No counts expected by chance {missing}.")
     notes += _notes_on_chance({titles[key]: null for key, null in chances.items()}, alpha)
     table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
-    tables = [
+    accuracies = [
         audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()
     ]
-    accuracies = pd.concat(tables, ignore_index=True)[
-        ["variant", "title", "member", "k", "accuracy"]
-    ]
     return Summary(
-        next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes)
+        baseline=next(iter(audits)),
+        table=table,
+        impacts=impacts,
+        exemplars=pies,
+        chances=chances,
+        accuracies=pd.concat(accuracies, ignore_index=True)[
+            ["variant", "title", "member", "k", "accuracy"]
+        ],
+        alpha=alpha,
+        notes=tuple(notes),
     )
 
 

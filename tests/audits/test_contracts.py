@@ -1,0 +1,87 @@
+"""What every comparison of two populations keeps to: order plays no part, results are frozen, bad input is one line."""
+
+import dataclasses
+import functools
+
+import pandas as pd
+import pytest
+
+from tests.builders.populations import population
+from tfaudit.audits.calibration.calibration import calibration
+from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.flips.negative_flips import flip_rates
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+LIMITS = Limits(
+    overall_drop_pp=1,
+    worst_class_drop_pp=3,
+    harmed_share=0.1,
+    flips=0.05,
+    negative_flips=0.03,
+    intensification=1.2,
+)
+GATE = functools.partial(gate, limits=LIMITS)
+AUDITS = [
+    (class_impact, 6),
+    (exemplars, 6),
+    (functools.partial(chance, permutations=50), 6),
+    (flip_rates, 6),
+    (calibration, 6),
+    (GATE, 6),
+    (GATE, 1),
+    (compare, 1),
+]
+every_audit = pytest.mark.parametrize(("audit", "members"), AUDITS)
+
+
+def pair(members, **options):
+    return population(1, members=members), population(2, members=members, hurt=[3], **options)
+
+
+def table(result):
+    """The table of a result in an order that is not that of the examples."""
+    frame = result.frame()
+    return (
+        frame.drop(columns="index").sort_values("example", ignore_index=True)
+        if "example" in frame
+        else frame
+    )
+
+
+@every_audit
+def test_the_order_of_the_examples_plays_no_part(audit, members, rng):
+    order = rng.permutation(200)
+    shuffled = (
+        Predictions(
+            p.labels[order], p.ranked[:, order], p.probabilities[:, order], example_ids=order
+        )
+        for p in pair(members)
+    )
+    again, plain = audit(*shuffled), audit(*pair(members))
+    pd.testing.assert_frame_equal(table(again), table(plain), rtol=1e-9)
+    if not isinstance(audit, functools.partial):
+        summaries = (pd.Series(result.summary()) for result in (again, plain))
+        pd.testing.assert_series_equal(*summaries, rtol=1e-9)
+
+
+@every_audit
+def test_results_are_frozen(audit, members):
+    result = audit(*pair(members))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.notes = ()
+
+
+@every_audit
+def test_other_examples_and_levels_are_refused(audit, members):
+    before, after = pair(members)
+    with pytest.raises(InputError, match="compressed: got 100 examples, expected 200"):
+        audit(before, population(2, members=members, examples=100))
+    if audit is not exemplars:
+        with pytest.raises(InputError, match=r"alpha: got 5, expected a level in \(0, 1\)"):
+            audit(before, after, alpha=5)
