@@ -13,6 +13,16 @@ else:
     Drawing = Any  # results name the type of their charts, and only drawing one imports Altair
 
 
+def in_points(name: str, value: Any, low: Any, high: Any) -> dict[str, Any]:
+    """Return the columns of a figure and of the ends of its interval, which are shares, in percentage points.
+
+    Example:
+        >>> in_points("change", 0.5, 0.25, 0.75)
+        {'change_pp': 50.0, 'change_low_pp': 25.0, 'change_high_pp': 75.0}
+    """
+    return {f"{name}_pp": 100 * value, f"{name}_low_pp": 100 * low, f"{name}_high_pp": 100 * high}
+
+
 ROWS = 30
 """Most rows of a table that are shown."""
 

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import question_columns
+from tfaudit.audits.result import in_points
 from tfaudit.audits.robustness.condition_rates import ConditionRates
-from tfaudit.stats.contingency import mcnemar, paired_interval
+from tfaudit.stats.contingency import exact_changes
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import relative_change
 from tfaudit.stats.t_tests import welch
@@ -20,6 +21,8 @@ TWO_WAY, IMAGES, MCNEMAR, NO_TEST = "images and members", "images", "McNemar", "
 OVERALL = "all corruptions"
 """Name of the row of means."""
 
+UNKNOWN = np.full(3, np.nan)
+
 
 @dataclasses.dataclass(frozen=True)
 class AccuracyChange:
@@ -28,55 +31,51 @@ class AccuracyChange:
     Attributes:
         members: numbers of members in the two means.
         before, after: means of the baseline and of the compressed population.
-        change: after minus before.
-        low, high: ends of its interval; NaN without a test.
+        figures: `(3,)` after minus before, and the ends of its interval; NaN without a test.
+        p: two-sided p-value.
         lost, won: for two single models, images that are right less or more often after; NaN for populations.
         test: what varies: "images and members" for populations; "McNemar" or, if an image counts more than once,
             "images" for two single models; "none".
-        p: two-sided p-value.
-        published_low, published_high, published_p: of Welch's test over the members, which takes the images as fixed.
+        published: `(3,)` interval and p-value of Welch's test over the members, which takes the images as fixed.
     """
 
     members: tuple[int, int] = (0, 0)
     before: float = np.nan
     after: float = np.nan
-    change: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
+    figures: np.ndarray = dataclasses.field(default_factory=UNKNOWN.copy)
+    p: float = np.nan
     lost: float = np.nan
     won: float = np.nan
     test: str = NO_TEST
-    p: float = np.nan
-    published_low: float = np.nan
-    published_high: float = np.nan
-    published_p: float = np.nan
+    published: np.ndarray = dataclasses.field(default_factory=UNKNOWN.copy)
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of `Robustness.frame` from `members_before` to `change_p`."""
-        change = np.array([self.change, self.low, self.high])
-        relative = relative_change(self.before, self.before + change)
+        """Return the columns of `Robustness.frame` from `members_before` to `published_p`, without a verdict yet."""
+        relative = relative_change(self.before, self.before + self.figures)
+        low, high, p = self.published
         return {
             "members_before": self.members[0],
             "members_after": self.members[1],
             "accuracy_before": self.before,
             "accuracy_after": self.after,
-            **dict(
-                zip(("relative_change", "relative_low", "relative_high"), relative, strict=True)
-            ),
-            **{name: getattr(self, name) for name in ("lost", "won", "test")},
-            "published_low_pp": 100 * self.published_low,
-            "published_high_pp": 100 * self.published_high,
-            "published_p": self.published_p,
-            **dict(
-                zip(("change_pp", "change_low_pp", "change_high_pp"), 100 * change, strict=True)
-            ),
+            **in_points("change", *self.figures),
             "change_p": self.p,
+            "change_p_holm": np.nan,
+            "change_p_bh": np.nan,
+            "verdict": "",
+            "relative_change": relative[0],
+            "relative_low": relative[1],
+            "relative_high": relative[2],
+            "lost": self.lost,
+            "won": self.won,
+            "test": self.test,
+            "published_low_pp": 100 * low,
+            "published_high_pp": 100 * high,
+            "published_p": p,
         }
 
 
-def accuracy_change(
-    rates: ConditionRates, weights: np.ndarray, k: int, *, alpha: float
-) -> AccuracyChange:
+def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int) -> AccuracyChange:
     """Compare the weighted sums of top-k accuracies of the two populations.
 
     A member counts if it was evaluated in every column with a weight. The versions of an image that the columns show
@@ -86,204 +85,154 @@ def accuracy_change(
 
     `weights` are `(S + 1,)` floats, the last one for the clean images; `k` is 1 or 5; intervals are at level 1 - alpha.
     """
-    columns = np.flatnonzero(weights)
-    before, after = (
-        population.accuracy[k][rows][:, columns] @ weights[columns]
-        for population, rows in zip(rates.populations, rates.complete_members(columns), strict=True)
-    )
-    members = len(before), len(after)
-    if not min(members) or not len(columns):
+    confidence = 1 - rates.alpha
+    compared = rates.complete_members(np.flatnonzero(weights).tolist())
+    members = len(compared[0]), len(compared[1])
+    if not min(members) or not weights.any():
         return AccuracyChange(members)
-    change = AccuracyChange(members, before.mean(), after.mean(), after.mean() - before.mean())
-    if min(members) == 1 and members != (1, 1):
-        return change
+    before, after = rates.weighted(weights, lambda evaluation: evaluation.accuracy[k])
     first, second, image_set = rates.shares(weights, k)
-    if members == (1, 1):
-        step = np.round(second[0].astype(float) - first[0], 12)
-        change = dataclasses.replace(change, lost=int((step < 0).sum()), won=int((step > 0).sum()))
-        if len(columns) == 1:
-            return _with_mcnemar(change, len(step), abs(float(weights[columns[0]])), alpha)
-    else:
-        # Accuracies are ratios of counts: a difference below 1e-12 is rounding, not training.
-        test = welch(
-            np.round(after, 12)[:, None], np.round(before, 12)[:, None], confidence=1 - alpha
-        )
-        low, high, p = (float(figure[0]) for figure in (test.low, test.high, test.p))
-        change = dataclasses.replace(change, published_low=low, published_high=high, published_p=p)
     estimate = total_change(first, second, image_set, image_set[-1] + 1, paired=rates.paired)
-    low, high = (float(end[0]) for end in estimate.interval(1 - alpha))
-    name = IMAGES if members == (1, 1) else TWO_WAY
-    return dataclasses.replace(change, low=low, high=high, test=name, p=float(estimate.p()[0]))
-
-
-def _with_mcnemar(
-    change: AccuracyChange, images: int, scale: float, alpha: float
-) -> AccuracyChange:
-    """Return a change of two single models in one column, whose weight is the scale, with its exact test."""
-    ends = paired_interval([change.lost], [change.won], [images], confidence=1 - alpha)
-    low, high = (scale * float(end[0]) for end in ends)
-    return dataclasses.replace(
-        change, low=low, high=high, test=MCNEMAR, p=float(mcnemar(change.lost, change.won))
+    value = after.mean() - before.mean()
+    ends = np.concatenate(estimate.interval(confidence))
+    change = AccuracyChange(
+        members, before.mean(), after.mean(), np.array([value, *ends]), estimate.p()[0]
     )
+    if members == (1, 1):
+        step = np.round(second[0] - first[0], 12)
+        lost, won = ((side * step > 0).sum(keepdims=True) for side in (-1, 1))
+        change = dataclasses.replace(change, lost=lost[0], won=won[0], test=IMAGES)
+        if np.count_nonzero(weights) > 1:
+            return change
+        low, high, p = exact_changes(lost, won, np.array([len(step)]), confidence=confidence)
+        ends = weights.sum() * np.concatenate([low, high])
+        return dataclasses.replace(change, figures=np.array([value, *ends]), test=MCNEMAR, p=p[0])
+    if 1 in members:
+        return change
+    # Accuracies are ratios of counts: a difference below 1e-12 is rounding, not training.
+    sides = (np.round(accuracies, 12)[:, None] for accuracies in (after, before))
+    test = welch(*sides, confidence=confidence)
+    published = np.concatenate([test.low, test.high, test.p])
+    return dataclasses.replace(change, test=TWO_WAY, published=published)
 
 
-def corruption_table(rates: ConditionRates, *, alpha: float, margin_pp: float) -> pd.DataFrame:
+def corruption_table(rates: ConditionRates) -> pd.DataFrame:
     """Return one row per k and corruption, the mean over its severities; `Robustness.frame` describes the columns."""
-    pairs = itertools.product(rates.ranks, rates.corruptions.items())
     rows = [
-        _mean_row(rates, corruption, {corruption: columns}, k, alpha)
-        for k, (corruption, columns) in pairs
+        _mean_row(rates, corruption, {corruption: columns}, k)
+        for k, (corruption, columns) in itertools.product(rates.ranks, rates.corruptions.items())
     ]
-    return _with_excess_p(_with_verdict(pd.DataFrame(rows), alpha, margin_pp))
-
-
-def overall_table(rates: ConditionRates, *, alpha: float, margin_pp: float) -> pd.DataFrame:
-    """Return one row per k, the mean over the corruptions with severities; its corruption error is the mCE."""
-    rows = [_mean_row(rates, OVERALL, rates.graded, k, alpha) for k in rates.ranks]
-    return _with_verdict(pd.DataFrame(rows), alpha, margin_pp)
-
-
-def _mean_row(
-    rates: ConditionRates, name: str, corruptions: dict[str, list[int]], k: int, alpha: float
-) -> dict[str, Any]:
-    """Return the row of a mean over corruptions, each the mean over its severities."""
-    weights = np.zeros(len(rates.conditions) + 1)
-    for columns in corruptions.values():
-        weights[columns] = 1 / (len(columns) * len(corruptions))
-    return {
-        "corruption": name,
-        "k": k,
-        "severities": len({rates.conditions[i][1] for i in np.flatnonzero(weights)} - {0}),
-        **accuracy_change(rates, weights, k, alpha=alpha).columns(),
-        **_corruption_errors(rates, corruptions, weights, k, alpha),
-        **_excess(rates, weights, k, alpha),
+    table = _with_verdict(rates, rows)
+    by_rank = table.groupby("k")["excess_p"]
+    adjusted = {
+        f"excess_p_{method}": by_rank.transform(adjust, method) for method in ("holm", "bh")
     }
+    return table.assign(**adjusted)
 
 
-def clean_table(rates: ConditionRates, *, alpha: float, margin_pp: float) -> pd.DataFrame:
+def overall_table(rates: ConditionRates) -> pd.DataFrame:
+    """Return one row per k, the mean over the corruptions with severities; its corruption error is the mCE."""
+    return _with_verdict(rates, [_mean_row(rates, OVERALL, rates.graded, k) for k in rates.ranks])
+
+
+def clean_table(rates: ConditionRates) -> pd.DataFrame:
     """Return one row per k, the change on clean images; no row without clean images."""
-    weights = np.eye(len(rates.conditions) + 1)[-1]
+    clean = rates.mean_over([-1])
     ranks = rates.ranks if rates.has_clean else ()
-    rows = [{"k": k, **accuracy_change(rates, weights, k, alpha=alpha).columns()} for k in ranks]
-    return _with_verdict(
-        pd.DataFrame(rows, columns=["k", *AccuracyChange().columns()]), alpha, margin_pp
-    )
+    rows = [{"k": k, **accuracy_change(rates, clean, k).columns()} for k in ranks]
+    return _with_verdict(rates, rows)
 
 
-def severity_table(rates: ConditionRates, *, alpha: float, margin_pp: float) -> pd.DataFrame:
+def severity_table(rates: ConditionRates) -> pd.DataFrame:
     """Return one row per k, corruption and severity; `Robustness.severity_frame` describes the columns."""
     rows = []
     for k, (i, (corruption, severity)) in itertools.product(
         rates.ranks, enumerate(rates.conditions)
     ):
-        change = accuracy_change(rates, np.eye(len(rates.conditions) + 1)[i], k, alpha=alpha)
+        images = len(rates.labels[i])
+        change = accuracy_change(rates, rates.mean_over([i]), k)
         row = {"corruption": corruption, "severity": severity, "k": k, **change.columns()}
-        row["examples"] = len(rates.labels[i])
-        for name, population in zip(("before", "after"), rates.populations, strict=True):
-            members = np.flatnonzero(population.evaluated[:, i])
-            images = len(rates.labels[i])
-            right = population.correct(k, i, members, images)
-            ends = accuracy_interval(right, np.zeros(images, int), 1, confidence=1 - alpha)
+        row["examples"] = images
+        for name, side in zip(("before", "after"), rates.sides, strict=True):
+            right = side[i].correct(k, side[i].members)
+            ends = accuracy_interval(right, np.zeros(images, int), 1, confidence=1 - rates.alpha)
             row[f"{name}_low"], row[f"{name}_high"] = (float(end[0]) for end in ends)
         rows.append(row)
-    return _with_verdict(pd.DataFrame(rows), alpha, margin_pp)
+    return _with_verdict(rates, rows)
 
 
-_ERRORS = (
-    "corruption_error",
-    "corruption_error_low",
-    "corruption_error_high",
-    "relative_corruption_error",
-)
+def _mean_row(
+    rates: ConditionRates, name: str, corruptions: dict[str, list[int]], k: int
+) -> dict[str, Any]:
+    """Return the row of a mean over corruptions, each the mean over its severities."""
+    weights = np.zeros(len(rates.conditions) + 1)
+    for columns in corruptions.values():
+        weights += rates.mean_over(columns) / len(corruptions)
+    # How far the change exceeds that on clean images: a difference of differences.
+    excess = AccuracyChange()
+    if rates.has_clean and weights.any():
+        excess = accuracy_change(rates, weights - rates.mean_over([-1]), k)
+    return {
+        "corruption": name,
+        "k": k,
+        "severities": len({rates.conditions[i][1] for i in np.flatnonzero(weights)} - {0}),
+        **accuracy_change(rates, weights, k).columns(),
+        **_corruption_errors(rates, corruptions, weights, k),
+        **in_points("excess", *excess.figures),
+        "excess_p": excess.p,
+    }
+
+
+def _corruption_errors(
+    rates: ConditionRates, corruptions: dict[str, list[int]], weights: np.ndarray, k: int
+) -> dict[str, float]:
+    """Return the mean corruption error with the interval of its change, and the mean of the defined relative ones."""
+    members, _ = rates.complete_members(np.flatnonzero(weights).tolist())
+    scaled = weights.copy()
+    for columns in corruptions.values():
+        accuracies = [rates.before[i].accuracy[k][rates.before[i].rows(members)] for i in columns]
+        error = 1 - np.mean(accuracies) if members else np.nan
+        scaled[columns] /= error if error > 0 else np.nan
+    # The baseline takes the place of AlexNet (Hendrycks and Dietterich): its own errors are the scale, its mean is 1.
+    known = not np.isnan(scaled).any()
+    change = accuracy_change(rates, scaled, k) if known else AccuracyChange()
+    error, high, low = 1 - change.figures
+    relative = pd.Series(
+        [_relative_error(rates, columns, k) for columns in corruptions.values()], dtype=float
+    )
+    return {
+        "corruption_error": error,
+        "corruption_error_low": low,
+        "corruption_error_high": high,
+        "relative_corruption_error": relative.mean(),
+    }
 
 
 def _relative_error(rates: ConditionRates, columns: list[int], k: int) -> float:
     """Return the loss from clean to corrupted images as a share of the baseline's; NaN if that loses nothing."""
-    losses = []
-    for population, rows in zip(
-        rates.populations, rates.complete_members([*columns, -1]), strict=True
-    ):
-        accuracy = population.accuracy[k][rows]
-        losses.append(
-            (accuracy[:, -1] - accuracy[:, columns].mean(1)).mean() if len(rows) else np.nan
-        )
-    return float(losses[1] / losses[0]) if losses[0] > 0 else np.nan
+    if not rates.has_clean:
+        return np.nan
+    weights = rates.mean_over([-1]) - rates.mean_over(columns)
+    losses = rates.weighted(weights, lambda evaluation: evaluation.accuracy[k])
+    before, after = (loss.mean() if len(loss) else np.nan for loss in losses)
+    return after / before if before > 0 else np.nan
 
 
-def _corruption_errors(
-    rates: ConditionRates,
-    corruptions: dict[str, list[int]],
-    weights: np.ndarray,
-    k: int,
-    alpha: float,
-) -> dict[str, float]:
-    """Return the mean corruption error with the interval of its change, and the mean of the defined relative ones."""
-    accuracy = rates.before.accuracy[k][rates.complete_members(np.flatnonzero(weights))[0]]
-    scaled = weights.copy()
-    relative = []
-    for columns in corruptions.values():
-        error = 1 - accuracy[:, columns].mean() if len(accuracy) else np.nan
-        scaled[columns] /= error if error > 0 else np.nan
-        relative.append(_relative_error(rates, columns, k))
-    # The baseline takes the place of AlexNet (Hendrycks and Dietterich): its own errors are the scale, its mean is 1.
-    change = (
-        AccuracyChange()
-        if np.isnan(scaled).any()
-        else accuracy_change(rates, scaled, k, alpha=alpha)
-    )
-    defined = [value for value in relative if not np.isnan(value)]
-    mean_relative = float(np.mean(defined)) if defined else np.nan
-    return dict(
-        zip(
-            _ERRORS,
-            (1 - change.change, 1 - change.high, 1 - change.low, mean_relative),
-            strict=True,
-        )
-    )
-
-
-def _excess(rates: ConditionRates, weights: np.ndarray, k: int, alpha: float) -> dict[str, float]:
-    """Return how far the change under corruption exceeds that on clean images, a difference of differences."""
-    against_clean = np.append(weights[:-1], -1)
-    known = rates.has_clean and weights.any()
-    change = accuracy_change(rates, against_clean, k, alpha=alpha) if known else AccuracyChange()
-    return {
-        "excess_pp": 100 * change.change,
-        "excess_low_pp": 100 * change.low,
-        "excess_high_pp": 100 * change.high,
-        "excess_p": change.p,
-    }
-
-
-def _with_verdict(table: pd.DataFrame, alpha: float, margin_pp: float) -> pd.DataFrame:
-    """Put the columns of the change in order, with verdicts corrected over the rows of the same k."""
-    names = ("change_pp", "change_low_pp", "change_high_pp", "change_p")
+def _with_verdict(rates: ConditionRates, rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return rows as a table, with verdicts on the changes, corrected over the rows of the same k."""
+    table = pd.DataFrame(rows, columns=None if rows else ["k", *AccuracyChange().columns()])
     parts = []
-    for _, rows in table.groupby("k", sort=False):
-        value, low, high, p = (rows[name].to_numpy(float) for name in names)
+    for _, same in table.groupby("k", sort=False):
+        value, low, high = same[["change_pp", "change_low_pp", "change_high_pp"]].to_numpy().T / 100
         columns = question_columns(
             "change",
-            value / 100,
-            low / 100,
-            high / 100,
-            p,
-            alpha=alpha,
-            margin_pp=margin_pp,
+            value,
+            low,
+            high,
+            same["change_p"].to_numpy(),
+            alpha=rates.alpha,
+            margin_pp=rates.margin_pp,
             noun="accuracy",
         )
-        parts.append(rows.assign(**columns))
-    if not parts:
-        parts = [table.assign(change_p_holm=[], change_p_bh=[], verdict=[])]
-    whole = pd.concat(parts).sort_index()
-    first = list(table).index("accuracy_after") + 1
-    moved = [*names, "change_p_holm", "change_p_bh", "verdict"]
-    others = [name for name in whole if name not in moved]
-    return whole[[*others[:first], *moved, *others[first:]]]
-
-
-def _with_excess_p(table: pd.DataFrame) -> pd.DataFrame:
-    """Append the p-values of the excess, adjusted over the rows of the same k."""
-    by_rank = table.groupby("k")["excess_p"]
-    return table.assign(
-        **{f"excess_p_{method}": by_rank.transform(adjust, method) for method in ("holm", "bh")}
-    )
+        parts.append(same.assign(**columns))
+    return pd.concat(parts).sort_index() if parts else table

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from tfaudit.audits.robustness.exemplar_flips import flip_counts, lost_first
 from tfaudit.errors import InputError, listed
@@ -21,91 +23,120 @@ class PackedShares:
     """Numbers in [0, 1] of M members on N images, nearly all 0 or 1, in little memory.
 
     Attributes:
-        bits: `(M, N / 8)` which numbers are 1, eight images a byte.
-        member, image, share: `(T,)` the numbers between 0 and 1, those of predictions that tie.
+        ones: `(M, N / 8)` which numbers are 1, eight images a byte.
+        between: `(M, N)` the numbers between 0 and 1, those of predictions that tie; sparse.
     """
 
-    bits: np.ndarray
-    member: np.ndarray
-    image: np.ndarray
-    share: np.ndarray
+    ones: np.ndarray
+    between: sparse.csr_array
 
     @classmethod
     def of(cls, shares: np.ndarray) -> PackedShares:
         """Pack `(M, N)` numbers."""
-        member, image = np.nonzero((shares > 0) & (shares < 1))
-        return cls(np.packbits(shares == 1, axis=1), member, image, shares[member, image])
+        ones = shares == 1
+        return cls(np.packbits(ones, axis=1), sparse.csr_array(np.where(ones, 0.0, shares)))
 
-    def members(self, rows: np.ndarray, images: int) -> np.ndarray:
-        """Return the `(m, N)` numbers of some members, each asked for once."""
-        shares = np.unpackbits(self.bits[rows], axis=1, count=images).astype(float)
-        place = np.full(len(self.bits), -1)
-        place[rows] = np.arange(len(rows))
-        wanted = place[self.member] >= 0
-        shares[place[self.member[wanted]], self.image[wanted]] = self.share[wanted]
-        return shares
+    def members(self, rows: Sequence[int]) -> np.ndarray:
+        """Return the `(m, N)` numbers of some members."""
+        ones = np.unpackbits(self.ones[rows], axis=1, count=self.between.shape[1])
+        return ones + self.between[rows].toarray()
 
 
 @dataclasses.dataclass(frozen=True)
-class PopulationRates:
-    """Rates of one population: M members in S + 1 columns, the conditions and last the clean images.
+class Evaluation:
+    """What M members of a population get right under one condition.
 
     Attributes:
-        members: names of the members, in the order of their appearance.
-        parents: name of the baseline's member that each was made from; the names of the members where unknown.
-        accuracy: by k, the `(M, S + 1)` top-k accuracies; NaN if not evaluated.
-        recall: `(M, S + 1, C)` recalls; NaN if not evaluated.
-        packed: by k and column, the correct predictions of its members.
-        rows: by column, `(M,)` rows of the members in `packed`; -1 if not evaluated.
+        members: their names.
+        parents: name of the baseline's member that each was made from, by name; empty where unknown.
+        accuracy: by k, `(M,)` top-k accuracies.
+        recall: `(M, C)` recalls.
+        packed: by k, the correct predictions.
     """
 
     members: tuple[object, ...]
-    parents: tuple[object, ...]
+    parents: Mapping[object, object]
     accuracy: Mapping[int, np.ndarray]
     recall: np.ndarray
-    packed: Mapping[tuple[int, int], PackedShares]
-    rows: Mapping[int, np.ndarray]
+    packed: Mapping[int, PackedShares]
 
-    @property
-    def evaluated(self) -> np.ndarray:
-        """`(M, S + 1)` booleans: which members were evaluated in which column."""
-        return np.isfinite(self.accuracy[1])
+    @classmethod
+    def of(cls, population: Predictions) -> Evaluation:
+        """Evaluate the predictions of a population, at k = 1 and, if five ranks are stored, at 5."""
+        ranks = [k for k in (1, 5) if k <= population.ranked.shape[2]]
+        return cls(
+            population.members,
+            dict(zip(population.members, population.parents or (), strict=False)),
+            {k: population.accuracy(k) for k in ranks},
+            population.recall(),
+            {k: PackedShares.of(population.correct(k)) for k in ranks},
+        )
 
-    def correct(self, k: int, column: int, members: np.ndarray, images: int) -> np.ndarray:
-        """Return `(m, N)` numbers in [0, 1]: which predictions of these members, by position, are right in a column."""
-        return self.packed[k, column].members(self.rows[column][members], images)
+    def rows(self, members: Sequence[object]) -> list[int]:
+        """Return the positions of members by name."""
+        return [self.members.index(member) for member in members]
+
+    def correct(self, k: int, members: Sequence[object]) -> np.ndarray:
+        """Return `(m, N)` numbers in [0, 1]: which predictions of these members are right."""
+        return self.packed[k].members(self.rows(members))
 
 
 @dataclasses.dataclass(frozen=True)
 class ConditionRates:
-    """Rates of two populations under S conditions and, as column S, on clean images.
+    """Rates of two populations under S conditions and, as column S, on clean images if there are any.
 
     Attributes:
         conditions: the S corruption levels, in the order of the baseline's mapping.
         class_names: names of the C classes.
         labels: `(N,)` true classes of each column; columns with the same examples share one array.
         ranks: the k of the known accuracies: 1, and 5 if five ranks are stored under every condition.
-        before: rates of the baseline.
-        after: rates of the compressed population.
+        before: of the baseline, one for each column.
+        after: of the compressed population.
+        pairing: whether compressed members are made from the baseline's; None where their parents tell.
         flips: counts of exemplars among flips, one row per condition that shows the clean examples.
-        lost_first: as in `Robustness`.
-        paired: whether compressed members are made from the baseline's members.
+        lost_first, alpha, margin_pp: as in `Robustness`.
     """
 
     conditions: tuple[CorruptionLevel, ...]
     class_names: tuple[str, ...]
-    labels: tuple[np.ndarray, ...]
+    labels: Sequence[np.ndarray]
     ranks: tuple[int, ...]
-    before: PopulationRates
-    after: PopulationRates
-    flips: tuple[dict[str, object], ...]
+    before: Sequence[Evaluation]
+    after: Sequence[Evaluation]
+    pairing: bool | None
+    flips: Sequence[dict[str, object]]
     lost_first: Mapping[str, np.ndarray]
-    paired: bool
+    alpha: float
+    margin_pp: float
 
     @property
-    def populations(self) -> tuple[PopulationRates, PopulationRates]:
+    def sides(self) -> tuple[Sequence[Evaluation], Sequence[Evaluation]]:
         """The baseline and the compressed population."""
         return self.before, self.after
+
+    @property
+    def members(self) -> tuple[list[object], list[object]]:
+        """Names of all members of either population, in the order of their appearance."""
+        before, after = (
+            list(dict.fromkeys(name for evaluation in side for name in evaluation.members))
+            for side in self.sides
+        )
+        return before, after
+
+    @functools.cached_property
+    def partners(self) -> Mapping[object, object]:
+        """The baseline's member that each compressed one is made from; {} of independent populations."""
+        before, after = self.members
+        parents = {k: v for evaluation in self.after for k, v in evaluation.parents.items()}
+        partners = {member: parents.get(member, member) for member in after}
+        known = bool(parents) and not set(partners.values()).isdisjoint(before)
+        paired = known if self.pairing is None else self.pairing
+        return partners if paired else {}
+
+    @property
+    def paired(self) -> bool:
+        """Whether compressed members are made from the baseline's members."""
+        return bool(self.partners)
 
     @property
     def corruptions(self) -> dict[str, list[int]]:
@@ -129,31 +160,32 @@ class ConditionRates:
         """Whether there are clean images."""
         return len(self.labels) > len(self.conditions)
 
-    def complete_members(
-        self, columns: Sequence[int] | np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of the members of either population that were evaluated in all of these columns.
+    def mean_over(self, columns: Sequence[int]) -> np.ndarray:
+        """Return `(S + 1,)` equal weights of these columns, which sum to 1."""
+        weights = np.zeros(len(self.conditions) + 1)
+        weights[columns] = 1 / len(columns)
+        return weights
+
+    def complete_members(self, columns: Sequence[int]) -> tuple[list[object], list[object]]:
+        """Return the names of the members of either population that were evaluated in all of these columns.
 
         Of paired populations only members count whose partner was evaluated, too; they are in the same order.
         """
         before, after = (
-            np.flatnonzero(population.evaluated[:, columns].all(1))
-            for population in self.populations
+            [name for name in names if all(name in side[i].members for i in columns)]
+            for side, names in zip(self.sides, self.members, strict=True)
         )
-        if not self.paired:
-            return before, after
-        position = {self.after.parents[i]: i for i in after}
-        pairs = [
-            (i, position[name]) for i in before if (name := self.before.members[i]) in position
-        ]
-        first, second = np.array(pairs, int).reshape(-1, 2).T
-        return first, second
+        if self.paired:
+            made_from = {self.partners[name]: name for name in after}
+            before = [name for name in before if name in made_from]
+            after = [made_from[name] for name in before]
+        return before, after
 
-    def image_sets(self, columns: Sequence[int] | np.ndarray) -> list[list[int]]:
+    def image_sets(self, columns: Sequence[int]) -> list[list[int]]:
         """Return the columns in lists that show the same images."""
         sets: dict[int, list[int]] = {}
         for column in columns:
-            sets.setdefault(id(self.labels[column]), []).append(int(column))
+            sets.setdefault(id(self.labels[column]), []).append(column)
         return list(sets.values())
 
     def shares(self, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -162,29 +194,28 @@ class ConditionRates:
         The three arrays are `(m0, N)` of the baseline, `(m1, N)` of the compressed population and `(N,)`, the image set
         of each image: all sets stand side by side.
         """
-        columns = np.flatnonzero(weights)
+        columns = np.flatnonzero(weights).tolist()
         sets = self.image_sets(columns)
-        sizes = [len(self.labels[group[0]]) for group in sets]
-        sides = []
-        for population, members in zip(
-            self.populations, self.complete_members(columns), strict=True
-        ):
-            if len(columns) == 1 and weights[columns[0]] == 1:
-                sides.append(population.correct(k, int(columns[0]), members, sizes[0]))
-                continue
-            total = np.zeros((len(members), sum(sizes)))
-            for start, size, group in zip(np.cumsum([0, *sizes]), sizes, sets, strict=False):
-                for column in group:
-                    right = population.correct(k, column, members, size)
-                    total[:, start : start + size] += weights[column] * right
-            sides.append(total)
-        return sides[0], sides[1], np.repeat(np.arange(len(sets)), sizes)
+        before, after = (
+            np.concatenate(
+                [sum(weights[i] * side[i].correct(k, members) for i in images) for images in sets],
+                1,
+            )
+            for side, members in zip(self.sides, self.complete_members(columns), strict=True)
+        )
+        sizes = [len(self.labels[images[0]]) for images in sets]
+        return before, after, np.repeat(np.arange(len(sets)), sizes)
 
-
-def _are_partners(before: PopulationRates, after: PopulationRates, rates: Sequence[_Rates]) -> bool:
-    """Return whether compressed members say that they were made from those of the baseline."""
-    derived = any(column.parents is not None for column in rates)
-    return derived and not set(after.parents).isdisjoint(before.members)
+    def weighted(
+        self, weights: np.ndarray, figures: Callable[[Evaluation], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weighted sums over the columns of figures of either population's complete members, a row each."""
+        columns = np.flatnonzero(weights).tolist()
+        before, after = (
+            np.sum([weights[i] * figures(side[i])[side[i].rows(members)] for i in columns], axis=0)
+            for side, members in zip(self.sides, self.complete_members(columns), strict=True)
+        )
+        return before, after
 
 
 def condition_rates(
@@ -193,37 +224,42 @@ def condition_rates(
     clean: tuple[Predictions, Predictions] | None,
     *,
     paired: bool | None,
+    alpha: float,
+    margin_pp: float,
 ) -> ConditionRates:
     """Compute the rates of both populations, reading each condition once; raises as `robustness` does."""
     conditions = matched_conditions(baseline, compressed)
-    image_sets = _ImageSets()
-    clean_labels = image_sets.labels(clean, "clean") if clean else None
-    rates: tuple[list[_Rates], list[_Rates]] = ([], [])
+    images = _Images()
+    clean_labels = images.labels(clean, "clean") if clean else None
     labels: list[np.ndarray] = []
+    evaluations: list[list[Evaluation]] = []
     flips: list[dict[str, object]] = []
     lost: dict[str, np.ndarray] = {}
     for corruption, severity in conditions:
         populations = baseline[corruption, severity], compressed[corruption, severity]
-        labels.append(image_sets.labels(populations, f"{corruption}, severity {severity}"))
-        for columns, population in zip(rates, populations, strict=True):
-            columns.append(_rates(population))
+        labels.append(images.labels(populations, f"{corruption}, severity {severity}"))
+        evaluations.append([Evaluation.of(population) for population in populations])
         if clean and labels[-1] is clean_labels:
-            flips.append(
-                {"corruption": corruption, "severity": severity, **flip_counts(clean, populations)}
-            )
-            lost[corruption] = lost.get(corruption, 0) + lost_first(clean, populations).astype(
-                np.int16
-            )
-    if clean and clean_labels is not None:
-        labels.append(clean_labels)
-        for columns, population in zip(rates, clean, strict=True):
-            columns.append(_rates(population))
-    ranks = (1, 5) if all(5 in column.accuracy for columns in rates for column in columns) else (1,)
-    before, after = (_population_rates(columns, ranks, len(conditions)) for columns in rates)
-    if paired is None:
-        paired = _are_partners(before, after, rates[1])
-    sets = conditions, image_sets.class_names, tuple(labels), ranks
-    return ConditionRates(*sets, before, after, tuple(flips), lost, paired)
+            counts = flip_counts(clean, populations)
+            flips.append({"corruption": corruption, "severity": severity, **counts})
+            lost[corruption] = lost.get(corruption, np.int16(0)) + lost_first(clean, populations)
+    if clean:
+        labels.append(images.labels(clean, "clean"))
+        evaluations.append([Evaluation.of(population) for population in clean])
+    every_k = [set(evaluation.packed) for pair in evaluations for evaluation in pair]
+    return ConditionRates(
+        conditions=conditions,
+        class_names=images.class_names,
+        labels=labels,
+        ranks=tuple(sorted(set.intersection(*every_k))),
+        before=[before for before, _ in evaluations],
+        after=[after for _, after in evaluations],
+        pairing=paired,
+        flips=flips,
+        lost_first=lost,
+        alpha=alpha,
+        margin_pp=margin_pp,
+    )
 
 
 def matched_conditions(
@@ -255,22 +291,18 @@ def matched_conditions(
         ("baseline", baseline, compressed),
     ):
         if missing := [
-            " ".join(map(str, condition)) for condition in other if condition not in own
+            f"{name} {severity}" for name, severity in other if (name, severity) not in own
         ]:
-            raise InputError(
-                argument, f"no {listed(missing)}", "the same conditions as the other population"
-            )
+            expected = "the same conditions as the other population"
+            raise InputError(argument, f"no {listed(missing)}", expected)
     graded = {corruption for corruption, severity in baseline if severity}
-    if mixed := [
-        corruption for corruption, severity in baseline if not severity and corruption in graded
-    ]:
-        raise InputError(
-            "baseline", f"{listed(mixed)} with a severity and without", "one of the two"
-        )
+    if mixed := [name for name, severity in baseline if not severity and name in graded]:
+        got = f"{listed(mixed)} with a severity and without"
+        raise InputError("baseline", got, "one of the two")
     return tuple(baseline)
 
 
-class _ImageSets:
+class _Images:
     """Distinct sets of images; without predictions, which would hold every condition in memory."""
 
     def __init__(self) -> None:
@@ -279,66 +311,20 @@ class _ImageSets:
 
     def labels(self, populations: tuple[Predictions, Predictions], condition: str) -> np.ndarray:
         """Return the `(N,)` true classes, one array for equal images; raise where examples or classes differ."""
-        try:
-            require_same_examples(*populations)
-        except InputError as problem:
-            raise InputError(
-                f"{problem.argument} ({condition})", problem.got, problem.expected
-            ) from None
         baseline = populations[0]
         self.class_names = self.class_names or baseline.class_names
-        if baseline.class_names != self.class_names:
-            raise InputError(
-                f"baseline ({condition})", "other class names", "those of the other conditions"
-            )
+        try:
+            require_same_examples(*populations)
+            if baseline.class_names != self.class_names:
+                expected = "those of the other conditions"
+                raise InputError("baseline", "other class names", expected)
+        except InputError as problem:
+            argument = f"{problem.argument} ({condition})"
+            raise InputError(argument, problem.got, problem.expected) from None
         for ids, labels in self._sets:
-            if np.array_equal(labels, baseline.labels) and np.array_equal(
-                ids, baseline.example_ids
+            if np.array_equal(ids, baseline.example_ids) and np.array_equal(
+                labels, baseline.labels
             ):
                 return labels
         self._sets.append((baseline.example_ids, baseline.labels))
         return baseline.labels
-
-
-class _Rates(NamedTuple):
-    """Rates of one population in one column."""
-
-    members: Sequence[object]
-    parents: Sequence[object] | None
-    accuracy: Mapping[int, np.ndarray]
-    recall: np.ndarray
-    packed: Mapping[int, PackedShares]
-
-
-def _rates(population: Predictions) -> _Rates:
-    ranks = [k for k in (1, 5) if k <= population.ranked.shape[2]]
-    return _Rates(
-        population.members,
-        population.parents,
-        {k: population.accuracy(k) for k in ranks},
-        population.recall(),
-        {k: PackedShares.of(population.correct(k)) for k in ranks},
-    )
-
-
-def _population_rates(
-    columns: list[_Rates], ranks: tuple[int, ...], conditions: int
-) -> PopulationRates:
-    """Collect the columns; members in the order of their appearance, the clean column last even if it is missing."""
-    members = list(dict.fromkeys(member for column in columns for member in column.members))
-    accuracy = {k: np.full((len(members), conditions + 1), np.nan) for k in ranks}
-    recall = np.full((len(members), conditions + 1, columns[0].recall.shape[1]), np.nan)
-    parents = dict(zip(members, members, strict=True))
-    places = {}
-    for i, column in enumerate(columns):
-        parents |= dict(zip(column.members, column.parents or (), strict=False))
-        rows = [members.index(member) for member in column.members]
-        places[i] = np.full(len(members), -1)
-        places[i][rows] = np.arange(len(rows))
-        recall[rows, i] = column.recall
-        for k in ranks:
-            accuracy[k][rows, i] = column.accuracy[k]
-    packed = {(k, i): column.packed[k] for i, column in enumerate(columns) for k in ranks}
-    return PopulationRates(
-        tuple(members), tuple(parents.values()), accuracy, recall, packed, places
-    )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.classes.classes import BETTER, GAINED, LOST, MARGIN_PP, WORSE
+from tfaudit.audits.classes.classes import BETTER, GAINED, LOST, MARGIN_PP, WORSE, verdict_counts
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.robustness.accuracy_changes import (
     OVERALL,
@@ -122,11 +122,9 @@ class Robustness(Result):
         top1 = self.corruptions[self.corruptions["k"] == 1]
         overall = self.overall[self.overall["k"] == 1].to_dict("records")[0]
         clean = next(iter(self.clean[self.clean["k"] == 1].to_dict("records")), {})
-        verdicts = {
-            LOST: "verdict",
-            GAINED: "verdict",
-            WORSE: "relative_verdict",
-            BETTER: "relative_verdict",
+        class_tests = {
+            **verdict_counts(self.classes["verdict"], LOST, GAINED),
+            **verdict_counts(self.classes["relative_verdict"], WORSE, BETTER),
         }
         lowest = top1.dropna(subset=["relative_change"]).nsmallest(1, "relative_change")
         worst = next(iter(lowest.to_dict("records")), {})
@@ -140,19 +138,14 @@ class Robustness(Result):
             },
             **{f"mce{end}": overall[f"corruption_error{end}"] for end in ("", "_low", "_high")},
             "relative_mce": overall["relative_corruption_error"],
-            **{name.replace(" ", "_"): int((top1["verdict"] == name).sum()) for name in _VERDICTS},
+            **verdict_counts(top1["verdict"], "lost accuracy", "gained accuracy"),
             "worse_than_clean_holm": int(
                 ((top1["excess_p_holm"] <= self.alpha) & (top1["excess_pp"] < 0)).sum()
             ),
             "most_sensitive": worst.get("corruption"),
             "most_sensitive_relative_change": worst.get("relative_change", float("nan")),
             "class_tests": int(self.classes["change_p"].notna().sum()),
-            **{
-                f"class_tests_{verdict.replace(' ', '_')}": int(
-                    (self.classes[name] == verdict).sum()
-                )
-                for verdict, name in verdicts.items()
-            },
+            **{f"class_tests_{verdict}": count for verdict, count in class_tests.items()},
         }
 
     def chart(self) -> Drawing:
@@ -174,7 +167,6 @@ class Robustness(Result):
         return class_corruption_chart(self.classes)
 
 
-_VERDICTS = ("lost accuracy", "gained accuracy")
 _OVERALL_KEYS = (
     "accuracy_before",
     "accuracy_after",
@@ -235,20 +227,21 @@ def robustness(
     """
     require_level("alpha", alpha)
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
-    rates = condition_rates(baseline, compressed, clean, paired=paired)
-    level = {"alpha": alpha, "margin_pp": margin_pp}
+    rates = condition_rates(
+        baseline, compressed, clean, paired=paired, alpha=alpha, margin_pp=margin_pp
+    )
     return Robustness(
         conditions=rates.conditions,
-        corruptions=corruption_table(rates, **level),
-        overall=overall_table(rates, **level),
-        clean=clean_table(rates, **level),
-        severities=severity_table(rates, **level),
-        classes=class_changes(rates, **level),
+        corruptions=corruption_table(rates),
+        overall=overall_table(rates),
+        clean=clean_table(rates),
+        severities=severity_table(rates),
+        classes=class_changes(rates),
         flips=flip_table(rates.flips, alpha),
         lost_first=rates.lost_first,
         alpha=alpha,
         margin_pp=margin_pp,
-        notes=tuple(_notes(rates)),
+        notes=_notes(rates),
     )
 
 
@@ -278,72 +271,47 @@ def robustness_table(
         all corruptions  -50.0
     """
     require(bool(levels), "levels", dict(levels), "one title and Robustness or more")
+    first = list(next(iter(levels.values())).corruptions["corruption"].unique())
     parts = {}
-    rows = None
     for title, level in levels.items():
-        names = list(dict.fromkeys(level.corruptions["corruption"]))
-        rows = rows or names
-        if names != rows:
-            raise InputError(
-                "levels", f"{title} with the corruptions {listed(names)}", f"{listed(rows)} for all"
-            )
-        wanted = (
-            {title: "relative_change"}
-            if relative
-            else {baseline: "accuracy_before", title: "accuracy_after"}
-        )
-        for heading, values in wanted.items():
-            wide = (
-                level.changes()
-                .pivot(index="corruption", columns="k", values=values)
-                .loc[[*names, OVERALL]]
-            )
-            parts[heading] = 100 * wide.rename(columns=lambda k: f"top-{k}").rename_axis(
-                columns=None
-            )
-    return pd.concat(parts, axis=1)
+        names = list(level.corruptions["corruption"].unique())
+        if names != first:
+            got = f"{title} with the corruptions {listed(names)}"
+            raise InputError("levels", got, f"{listed(first)} for all")
+        rows = level.changes().assign(rank=lambda rows: "top-" + rows["k"].astype(str))
+        wide = 100 * rows.pivot(index="corruption", columns="rank").loc[[*names, OVERALL]]
+        if relative:
+            parts[title] = wide["relative_change"]
+        else:
+            parts |= {baseline: wide["accuracy_before"], title: wide["accuracy_after"]}
+    return pd.concat(parts, axis=1, names=[None, None])
 
 
-def _notes(rates: ConditionRates) -> list[str]:
-    evaluated = [population.evaluated for population in rates.populations]
-    of_conditions = [members[:, : len(rates.conditions)].sum(0) for members in evaluated]
-    counts = [sorted(set(sums.tolist())) for sums in of_conditions]
-    notes = _notes_on_members(counts)
-    if rates.paired and set(rates.before.members) != set(rates.after.members):
-        notes.append("Members without a partner in the other population do not count.")
-    if not rates.graded:
-        notes.append("No mean over corruptions and no mCE: none of the sets has severities.")
-    if not rates.has_clean:
-        return notes
-    clean = [int(members[:, -1].sum()) for members in evaluated]
-    if any(count > max(sizes) for count, sizes in zip(clean, counts, strict=True)):
-        members = " and ".join(map(str, dict.fromkeys(clean)))
-        notes.append(
-            f"Exemplars on clean images are those of all {members} members; "
-            "the majority predictions under corruption are those of the members evaluated there."
-        )
-    if len(rates.flips) < len(rates.conditions):
-        notes.append(
-            "Sets that show other images than the clean ones have no exemplars to compare with."
-        )
-    return notes
-
-
-def _notes_on_members(counts: Sequence[Sequence[int]]) -> list[str]:
-    """Say what the numbers of members of both populations, in rising order over the conditions, do not allow."""
-    notes = []
-    if counts == [[1], [1]]:
-        notes.append(
-            "One model against one: the tests are over the images, about these two models, not about training."
-        )
-    elif min(map(min, counts)) < 2:
-        ends = (dict.fromkeys((sizes[0], sizes[-1])) for sizes in counts)
-        sizes = " against ".join("–".join(map(str, pair)) for pair in ends)
-        notes.append(
-            f"No test with a single member: {sizes} members; it needs two or more on both sides."
-        )
-    if any(len(sizes) > 1 for sizes in counts):
-        notes.append(
-            "Conditions have different members; a mean is over the members that have all of its conditions."
-        )
-    return notes
+def _notes(rates: ConditionRates) -> tuple[str, ...]:
+    sides = [side[: len(rates.conditions)] for side in rates.sides]
+    counts = [sorted({len(evaluation.members) for evaluation in side}) for side in sides]
+    single = counts == [[1], [1]]
+    ends = (dict.fromkeys((sizes[0], sizes[-1])) for sizes in counts)
+    sizes = " against ".join("–".join(map(str, pair)) for pair in ends)
+    before, after = map(set, rates.members)
+    # Without clean images these are of the last condition, and nothing is said about them.
+    last = [len(side[-1].members) for side in rates.sides]
+    more = any(number > numbers[-1] for number, numbers in zip(last, counts, strict=True))
+    other_images = rates.has_clean and len(rates.flips) < len(rates.conditions)
+    notes = {
+        "One model against one: the tests are over the images, about these two models, not about training.": single,
+        f"No test with a single member: {sizes} members; it needs two or more on both sides.": (
+            min(map(min, counts)) < 2 and not single
+        ),
+        "Conditions have different members; a mean is over the members that have all of its conditions.": (
+            max(map(len, counts)) > 1
+        ),
+        "Members without a partner in the other population do not count.": (
+            rates.paired and before != after
+        ),
+        "No mean over corruptions and no mCE: none of the sets has severities.": not rates.graded,
+        f"Exemplars on clean images are those of all {' and '.join(map(str, dict.fromkeys(last)))} members; "
+        "the majority predictions under corruption are those of the members evaluated there.": more,
+        "Sets that show other images than the clean ones have no exemplars to compare with.": other_images,
+    }
+    return tuple(note for note, applies in notes.items() if applies)
