@@ -7,6 +7,7 @@ import numpy as np
 
 from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.intervals import require_level
 from tfaudit.stats.two_way import GroupChanges, group_changes
 
@@ -133,6 +134,17 @@ class Comparison:
             count: number of groups.
         """
         return group_changes(self.before, self.after, groups, count, paired=bool(self.pairs))
+
+    def exact_changes(
+        self, groups: np.ndarray, count: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return both ends of the intervals and the p-values of the groups' changes, of one model against one.
+
+        The test is McNemar's, the interval Tango's; the arguments are those of `changes`.
+        """
+        lost, won = flip_counts(self.before[0], self.after[0], groups, count)
+        sizes = np.bincount(groups, minlength=count)
+        return exact_changes(lost, won, sizes, confidence=self.confidence)
 
     def class_changes(self) -> GroupChanges:
         """Return the change of recall of each class, with errors over images and members."""

@@ -16,18 +16,16 @@ from tfaudit.audits.classes.classes import (
     NO_CHANGE,
     WORSE,
     change_columns,
-    directions,
     question_columns,
+    verdict_counts,
 )
+from tfaudit.audits.classes.published_test import published_columns, published_test
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions
-from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.group_codes import MISSING, column_name, group_codes, group_means
 from tfaudit.stats.least_squares import line
-from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.t_tests import welch
 from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval
 
 _INDIVIDUAL_COLUMNS = {"group": "str", "individual": "str", "examples": "int64"}
@@ -84,30 +82,20 @@ class Groups(Result):
         enough = table[table["examples"] >= LEAST_IMAGES]  # a loss of fewer images is mostly chance
         large = enough if len(enough) else table
         worst = large.iloc[int(large["change_pp"].argmin())]
-        hit = people.iloc[int(people["change_pp"].argmin())] if len(people) else None
-        sides = ("before", "after")
-        verdicts = {
-            "verdict": (LOST, GAINED, NO_CHANGE, CANNOT_TELL),
-            "relative_verdict": (WORSE, BETTER),
-        }
+        hit = next(iter(people.nsmallest(1, "change_pp").to_dict("records")), {})
         return {
             "column": self.name,
             "groups": len(table),
             "tested": int(table["change_p"].notna().sum()),
-            **{
-                verdict.replace(" ", "_"): int((table[name] == verdict).sum())
-                for name, words in verdicts.items()
-                for verdict in words
-            },
+            **verdict_counts(table["verdict"], LOST, GAINED, NO_CHANGE, CANNOT_TELL),
+            **verdict_counts(table["relative_verdict"], WORSE, BETTER),
             "worst_group": worst["group"],
             "worst_change_pp": float(worst["change_pp"]),
-            **{
-                f"gap_{side}_pp": float(100 * np.ptp(table[f"accuracy_{side}"].to_numpy()))
-                for side in sides
-            },
+            "gap_before_pp": 100 * float(np.ptp(table["accuracy_before"])),
+            "gap_after_pp": 100 * float(np.ptp(table["accuracy_after"])),
             "individuals": len(people),
-            "worst_individual": None if hit is None else hit["individual"],
-            "worst_individual_change_pp": None if hit is None else float(hit["change_pp"]),
+            "worst_individual": hit.get("individual"),
+            "worst_individual_change_pp": hit.get("change_pp"),
         }
 
     def chart(self) -> Drawing:
@@ -177,17 +165,14 @@ def groups(
             "One model against one: the tests are about these two models, not about other trainings.",
         )
     table = _table(comparison, codes, names, margin_pp)
-    if individuals is None:
-        people = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
-    else:
-        people = individual_accuracy(baseline, compressed, column, individuals)
-        unknown = people["individual"] == MISSING
-        if unknown.any():
-            count = people.loc[unknown, "examples"].sum()
+    people = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
+    if individuals is not None:
+        everyone = individual_accuracy(baseline, compressed, column, individuals)
+        people = everyone[everyone["individual"] != MISSING].reset_index(drop=True)
+        if unknown := everyone["examples"].sum() - people["examples"].sum():
             notes.append(
-                f"{count} examples of unknown individuals count for the groups, but for no individual."
+                f"{unknown} examples of unknown individuals count for the groups, but for no individual."
             )
-            people = people[~unknown].reset_index(drop=True)
     fits = individual_fits(people, alpha=alpha)
     return Groups(column_name(column, "group"), table, people, fits, alpha, tuple(notes))
 
@@ -245,74 +230,34 @@ def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
         # Accuracies are ratios of counts: without rounding, equal ones could differ in the last bit and steer a line.
         before = inside["accuracy_before"].round(12)
         after = inside["accuracy_after"].round(12)
-        fit = line(before, after, confidence=1 - alpha)
-        rows.append((name, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r))
-    return pd.DataFrame(
-        rows, columns=["group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r"]
-    )
+        fit = dataclasses.asdict(line(before, after, confidence=1 - alpha))
+        rows.append({"group": name, **fit})
+    names = {"n": "individuals", "low": "slope_low", "high": "slope_high"}
+    fits = pd.DataFrame(rows, columns=["group", "n", "slope", "low", "high", "intercept", "r"])
+    return fits.rename(columns=names)
 
 
 def _table(
     comparison: Comparison, codes: np.ndarray, names: tuple[str, ...], margin_pp: float
 ) -> pd.DataFrame:
-    baseline = comparison.baseline
-    compressed = comparison.compressed
-    alpha = comparison.alpha
-    right = (baseline.correct(), compressed.correct())
     count = len(names)
-    columns: dict[str, object] = {"group": names, "examples": np.bincount(codes, minlength=count)}
-    for side, correct in zip(("before", "after"), right, strict=True):
-        low, high = accuracy_interval(correct, codes, count, confidence=1 - alpha)
-        accuracy = {f"accuracy_{side}": group_means(correct, codes, count).mean(0)}
-        columns |= accuracy | {f"{side}_low": low, f"{side}_high": high}
-    return pd.DataFrame(
-        columns
-        | _questions(comparison, codes, count, margin_pp)
-        | _published(
-            baseline.by_argmax().correct(), compressed.by_argmax().correct(), codes, count, alpha
-        )
-    )
-
-
-def _questions(
-    comparison: Comparison, codes: np.ndarray, count: int, margin_pp: float
-) -> dict[str, np.ndarray]:
-    """Return the columns of both questions."""
-    changes = comparison.changes(codes, count)
     alpha = comparison.alpha
-    noun = "accuracy"
-    columns = change_columns(changes, alpha, margin_pp, noun=noun)
+    columns: dict[str, object] = {"group": names, "examples": np.bincount(codes, minlength=count)}
+    centred = []
+    for side, population in (("before", comparison.baseline), ("after", comparison.compressed)):
+        right = population.correct()
+        low, high = accuracy_interval(right, codes, count, confidence=comparison.confidence)
+        accuracy = group_means(right, codes, count).mean(0)
+        columns |= {f"accuracy_{side}": accuracy, f"{side}_low": low, f"{side}_high": high}
+        published = population.by_argmax().correct()
+        centred.append(group_means(published, codes, count) - published.mean(1, keepdims=True))
+    changes = comparison.changes(codes, count)
+    columns |= change_columns(changes, alpha, margin_pp, noun="accuracy")
     if comparison.members == (1, 1):
-        flips = flip_counts(comparison.before[0], comparison.after[0], codes, count)
-        figures = (
-            changes.absolute.value,
-            *exact_changes(*flips, changes.examples, confidence=1 - alpha),
+        low, high, p = comparison.exact_changes(codes, count)
+        value = changes.absolute.value
+        columns |= question_columns(
+            "change", value, low, high, p, alpha=alpha, margin_pp=margin_pp, noun="accuracy"
         )
-        columns |= question_columns("change", *figures, alpha=alpha, margin_pp=margin_pp, noun=noun)
-    return columns
-
-
-def _published(
-    before: np.ndarray, after: np.ndarray, codes: np.ndarray, count: int, alpha: float
-) -> dict[str, np.ndarray]:
-    """Return the columns of Welch's test, which takes the images as fixed and members as independent."""
-    difference = low = high = p = np.full(count, np.nan)
-    if min(len(before), len(after)) > 1:
-        # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
-        sides = [
-            np.round(group_means(right, codes, count) - right.mean(1, keepdims=True), 12)
-            for right in (after, before)
-        ]
-        test = welch(*sides, confidence=1 - alpha)
-        difference = test.difference
-        low = test.low
-        high = test.high
-        p = test.p
-    return {
-        "published_pp": 100 * difference,
-        "published_low_pp": 100 * low,
-        "published_high_pp": 100 * high,
-        "published_p": p,
-        **{f"published_p_{method}": adjust(p, method) for method in ("holm", "bh")},
-        "published_direction": directions(difference, p, alpha),
-    }
+    test = published_test(*centred, alpha=alpha)
+    return pd.DataFrame(columns | published_columns(test, alpha))

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.classes.classes import CANNOT_TELL, MARGIN_PP, question_columns
+from tfaudit.audits.classes.classes import CANNOT_TELL, MARGIN_PP, question_columns, verdict_counts
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.result import Drawing, Result
+from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.errors import InputError, plural
 from tfaudit.predictions import Predictions
-from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.group_codes import group_codes, group_means
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, mean_change
@@ -72,24 +71,18 @@ class Intersections(Result):
     def summary(self) -> dict[str, Any]:
         """Return counts of groupings and groups by verdict, the widest gap, and the intersection that loses most."""
         widest = self.gaps.iloc[int(self.gaps["gap_after_pp"].argmax())]
-        worst = self.cells.iloc[0] if len(self.cells) else None
+        cells = self.cells.reindex(columns=["group", "change_pp", "verdict"])
+        worst = next(iter(cells.to_dict("records")), {"group": None, "change_pp": float("nan")})
         return {
             "groupings": len(self.gaps),
-            **{word: int((self.gaps["verdict"] == word).sum()) for word in (WIDER, NARROWER)},
+            **verdict_counts(self.gaps["verdict"], WIDER, NARROWER),
             "widest_grouping": widest["grouping"],
-            **{
-                name: float(widest[name])
-                for name in ("gap_before_pp", "gap_after_pp", "worst_after")
-            },
+            **widest[["gap_before_pp", "gap_after_pp", "worst_after"]].astype(float),
             "widest_worst_group": widest["worst_group"],
-            "intersections": len(self.cells),
-            "lost_accuracy": int((self.cells["verdict"] == "lost accuracy").sum())
-            if worst is not None
-            else 0,
-            "worst_intersection": None if worst is None else worst["group"],
-            "worst_intersection_change_pp": float("nan")
-            if worst is None
-            else float(worst["change_pp"]),
+            "intersections": len(cells),
+            **verdict_counts(cells["verdict"], "lost accuracy"),
+            "worst_intersection": worst["group"],
+            "worst_intersection_change_pp": worst["change_pp"],
         }
 
     def chart(self) -> Drawing:
@@ -103,7 +96,10 @@ class _Grouping(NamedTuple):
     name: str
     codes: np.ndarray  # (N,) group of each image
     names: tuple[str, ...]
-    crossed: bool
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return np.bincount(self.codes, minlength=len(self.names))
 
 
 def intersections(
@@ -141,146 +137,115 @@ def intersections(
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
     notes = [*comparison.notes]
-    single = [_Grouping(CLASS, baseline.labels, baseline.class_names, crossed=False)]
+    single = [_Grouping(CLASS, baseline.labels, baseline.class_names)]
     names = [] if columns is None else [str(name) for name in columns]
     if len(names) > MOST_COLUMNS:
         notes.append(f"Only the first {MOST_COLUMNS} of {len(names)} columns are crossed.")
     for name in names[:MOST_COLUMNS]:
         assert columns is not None
-        single.append(
-            _Grouping(
-                name, *group_codes(columns[name], baseline.num_examples, "columns"), crossed=False
-            )
-        )
-    crossed = (_cross(*pair) for pair in itertools.combinations(single, 2) if not _nested(*pair))
-    groupings = [*single, *crossed]
+        codes = group_codes(columns[name], baseline.num_examples, "columns")
+        single.append(_Grouping(name, *codes))
+    crossed = [_cross(*pair) for pair in itertools.combinations(single, 2) if not _nested(*pair)]
     gaps = []
-    cells = []
     small = 0
-    for grouping in groupings:
-        sizes = np.bincount(grouping.codes, minlength=len(grouping.names))
-        kept = np.flatnonzero(sizes >= LEAST_IMAGES)
+    for grouping in [*single, *crossed]:
+        sizes = grouping.sizes
+        enough = np.flatnonzero(sizes >= LEAST_IMAGES)
         small += int(((sizes > 0) & (sizes < LEAST_IMAGES)).sum())
-        if not len(kept):
-            continue
-        images = np.isin(grouping.codes, kept)
-        codes = np.searchsorted(kept, grouping.codes[images])
-        labels = tuple(grouping.names[i] for i in kept)
-        gaps.append({"grouping": grouping.name, **_gap(comparison, images, codes, labels)})
-        if grouping.crossed:
-            cells.append(_cells(comparison, grouping, kept))
+        if len(enough):
+            gaps.append(_gap(comparison, grouping, enough))
     if not gaps:
-        raise InputError(
-            "columns",
-            f"groups of fewer than {LEAST_IMAGES} images",
-            f"one of {LEAST_IMAGES} or more",
-        )
+        got = f"groups of fewer than {LEAST_IMAGES} images"
+        raise InputError("columns", got, f"one of {LEAST_IMAGES} or more")
     if small:
         notes.append(f"Left out: {plural(small, 'group')} of fewer than {LEAST_IMAGES} images.")
     table = pd.DataFrame(gaps)
     p = adjust(table["gap_change_p"].to_numpy(), "holm")
     words = np.where(table["gap_change_pp"] > 0, WIDER, NARROWER)
     table = table.assign(gap_change_p_holm=p, verdict=np.where(p <= alpha, words, CANNOT_TELL))
-    return Intersections(table, _cell_table(cells, alpha), alpha, tuple(notes))
+    return Intersections(table, _cells(comparison, crossed), alpha, tuple(notes))
 
 
 def _nested(first: _Grouping, second: _Grouping) -> bool:
     """Return whether one splits the groups of the other, as kinds split classes: nothing to cross."""
-    sizes = [len(np.unique(grouping.codes)) for grouping in (first, second)]
-    return (
-        len(np.unique(first.codes * len(second.names) + second.codes))
-        == max(sizes)
-        > min(sizes)
-        > 1
-    )
+    sizes = [np.count_nonzero(grouping.sizes) for grouping in (first, second)]
+    return np.count_nonzero(_cross(first, second).sizes) == max(sizes) > min(sizes) > 1
 
 
 def _cross(first: _Grouping, second: _Grouping) -> _Grouping:
     codes, found = pd.factorize(first.codes * len(second.names) + second.codes, sort=True)
     pairs = (divmod(int(code), len(second.names)) for code in found)
     names = tuple(f"{first.names[i]}, {second.names[j]}" for i, j in pairs)
-    return _Grouping(f"{first.name} and {second.name}", codes, names, crossed=True)
+    return _Grouping(f"{first.name} and {second.name}", codes, names)
 
 
-def _gap(
-    comparison: Comparison, images: np.ndarray, codes: np.ndarray, names: tuple[str, ...]
-) -> dict[str, Any]:
-    """Return the row of a grouping, without its grouping; `images` are in its groups, whose codes are `codes`."""
-    sides = comparison.before[:, images], comparison.after[:, images]
-    count = len(names)
+def _gap(comparison: Comparison, grouping: _Grouping, enough: np.ndarray) -> dict[str, Any]:
+    """Return the row of a grouping, of its groups of `enough` images."""
+    images = np.isin(grouping.codes, enough)
+    codes = np.searchsorted(enough, grouping.codes[images])
+    count = len(enough)
     alpha = comparison.alpha
-    paired = bool(comparison.pairs)
-    accuracy = [group_means(right, codes, count).mean(0) for right in sides]
-    ends = [accuracy_interval(right, codes, count, confidence=1 - alpha / count) for right in sides]
-    worst = [int(values.argmin()) for values in accuracy]
-    weights = len(codes) / np.bincount(codes, minlength=count)
-    of_worst = []
-    of_gap = []
-    for right, values, lowest in zip(sides, accuracy, worst, strict=True):
-        low, high = (
+    weights = len(codes) / np.bincount(codes)
+    worst = []
+    gap = []
+    columns: dict[str, Any] = {"grouping": grouping.name, "groups": count}
+    gaps: dict[str, float] = {}
+    for side, correct in (("before", comparison.before), ("after", comparison.after)):
+        right = correct[:, images]
+        accuracy = group_means(right, codes, count).mean(0)
+        # Intervals hold for all groups at once.
+        low, high = accuracy_interval(right, codes, count, confidence=1 - alpha / count)
+        lowest, highest = (
             right * (codes == extreme) * weights[extreme]
-            for extreme in (lowest, int(values.argmax()))
+            for extreme in (accuracy.argmin(), accuracy.argmax())
         )
-        of_worst.append(low)
-        of_gap.append(high - low)
-    row: dict[str, Any] = {"groups": count, "worst_group": names[worst[1]]}
-    for side, values, (low, high) in zip(("before", "after"), accuracy, ends, strict=True):
-        row |= {
-            f"worst_{side}": values.min(),
+        worst.append(lowest)
+        gap.append(highest - lowest)
+        columns |= {
+            "worst_group": grouping.names[enough[accuracy.argmin()]],
+            f"worst_{side}": accuracy.min(),
             f"worst_{side}_low": low.min(),
             f"worst_{side}_high": high.min(),
         }
-    row |= {
-        f"gap_{side}_pp": 100 * np.ptp(values)
-        for side, values in zip(("before", "after"), accuracy, strict=True)
-    }
-    for name, (before, after) in (("worst_change", of_worst), ("gap_change", of_gap)):
-        change = mean_change(before, after, paired=paired)
+        gaps[f"gap_{side}_pp"] = 100 * np.ptp(accuracy)
+    columns |= gaps
+    for name, sides in (("worst_change", worst), ("gap_change", gap)):
+        change = mean_change(*sides, paired=bool(comparison.pairs))
         low, high = change.interval(1 - alpha)
-        figures = {"pp": change.value, "low_pp": low, "high_pp": high}
-        row |= {f"{name}_{key}": 100 * float(value[0]) for key, value in figures.items()}
-        row |= {f"{name}_p": float(change.p()[0])}
-    return row
+        columns |= in_points(name, change.value[0], low[0], high[0])
+        columns[f"{name}_p"] = change.p()[0]
+    return columns
 
 
-def _cells(comparison: Comparison, grouping: _Grouping, kept: np.ndarray) -> pd.DataFrame:
-    """Return the groups of one grouping: images, accuracies, and the figures of the two questions."""
-    codes = grouping.codes
-    count = len(grouping.names)
-    before = comparison.before
-    after = comparison.after
-    changes = comparison.changes(codes, count)
-    columns: dict[str, Any] = {
-        "grouping": grouping.name,
-        "group": grouping.names,
-        "examples": np.bincount(codes, minlength=count),
-        "accuracy_before": group_means(before, codes, count).mean(0),
-        "accuracy_after": group_means(after, codes, count).mean(0),
-    }
-    for name, change in (("change", changes.absolute), ("relative", changes.relative)):
-        figures = change.value, *change.interval(comparison.confidence), change.p()
-        if name == "change" and comparison.members == (1, 1):
-            flips = flip_counts(before[0], after[0], codes, count)
-            figures = (
-                change.value,
-                *exact_changes(*flips, changes.examples, confidence=comparison.confidence),
-            )
-        columns |= dict(zip([f"{name}_{figure}" for figure in _FIGURES], figures, strict=True))
-    return pd.DataFrame(columns).iloc[kept]
-
-
-_FIGURES = ("value", "low", "high", "p")
-
-
-def _cell_table(cells: list[pd.DataFrame], alpha: float) -> pd.DataFrame:
-    """Return the groups of all groupings with the columns of both questions, corrected for their number."""
-    if not cells:
+def _cells(comparison: Comparison, groupings: list[_Grouping]) -> pd.DataFrame:
+    """Return the groups of all groupings: images, accuracies, and both questions, corrected for their number."""
+    cells = []
+    figures: dict[str, list[np.ndarray]] = {"change": [], "relative": []}
+    for grouping in groupings:
+        codes = grouping.codes
+        count = len(grouping.names)
+        enough = grouping.sizes >= LEAST_IMAGES
+        columns = {
+            "grouping": grouping.name,
+            "group": grouping.names,
+            "examples": grouping.sizes,
+            "accuracy_before": group_means(comparison.before, codes, count).mean(0),
+            "accuracy_after": group_means(comparison.after, codes, count).mean(0),
+        }
+        cells.append(pd.DataFrame(columns)[enough])
+        changes = comparison.changes(codes, count)
+        for name, change in (("change", changes.absolute), ("relative", changes.relative)):
+            ends_and_p = [*change.interval(comparison.confidence), change.p()]
+            if name == "change" and comparison.members == (1, 1):
+                ends_and_p = [*comparison.exact_changes(codes, count)]
+            figures[name].append(np.stack([change.value, *ends_and_p])[:, enough])
+    if not sum(map(len, cells)):
         return pd.DataFrame()
     table = pd.concat(cells, ignore_index=True)
-    for name in ("change", "relative"):
-        figures = [table.pop(f"{name}_{figure}").to_numpy() for figure in _FIGURES]
+    for name, parts in figures.items():
+        value, low, high, p = np.concatenate(parts, axis=1)
         columns = question_columns(
-            name, *figures, alpha=alpha, margin_pp=MARGIN_PP, noun="accuracy"
+            name, value, low, high, p, alpha=comparison.alpha, margin_pp=MARGIN_PP, noun="accuracy"
         )
         table = table.assign(**columns)
     return table.sort_values("change_pp", kind="stable", ignore_index=True)

@@ -28,31 +28,30 @@ def relative_change_chart(
     """
     tables = [changes.assign(level=title) for title, changes in levels.items()]
     shown = pd.concat(tables, ignore_index=True).query("k == @k").dropna(subset=["relative_change"])
-    order = list(shown.groupby("corruption")["relative_change"].min().sort_values().index)
-    if mean in order:
-        corruptions = [name for name in order if name != mean]
-        order = [*corruptions, mean] if len(corruptions) > 1 else corruptions
+    deepest = shown.groupby("corruption")["relative_change"].min().sort_values()
+    order = list(deepest.drop(mean, errors="ignore").index)
+    if mean in deepest and len(order) > 1:
+        order.append(mean)
     shown = shown[shown["corruption"].isin(order)].copy()
     shown[["relative_change", "relative_low", "relative_high"]] *= 100
     height = alt.Step(max(22, 6 + 7 * len(levels)), **{"for": "position"})
-    axis = alt.Axis(labelLimit=120, labelPadding=6, labelFlush=False, grid=True, labelExpr=WORDS)
+    names = alt.Y("corruption:N", sort=order, title=None)
     base = alt.Chart(shown, width=WIDTH - 60, height=height).encode(
-        y=alt.Y("corruption:N", sort=order, title=None, axis=axis),
+        y=names.axis(labelLimit=120, labelPadding=6, labelFlush=False, grid=True, labelExpr=WORDS),
         yOffset=alt.YOffset("level:N", sort=[*levels]),
         color=_levels([*levels], HUES),
     )
     title = f"change of top-{k} accuracy, % of the baseline's"
-    low = alt.X("relative_low:Q", title=title)
-    rules = base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=low, x2=alt.X2("relative_high:Q"))
+    intervals = base.mark_rule(strokeWidth=2, opacity=0.45).encode(
+        x=alt.X("relative_low:Q", title=title), x2=alt.X2("relative_high:Q")
+    )
+    figures = tooltips("corruption", "level", relative_change="+.2f", change_pp="+.2f")
     dots = base.mark_circle(size=38, opacity=1).encode(
-        x=alt.X("relative_change:Q", title=title, axis=alt.Axis(tickCount=5)),
-        tooltip=[
-            *tooltips("corruption", "level", relative_change="+.2f", change_pp="+.2f"),
-            alt.Tooltip("verdict"),
-        ],
+        x=alt.X("relative_change:Q", title=title).axis(tickCount=5),
+        tooltip=[*figures, *tooltips("verdict")],
     )
     zero = alt.Chart(shown).mark_rule(strokeWidth=1, color=SLATE).encode(x=alt.XDatum(0))
-    return alt.layer(zero, rules, dots)
+    return alt.layer(zero, intervals, dots)
 
 
 def severity_chart(
@@ -72,43 +71,39 @@ def severity_chart(
         k: 1 or 5.
         corruptions: to draw; all by default.
     """
-    parts = []
-    for i, (title, curves) in enumerate(levels.items()):
-        rows = curves[curves["k"] == k]
-        if corruptions is not None:
-            rows = rows[rows["corruption"].isin(list(corruptions))]
-        for level, column in ((baseline, "accuracy_before"), (title, "accuracy_after"))[i > 0 :]:
-            parts.append(
-                rows[["corruption", "severity"]].assign(level=level, accuracy=100 * rows[column])
-            )
-    shown = pd.concat(parts, ignore_index=True).dropna(subset=["accuracy"])
+    first = next(iter(levels.values()))
+    lines = [(baseline, first, "accuracy_before")]
+    lines += [(title, rows, "accuracy_after") for title, rows in levels.items()]
+    parts = [
+        rows[["corruption", "severity", "k"]].assign(level=level, accuracy=100 * rows[column])
+        for level, rows, column in lines
+    ]
+    shown = pd.concat(parts, ignore_index=True).query("k == @k").dropna(subset=["accuracy"])
+    if corruptions is not None:
+        shown = shown[shown["corruption"].isin(list(corruptions))]
     names = list(dict.fromkeys(shown["corruption"]))
     several = len(names) > 1
     width, height = (98, 150) if several else (WIDTH, WIDTH // 2)
     colour = _levels([baseline, *levels], [SLATE, *HUES])
-    severities = alt.Axis(values=sorted(set(shown["severity"])), format="d", grid=False)
-    reach = alt.Scale(
-        zero=False,
-        nice=True,
-        domain=[float(shown["accuracy"].min()), float(shown["accuracy"].max())],
-    )
-    tooltip = tooltips("corruption", "level", "severity", accuracy=".2f")
+    severities = sorted(set(shown["severity"]))
+    reach = [float(shown["accuracy"].min()), float(shown["accuracy"].max())]
+    x = alt.X("severity:Q", title="severity").axis(values=severities, format="d", grid=False)
+    y = alt.Y("accuracy:Q", title=f"top-{k}, %").axis(tickCount=4)
+    y = y.scale(zero=False, nice=True, domain=reach)
+    dense = alt.FieldEqualPredicate(field="level", equal=baseline)
 
     def panel(name: str) -> Drawing:
         rows = shown[shown["corruption"] == name]
-        base = alt.Chart(rows, title=name.replace("_", " "), width=width, height=height).encode(
-            x=alt.X("severity:Q", title="severity", axis=severities),
-            y=alt.Y("accuracy:Q", title=f"top-{k}, %", scale=reach, axis=alt.Axis(tickCount=4)),
-            color=colour.legend(None) if several else colour,
+        title = name.replace("_", " ")
+        base = alt.Chart(rows, title=title, width=width, height=height).encode(
+            x=x, y=y, color=colour.legend(None) if several else colour
         )
-        dense = alt.FieldEqualPredicate(field="level", equal=baseline)
-        lines = base.transform_filter(~dense).mark_line(strokeWidth=1.8)
-        dashes = base.transform_filter(dense).mark_line(
-            strokeWidth=1.8, strokeDash=[5, 4]
-        )  # equal to some variant's
-        return alt.layer(
-            lines, dashes, base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip)
-        )
+        variants = base.transform_filter(~dense).mark_line(strokeWidth=1.8)
+        # Dashes above, which may equal some variant's line.
+        dashes = base.transform_filter(dense).mark_line(strokeWidth=1.8, strokeDash=[5, 4])
+        tooltip = tooltips("corruption", "level", "severity", accuracy=".2f")
+        dots = base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip)
+        return alt.layer(variants, dashes, dots)
 
     panels = [panel(name) for name in names]
     return in_grid(panels, most=MOST, legend=[colour]) if several else panels[0]

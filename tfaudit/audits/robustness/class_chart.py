@@ -8,12 +8,7 @@ from tfaudit.audits.classes.heat_map import SHOWN, class_heat_map
 from tfaudit.audits.robustness.chart import WORDS
 from tfaudit.charts.style import Drawing, distinct_names, tooltips
 
-FIGURES = {
-    "change_pp": "+.2f",
-    "change_low_pp": "+.2f",
-    "change_high_pp": "+.2f",
-    "relative_pp": "+.2f",
-}
+FIGURES = dict.fromkeys(("change_pp", "change_low_pp", "change_high_pp", "relative_pp"), "+.2f")
 
 
 def class_corruption_chart(
