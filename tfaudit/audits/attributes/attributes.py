@@ -52,19 +52,16 @@ class Attributes(Result):
     def summary(self) -> dict[str, Any]:
         """Return counts of rows that over- and under-index after Holm, and the highest ratio of the former."""
         significant = self.table[self.table["p_holm"] <= self.alpha]
-        over = significant[significant["difference_pp"] > 0].sort_values(
-            "ratio", ascending=False, kind="stable"
-        )
+        over = significant[significant["difference_pp"] > 0]
+        most = next(iter(over.nlargest(1, "ratio").to_dict("records")), None)
         return {
             "pies": self.pies,
             "non_pies": self.others,
             "values": len(self.table),
             "over": len(over),
             "under": int((significant["difference_pp"] < 0).sum()),
-            "most_over": f"{over.iloc[0]['attribute']}: {over.iloc[0]['value']}"
-            if len(over)
-            else None,
-            "most_over_ratio": float(over.iloc[0]["ratio"]) if len(over) else float("nan"),
+            "most_over": None if most is None else f"{most['attribute']}: {most['value']}",
+            "most_over_ratio": float("nan") if most is None else most["ratio"],
         }
 
     def chart(self) -> Drawing:
@@ -110,23 +107,33 @@ def attributes(
         form = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__
         raise InputError("table", form, f"a DataFrame with a row for each of the {count} examples")
     pie = np.isin(np.arange(count), identified.index)
-    rows = []
+    parts = []
     for position, name in enumerate(table.columns):
         codes, values, shown = _values(table.iloc[:, position], str(name))
-        counts = [np.bincount(codes[side], minlength=len(values)) for side in (pie, ~pie)]
-        rows += [(str(name), values[i], int(counts[0][i]), int(counts[1][i])) for i in shown]
-    counted = pd.DataFrame(rows, columns=["attribute", "value", "pies", "non_pies"])
-    counted.insert(2, "examples", counted["pies"] + counted["non_pies"])
-    pies, others = (np.full(len(counted), side.sum()) for side in (pie, ~pie))
+        counts = {
+            "examples": np.bincount(codes, minlength=len(values)),
+            "pies": np.bincount(codes[pie], minlength=len(values)),
+        }
+        counts["non_pies"] = counts["examples"] - counts["pies"]
+        named = {"attribute": str(name), "value": values}
+        parts.append(pd.DataFrame(named | counts).iloc[shown])
+    counted = pd.concat(parts, ignore_index=True)
+    pies = int(pie.sum())
+    sizes = [np.full(len(counted), size) for size in (pies, count - pies)]
     proportions = compare_proportions(
-        counted["pies"], pies, counted["non_pies"], others, confidence=1 - alpha
+        counted["pies"], sizes[0], counted["non_pies"], sizes[1], confidence=1 - alpha
     )
-    notes = [] if pie.any() else ["No PIEs: no share of them, and no test."]
-    notes += (
-        ["All examples are PIEs: there are no others to compare them with."] if pie.all() else []
+    notes = {
+        "No PIEs: no share of them, and no test.": pies == 0,
+        "All examples are PIEs: there are no others to compare them with.": pies == count,
+    }
+    return Attributes(
+        counted.assign(**share_columns(proportions)),
+        pies,
+        count - pies,
+        alpha,
+        tuple(note for note, applies in notes.items() if applies),
     )
-    tested = counted.assign(**share_columns(proportions))
-    return Attributes(tested, int(pie.sum()), int((~pie).sum()), alpha, tuple(notes))
 
 
 def share_columns(proportions: Proportions) -> dict[str, np.ndarray]:

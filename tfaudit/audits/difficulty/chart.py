@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.audits.exemplars.chart import COLOURS, GROUPS
-from tfaudit.charts.style import WIDTH, Drawing, tooltips
+from tfaudit.charts.style import WIDTH, Drawing, categories, tooltips
 
 
 def difficulty_levels_chart(difficulty: pd.DataFrame) -> Drawing:
@@ -13,27 +13,18 @@ def difficulty_levels_chart(difficulty: pd.DataFrame) -> Drawing:
     Args:
         difficulty: of `DifficultyLevels`.
     """
-    rows = difficulty[(difficulty["population"] == "baseline") & (difficulty["k"] == 1)].dropna(
-        subset=["accuracy"]
-    )
-    shown = rows.assign(
-        **{name: 100 * rows[name].clip(0, 1) for name in ("accuracy", "low", "high")},
-    )
+    shown = difficulty.query("population == 'baseline' and k == 1").dropna(subset=["accuracy"])
+    figures = ["accuracy", "low", "high"]
+    shown[figures] = 100 * shown[figures].clip(0, 1)
     order = list(dict.fromkeys(difficulty["title"]))
-    scale = alt.Scale(domain=GROUPS, range=COLOURS)
-    colour = alt.Color(
-        "group:N", title=None, scale=scale, legend=alt.Legend(orient="top", symbolOpacity=1)
+    base = alt.Chart(shown, width=WIDTH - 80, height=alt.Step(24)).encode(
+        y=alt.Y("title:N", sort=order, title=None).axis(labelLimit=150),
+        color=categories("group", GROUPS, COLOURS, symbolOpacity=1),
     )
-    y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
-    x = alt.X(
-        "accuracy:Q",
-        title="top-1 accuracy of uncompressed models, %",
-        scale=alt.Scale(zero=False, nice=True),
-    )
-    base = alt.Chart(shown, width=WIDTH - 80, height=alt.Step(24))
-    bars = base.mark_rule(strokeWidth=2, opacity=0.5).encode(
-        x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour
+    x = alt.X("accuracy:Q", title="top-1 accuracy of uncompressed models, %").scale(zero=False)
+    intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(
+        x=alt.X("low:Q"), x2=alt.X2("high:Q")
     )
     tooltip = tooltips("title", "group", "examples", accuracy=".2f", low=".2f", high=".2f")
-    dots = base.mark_circle(size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    return alt.layer(bars, dots)
+    dots = base.mark_circle(size=60, opacity=1).encode(x=x, tooltip=tooltip)
+    return alt.layer(intervals, dots)

@@ -63,12 +63,10 @@ class DifficultyLevels(Result):
     def _table(self, population: str) -> pd.DataFrame:
         rows = self.difficulty[self.difficulty["population"] == population]
         rows = rows.assign(column="top" + rows["k"].astype(str) + "_" + rows["group"].map(GROUPS))
-        wide = rows.pivot(index="title", columns="column", values="accuracy")
-        order = [f"top{k}_{group}" for k in sorted(rows["k"].unique()) for group in GROUPS.values()]
-        counts = pd.Series(dict(self.counts), name="pies")
-        table = wide.loc[list(self.counts), order].reset_index().rename_axis(columns=None)
-        table.insert(1, "pies", counts.to_numpy())
-        return table
+        order = [f"top{k}_{group}" for k in sorted(set(rows["k"])) for group in GROUPS.values()]
+        wide = rows.pivot(index="title", columns="column", values="accuracy")[order]
+        counts = pd.Series(dict(self.counts), name="pies").rename_axis("title").to_frame()
+        return counts.join(wide).reset_index()
 
 
 def difficulty_levels(exemplars: Mapping[str, Exemplars]) -> DifficultyLevels:

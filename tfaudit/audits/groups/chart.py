@@ -49,20 +49,17 @@ def groups_chart(
 
 
 def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
-    ordered = largest_losses_first(table)
-    shown = ordered
+    shown = largest_losses_first(table)
     title = f"{name}, the largest loss first"
     if len(table) > ALL_NAMED:
-        enough = ordered[ordered["examples"] >= LEAST_IMAGES]
-        some, with_images = (
-            (enough, f" ({LEAST_IMAGES} images or more)")
-            if 2 * EXTREMES <= len(enough) < len(ordered)
-            else (ordered, "")
-        )
-        shown = pd.concat([some.head(EXTREMES), some.tail(EXTREMES)])
-        title = (
-            f"{name}: {EXTREMES} largest and {EXTREMES} smallest losses of {len(some)}{with_images}"
-        )
+        enough = shown[shown["examples"] >= LEAST_IMAGES]
+        with_images = ""
+        if 2 * EXTREMES <= len(enough) < len(shown):
+            shown = enough
+            with_images = f" ({LEAST_IMAGES} images or more)"
+        ends = f"{EXTREMES} largest and {EXTREMES} smallest losses"
+        title = f"{name}: {ends} of {len(shown)}{with_images}"
+        shown = pd.concat([shown.head(EXTREMES), shown.tail(EXTREMES)])
     sides = [
         shown[["group", "examples", *CHANGE, "verdict"]].assign(
             when=when,
@@ -73,28 +70,23 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
         for when in ("before", "after")
     ]
     y = row_axis(shown["group"], limit=110)
-    colour = before_after("when")
-    x = alt.X(
-        "accuracy:Q",
-        title="accuracy, %",
-        scale=alt.Scale(zero=False, nice=True),
-        axis=alt.Axis(tickCount=5),
-    )
-    spans = shown.assign(before=100 * shown["accuracy_before"], after=100 * shown["accuracy_after"])
-    verdicts = alt.Color(
-        "verdict:N", scale=alt.Scale(domain=list(LINKS), range=list(LINKS.values())), legend=None
-    )
-    links = alt.Chart(spans, width=WIDTH - 80, height=alt.Step(20)).mark_rule(strokeWidth=2.5)
-    links = links.encode(
-        x=alt.X("before:Q", title="accuracy, %"), x2=alt.X2("after:Q"), y=y, color=verdicts
-    )
-    base = alt.Chart(pd.concat(sides, ignore_index=True))
+    base = alt.Chart(pd.concat(sides, ignore_index=True)).encode(y=y, color=before_after("when"))
     intervals = base.mark_rule(strokeWidth=4, opacity=0.35).encode(
-        x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour
+        x=alt.X("low:Q"), x2=alt.X2("high:Q")
     )
     figures = tooltips(accuracy=".2f", **dict.fromkeys(CHANGE[:3], "+.2f"), change_p_holm=".2g")
-    tooltip = [*tooltips("group", "when", "examples"), *figures, alt.Tooltip("verdict")]
-    points = base.mark_circle(size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    points = base.mark_circle(size=60, opacity=1).encode(
+        x=alt.X("accuracy:Q", title="accuracy, %").scale(zero=False).axis(tickCount=5),
+        tooltip=[*tooltips("group", "when", "examples"), *figures, *tooltips("verdict")],
+    )
+    spans = shown.assign(before=100 * shown["accuracy_before"], after=100 * shown["accuracy_after"])
+    links = alt.Chart(spans, width=WIDTH - 80, height=alt.Step(20)).mark_rule(strokeWidth=2.5)
+    links = links.encode(
+        x=alt.X("before:Q", title="accuracy, %"),
+        x2=alt.X2("after:Q"),
+        y=y,
+        color=categories("verdict", [*LINKS], [*LINKS.values()]).legend(None),
+    )
     accuracies = alt.layer(intervals, points)
     return alt.layer(accuracies, links).resolve_scale(color="independent").properties(title=title)
 
@@ -116,27 +108,19 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     coloured = len(names) <= COLOURED
     hues = HUES[: len(names)] if coloured else [GREY] * len(names)
     colour = categories("group", names, hues, columns=2, labelLimit=112, symbolOpacity=1)
-    colour = colour if coloured else colour.legend(None)
     x, y, diagonal = square_axes(shown)
+    place = {"x": x, "y": y, "color": colour if coloured else colour.legend(None)}
     # Smaller groups are drawn last, so that larger ones do not hide them.
     crowd = shown.groupby("group")["individual"].transform("size")
     drawn, some = sampled(shown, "")
     order = crowd.loc[drawn.index].sort_index().sort_values(ascending=False, kind="stable").index
     square = alt.Chart(shown.loc[order], width=SIDE, height=SIDE)
     tooltip = tooltips("individual", "group", "examples", before=".1f", after=".1f")
-    points = square.mark_circle(size=35, opacity=0.6).encode(
-        x=x, y=y, color=colour, tooltip=tooltip
-    )
-    ends = (
-        shown.groupby("group")["before"].agg(["min", "max"]).reset_index().merge(fits, on="group")
-    )
-    low_end, high_end = (
-        ends[["group"]].assign(
-            before=ends[end], after=100 * ends["intercept"] + ends["slope"] * ends[end]
-        )
-        for end in ("min", "max")
-    )
-    lines = pd.concat([low_end, high_end]).dropna()
-    fitted = alt.Chart(lines).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
+    points = square.mark_circle(size=35, opacity=0.6).encode(**place, tooltip=tooltip)
+    ends = shown.groupby("group")["before"].agg(["min", "max"]).reset_index()
+    lines = ends.melt("group", value_name="before").merge(fits, on="group")
+    lines = lines.assign(after=100 * lines["intercept"] + lines["slope"] * lines["before"])
+    lines = lines[["group", "before", "after"]].dropna()
+    fitted = alt.Chart(lines).mark_line(strokeWidth=2.5, clip=True).encode(**place)
     title = f"{some}individuals by {name}; below the dashes: worse after"
     return alt.layer(diagonal, points, fitted).properties(title=title)

@@ -28,24 +28,16 @@ def gaps_chart(gaps: pd.DataFrame) -> Drawing:
         )
         for when in ("before", "after")
     ]
-    colour = before_after("when")
-    y = row_axis(shown["grouping"], limit=130)
-    offset = alt.YOffset("when:N", sort=["before", "after"])
-    x = alt.X(
-        "worst:Q",
-        title="accuracy of the worst and the best group, %",
-        scale=alt.Scale(zero=False, nice=True),
+    rows = pd.concat(sides, ignore_index=True)
+    base = alt.Chart(rows, width=WIDTH - 100, height=alt.Step(14)).encode(
+        y=row_axis(shown["grouping"], limit=130),
+        yOffset=alt.YOffset("when:N", sort=["before", "after"]),
+        color=before_after("when"),
     )
-    base = alt.Chart(pd.concat(sides, ignore_index=True), width=WIDTH - 100, height=alt.Step(14))
+    x = alt.X("worst:Q", title="accuracy of the worst and the best group, %").scale(zero=False)
+    bars = base.mark_rule(strokeWidth=6, opacity=0.35).encode(x=x, x2=alt.X2("best:Q"))
+    intervals = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     tooltip = tooltips("grouping", "when", "groups", worst=".2f", best=".2f", gap=".2f")
-    bars = base.mark_rule(strokeWidth=6, opacity=0.35).encode(
-        x=x, x2=alt.X2("best:Q"), y=y, yOffset=offset, color=colour
-    )
-    intervals = base.mark_rule(strokeWidth=1.5).encode(
-        x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, yOffset=offset, color=colour
-    )
-    dots = base.mark_circle(size=55, opacity=1).encode(
-        x=x, y=y, yOffset=offset, color=colour, tooltip=tooltip
-    )
+    dots = base.mark_circle(size=55, opacity=1).encode(x=x, tooltip=tooltip)
     some = f"the {DRAWN} groupings of the widest gaps, of {len(gaps)}" if len(gaps) > DRAWN else ""
     return alt.layer(bars, intervals, dots).properties(title=some)
