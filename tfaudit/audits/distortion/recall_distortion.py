@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -98,12 +97,10 @@ class Distortion(Result):
         1 if all members have the same balances, less if they differ by chance. NaN for a single member.
         """
         before = self.normalised_before
+        if len(before) == 1:
+            return float("nan")
         others = ~np.eye(len(before), dtype=bool)
-        return (
-            float(slope(before[:, None], before[None])[others].mean())
-            if others.any()
-            else float("nan")
-        )
+        return float(slope(before[:, None], before[None])[others].mean())
 
     def mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
         """Return the corrected slope, its interval at confidence `1 - alpha / levels`, and "<", ">" or "?".
@@ -135,21 +132,19 @@ class Distortion(Result):
         `balance_after_pp` (percentage points), `normalised_before`, `normalised_after` (shares of the member's
         accuracy) and `intensification`, the ratio of the two.
         """
-        shape = self.rates_before.shape
-        frame = pd.DataFrame(
-            {
-                "member": np.repeat(np.array([*self.members, None], object)[:-1], shape[1]),
-                "class": np.tile(np.array(self.class_names, object), shape[0]),
-                "examples": np.tile(self.examples, shape[0]),
-                "rate_before": self.rates_before.ravel(),
-                "rate_after": self.rates_after.ravel(),
-                "balance_before_pp": 100 * self.balance_before.ravel(),
-                "balance_after_pp": 100 * self.balance_after.ravel(),
-                "normalised_before": self.normalised_before.ravel(),
-                "normalised_after": self.normalised_after.ravel(),
-                "intensification": self.intensification.ravel(),
-            }
-        ).infer_objects()
+        rows = pd.MultiIndex.from_product(
+            [self.members, self.class_names], names=["member", "class"]
+        )
+        frame = rows.to_frame(index=False).assign(
+            examples=np.tile(self.examples, len(self.members)),
+            rate_before=self.rates_before.ravel(),
+            rate_after=self.rates_after.ravel(),
+            balance_before_pp=100 * self.balance_before.ravel(),
+            balance_after_pp=100 * self.balance_after.ravel(),
+            normalised_before=self.normalised_before.ravel(),
+            normalised_after=self.normalised_after.ravel(),
+            intensification=self.intensification.ravel(),
+        )
         return frame[frame["examples"] > 0].reset_index(drop=True)
 
     def members_frame(self, *, ddof: int = 0) -> pd.DataFrame:
@@ -178,26 +173,23 @@ class Distortion(Result):
         member), `least`, `most`. Ratios of classes whose recall is almost the accuracy are outliers: means of ratios
         spread far more than slopes.
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # a member without any ratio
-            ratios = np.nanmean(self.intensification, axis=1)
-        rows = []
-        for name, values in (("slope", self.alpha), ("mean of the ratios", ratios)):
-            known = pd.Series(values[np.isfinite(values)])
-            rows.append((name, len(known), known.mean(), known.std(), known.min(), known.max()))
-        return pd.DataFrame(rows, columns=["measure", "members", "mean", "sd", "least", "most"])
+        ratios = pd.DataFrame(self.intensification).mean(axis=1)
+        values = pd.DataFrame({"slope": self.alpha, "mean of the ratios": ratios})
+        spread = values.agg(["count", "mean", "std", "min", "max"]).T.reset_index()
+        names = ["measure", "members", "mean", "sd", "least", "most"]
+        return spread.set_axis(names, axis=1).astype({"members": int})
 
     def classes_frame(self) -> pd.DataFrame:
         """Return one row per class with examples, means over the members.
 
         Columns: those of `frame` without `member`; `intensification` is the ratio of the mean normalised balances.
         """
-        rows = self.frame().drop(columns=["member", "intensification"])
-        names = rows.pop("class").head(int((self.examples > 0).sum()))
-        means = (
-            rows.groupby(np.arange(len(rows)) % len(names)).mean().astype({"examples": np.int64})
-        )
-        means.insert(0, "class", names)
+        frame = self.frame()
+        known = int((self.examples > 0).sum())
+        figures = frame.drop(columns=["member", "class", "intensification"])
+        means = figures.groupby(frame.index % known).mean()
+        means["examples"] = frame["examples"]
+        means.insert(0, "class", frame["class"].head(known))
         return means.assign(
             intensification=ratio(means["normalised_after"], means["normalised_before"])
         )
@@ -208,7 +200,6 @@ class Distortion(Result):
         mark = self.mark()
         (low,), (high,) = self.corrected.interval(mark.confidence)
         members = self.members_frame()
-        means = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
         return {
             "metric": self.metric,
             "classes": int((self.examples > 0).sum()),
@@ -223,7 +214,7 @@ class Distortion(Result):
             "corrected_low": float(low),
             "corrected_high": float(high),
             "mark": mark.mark,
-            **{name: float(members[name].mean()) for name in means},
+            **members.drop(columns=["member", "alpha"]).mean(),
         }
 
     def chart(self) -> Drawing:
@@ -270,37 +261,34 @@ def distortion(
         (array([1.3333]), array([[1.3333, 1.3333]]))
     """
     require_same_examples(dense, pruned)
-    rates = class_rates(dense, metric), class_rates(pruned, metric)
+    rates = [class_rates(population, metric) for population in (dense, pruned)]
     shared = [member for member in dense.members if member in pruned.members]
     if not shared:
         names = f"the names of their dense parents, which are {listed(dense.members)}"
         raise InputError("pruned", f"members {listed(pruned.members)}", names)
-    rows = [
+    before, after = (
         [population.members.index(member) for member in shared] for population in (dense, pruned)
-    ]
+    )
     paired = pruned.parents is not None if paired is None else paired
     corrected = Change.without_error(np.array([np.nan]))
     if metric == "recall":
-        right = dense.correct()[rows[0]], pruned.correct()[rows[1]]
+        right = dense.correct()[before], pruned.correct()[after]
         corrected = corrected_slope(*right, dense.labels, dense.num_classes, paired=paired)
     result = Distortion(
         metric=metric,
         class_names=dense.class_names,
         members=tuple(shared),
         examples=np.bincount(dense.labels, minlength=dense.num_classes),
-        rates_before=rates[0][rows[0]],
-        rates_after=rates[1][rows[1]],
-        accuracy_before=dense.accuracy()[rows[0]],
-        accuracy_after=pruned.accuracy()[rows[1]],
+        rates_before=rates[0][before],
+        rates_after=rates[1][after],
+        accuracy_before=dense.accuracy()[before],
+        accuracy_after=pruned.accuracy()[after],
         corrected=corrected,
         paired=paired,
         notes=(),
     )
-    unpaired = [
-        member
-        for member in dict.fromkeys((*dense.members, *pruned.members))
-        if member not in shared
-    ]
+    everyone = dict.fromkeys((*dense.members, *pruned.members))
+    unpaired = [member for member in everyone if member not in shared]
     return dataclasses.replace(result, notes=_notes(result, unpaired))
 
 
@@ -315,21 +303,21 @@ def _notes(result: Distortion, unpaired: Sequence[object]) -> tuple[str, ...]:
     notes = []
     if unpaired:
         notes.append(f"Members of only one population are left out: {listed(unpaired)}.")
-    if empty := [
-        name for name, count in zip(result.class_names, result.examples, strict=True) if not count
-    ]:
+    counts = pd.Series(result.examples, result.class_names)
+    if not counts.all():
+        empty = list(counts.index[counts == 0])
         notes.append(f"Classes without test examples do not count: {listed(empty)}.")
-    if undefined := [
-        member
-        for member, alpha in zip(result.members, result.alpha, strict=True)
-        if np.isnan(alpha)
-    ]:
+    slopes = pd.Series(result.alpha, result.members)
+    if slopes.hasnans:
+        undefined = list(slopes.index[slopes.isna()])
         reason = "one model has no correct predictions, or the dense one has the same rate for every class."
         notes.append(f"The slope is undefined for members {listed(undefined)}: {reason}")
-    counts = result.examples[result.examples > 0]
-    reason = f"The rates are {result.metric}" if result.metric != "recall" else ""
-    if not reason and counts.min() != counts.max():
-        reason = f"Classes have {counts.min()} to {counts.max()} test examples"
+    tested = counts[counts > 0]
+    reason = ""
+    if result.metric != "recall":
+        reason = f"The rates are {result.metric}"
+    elif tested.min() != tested.max():
+        reason = f"Classes have {tested.min()} to {tested.max()} test examples"
     if reason:
         notes.append(f"{reason}, so balances need not sum to 0; the line still passes the origin.")
     return tuple(notes)

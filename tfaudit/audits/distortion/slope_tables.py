@@ -3,6 +3,8 @@
 Every function raises an `InputError` where its frame lacks a column.
 """
 
+from typing import Any
+
 import pandas as pd
 
 from tfaudit.audits.distortion.slopes import factors_of, groups_of, slope_means
@@ -21,11 +23,8 @@ def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
     """
     fixed = list(tests.columns[: list(tests.columns).index("first")])
     if columns not in fixed:
-        raise InputError(
-            "columns",
-            repr(columns),
-            f"a factor that the tests hold fixed ({', '.join(fixed) or 'none'})",
-        )
+        expected = f"a factor that the tests hold fixed ({', '.join(fixed) or 'none'})"
+        raise InputError("columns", repr(columns), expected)
     pair = tests["first"].astype(str) + " vs " + tests["second"].astype(str)
     down = [name for name in fixed if name != columns and tests[name].nunique() > 1]
     down += ["pair"] if pair.nunique() > 1 or not down else []
@@ -46,12 +45,11 @@ def accuracy_table(slopes: pd.DataFrame) -> pd.DataFrame:
     Returns:
         One row per combination of factors other than the level: these, `members` and `accuracy`, a share.
     """
-    factors = [name for name in factors_of(slopes, "accuracy_before") if name != "level"]
-    rows = []
-    for group, members in groups_of(slopes, factors):
-        dense = members.drop_duplicates("member")["accuracy_before"]
-        rows.append({**group, "members": len(dense), "accuracy": dense.mean()})
-    return pd.DataFrame(rows)
+    dense = [
+        {**group, "members": len(before), "accuracy": before["accuracy_before"].mean()}
+        for group, _, before in _dense(slopes, "accuracy_before")
+    ]
+    return pd.DataFrame(dense)
 
 
 def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
@@ -63,20 +61,24 @@ def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
     Returns:
         One row per combination of factors other than the level, their index: `before`, then a column per level.
     """
-    factors = [
-        name
-        for name in factors_of(slopes, "level", "variance_before", "variance_after")
-        if name != "level"
-    ]
     rows = []
-    for group, members in groups_of(slopes, factors):
-        before = members.drop_duplicates("member")["variance_before"].mean()
-        after = {
-            key["level"]: level["variance_after"].mean()
-            for key, level in groups_of(members, ["level"])
-        }
-        rows.append({**group, "before": before, **after})
-    return pd.DataFrame(rows).set_index(factors) if factors else pd.DataFrame(rows)
+    for group, members, dense in _dense(slopes, "level", "variance_before", "variance_after"):
+        levels = groups_of(members, ["level"])
+        after = {level["level"]: part["variance_after"].mean() for level, part in levels}
+        rows.append({**group, "before": dense["variance_before"].mean(), **after})
+    table = pd.DataFrame(rows)
+    return table.set_index(list(group)) if group else table
+
+
+def _dense(
+    slopes: pd.DataFrame, *needed: str
+) -> list[tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]]:
+    """Return every combination of factors but the level, with its rows, and a row for each of its dense members."""
+    factors = [name for name in factors_of(slopes, *needed) if name != "level"]
+    return [
+        (group, members, members.drop_duplicates("member"))
+        for group, members in groups_of(slopes, factors)
+    ]
 
 
 def level_table(slopes: pd.DataFrame, *, dense: object = "dense") -> pd.DataFrame:
@@ -87,14 +89,12 @@ def level_table(slopes: pd.DataFrame, *, dense: object = "dense") -> pd.DataFram
     Columns: the factors of `slopes`, `members`, `accuracy`, `accuracy_se`, `alpha`, `alpha_se`: means over the members
     and their standard errors; alpha is NaN without compression.
     """
-    factors = factors_of(slopes, "level", "accuracy_before")
     parts = []
-    for group, members in groups_of(slopes, [name for name in factors if name != "level"]):
-        before = members.drop_duplicates("member")["accuracy_before"]
+    for group, members, models in _dense(slopes, "level", "accuracy_before"):
+        before = models["accuracy_before"]
         accuracy = {"members": len(before), "accuracy": before.mean(), "accuracy_se": before.sem()}
-        means = slope_means(members).rename(
-            columns={"accuracy_after": "accuracy", "accuracy_after_se": "accuracy_se"}
-        )
+        names = {"accuracy_after": "accuracy", "accuracy_after_se": "accuracy_se"}
+        means = slope_means(members).rename(columns=names)
         parts += [pd.DataFrame([{**group, "level": dense, **accuracy}]), means]
-    columns = [*factors, "members", "accuracy", "accuracy_se", "alpha", "alpha_se"]
+    columns = [*factors_of(slopes), "members", "accuracy", "accuracy_se", "alpha", "alpha_se"]
     return pd.concat(parts, ignore_index=True)[columns]

@@ -1,10 +1,10 @@
 """Tests of slopes between levels, methods, models or data sets: the hypotheses of [R] 7 and tables 1-9."""
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from tfaudit.audits.distortion.slopes import factors_of, groups_of, in_order
@@ -83,22 +83,15 @@ def slope_tests(
             test = compare_means(
                 one, other, paired=paired, alternative=alternative, equal_var=equal_var
             )
-            sides = (
-                first,
-                second,
-                len(one),
-                len(other),
-                one.mean(skipna=False),
-                other.mean(skipna=False),
-            )
-            rows.append((*stratum.values(), *sides, test.difference, test.t, test.df, test.p))
+            means = [sample.mean(skipna=False) for sample in (one, other)]
+            figures = (len(one), len(other), *means, *dataclasses.astuple(test))
+            rows.append((*stratum.values(), first, second, *figures))
     tests = pd.DataFrame(rows, columns=[*fixed, *_COLUMNS])
-    defined = tests["p"].notna()
-    columns = [tests[name] for name in fixed]
-    count = (
-        defined.groupby(columns).transform("sum") if fixed and family == "column" else defined.sum()
-    )
-    return tests.assign(p_bonferroni=np.minimum(tests["p"] * count, 1.0))
+    if fixed and family == "column":
+        count = tests.groupby(fixed)["p"].transform("count")
+    else:
+        count = tests["p"].count()
+    return tests.assign(p_bonferroni=(tests["p"] * count).clip(upper=1.0))
 
 
 _COLUMNS = (
@@ -123,10 +116,10 @@ _PAIRS: dict[str, Callable[[Iterable[Any]], Iterator[tuple[Any, Any]]]] = {
 def _require_pairs(pairs: str | Sequence[tuple[Any, Any]], values: list[Any]) -> None:
     if isinstance(pairs, str):
         require(pairs in _PAIRS, "pairs", pairs, f"{', '.join(_PAIRS)} or a list of pairs")
-    else:
-        for pair in pairs:
-            valid = len(pair) == 2 and all(value in values for value in pair)
-            require(valid, "pairs", pair, f"pairs of {', '.join(map(str, values))}")
+        return
+    for pair in pairs:
+        valid = len(pair) == 2 and set(pair) <= set(values)
+        require(valid, "pairs", pair, f"pairs of {', '.join(map(str, values))}")
 
 
 def _sample(members: pd.DataFrame, factor: str, value: Any, stratum: dict[str, Any]) -> pd.Series:

@@ -1,6 +1,5 @@
 """Slopes of many levels, methods, models or data sets as tidy frames: [R] 6 and figures 1-13."""
 
-import dataclasses
 import numbers
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +9,7 @@ import pandas as pd
 
 from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.errors import InputError
-from tfaudit.stats.intervals import mark_slopes
+from tfaudit.stats.intervals import Mark, mark_slopes
 
 _VALUES = (
     "member",
@@ -20,8 +19,6 @@ _VALUES = (
     "variance_before",
     "variance_after",
 )
-
-_INTERVAL = ("low", "high", "confidence", "mark")
 
 
 def slope_frame(
@@ -90,10 +87,21 @@ def corrected_intervals(
     families = Counter(_family(key) for key in distortions)
     rows = []
     for key, distortion in distortions.items():
-        mark = dataclasses.asdict(distortion.mark(levels=families[_family(key)], alpha=alpha))
-        row = {"members": len(distortion.members), "alpha": mark.pop("mean"), **mark}
-        rows.append(pd.DataFrame([row])[["members", "alpha", *_INTERVAL]])
+        mark = distortion.mark(levels=families[_family(key)], alpha=alpha)
+        rows.append(pd.DataFrame([_interval(mark, len(distortion.members))]))
     return _stack(distortions, by, rows)
+
+
+def _interval(mark: Mark, members: int) -> dict[str, Any]:
+    """Return the columns of an interval and its mark."""
+    return {
+        "members": members,
+        "alpha": mark.mean,
+        "low": mark.low,
+        "high": mark.high,
+        "confidence": mark.confidence,
+        "mark": mark.mark,
+    }
 
 
 def _family(key: Any) -> Any:
@@ -121,11 +129,10 @@ def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
     for family, members in groups_of(slopes, [name for name in factors if name != "level"]):
         levels = groups_of(members, ["level"])
         for level, part in levels:
-            mark = dataclasses.asdict(mark_slopes(part["alpha"], levels=len(levels), alpha=alpha))
-            rows.append(
-                {**family, **level, "members": len(part), "alpha": mark.pop("mean"), **mark}
-            )
-    return pd.DataFrame(rows)[[*factors, "members", "alpha", *_INTERVAL]]
+            mark = mark_slopes(part["alpha"], levels=len(levels), alpha=alpha)
+            rows.append({**family, **level, **_interval(mark, len(part))})
+    table = pd.DataFrame(rows)
+    return table[[*factors, *table.columns.drop(factors)]]
 
 
 def slope_means(slopes: pd.DataFrame) -> pd.DataFrame:
@@ -141,10 +148,9 @@ def slope_means(slopes: pd.DataFrame) -> pd.DataFrame:
     factors = factors_of(slopes, *_VALUES)
     rows = []
     for group, members in groups_of(slopes, factors):
-        values = members[[*_VALUES[1:]]]
-        errors = values.sem(skipna=False)[
-            ["accuracy_before", "accuracy_after", "alpha"]
-        ].add_suffix("_se")
+        values = members[list(_VALUES[1:])]
+        averaged = values[["accuracy_before", "accuracy_after", "alpha"]]
+        errors = averaged.sem(skipna=False).add_suffix("_se")
         rows.append({**group, "members": len(members), **values.mean(skipna=False), **errors})
     frame = pd.DataFrame(rows)
     return frame.assign(variance_grew=frame["variance_after"] > frame["variance_before"])
@@ -156,16 +162,13 @@ def factors_of(slopes: pd.DataFrame, *needed: str) -> list[str]:
     Raises:
         InputError: a `needed` column is missing, a factor has missing values, or there are no rows.
     """
-    if (
-        missing := [name for name in ("member", *needed) if name not in slopes]
-        or ["rows"] * slopes.empty
-    ):
-        raise InputError("slopes", f"no {', '.join(missing)}", "a frame of `slope_frame`")
+    missing = [name for name in ("member", *needed) if name not in slopes]
+    if missing or slopes.empty:
+        raise InputError("slopes", f"no {', '.join(missing) or 'rows'}", "a frame of `slope_frame`")
     factors = [str(name) for name in slopes if name not in _VALUES]
     if empty := [name for name in factors if slopes[name].isna().any()]:
-        raise InputError(
-            "slopes", f"missing values in {', '.join(empty)}", "the factors of every row"
-        )
+        got = f"missing values in {', '.join(empty)}"
+        raise InputError("slopes", got, "the factors of every row")
     return factors
 
 
@@ -184,9 +187,8 @@ def groups_of(
 def in_order(values: Iterable[Any]) -> list[Any]:
     """Return the distinct values: numbers ascend, names keep the order of their first appearance."""
     distinct = list(dict.fromkeys(values))
-    return (
-        sorted(distinct) if all(isinstance(value, numbers.Real) for value in distinct) else distinct
-    )
+    numeric = all(isinstance(value, numbers.Real) for value in distinct)
+    return sorted(distinct) if numeric else distinct
 
 
 def _stack(
@@ -198,19 +200,14 @@ def _stack(
     names = [by] if isinstance(by, str) else list(by)
     metrics = sorted({distortion.metric for distortion in distortions.values()})
     if len(metrics) != 1:
-        raise InputError(
-            "distortions", f"metrics {', '.join(metrics) or 'none'}", "distortions of one metric"
-        )
+        got = f"metrics {', '.join(metrics) or 'none'}"
+        raise InputError("distortions", got, "distortions of one metric")
     frames = []
     for key, table in zip(distortions, tables, strict=True):
         parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(names):
-            raise InputError(
-                "distortions",
-                f"key {key!r}",
-                f"keys of as many parts as by names: {', '.join(names)}",
-            )
-        frames.append(table)
-        for i, (name, part) in enumerate(zip(names, parts, strict=True)):
-            frames[-1].insert(i, name, part)
+            expected = f"keys of as many parts as by names: {', '.join(names)}"
+            raise InputError("distortions", f"key {key!r}", expected)
+        factors = dict(zip(names, parts, strict=True))
+        frames.append(table.assign(**factors)[[*names, *table]])
     return pd.concat(frames, ignore_index=True)
