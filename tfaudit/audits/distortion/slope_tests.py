@@ -87,11 +87,9 @@ def slope_tests(
             figures = (len(one), len(other), *means, *dataclasses.astuple(test))
             rows.append((*stratum.values(), first, second, *figures))
     tests = pd.DataFrame(rows, columns=[*fixed, *_COLUMNS])
-    if fixed and family == "column":
-        count = tests.groupby(fixed)["p"].transform("count")
-    else:
-        count = tests["p"].count()
-    return tests.assign(p_bonferroni=(tests["p"] * count).clip(upper=1.0))
+    by_column = fixed and family == "column"
+    columns = tests.groupby(fixed if by_column else lambda row: 0)
+    return tests.assign(p_bonferroni=(tests["p"] * columns["p"].transform("count")).clip(upper=1.0))
 
 
 _COLUMNS = (

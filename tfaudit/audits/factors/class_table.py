@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions, require_same_examples
 
 DESCRIBED = ("dataset", "model", "weight_treatment", "technique", "sparsity")
@@ -49,16 +49,11 @@ def class_table(
         0  pruned     0        l1       0.9       1.0        1.0
         1  pruned     1        l1       0.9       0.0        0.5
     """
-    if baseline not in populations:
-        raise InputError(
-            "baseline",
-            repr(baseline),
-            f"one of the populations ({', '.join(populations) or 'none'})",
-        )
+    known = ", ".join(populations) or "none"
+    require(baseline in populations, "baseline", baseline, f"one of the populations ({known})")
     if len(populations) == 1:
-        raise InputError(
-            "populations", f"only the baseline {baseline!r}", "a population to compare with it"
-        )
+        got = f"only the baseline {baseline!r}"
+        raise InputError("populations", got, "a population to compare with it")
     if descriptions.index.has_duplicates:
         repeated = descriptions.index[descriptions.index.duplicated()][0]
         raise InputError("descriptions", f"two rows of {repeated!r}", "one row per variant")
@@ -106,9 +101,8 @@ def _covariates(names: tuple[str, ...], classes: pd.DataFrame | None) -> pd.Data
     if classes is None:
         return covariates
     if "class" not in classes:
-        raise InputError(
-            "classes", f"columns {', '.join(map(str, classes.columns))}", "a column `class`"
-        )
+        columns = ", ".join(map(str, classes.columns))
+        raise InputError("classes", f"columns {columns}", "a column `class`")
     rows = classes.assign(**{"class": classes["class"].astype(str)}).set_index("class")
     if rows.index.has_duplicates or sorted(rows.index) != sorted(names):
         expected = f"one row for each of the {len(names)} predicted classes ({listed(names, 3)})"
@@ -118,9 +112,8 @@ def _covariates(names: tuple[str, ...], classes: pd.DataFrame | None) -> pd.Data
         count = rows["train_examples"].to_numpy(np.float64)
         if not (np.isfinite(count).all() and (count >= 0).all() and count.sum() > 0):
             raise InputError("classes", "invalid train_examples", "counts, 0 or more and not all 0")
-        covariates["imbalance"] = np.round(
-            count / count.sum() - 1 / len(names), 15
-        )  # exactly 0 for equal classes
+        # Rounded, it is exactly 0 for equal classes.
+        covariates["imbalance"] = np.round(count / count.sum() - 1 / len(names), 15)
     if "entropy_bits" in rows:
         covariates["class_entropy"] = rows["entropy_bits"].astype(float)
     return covariates

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 FACTORS = ("dataset", "model", "weight_treatment", "technique")
 """Categorical columns; each level except the reference has a coefficient."""
@@ -45,16 +45,7 @@ WORDS: Mapping[str, str] = {
 }
 """Names of covariates in words, where they are none."""
 
-KEYS = (
-    "dataset",
-    "model",
-    "weight_treatment",
-    "technique",
-    "member",
-    "class",
-    "sparsity",
-    "variant",
-)
+KEYS = (*FACTORS, "member", "class", "sparsity", "variant")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,13 +62,13 @@ class Design:
 
 def _check(table: pd.DataFrame, responses: tuple[str, ...], without: Collection[str]) -> None:
     """Raise an `InputError` for a missing response or an unknown term."""
-    if missing := [name for name in responses if name not in table]:
-        present = ", ".join(map(str, table.columns))
-        raise InputError("table", f"columns {present}", f"a column {missing[0]!r}")
-    terms = [without] if isinstance(without, str) else without
-    for term in terms:
-        if isinstance(without, str) or term not in TERMS:
-            raise InputError("without", repr(term), f"a list of {', '.join(TERMS)}")
+    for name in responses:
+        if name not in table:
+            present = ", ".join(map(str, table.columns))
+            raise InputError("table", f"columns {present}", f"a column {name!r}")
+    for term in [without] if isinstance(without, str) else without:
+        known = term in TERMS and not isinstance(without, str)
+        require(known, "without", term, f"a list of {', '.join(TERMS)}")
 
 
 def design(
@@ -91,9 +82,8 @@ def design(
     The other arguments and the errors are those of `tfaudit.audits.factors.regression.factors`.
     """
     _check(table, responses, without)
-    rows = table[
-        [name for name in dict.fromkeys((*KEYS, *FACTORS, *NUMBERS, *responses)) if name in table]
-    ].copy()
+    wanted = dict.fromkeys((*KEYS, *NUMBERS, *responses))
+    rows = table[[name for name in wanted if name in table]].copy()
     for name in (*NUMBERS, *responses):
         if name in rows:
             rows[name] = _numbers(rows[name])
@@ -110,14 +100,14 @@ def design(
     if constant := [name for name in used if not _varies(rows[name])]:
         notes.append(f"The same in every row and left out: {_in_words(constant)}.")
     dropped = {*absent, *constant}
-    left = [term for term in TERMS if not dropped & set(re.findall(r"\w+", term))]
-    terms = tuple(term for term in left if term not in without)
+    terms = tuple(
+        term
+        for term in TERMS
+        if term not in without and not dropped & set(re.findall(r"\w+", term))
+    )
     if not terms:
-        raise InputError(
-            "table",
-            f"no covariate that varies in {len(rows)} rows",
-            f"one that may explain {responses[0]}",
-        )
+        got = f"no covariate that varies in {len(rows)} rows"
+        raise InputError("table", got, f"one that may explain {responses[0]}")
     return Design(_ordered(_with_levels(rows, used, reference or {})), terms, tuple(notes))
 
 

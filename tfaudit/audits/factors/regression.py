@@ -19,6 +19,7 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparatio
 from tfaudit.audits.factors.design import KEYS, Design, design, redundant, term_title
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
+from tfaudit.stats.intervals import require_level
 
 ALTERNATIVES = {"imbalance": "greater", "class_entropy": "less"}  # [P] 3.1: E > 0 and F < 0
 
@@ -63,13 +64,15 @@ class Factors(Result):
         accuracies outside [0, 1]; and for `imbalance` and `class_entropy` the estimate and `..._p_one_tailed`, NaN
         if the term is left out.
         """
-        rows = self.coefficients.set_index("term").reindex(list(ALTERNATIVES))
-        hypotheses = {str(name): float(value) for name, value in rows["estimate"].items()}
-        hypotheses |= {
-            f"{name}_p_one_tailed": float(value) for name, value in rows["p_one_tailed"].items()
+        hypotheses = self.coefficients.set_index("term").reindex(list(ALTERNATIVES))
+        return {
+            "fit": self.fit,
+            "rows": len(self.residuals),
+            "coefficients": len(self.coefficients),
+            **self.diagnostics,
+            **hypotheses["estimate"],
+            **hypotheses["p_one_tailed"].add_suffix("_p_one_tailed"),
         }
-        size = {"rows": len(self.residuals), "coefficients": len(self.coefficients)}
-        return {"fit": self.fit, **size, **self.diagnostics, **hypotheses}
 
     def chart(self) -> Drawing:
         """Draw the coefficients with their intervals."""
@@ -135,15 +138,11 @@ def factors(
     if not np.ptp(plan.rows["accuracy"]) > 0:
         raise InputError("table", "the same accuracy in every row", "an accuracy that varies")
     formula = f"accuracy ~ {' + '.join(plan.terms)}"
-    model = smf.ols(formula, plan.rows)
-    _require_full_rank(model)
-    result = model.fit(**_hac(maxlags))
-    clustered = _clustered(model, plan.rows)
-    if np.abs(result.resid).max() < 1e-12:
-        raise InputError(
-            "table", "covariates that fit accuracy exactly", "residuals to test against"
-        )
-    return _factors("ols", formula, plan, plan.rows["accuracy"], result, clustered, confidence)
+    fits = _fits(smf.ols(formula, plan.rows), plan.rows, maxlags)
+    if np.abs(fits[0].resid).max() < 1e-12:
+        got = "covariates that fit accuracy exactly"
+        raise InputError("table", got, "residuals to test against")
+    return _factors("ols", formula, plan, plan.rows["accuracy"], fits, confidence)
 
 
 def factors_glm(
@@ -182,81 +181,60 @@ def factors_glm(
     possible = rows["correct"].between(0, rows["examples"]) & (rows[[*counts]] % 1 == 0).all(axis=1)
     if not possible.all():
         row = rows[~possible].iloc[0]
-        raise InputError(
-            "table",
-            f"{row['correct']:g} correct of {row['examples']:g} examples",
-            "possible counts",
-        )
+        got = f"{row['correct']:g} correct of {row['examples']:g} examples"
+        raise InputError("table", got, "possible counts")
     formula = f"correct + wrong ~ {' + '.join(plan.terms)}"
-    model = smf.glm(
-        formula,
-        rows.assign(wrong=rows["examples"] - rows["correct"]),
-        family=sm.families.Binomial(),
+    wrong = rows["examples"] - rows["correct"]
+    model = smf.glm(formula, rows.assign(wrong=wrong), family=sm.families.Binomial())
+    separated = InputError(
+        "table",
+        "a covariate that separates rows without errors, or without correct predictions, from the others",
+        "finite coefficients; leave terms out with `without`, or use `factors`",
     )
-    _require_full_rank(model)
-    got = "a covariate that separates rows without errors, or without correct predictions, from the others"
-    expected = "finite coefficients; leave terms out with `without`, or use `factors`"
-    separated = InputError("table", got, expected)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", PerfectSeparationWarning)
             warnings.simplefilter("error", ConvergenceWarning)
-            result = model.fit(**_hac(maxlags))
-            clustered = _clustered(model, rows)
+            fits = _fits(model, rows, maxlags)
     except (PerfectSeparationWarning, ConvergenceWarning):
         raise separated from None
-    if min(result.fittedvalues.min(), 1 - result.fittedvalues.max()) < 1e-9:
+    fitted = fits[0].fittedvalues
+    if min(fitted.min(), 1 - fitted.max()) < 1e-9:
         raise separated
     plan = dataclasses.replace(plan, rows=rows)
-    return _factors(
-        "binomial", formula, plan, rows["correct"] / rows["examples"], result, clustered, confidence
-    )
+    return _factors("binomial", formula, plan, rows["correct"] / rows["examples"], fits, confidence)
 
 
 def _check_options(maxlags: int, confidence: float) -> None:
-    require(
-        maxlags >= 0 and maxlags == int(maxlags),
-        "maxlags",
-        maxlags,
-        "a whole number of rows, 0 or more",
-    )
-    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    whole = maxlags >= 0 and maxlags == int(maxlags)
+    require(whole, "maxlags", maxlags, "a whole number of rows, 0 or more")
+    require_level("confidence", confidence)
 
 
-def _hac(maxlags: int) -> dict[str, Any]:
-    return {
-        "cov_type": "HAC",
-        "cov_kwds": {"maxlags": maxlags, "use_correction": True},
-        "use_t": True,
-    }
+def _fits(model: Any, rows: pd.DataFrame, maxlags: int) -> tuple[Any, Any]:
+    """Return the fit with HAC errors, and that with errors clustered by class within data set; None for one class.
 
-
-def _clustered(model: Any, rows: pd.DataFrame) -> Any:
-    """Return the fit with errors clustered by class within data set; None without two classes."""
-    names = [name for name in ("dataset", "class") if name in rows]
-    clusters = (
-        rows.groupby(names, observed=True).ngroup().to_numpy()
-        if "class" in names
-        else np.zeros(len(rows))
-    )
-    if len(np.unique(clusters)) < 2:
-        return None
-    return model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
-
-
-def _require_full_rank(model: Any) -> None:
-    rows, columns = model.exog.shape
-    if rows <= columns:
-        raise InputError(
-            "table",
-            f"{rows} complete rows for {columns} coefficients",
-            "more rows than coefficients",
-        )
+    Raises:
+        InputError: coefficients that the rows do not determine.
+    """
+    count, columns = model.exog.shape
+    if count <= columns:
+        got = f"{count} complete rows for {columns} coefficients"
+        raise InputError("table", got, "more rows than coefficients")
     aliased = redundant(model.exog)
     if aliased.any():
         first = model.exog_names[int(aliased.argmax())]
         got = f"{aliased.sum()} of {columns} coefficients that depend on others, first {first}"
         raise InputError("table", got, "rows in which they vary, or their terms in `without`")
+    options = {"maxlags": maxlags, "use_correction": True}
+    result = model.fit(cov_type="HAC", cov_kwds=options, use_t=True)
+    if "class" not in rows:
+        return result, None
+    names = [name for name in ("dataset", "class") if name in rows]
+    clusters = rows.groupby(names, observed=True).ngroup().to_numpy()
+    if not np.ptp(clusters):
+        return result, None
+    return result, model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
 
 
 def _factors(
@@ -264,83 +242,86 @@ def _factors(
     formula: str,
     plan: Design,
     observed: pd.Series,
-    result: Any,
-    clustered: Any,
+    fits: tuple[Any, Any],
     confidence: float,
 ) -> Factors:
-    low, high = result.conf_int(1 - confidence).to_numpy().T
-    estimates = {
-        "estimate": result.params,
-        "se": result.bse,
-        "t": result.tvalues,
-        "p": result.pvalues,
-    }
-    coefficients = (
-        pd.DataFrame(estimates).rename_axis("term").reset_index().assign(low=low, high=high)
+    result, clustered = fits
+    errors = _errors(result, result.df_resid, confidence)
+    coefficients = pd.DataFrame(
+        {"estimate": result.params, "se": errors.pop("se"), "t": result.tvalues, **errors}
     )
-    coefficients["alternative"] = pd.Series(
-        [ALTERNATIVES.get(term) for term in coefficients["term"]], dtype=object
-    )
-    coefficients["p_one_tailed"] = _one_tailed(
-        coefficients["alternative"], coefficients["t"], result.df_resid
-    )
-    names = ["cluster_se", "cluster_low", "cluster_high", "cluster_p", "cluster_p_one_tailed"]
-    coefficients[names] = np.nan
+    sides = [ALTERNATIVES.get(term) for term in coefficients.index]
+    coefficients.insert(6, "alternative", pd.Series(sides, coefficients.index, object))
+    names = ["se", "low", "high", "p", "p_one_tailed"]
+    by_class = pd.DataFrame(np.nan, coefficients.index, names)
     if clustered is not None:
         # A variance of 0, of clusters all alike, may be rounded to less: no error.
         with np.errstate(invalid="ignore"):
-            low, high = clustered.conf_int(1 - confidence).to_numpy().T
-            p = _one_tailed(
-                coefficients["alternative"], clustered.tvalues, clustered.df_resid_inference
-            )
-            coefficients[names] = np.column_stack([clustered.bse, low, high, clustered.pvalues, p])
+            by_class = _errors(clustered, clustered.df_resid_inference, confidence)[names]
+    coefficients = coefficients.join(by_class.add_prefix("cluster_"))
     fitted = result.fittedvalues.to_numpy()
     residuals = plan.rows[[key for key in KEYS if key in plan.rows]].assign(
         observed=observed.to_numpy(), fitted=fitted
     )
     residuals["residual"] = residuals["observed"] - residuals["fitted"]
-    return Factors(fit, formula, coefficients, residuals, _diagnostics(result, fitted), plan.notes)
+    return Factors(
+        fit,
+        formula,
+        coefficients.rename_axis("term").reset_index(),
+        residuals,
+        _diagnostics(result, fitted),
+        plan.notes,
+    )
 
 
-def _one_tailed(alternatives: pd.Series, t: pd.Series, df: float) -> list[float]:
+def _errors(result: Any, df: float, confidence: float) -> pd.DataFrame:
+    """Return standard errors, p-values and intervals of the coefficients, and the p-values of the hypotheses."""
+    intervals = result.conf_int(1 - confidence)
     tails = {"greater": stats.t.sf, "less": stats.t.cdf}
-    return [
-        float(tails[side](value, df)) if side else np.nan
-        for side, value in zip(alternatives, t, strict=True)
-    ]
+    hypotheses = {
+        term: tails[side](result.tvalues[term], df)
+        for term, side in ALTERNATIVES.items()
+        if term in result.tvalues
+    }
+    return pd.DataFrame(
+        {
+            "se": result.bse,
+            "p": result.pvalues,
+            "low": intervals[0],
+            "high": intervals[1],
+            "p_one_tailed": pd.Series(hypotheses, dtype=float),
+        }
+    ).loc[result.params.index]
 
 
 def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:
     ols = hasattr(result, "ssr")
+    noise = np.asarray(result.resid_pearson)
+    tests = {"omnibus": (np.nan, np.nan), "jarque_bera": (np.nan, np.nan), "f": (np.nan, np.nan)}
+    if len(noise) >= 8:
+        tests["omnibus"] = stats.normaltest(noise)
+        tests["jarque_bera"] = stats.jarque_bera(noise)
     terms = len(result.params) - 1
-    f = np.nan
-    f_p = np.nan
     if terms:
         wald = result.f_test(np.eye(terms + 1)[1:])
-        f = float(np.squeeze(wald.fvalue))
-        f_p = float(np.squeeze(wald.pvalue))
-    explained = float(result.rsquared if ols else 1 - result.deviance / result.null_deviance)
-    noise = np.asarray(result.resid_pearson)
-    omnibus = stats.normaltest(noise) if len(noise) >= 8 else (np.nan, np.nan)
-    normality = stats.jarque_bera(noise) if len(noise) >= 8 else (np.nan, np.nan)
-    bic = float(result.bic if ols else result.bic_llf)
-    return {
+        tests["f"] = np.squeeze(wald.fvalue), np.squeeze(wald.pvalue)
+    explained = result.rsquared if ols else 1 - result.deviance / result.null_deviance
+    figures = {
         "r_squared": explained,
-        "r_squared_adjusted": float(1 - (1 - explained) * (result.nobs - 1) / result.df_resid),
-        "condition_number": float(np.linalg.cond(result.model.exog)),
-        "dispersion": float(result.scale if ols else result.pearson_chi2 / result.df_resid),
-        "durbin_watson": float(durbin_watson(noise)),
-        "breusch_pagan_p": float(het_breuschpagan(noise, result.model.exog)[1]),
-        "skew": float(stats.skew(noise)),
-        "kurtosis": float(stats.kurtosis(noise, fisher=False)),
-        **{"omnibus": float(omnibus[0]), "omnibus_p": float(omnibus[1])},
-        **{"jarque_bera": float(normality[0]), "jarque_bera_p": float(normality[1])},
-        **{
-            "f": f,
-            "f_p": f_p,
-            "log_likelihood": float(result.llf),
-            "aic": float(result.aic),
-            "bic": bic,
-        },
-        "fitted_outside": float(((fitted < 0) | (fitted > 1)).mean()),
+        "r_squared_adjusted": 1 - (1 - explained) * (result.nobs - 1) / result.df_resid,
+        "condition_number": np.linalg.cond(result.model.exog),
+        "dispersion": result.scale if ols else result.pearson_chi2 / result.df_resid,
+        "durbin_watson": durbin_watson(noise),
+        "breusch_pagan_p": het_breuschpagan(noise, result.model.exog)[1],
+        "skew": stats.skew(noise),
+        "kurtosis": stats.kurtosis(noise, fisher=False),
     }
+    for name, (statistic, p) in tests.items():
+        figures |= {name: statistic, f"{name}_p": p}
+    figures |= {
+        "log_likelihood": result.llf,
+        "aic": result.aic,
+        "bic": result.bic if ols else result.bic_llf,
+        "fitted_outside": ((fitted < 0) | (fitted > 1)).mean(),
+    }
+    return {name: float(figure) for name, figure in figures.items()}

@@ -1,6 +1,7 @@
 """Trade-offs between the objectives, and the Pareto set."""
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import altair as alt
 import numpy as np
@@ -19,15 +20,22 @@ LOOKS = {
     OPTIMAL: (BLUE, "circle"),
     DOMINATED: (GREY, "circle"),
     REJECTED: (GREY, "cross"),
+    FAILS: (LOSS, "cross"),
+    UNKNOWN: (PLUM, "square"),
 }
-LOOKS |= {FAILS: (LOSS, "cross"), UNKNOWN: (PLUM, "square")}
 DRAWN = 2000  # points of the Pareto set at most, and as many others
 CURVED = 200  # points at most for which those of one technique are joined
 IN_A_LINE = 2  # entries of the legend: more do not fit a telephone
+Position = TypeVar("Position", alt.X, alt.Y)
 PANEL, HEIGHT = WIDTH - 20, 200  # pixels of a panel
 
-UNITS = {"accuracy": "%", "sparsity": "%", "unfairness": "points"}
-UNITS |= dict.fromkeys(("size", "time"), "% of the baseline's")
+UNITS = {
+    "accuracy": "%",
+    "sparsity": "%",
+    "unfairness": "points",
+    "size": "% of the baseline's",
+    "time": "% of the baseline's",
+}
 """Columns of shares, which are drawn times 100."""
 
 
@@ -52,8 +60,8 @@ def operating_points_chart(
         OPTIMAL: rows["pareto"],
         FAILS: gate == FAILS,
         UNKNOWN: gate == UNKNOWN,
+        REJECTED: ~rows["above_floor"].astype(bool),
     }
-    kinds[REJECTED] = ~rows["above_floor"].astype(bool)
     rows["status"] = np.select(
         [is_one.astype(bool) for is_one in kinds.values()], list(kinds), DOMINATED
     )
@@ -61,13 +69,12 @@ def operating_points_chart(
     rows[[column for column in UNITS if column in rows]] *= 100
     x, *others = dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in rows else [])))
     panels = [
-        _panel(rows, x, y, len(objectives) == 2 and y in objectives, floor)
-        for y in others or ["name"]
-    ]
-    if others:
-        panels = [
-            alt.layer(panel, *_names(rows, x, y)) for panel, y in zip(panels, others, strict=True)
-        ]
+        alt.layer(
+            _panel(rows, x, y, len(objectives) == 2 and y in objectives, floor),
+            *_names(rows, x, y),
+        )
+        for y in others
+    ] or [_panel(rows, x, "name", False, floor)]
     if len(rows) < len(frame):
         panels[0] = panels[0].properties(title=f"{len(rows):,} of {len(frame):,} points are drawn")
     return alt.vconcat(*panels, spacing=16)
@@ -81,79 +88,66 @@ def _thinned(rows: pd.DataFrame) -> pd.DataFrame:
 def _panel(
     rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None
 ) -> alt.LayerChart | alt.FacetChart:
-    base = alt.Chart(rows)
+    base = alt.Chart(rows).encode(
+        x=_axis(alt.X, x), y=alt.Y("name:N", title=None) if y == "name" else _axis(alt.Y, y)
+    )
     optimal = base.transform_filter(alt.datum.pareto)
-    axes = {
-        "x": _axis(alt.X, x),
-        "y": alt.Y("name:N", title=None) if y == "name" else _axis(alt.Y, y),
-    }
     layers: list[alt.Chart] = []
     if x == "sparsity" and "technique" in rows and len(rows) <= CURVED:
-        layers.append(
-            base.mark_line(color=GREY, strokeWidth=1, opacity=0.6).encode(
-                **axes, detail=alt.Detail("technique:N")
-            )
-        )
+        curves = base.mark_line(color=GREY, strokeWidth=1, opacity=0.6)
+        layers.append(curves.encode(detail=alt.Detail("technique:N")))
     if front:
-        layers.append(optimal.mark_line(color=BLUE, strokeWidth=2).encode(**axes))
+        layers.append(optimal.mark_line(color=BLUE, strokeWidth=2))
     if y == "accuracy" and floor is not None:
         rule = alt.Chart(pd.DataFrame({"floor": [100 * floor]}))
-        layers.append(
-            rule.mark_rule(color=PLUM, strokeDash=[5, 4]).encode(
-                y=alt.Y("floor:Q"), tooltip=alt.Tooltip("floor:Q")
-            )
-        )
-    looks = {**axes, **_status(rows), "tooltip": _tooltip(rows)}
-    others = base.transform_filter(~alt.datum.pareto)
+        rule = rule.mark_rule(color=PLUM, strokeDash=[5, 4])
+        layers.append(rule.encode(y=alt.Y("floor:Q"), tooltip=alt.Tooltip("floor:Q")))
+    measured = [str(name) for name in rows if pd.api.types.is_float_dtype(rows[name])]
+    tooltip = tooltips("name", "seeds", **dict.fromkeys(measured, ".4~g"))
     size, opacity = (50, 1.0) if len(rows) <= 300 else (15, 0.6)
-    layers.append(others.mark_point(filled=True, opacity=opacity, size=size).encode(**looks))
-    layers.append(optimal.mark_point(filled=True, opacity=1, size=80).encode(**looks))
+    others = base.transform_filter(~alt.datum.pareto)
+    points = [
+        others.mark_point(filled=True, opacity=opacity, size=size),
+        optimal.mark_point(filled=True, opacity=1, size=80),
+    ]
+    colour, shape = _status(rows)
+    layers += [mark.encode(color=colour, shape=shape, tooltip=tooltip) for mark in points]
     return alt.layer(*layers).properties(width=PANEL, height=HEIGHT)
 
 
 def _names(rows: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
     """Return names beside points, the chosen point's first."""
     ordered = rows.sort_values("chosen", ascending=False, kind="stable")
-    ordered["name"] = ordered["name"].where(
-        ordered["chosen"] | (ordered["pareto"] & (len(rows) <= LABELLED)), ""
-    )
+    named = ordered["chosen"] | (ordered["pareto"] & (len(rows) <= LABELLED))
+    ordered["name"] = ordered["name"].where(named, "")
     sides = name_sides(ordered, x, y, "name", width=PANEL, height=HEIGHT)
-    encoding = {
-        "x": _axis(alt.X, x),
-        "y": _axis(alt.Y, y),
-        "text": "name:N",
-        "color": _status(rows)["color"],
-    }
+    colour, _ = _status(rows)
     return [
-        alt.Chart(ordered[sides == "right"])
-        .mark_text(align="left", dx=9, dy=-9)
-        .encode(**encoding),
-        alt.Chart(ordered[sides == "left"])
-        .mark_text(align="right", dx=-9, dy=-9)
-        .encode(**encoding),
+        alt.Chart(ordered[sides == side])
+        .mark_text(align="left" if dx > 0 else "right", dx=dx, dy=-9)
+        .encode(
+            x=_axis(alt.X, x),
+            y=_axis(alt.Y, y),
+            text=alt.Text("name:N"),
+            color=colour,
+        )
+        for side, dx in (("right", 9), ("left", -9))
     ]
 
 
-def _axis(channel: type[alt.X] | type[alt.Y], column: str) -> alt.X | alt.Y:
+def _axis(channel: type[Position], column: str) -> Position:
     title = f"{column}, {UNITS[column]}" if column in UNITS else column
     scale = alt.Scale(zero=False, padding=10)
     axis = alt.Axis(tickCount=5, format=",.4~f" if column.endswith(" kB") else "~s")
     return channel(f"{column}:Q", title=title, scale=scale, axis=axis)
 
 
-def _status(rows: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
-    present = {status: look for status, look in LOOKS.items() if (rows["status"] == status).any()}
-    shapes = alt.Scale(domain=[*present], range=[shape for _, shape in present.values()])
-    return {
-        "color": categories(
-            "status", [*present], [colour for colour, _ in present.values()], columns=IN_A_LINE
-        ),
-        "shape": alt.Shape(
-            "status:N", title=None, scale=shapes, legend=alt.Legend(orient="top", columns=IN_A_LINE)
-        ),
-    }
-
-
-def _tooltip(rows: pd.DataFrame) -> list[alt.Tooltip]:
-    measured = [str(name) for name in rows if pd.api.types.is_float_dtype(rows[name])]
-    return tooltips("name", "seeds", **dict.fromkeys(measured, ".4~g"))
+def _status(rows: pd.DataFrame) -> tuple[alt.Color, alt.Shape]:
+    present = [status for status in LOOKS if (rows["status"] == status).any()]
+    colours = [LOOKS[status][0] for status in present]
+    shapes = [LOOKS[status][1] for status in present]
+    shape = alt.Shape("status:N", title=None).scale(domain=present, range=shapes)
+    return (
+        categories("status", present, colours, columns=IN_A_LINE),
+        shape.legend(orient="top", columns=IN_A_LINE),
+    )

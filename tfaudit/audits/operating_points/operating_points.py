@@ -104,29 +104,22 @@ def trade_offs(
         0    int8       0   9000      0.75         0.5
         1    int8       1   9000      0.50         1.0
     """
-    if isinstance(unfairness, str) and unfairness not in UNFAIRNESS:
-        raise InputError(
-            "unfairness", repr(unfairness), f"{', '.join(UNFAIRNESS)} or a function of recalls"
-        )
+    measure = UNFAIRNESS.get(unfairness) if isinstance(unfairness, str) else unfairness
+    if measure is None:
+        expected = f"{', '.join(UNFAIRNESS)} or a function of recalls"
+        raise InputError("unfairness", repr(unfairness), expected)
     for key in descriptions.index[descriptions.index.duplicated()]:
         raise InputError("descriptions", f"{key!r} twice in the index", "one row per variant")
-    measure = UNFAIRNESS[unfairness] if isinstance(unfairness, str) else unfairness
-    facts = (
-        descriptions.reindex(list(populations))
-        if set(populations) - set(descriptions.index)
-        else descriptions
-    )
-    rows = []
+    tables = []
     for key, population in populations.items():
-        recalls = population.recall()[
-            :, np.bincount(population.labels, minlength=population.num_classes) > 0
-        ]
-        for member, accuracy, recall in zip(
-            population.members, population.accuracy(), recalls, strict=True
-        ):
-            measured = {"accuracy": accuracy, "unfairness": float(measure(recall))}
-            rows.append({"variant": key, "member": member, **facts.loc[key], **measured})
-    return pd.DataFrame(rows)
+        recalls = population.recall()[:, np.unique(population.labels)]
+        measured = {
+            "accuracy": population.accuracy(),
+            "unfairness": [float(measure(recall)) for recall in recalls],
+        }
+        tables.append(pd.DataFrame({"variant": key, "member": population.members, **measured}))
+    table = pd.concat(tables, ignore_index=True).join(descriptions, on="variant")
+    return table[["variant", "member", *descriptions, "accuracy", "unfairness"]]
 
 
 def operating_points(
@@ -169,31 +162,26 @@ def operating_points(
     """
     _check(table, objectives, floor, weights)
     points, notes = _means(table, objectives, floor)
-    signs = np.array([1.0 if goal == "max" else -1.0 for goal in objectives.values()])
-    gains = signs * points[list(objectives)].to_numpy(np.float64)
+    gains = _signs(objectives) * points[list(objectives)].to_numpy(np.float64)
     points["above_floor"] = True if floor is None else points["accuracy"] >= floor
-    above = points["above_floor"].to_numpy(bool)
-    may_ship = np.full(len(points), True)
+    allowed = points["above_floor"].astype(bool)
     if outcomes is not None:
         points["gate"] = points["variant"].map(outcomes).map(GATE)
-        may_ship = points["gate"].isin([np.nan, GATE[PASS]]).to_numpy(bool)
+        allowed &= points["gate"].isin([np.nan, GATE[PASS]])
     points["pareto"] = False
-    points.loc[above & may_ship, "pareto"] = pareto_set(gains[above & may_ship])
+    points.loc[allowed, "pareto"] = pareto_set(gains[allowed])
     worth = np.array([np.nan if weights is None else weights[name] for name in objectives])
     points["value"] = np.round(gains @ worth, 12)
-    points["chosen"] = points["pareto"] & (
-        points["value"] == points.loc[points["pareto"], "value"].max()
-    )
+    highest = points.loc[points["pareto"], "value"].max()
+    points["chosen"] = points["pareto"] & (points["value"] == highest)
     if outcomes is not None and PASS not in outcomes.values():
         points["chosen"] = False
-    if not above.any():
-        notes.append(
-            f"No point reaches the accuracy floor of {floor:g}."
-            if len(points)
-            else "No point is complete."
-        )
-    if points["chosen"].sum() > 1:
-        notes.append(f"{points['chosen'].sum()} points have the same highest value.")
+    if points.empty:
+        notes.append("No point is complete.")
+    elif not points["above_floor"].any():
+        notes.append(f"No point reaches the accuracy floor of {floor:g}.")
+    if (equal := points["chosen"].sum()) > 1:
+        notes.append(f"{equal} points have the same highest value.")
     return OperatingPoints(
         points, dict(objectives), floor, None if weights is None else dict(weights), tuple(notes)
     )
@@ -225,33 +213,37 @@ def pareto_shares(
         (1.0, True)
     """
     _check(table, objectives, floor, None)
-    names = list(dict.fromkeys((*objectives, *(["accuracy"] if floor is not None else []))))
+    names = _measured(objectives, floor is not None)
     complete = table[np.isfinite(table[names].astype("float64")).all(axis=1)]
     groups = {
-        key: rows[names].to_numpy(np.float64)
-        for key, rows in complete.groupby("variant", sort=False)
+        key: rows.to_numpy(np.float64)
+        for key, rows in complete.groupby("variant", sort=False)[names]
     }
-    if not groups or max(map(len, groups.values())) < 2:
+    if max(map(len, groups.values()), default=0) < 2:
         return pd.Series(np.nan, index=list(groups), dtype="float64")
     generator = np.random.default_rng(0)
-    means = np.stack(
-        [
-            rows[generator.integers(len(rows), size=(draws, len(rows)))].mean(1).round(12)
-            for rows in groups.values()
-        ],
-        axis=1,
-    )
-    signs = np.array([1.0 if goal == "max" else -1.0 for goal in objectives.values()])
-    gains = means[..., : len(objectives)] * signs
-    inside = np.zeros(means.shape[:2])
+    resampled = [
+        rows[generator.integers(len(rows), size=(draws, len(rows)))].mean(1).round(12)
+        for rows in groups.values()
+    ]
+    means = np.stack(resampled, axis=1)
+    gains = means[..., : len(objectives)] * _signs(objectives)
+    above = np.full(gains.shape[:2], True)
+    if floor is not None:
+        above = means[..., names.index("accuracy")] >= floor
+    inside = np.zeros(above.shape)
     for draw, gain in enumerate(gains):
-        above = (
-            np.ones(len(gain), bool)
-            if floor is None
-            else means[draw][:, names.index("accuracy")] >= floor
-        )
-        inside[draw, above] = pareto_set(gain[above])
+        inside[draw, above[draw]] = pareto_set(gain[above[draw]])
     return pd.Series(inside.mean(0), index=list(groups))
+
+
+def _signs(objectives: Mapping[str, str]) -> np.ndarray:
+    return np.array([1.0 if goal == "max" else -1.0 for goal in objectives.values()])
+
+
+def _measured(objectives: Mapping[str, str], with_accuracy: bool) -> list[str]:
+    """Return the columns of the objectives, and that of the accuracy where it counts."""
+    return list(dict.fromkeys((*objectives, *(["accuracy"] if with_accuracy else []))))
 
 
 def _check(
@@ -265,30 +257,26 @@ def _check(
     for name, goal in objectives.items():
         if goal not in ("max", "min"):
             raise InputError("objectives", f"{name} {goal!r}", "'max' and 'min'")
-    for name in ["variant", *objectives, *(["accuracy"] if floor is not None else [])]:
+    for name in ["variant", *_measured(objectives, floor is not None)]:
         if name not in table:
-            raise InputError(
-                "table", f"columns {', '.join(map(str, table.columns))}", f"a column {name!r}"
-            )
+            columns = ", ".join(map(str, table.columns))
+            raise InputError("table", f"columns {columns}", f"a column {name!r}")
     require(floor is None or bool(np.isfinite(floor)), "floor", floor, "a finite accuracy")
-    if weights is not None:
-        if set(weights) != set(objectives):
-            raise InputError(
-                "weights", f"for {', '.join(weights) or 'nothing'}", f"for {', '.join(objectives)}"
-            )
-        if not all(np.isfinite(weight) and weight >= 0 for weight in weights.values()):
-            raise InputError(
-                "weights",
-                str(dict(weights)),
-                "finite values of 0 or more; directions are in objectives",
-            )
+    if weights is None:
+        return
+    if set(weights) != set(objectives):
+        got = f"for {', '.join(weights) or 'nothing'}"
+        raise InputError("weights", got, f"for {', '.join(objectives)}")
+    positive = all(np.isfinite(weight) and weight >= 0 for weight in weights.values())
+    expected = "finite values of 0 or more; directions are in objectives"
+    require(positive, "weights", dict(weights), expected)
 
 
 def _means(
     table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return one row per point, the means of its complete rows; and notes."""
-    measured = list(dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in table else []))))
+    measured = _measured(objectives, "accuracy" in table)
     keys = [name for name in KEYS if name in table]
     labels = [name for name in ("title", "technique") if name in table]
     rows = table[[*keys, *labels]].copy()
@@ -296,16 +284,15 @@ def _means(
         try:
             rows[name] = pd.to_numeric(table[name]).astype("float64")
         except (ValueError, TypeError):
-            raise InputError(
-                "table", f"column {name!r} with values that are not numbers", "numbers"
-            ) from None
-    needed = [*objectives, *(["accuracy"] if floor is not None else [])]
-    complete = np.isfinite(rows[needed]).all(axis=1)
+            got = f"column {name!r} with values that are not numbers"
+            raise InputError("table", got, "numbers") from None
+    complete = np.isfinite(rows[_measured(objectives, floor is not None)]).all(axis=1)
     groups = rows[complete].groupby(keys, sort=False, dropna=False)
-    points = (
-        groups[labels].first().join(groups[measured].mean().round(12))
-    )  # means of equal numbers must be equal
-    points["seeds"] = groups.size()
+    # Rounded, means of equal numbers are equal.
+    points = groups[labels].first().join(groups[measured].mean().round(12))
+    points = points.assign(seeds=groups.size()).reset_index()
+    if complete.all():
+        return points, []
     variants = listed(list(rows[~complete]["variant"].unique()))
-    note = f"{(~complete).sum()} of {len(rows)} rows lack an objective and are left out, of {variants}."
-    return points.reset_index(), [] if complete.all() else [note]
+    count = f"{(~complete).sum()} of {len(rows)} rows"
+    return points, [f"{count} lack an objective and are left out, of {variants}."]

@@ -18,7 +18,6 @@ from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import curvature, line
 
 MEASURES = ("before", "after", "change")
-RANGE = ("range_low", "range_high")
 FULL = "full"
 """Group of all units, where there are several groups."""
 
@@ -155,51 +154,41 @@ def trends(
     if len(groups) > 1:
         groups.append((FULL, units))
     for group, inside in groups:
+        binned += _bins(group, inside, bins, comparison.confidence)
         for measure in MEASURES:
             points = inside["value"], inside[measure].round(12)
             fit = line(*points, confidence=comparison.confidence)
             bend = curvature(*points, confidence=comparison.confidence)
-            rows.append(
-                (
-                    group,
-                    measure,
-                    fit.n,
-                    fit.slope,
-                    fit.low,
-                    fit.high,
-                    fit.intercept,
-                    fit.r,
-                    fit.p,
-                    *bend,
-                )
-            )
-    for group, inside in groups:
-        binned += _bins(group, inside, bins, comparison.confidence)
-    columns = [
-        "group",
-        "measure",
-        "units",
-        "slope",
-        "slope_low",
-        "slope_high",
-        "intercept",
-        "r",
-        "p",
-    ]
-    columns += ["curvature", "curvature_low", "curvature_high", "curvature_p"]
+            ends = (fit.low, fit.high, fit.intercept, fit.r, fit.p)
+            rows.append((group, measure, fit.n, fit.slope, *ends, *bend))
     return Trends(
         property=column_name(values, "value"),
         column=column_name(column, "group"),
-        table=pd.DataFrame(rows, columns=columns),
-        binned=pd.DataFrame(
-            binned,
-            columns=["group", "measure", "units", "value", "accuracy", "low", "high", *RANGE],
-        ),
+        table=pd.DataFrame(rows, columns=_LINES),
+        binned=pd.DataFrame(binned, columns=_BINS),
         units=units[["group", "unit", "value", *MEASURES]].reset_index(drop=True),
         of_individuals=individuals is not None,
         alpha=alpha,
         notes=tuple(notes),
     )
+
+
+_LINES = (
+    "group",
+    "measure",
+    "units",
+    "slope",
+    "slope_low",
+    "slope_high",
+    "intercept",
+    "r",
+    "p",
+    "curvature",
+    "curvature_low",
+    "curvature_high",
+    "curvature_p",
+)
+_BINS = ("group", "measure", "units", "value", "accuracy", "low", "high", "range_low", "range_high")
 
 
 def _units(
@@ -213,29 +202,33 @@ def _units(
     count = baseline.num_examples
     property_ = np.asarray(values, np.float64)
     if property_.shape != (count,):
-        raise InputError(
-            "values", f"shape {property_.shape}", f"one number for each of the {count} examples"
-        )
+        expected = f"one number for each of the {count} examples"
+        raise InputError("values", f"shape {property_.shape}", expected)
     if np.isinf(property_).any():
         raise InputError("values", "infinite ones", "finite numbers, and NaN for unknown ones")
     codes, names = group_codes(["all"] * count if column is None else column, count, "column")
-    groups = pd.Categorical.from_codes(codes, pd.Index(names))
-    units = pd.DataFrame({"group": groups, "unit": np.arange(count), "value": property_})
-    units = units.assign(before=baseline.correct().mean(0), after=compressed.correct().mean(0))
+    units = pd.DataFrame(
+        {
+            "group": pd.Categorical.from_codes(codes, pd.Index(names)),
+            "unit": np.arange(count),
+            "value": property_,
+            "before": baseline.correct().mean(0),
+            "after": compressed.correct().mean(0),
+        }
+    )
     notes = []
     known = ~np.isnan(property_)
     if not known.all():
-        notes.append(
-            f"{(~known).sum()} examples of unknown {column_name(values, 'value')} are left out."
-        )
+        name = column_name(values, "value")
+        notes.append(f"{(~known).sum()} examples of unknown {name} are left out.")
     if individuals is not None:
         who, people = group_codes(individuals, count, "individuals")
-        nobody = who == people.index(MISSING) if MISSING in people else np.zeros(count, bool)
+        units["unit"] = pd.Categorical.from_codes(who, pd.Index(people))
+        nobody = units["unit"] == MISSING
         if nobody.any():
             notes.append(f"{nobody.sum()} examples of unknown individuals are left out.")
-        known &= ~nobody
-        units = units.assign(unit=pd.Categorical.from_codes(who, pd.Index(people)))[known]
-        units = units.groupby(["group", "unit"], observed=True).mean().reset_index()
+        by = units[known & ~nobody].groupby(["group", "unit"], observed=True)
+        units = by.mean().reset_index()
     else:
         units = units[known]
     return units.assign(change=units["after"] - units["before"]), notes
@@ -251,7 +244,7 @@ def _bins(
     for _, part in inside.groupby(np.digitize(value, edges[1:-1], right=True)):
         for measure in MEASURES[:2]:
             span = mean_interval(part[measure], confidence=confidence)
+            ranges = (part["value"].min(), part["value"].max())
             ends = (float(span.mean), float(span.low), float(span.high))
-            ranges = (float(part["value"].min()), float(part["value"].max()))
-            rows.append((group, measure, len(part), float(part["value"].mean()), *ends, *ranges))
+            rows.append((group, measure, len(part), part["value"].mean(), *ends, *ranges))
     return rows
