@@ -32,7 +32,7 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
     shown["name"] = shown["attribute"].where(value == "yes", shown["attribute"] + ": " + value)
     shown["pie"], shown["non_pie"] = 100 * shown["share_pie"], 100 * shown["share_non_pie"]
     # The ratio is part of the name because axis labels take the colour of the page, and text marks do not.
-    shown["name"] += shown["ratio"].map(", {:.2f} ×".format, na_action="ignore").fillna("")
+    shown["name"] += shown["ratio"].map(lambda ratio: "" if pd.isna(ratio) else f", {ratio:.2f} ×")
     shown["link"] = np.where(shown["p_holm"] <= alpha, "significant", "no evidence")
     kinds = {"PIE": PLUM, "non-PIE": GREEN, "significant": AMBER, "no evidence": GREY}
     base = alt.Chart(shown, width=WIDTH - 175, height=alt.Step(22)).encode(

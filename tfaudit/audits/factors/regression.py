@@ -232,7 +232,7 @@ def _fits(model: Any, rows: pd.DataFrame, maxlags: int) -> tuple[Any, Any]:
         return result, None
     names = [name for name in ("dataset", "class") if name in rows]
     clusters = rows.groupby(names, observed=True).ngroup().to_numpy()
-    if not np.ptp(clusters):
+    if len(np.unique(clusters)) < 2:
         return result, None
     return result, model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
 
