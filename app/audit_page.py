@@ -52,7 +52,7 @@ def show_result(
     name: str,
     *,
     tables: Collection[str] = (),
-    click: Act | None = None,
+    known: Mapping[str, Any] | None = None,
 ) -> None:
     """Draw the charts, several in two columns, the tables and the notes of a result; a click shows the images.
 
@@ -62,14 +62,13 @@ def show_result(
         result: what is drawn.
         name: of the files, and of charts and tables on their page.
         tables: the declared tables and the charts of the same names to draw; all by default.
-        click: what a click does with the row or the fields of the mark; by default it leads to the images.
+        known: columns of `show_images` that all rows and marks share.
     """
     kind = {"show": shown.images} if shown.images else {}
 
-    def show(row: Mapping[str, Any]) -> None:
-        show_images(study_audit, row, **({} if "quantity" in row else kind))
+    def click(row: Mapping[str, Any]) -> None:
+        show_images(study_audit, {**(known or {}), **row}, **({} if "quantity" in row else kind))
 
-    click = click or show
     charts = [
         chart
         for chart in shown.charts

@@ -1,12 +1,12 @@
 """One image through the severities of a corruption, with the predictions of the baseline and of a variant."""
 
-import functools
 from collections.abc import Mapping
 from importlib.resources import files
 
 import numpy as np
 import streamlit as st
 
+from tfaudit.analysis.image_strip import image_strip
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import choose_class, choose_variant
@@ -84,8 +84,13 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
         format_func=texts.__getitem__,
         help=text,
     )
-    cached = functools.partial(_counts, study_audit, data.fingerprint)
-    strip = study_audit.image_strip(position, (corruption,), (BASELINE, key), counts=cached)
+
+    def counted(key: str, condition: Condition | None) -> PredictionCounts:
+        if condition is None:
+            return study_audit.counts(key)
+        return _counts(study_audit, data.fingerprint, key, condition)
+
+    strip = image_strip(data, position, (corruption,), (BASELINE, key), counted)
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
     style = (files("tfaudit.outlets") / "strip.css").read_text() + STYLE
     before, after = (

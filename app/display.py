@@ -439,7 +439,14 @@ def link_to(path: str, label: str, icon: str | None = None, **choices: str | Non
 
 def _download(name: str, form: str, content: Callable[[], bytes], meaning: str) -> None:
     """Draw a button for a file, which is made when the button is pressed."""
-    key = f"download {name} {form}"
-    file = f"{name}.{form}"
-    look: dict[str, Any] = {"help": meaning, "type": "tertiary", "icon": ":material/download:"}
-    st.download_button(form.upper(), content, file, _MIME[form], key=key, on_click="ignore", **look)
+    st.download_button(
+        form.upper(),
+        content,
+        f"{name}.{form}",
+        _MIME[form],
+        key=f"download {name} {form}",
+        help=meaning,
+        type="tertiary",
+        icon=":material/download:",
+        on_click="ignore",
+    )

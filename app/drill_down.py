@@ -10,6 +10,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import class_label, set_variant, variant_labels
 from tfaudit.app.display import go_to_later
+from tfaudit.app.image_panel import open_image
 from tfaudit.app.quantities import range_text
 from tfaudit.audits.flips.image_changes import UNCHANGED
 from tfaudit.audits.intersections.intersections import CLASS
@@ -70,15 +71,18 @@ def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str)
 
     Args:
         study_audit: of the study.
-        row: its `title` is a variant, its `class` a class, and `group` a set of `KINDS`, or a group of the column, or
-            of the columns and classes, that `grouping` names; `quantity` with `RANGE` one of `exemplars.quantities`;
-            further see `FIELDS`.
+        row: its `title` is a variant, its `class` a class, its `unit` an individual, or an image where there are none,
+            and `group` a set of `KINDS`, or a group of the column, or of the columns and classes, that `grouping`
+            names; `quantity` with `RANGE` one of `exemplars.quantities`; further see `FIELDS`.
         **choices: of the gallery, where others than those of the row.
     """
     known = {
         name: str(value) for name, value in row.items() if isinstance(value, str) or pd.notna(value)
     }
     if known.get("title") == study_audit.data.titles[BASELINE]:
+        return
+    if "unit" in known and study_audit.data.individuals is None:
+        open_image(int(known["unit"]))
         return
     filters = (CLASS, "attribute", "show", "exemplars", "page", "from", "to")
     chosen: dict[str, Any] = dict.fromkeys(filters)
@@ -106,6 +110,7 @@ def _groups(study_audit: StudyAudit, row: Mapping[str, str]) -> dict[str, str]:
         named[row["attribute"]] = row["value"]
     if individuals is not None and (one := row.get("individual", row.get("unit"))) is not None:
         named[str(individuals.name)] = one
+        return named
     group = row.get("group", row.get("worst_group"))
     grouping = row.get("grouping")
     columns = (CLASS, *study_audit.data.group_columns)

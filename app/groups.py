@@ -1,16 +1,10 @@
 """Groups and individuals ([P] 4.1), the groups that exemplars come from ([F] 3.2), and properties of images."""
 
-import functools
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question, show_result
 from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
-from tfaudit.app.drill_down import CHANGED, show_images
-from tfaudit.app.image_panel import open_image
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.quantities import quantity_of_property
@@ -56,12 +50,9 @@ def page(study_audit: StudyAudit) -> None:
 
 
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
-    def opened(row: Mapping[str, Any]) -> None:
-        if column is not None and row.get("group") is not None:
-            show_images(study_audit, {"grouping": column, "group": row["group"]})
-
     result = study_audit.groups(key, column)
-    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=["groups"], click=opened)
+    known = {"grouping": column}
+    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=["groups"], known=known)
 
 
 def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
@@ -72,30 +63,21 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
         return
     st.markdown(f"Individuals: {escape_name(str(individuals.name))}.")
     result = study_audit.groups(key, column)
-    opened = functools.partial(_open_individual, study_audit)
-    tables = ["individuals", "fits"]
-    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=tables, click=opened)
-
-
-def _open_individual(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
-    """Lead to the images of an individual that was clicked."""
-    if (one := row.get("individual", row.get("unit"))) is not None:
-        show_images(study_audit, {"individual": one})
+    show_result(study_audit, GROUPS, result, f"groups-{key}", tables=["individuals", "fits"])
 
 
 def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
     if not study_audit.data.group_columns:
         st.info(with_noun("No column of this study names groups or attributes of images."))
         return
-    result = study_audit.attributes(key)
+    result = study_audit.result("attributes", key)
     show_question(ATTRIBUTES)
     st.markdown(with_noun(f"{result.pies:,} PIEs, {result.others:,} other images."))
-    opened = functools.partial(show_images, study_audit, show=CHANGED)
-    show_result(study_audit, ATTRIBUTES, result, f"attributes-{key}", click=opened)
+    show_result(study_audit, ATTRIBUTES, result, f"attributes-{key}")
 
 
 def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
-    results = {result.property: result for result in study_audit.trends(key)}
+    results = {result.property: result for result in study_audit.result("trends", key)}
     if not results:
         st.info(
             "Tilt and activation are measured on small grey images of equal size: digits, letters, drawings."
@@ -104,21 +86,5 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
     show_question(TRENDS)
     result = results[choose_option("Property", list(results), "property")]
     quantity = quantity_of_property(study_audit, result.property)
-
-    def opened(row: Mapping[str, Any]) -> None:
-        """Show the images in a range of the property, or one image, or those of an individual."""
-        if "range_low" in row:
-            grouping = (
-                {"grouping": result.column}
-                if result.column in study_audit.data.group_columns
-                else {}
-            )
-            show_images(study_audit, {**row, **grouping, "quantity": quantity})
-        elif row.get("unit") is None:
-            show_images(study_audit, {"grouping": result.column, "group": row.get("group")})
-        elif study_audit.data.individuals is not None:
-            _open_individual(study_audit, row)
-        else:
-            open_image(int(row["unit"]))
-
-    show_result(study_audit, TRENDS, result, f"property-{key}", click=opened)
+    known = {"grouping": result.column, "quantity": quantity}
+    show_result(study_audit, TRENDS, result, f"property-{key}", known=known)

@@ -2,7 +2,6 @@
 
 import threading
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
@@ -60,9 +59,15 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
         first = next(iter(studies))
         read = option_reader("study", {name: name for name in studies})
         if len(studies) > 1:
-            settings: dict[str, Any] = {"options": list(studies), "format_func": labels.__getitem__}
             name = choose(
-                st.selectbox, "Study", "study", first, read, then=drop_study_choices, **settings
+                st.selectbox,
+                "Study",
+                "study",
+                first,
+                read,
+                then=drop_study_choices,
+                options=list(studies),
+                format_func=labels.__getitem__,
             )
         else:
             name = url_choice("study", first, read)
@@ -78,12 +83,11 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
         st.caption(escape(f"{store.study.subject}, {split} split"))
         if current.data.fingerprint != opened:
             st.info("The study has changed since it was read.")
-            renewed = {state: current.data.fingerprint}
             st.button(
                 "Read it again",
                 icon=":material/refresh:",
-                on_click=st.session_state.update,
-                args=(renewed,),
+                on_click=st.session_state.__setitem__,
+                args=(state, current.data.fingerprint),
             )
     return _shared(str(studies[name].resolve()), split, opened, read_only)
 

@@ -161,13 +161,15 @@ def choose(
     """
     value = url_choice(key, default, read)
     set_control(key, value)
-    control(
-        label,
-        key=key,
-        on_change=_store_choice,
-        args=(key, default, write, tuple(resets), then, clearable),
-        **settings,
-    )
+
+    def store() -> None:
+        chosen = st.session_state[key]
+        if chosen is None and not clearable:
+            return  # the control was drawn again before the browser sent its value
+        set_choices(**{key: None if chosen == default else write(chosen)}, **dict.fromkeys(resets))
+        then()
+
+    control(label, key=key, on_change=store, **settings)
     return value
 
 
@@ -206,8 +208,13 @@ def choose_several(
             add_notice(str(_unknown(key, text, options)))
     value = known if known or texts == [""] else list(default)
     set_control(key, value)
-    several = (key, list(default), tuple(resets))
-    st.multiselect(label, options, key=key, on_change=_store_choices, args=several, **settings)
+
+    def store() -> None:
+        chosen = list(st.session_state[key])
+        whole = None if chosen == list(default) else chosen or [""]
+        set_choices(**{key: whole}, **dict.fromkeys(resets))
+
+    st.multiselect(label, options, key=key, on_change=store, **settings)
     return value
 
 
@@ -280,39 +287,11 @@ def add_notice(text: str) -> None:
 
 def set_control(key: str, value: Hashable | list[str]) -> None:
     """Let the control of a key show a value, if it shows another or is that of another page."""
-    state = f"page of {key}"
-    page = st.session_state.get("shown page")
-    if (
-        key not in st.session_state
-        or st.session_state[key] != value
-        or st.session_state.get(state) != page
-    ):
-        st.session_state[key] = value
-    st.session_state[state] = page
-
-
-def _store_choice(
-    key: str,
-    default: T,
-    write: Callable[[T], str],
-    resets: Sequence[str],
-    then: Callable[[], None],
-    clearable: bool,
-) -> None:
-    value = st.session_state[key]
-    if value is None and not clearable:
-        return  # the control was drawn again before the browser sent its value
-    set_choices(**{key: None if value == default else write(value)}, **dict.fromkeys(resets))
-    then()
-
-
-def _store_choices(key: str, default: list[str], resets: Sequence[str]) -> None:
-    values = list(st.session_state[key])
-    set_choices(**dict.fromkeys(resets))
-    if values == default:
-        st.query_params.pop(key, None)
-    else:
-        st.query_params[key] = values or [""]
+    state = st.session_state
+    page = state.get("shown page")
+    if key not in state or state[key] != value or state.get(f"page of {key}") != page:
+        state[key] = value
+    state[f"page of {key}"] = page
 
 
 def _unknown(key: str, text: str, options: Sequence[str]) -> InputError:

@@ -1,15 +1,14 @@
 """A kept result is found again for the same inputs, and never for others; what goes wrong costs time and no more."""
 
 import dataclasses
-import importlib
 import multiprocessing
 import re
-import subprocess
-import sys
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import pytest
 
+import tfaudit
 from tests.builders.studies import make_study
 from tfaudit.analysis import cache
 from tfaudit.analysis.cache import cached
@@ -75,17 +74,15 @@ def test_other_code_supersedes_it(store, monkeypatch):
     assert len(files(store)) == 1
 
 
-@pytest.mark.slow
-def test_the_code_of_all_that_an_audit_imports_counts():
-    code = "import sys, tfaudit.analysis.study_audit; print(*(m for m in sys.modules if m.startswith('tfaudit.')))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    found = set(cache._imported("tfaudit.analysis.study_audit"))
-    assert {name for name in loaded if not hasattr(importlib.import_module(name), "__path__")} - {
-        "tfaudit.runtime.lazy_names"
-    } <= found
-    assert {"tfaudit.stats.t_tests", "tfaudit.store.evaluations", "tfaudit.store.members"} <= found
+def test_the_code_of_every_module_counts(tmp_path, monkeypatch):
+    assert Path(tfaudit.__file__).parent == cache.ROOT
+    monkeypatch.setattr(cache, "ROOT", tmp_path)
+    (tmp_path / "stats").mkdir()
+    sources = []
+    for code in ("one", "two"):
+        (tmp_path / "stats/t_tests.py").write_text(code)
+        sources.append(cache._sources.__wrapped__())
+    assert sources[0] != sources[1]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"x" * 5000])

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders.corrupted_studies import corrupted_study, evaluate
 from tests.builders.equality import require_equal
-from tests.builders.studies import WRITERS, make_study
+from tests.builders.studies import WRITERS, before_and_after, make_study
 from tfaudit.analysis.fingerprints import Fingerprints
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
@@ -50,7 +50,7 @@ def grouped(tmp_path_factory):
 
 def test_it_holds_what_the_audits_find(grouped):
     study_audit = StudyAudit.read(grouped, **FEW)
-    before, after = grouped.predictions("dense"), grouped.predictions("int8")
+    before, after = before_and_after(grouped, "int8")
     assert study_audit.data.compressed_keys == ("magnitude-0.9", "int8")
     assert list(study_audit.data.titles) == ["dense", "magnitude-0.9", "int8"]
     for centering in CENTERINGS:
@@ -70,9 +70,8 @@ def test_it_holds_what_the_audits_find(grouped):
     )
     require_equal(study_audit.member_pair("int8", 1, 2), pair)
     assert study_audit.data.individuals.name == "writer"
-    properties = [
-        each.property for each in study_audit.trends("int8")
-    ]  # squares of one grey have no tilt
+    trends = study_audit.result("trends", "int8")
+    properties = [each.property for each in trends]  # squares of one grey have no tilt
     assert properties == ["mean activation", "distance from the class's mean image"]
 
 
@@ -154,10 +153,7 @@ def test_a_member_that_is_added_makes_its_variant_anew(prepared, tmp_path):
     study_audit = StudyAudit.read(store, **FEW)
     assert study_audit.data.fingerprint != old.data.fingerprint
     study_audit.prepare()
-    require_equal(
-        study_audit.class_impact("int8"),
-        class_impact(store.predictions("dense"), store.predictions("int8")),
-    )
+    require_equal(study_audit.class_impact("int8"), class_impact(*before_and_after(store, "int8")))
     assert changed(store, before) == {name for name in before if "int8" in name.split(".")}
     assert len(kept(store)) == len(list((store.directory / "audit").iterdir()))  # one file a result
 
@@ -180,8 +176,8 @@ def test_other_permutations_and_seeds_count(prepared):
     for options in ({"permutations": 30}, {"permutations": 20, "seed": 1}):
         study_audit = StudyAudit.read(store, **options)
         assert study_audit.data.fingerprint != old.data.fingerprint
-        before, after = store.predictions("dense"), store.predictions("magnitude-0.9")
-        require_equal(study_audit.chance("magnitude-0.9"), chance(before, after, **options))
+        expected = chance(*before_and_after(store), **options)
+        require_equal(study_audit.chance("magnitude-0.9"), expected)
 
 
 def test_groups_that_were_brought_along_count(store):
@@ -192,7 +188,7 @@ def test_groups_that_were_brought_along_count(store):
         len({one.data.fingerprint, other.data.fingerprint, StudyData(store, **FEW).fingerprint})
         == 3
     )
-    before, after = store.predictions("dense"), store.predictions("int8")
+    before, after = before_and_after(store, "int8")
     for study_audit, table in ((one, WRITERS), (other, swapped)):
         expected = groups(
             before, after, table["series"].rename("series"), individuals=table["writer"]
@@ -327,10 +323,7 @@ def test_single_models_are_compared(tmp_path):
     store = make_study(tmp_path, members=1)
     study_audit = StudyAudit.read(store, **FEW)
     study_audit.prepare()
-    require_equal(
-        study_audit.model_pair("int8"),
-        compare(store.predictions("dense"), store.predictions("int8")),
-    )
+    require_equal(study_audit.model_pair("int8"), compare(*before_and_after(store, "int8")))
     assert study_audit.chance("int8") is None
     with pytest.raises(InputError, match="1 member"):
         study_audit.class_impact("int8")
@@ -367,14 +360,10 @@ def test_what_there_is_not(grouped, ask, message):
         ask(StudyAudit.read(grouped, **FEW))
 
 
-def test_options_that_are_not_allowed(store):
-    for options, name in (
-        ({"alpha": 0}, "alpha"),
-        ({"permutations": -1}, "permutations"),
-        ({"split": "x"}, "split"),
-    ):
-        with pytest.raises(InputError, match=f"^{name}: "):
-            StudyAudit.read(store, **options)
+@pytest.mark.parametrize(("name", "value"), [("alpha", 0), ("permutations", -1), ("split", "x")])
+def test_options_that_are_not_allowed(store, name, value):
+    with pytest.raises(InputError, match=f"^{name}: "):
+        StudyAudit.read(store, **{name: value})
 
 
 def test_trade_offs_are_those_of_every_member(grouped):

@@ -60,28 +60,21 @@ PATIENCE = 180  # seconds until a viewer must have started; on a busy machine 30
 class Server:
     """`tfaudit view DIR` on a free port; `url` is where, `start` and `stop` may be called again and again."""
 
-    def __init__(self, directory):
-        self.directory = directory
+    def __init__(self, directory, *options, cwd=None, **environment):
         with socket.socket() as probe:
             probe.bind(("localhost", 0))
             self.port = probe.getsockname()[1]
+        self.directory = directory
         self.url = f"http://localhost:{self.port}"
+        self.options = str(directory), "--port", str(self.port), *options
+        self.cwd, self.environment = cwd, environment
         self.process = None
 
     def start(self):
-        command = [
-            sys.executable,
-            "-m",
-            "tfaudit",
-            "view",
-            str(self.directory),
-            "--port",
-            str(self.port),
-        ]
-        quiet = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true"}
         self.process = subprocess.Popen(
-            command,
-            env=quiet,
+            [sys.executable, "-P", "-m", "tfaudit", "view", *self.options],
+            cwd=self.cwd,
+            env={**os.environ, "STREAMLIT_SERVER_HEADLESS": "true", **self.environment},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -102,18 +95,18 @@ class Server:
 
     def stop(self):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, 9)
+            os.killpg(self.process.pid, 9)  # also what it started
         self.process.wait()
         self.process.stderr.close()
 
 
 @pytest.fixture(scope="session")
 def serve():
-    """`serve(directory)` starts a viewer, which ends with the tests, and returns its `Server`."""
+    """`serve(directory)` starts a viewer, which ends with the tests, and returns its `Server`; it takes its options."""
     servers = []
 
-    def start(directory):
-        server = Server(directory)
+    def start(directory, *options, **settings):
+        server = Server(directory, *options, **settings)
         servers.append(server)
         server.start()
         return server

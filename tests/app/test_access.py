@@ -2,22 +2,19 @@
 
 import asyncio
 import concurrent.futures
-import os
 import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.parse
 
 import pytest
 
-from tests.builders.pages import draw_read_only
+from tests.builders.pages import begin_rating, draw_read_only
 from tests.builders.studies import make_study
 from tfaudit.app import access
 from tfaudit.app.access import HEALTH, AccessControl
-from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import open_store
 
 PASSWORD = "correct höse & batt=ry"
@@ -39,8 +36,12 @@ def run_apart(coroutine):
         return thread.submit(asyncio.run, coroutine).result()
 
 
-def ask(guard, path="/", *, kind="http", method="GET", body=b"", host=HOST, **headers):
+def ask(guard, path="/", **request):
     """Status (of a websocket: the type of the answer), headers and body of what the door answers."""
+    return run_apart(answer_of(guard, path, **request))
+
+
+async def answer_of(guard, path, *, kind="http", method="GET", body=b"", host=HOST, **headers):
     sent = []
     lines = {"host": host} | headers
     path, _, query = path.partition("?")
@@ -60,7 +61,7 @@ def ask(guard, path="/", *, kind="http", method="GET", body=b"", host=HOST, **he
     async def send(message):
         sent.append(message)
 
-    run_apart(guard(scope, receive, send))
+    await guard(scope, receive, send)
     if kind == "websocket":
         return sent[0]["type"]
     answer = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
@@ -81,26 +82,25 @@ def guard(monkeypatch):
     )
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8501", "", "localhost.evil.example", "[", "a@b", "*"]
+FOREIGN = (
+    "evil.example",
+    "evil.example:8501",
+    "",
+    "localhost.evil.example",
+    "[",
+    "a@b",
+    "*",
 )
-@pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_a_foreign_name_is_not_served(host, kind):
-    answer = ask(AccessControl(behind, hosts=["localhost", "::1"]), kind=kind, host=host)
-    assert (
-        answer == "websocket.close"
-        if kind == "websocket"
-        else (answer[0], b"secret" in answer[2]) == (421, False)
-    )
+OWN = ("localhost", "LOCALHOST:8501", "localhost.:8501", "[::1]:8501", "127.0.0.1:1")
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "LOCALHOST:8501", "localhost.:8501", "[::1]:8501", "127.0.0.1:1"]
-)
-def test_an_own_name_is_served(host):
+@pytest.mark.parametrize("host", [*FOREIGN, *OWN])
+def test_own_names_alone_are_served(host):
     guard = AccessControl(behind, hosts=["localhost", "127.0.0.1", "::1"])
-    assert ask(guard, host=host)[::2] == (200, b"secret")
-    assert ask(guard, kind="websocket", host=host) == "websocket.accept"
+    status, _, body = ask(guard, host=host)
+    assert (status, body == b"secret") == ((200, True) if host in OWN else (421, False))
+    answer = ask(guard, kind="websocket", host=host)
+    assert answer == ("websocket.accept" if host in OWN else "websocket.close")
 
 
 def test_no_page_of_others_frames_the_viewer(guard):
@@ -157,22 +157,8 @@ def test_guesses_wait_for_each_other(monkeypatch):
     guard = AccessControl(behind, hosts=["localhost"], password=PASSWORD)
 
     async def guesses():
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": "/",
-            "query_string": b"",
-            "scheme": "http",
-        }
-        scope |= {"headers": [(b"host", b"localhost")], "server": ("localhost", 8501)}
-
-        async def receive():
-            return {"type": "http.request", "body": b"password=no", "more_body": False}
-
-        async def send(message):
-            pass
-
-        await asyncio.gather(*(guard(scope, receive, send) for _ in range(4)))
+        guess = {"method": "POST", "body": b"password=no"}
+        await asyncio.gather(*(answer_of(guard, "/", **guess) for _ in range(4)))
 
     begun = time.perf_counter()
     run_apart(guesses())
@@ -239,7 +225,7 @@ class Connection:
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory):
+def guarded(serve, tmp_path_factory):
     """A viewer with a password on all addresses, started in a folder of hostile settings."""
     folder = tmp_path_factory.mktemp("hostile")
     make_study(folder / "study")
@@ -247,40 +233,12 @@ def guarded(tmp_path_factory):
     (folder / ".streamlit/config.toml").write_text(HOSTILE_CONFIG)
     (folder / ".streamlit/secrets.toml").write_text('HOSTILE = "1"\n')
     (folder / "streamlit.py").write_text("raise SystemExit('code of the working directory')")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "tfaudit",
-        "view",
-        "study",
-        "--port",
-        str(port),
-        "--address",
-        "0.0.0.0",
-    ]
-    environment = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true", "TFAUDIT_PASSWORD": PASSWORD}
-    server = subprocess.Popen(
-        [*command, "--password"],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    connection = Connection(port)
-    for _ in range(300):
-        try:
-            if " 200 " in connection.answer(HEALTH):
-                break
-        except OSError:
-            time.sleep(0.1)
-    yield connection, server
-    server.send_signal(signal.SIGINT)
-    said = server.communicate(timeout=90)[1]
-    assert server.returncode == 130
+    options = ("--address", "0.0.0.0", "--password")
+    server = serve("study", *options, cwd=folder, TFAUDIT_PASSWORD=PASSWORD)
+    yield Connection(server.port), server.process
+    server.process.send_signal(signal.SIGINT)
+    said = server.process.communicate(timeout=90)[1]
+    assert server.process.returncode == 130
     assert b"Traceback" not in said
 
 
@@ -355,21 +313,6 @@ def test_read_only_writes_nothing_and_lets_nobody_rate(app_test, tmp_path):
         assert "read-only" in app.info[0].value
         assert not app.button
         assert not app.text_input
-        begin(directory)
-
-
-def begin(directory):
-    from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.audits.survey.sample import survey_sample
-
-    data = StudyAudit.read(open_store(directory, read_only=True))
-    ids = data.data.store.examples("test", images=False)["example"].tolist()
-    sample = survey_sample(data.exemplars("int8"), 2, seed=0)
-    facts = {
-        "variant": "int8",
-        "split": "test",
-        "seed": 0,
-        "examples": data.data.fingerprints.examples,
-    }
-    study = open_answers(directory).begin(sample, **facts, example_ids=ids)
-    open_answers(directory).record(study, "ann", ids[sample.sheet["example"][0]], {"typical": 1})
+        answers, study = begin_rating(open_store(directory, read_only=True), "int8", images=2)
+        first = answers.sheet(study)["example"][0]
+        answers.record(study, "ann", first, {"typical": 1})

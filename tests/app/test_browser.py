@@ -78,17 +78,6 @@ def switch(page, study):
     settled(page)
 
 
-def test_what_a_link_chose_stays_from_page_to_page(two, visit):
-    page = visit(f"{two.url}/classes?study=digits&variant=magnitude+90+%25&class=3")
-    for title in ("Images", "Compare two models", "Classes"):
-        menu(page, title)
-        expect(page.get_by_role("combobox", name="Class")).to_have_value("3")
-        chosen = page.get_by_test_id("stMain").get_by_role(
-            "radio", name="magnitude 90 %", checked=True
-        )
-        expect(chosen).to_have_count(1)
-
-
 def test_a_choice_in_one_study_is_none_in_another(two, visit):
     page = visit(f"{two.url}/exemplars?study=digits&class=3&variant=int8")
     switch(page, MANY)

@@ -85,46 +85,6 @@ def test_brushing_narrows_the_classes_and_the_link_shows_the_same(two, visit):
     expect(page).not_to_have_url(re.compile("range="))
 
 
-def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, study_audit):
-    found = study_audit.exemplars("magnitude-0.9")
-    page = visit(f"{viewer.url}/exemplars?{HARMED}")
-    expect(page.locator(".tfa-card")).to_have_count(min(len(found.index), 24))
-    choose(page, page.get_by_role("combobox", name="Images", exact=True), "newly wrong")
-    page.wait_for_url("**show=newly*")
-    settled(page)
-    wrong = found.summary()["baseline_mode_right"]
-    expect(page.get_by_text(f"{wrong} of {len(found.labels)} images match")).to_have_count(1)
-    expect(page.locator(".tfa-card")).to_have_count(min(wrong, 24))
-    alike = visit(page.url)
-    expect(alike.locator(".tfa-card")).to_have_count(min(wrong, 24))
-    assert (
-        alike.locator(".tfa-card").all_inner_texts() == page.locator(".tfa-card").all_inner_texts()
-    )
-
-
-def test_an_image_opens_over_all_levels_and_closes(viewer, visit):
-    page = visit(f"{viewer.url}/exemplars?{HARMED}")
-    page.locator(".st-key-cards button").first.click()
-    page.get_by_role("dialog").wait_for()
-    settled(page)
-    page.get_by_role("dialog").get_by_role("img").first.wait_for()
-    expect(page).to_have_url(re.compile(r"image=\d+"))
-    shared = visit(page.url, width=400, scheme="dark")
-    shared.get_by_role("dialog").wait_for()
-    page.keyboard.press("Escape")
-    page.get_by_role("dialog").wait_for(state="detached")
-    page.wait_for_url(lambda url: "image=" not in url)
-
-
-def test_hostile_names_show_as_they_are(two, visit):
-    page = visit(
-        f"{two.url}/classes?{HARMED}&{urlencode({'study': MANY})}&class=*a*+:cat:+$x$+[l](u)"
-    )
-    name = "*a* :\N{WORD JOINER}cat:\N{WORD JOINER} $x$ [l](u)"
-    expect(page.get_by_role("heading", name=name, exact=True)).to_have_count(1)
-    expect(page.get_by_role("heading", name=f"More on {name}", exact=True)).to_have_count(1)
-
-
 def test_a_study_that_loses_its_images_stays_usable(two, visit, viewer):
     directory = two.directory / "losing"
     shutil.copytree(viewer.directory, directory)

@@ -1,17 +1,13 @@
 """The trade-off pages in a real browser: sliders move the choice, the URL holds it, downloads and narrow windows."""
 
-import io
 import re
-from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from tests.builders.nightly import first_and_nightly
 from tests.builders.pages import settled
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow
@@ -54,22 +50,6 @@ def slide(page, label, key, times):
     settled(page)
 
 
-def test_what_does_not_pass_the_gate_is_never_chosen_and_the_choice_is_that_of_overview(
-    viewer, visit, table, passing
-):
-    assert table.groupby("title")["size"].mean().idxmin() not in set(passing["title"])
-    first = visit(f"{viewer.url}/?{PASSABLE}").locator(".first")
-    smallest = passing.groupby("title")["size"].mean().idxmin()
-    expect(first).to_contain_text(re.compile(f"{smallest} (passes|is the smallest that passes)"))
-    for worth in ("", "&worth=100"):
-        page = visit(f"{viewer.url}/operating_points?{PASSABLE}{worth}")
-        assert smallest in chosen(page)
-    page = visit(f"{viewer.url}/operating_points?max_worst_class_drop=0.2&worth=100")
-    main = page.get_by_test_id("stMain")
-    expect(main.get_by_text("No variant passes:")).to_be_visible()
-    expect(main.get_by_text("Chosen:")).to_have_count(0)
-
-
 def test_the_floor_moves_the_choice_and_a_link_brings_both_back(viewer, visit, table, passing):
     page = visit(f"{viewer.url}/operating_points?{PASSABLE}")
     points = passing.groupby("title", sort=False)[["size", "accuracy"]].mean()
@@ -88,36 +68,6 @@ def test_the_floor_moves_the_choice_and_a_link_brings_both_back(viewer, visit, t
     again = visit(page.url)
     assert chosen(again) == said
     assert float(again.get_by_role("slider", name=FLOOR).input_value()) == floor
-
-
-def test_worths_move_the_choice(viewer, visit, passing):
-    page = visit(f"{viewer.url}/operating_points?{PASSABLE}")
-    slide(page, "Worth of a point more accuracy", "End", 1)
-    best = passing.groupby("title")["accuracy"].mean().idxmax()
-    expect(page).to_have_url(re.compile("worth-accuracy=100"))
-    settled(page)
-    assert best in chosen(page)
-    assert chosen(visit(page.url)) == chosen(page)
-
-
-def test_the_csv_holds_the_table(viewer, visit, table):
-    page = visit(
-        f"{viewer.url}/operating_points?against=sparsity&worth-unfairness=10&worth-accuracy=10"
-    )
-    with page.expect_download() as download:
-        page.get_by_test_id("stMain").get_by_role("button", name="CSV", exact=True).click()
-    rows = pd.read_csv(io.BytesIO(Path(download.value.path()).read_bytes()))
-    assert download.value.suggested_filename == "operating-points.csv"
-    objectives = {"sparsity": "max", "unfairness": "min", "accuracy": "max"}
-    weights = {"sparsity": 1, "unfairness": 10, "accuracy": 10}
-    outcomes = StudyAudit.read(open_store(viewer.directory)).verdict().outcomes
-    expected = operating_points(
-        table, objectives=objectives, weights=weights, outcomes=outcomes
-    ).frame()
-    assert list(rows["title"]) == list(expected["title"])
-    assert list(rows["accuracy"]) == pytest.approx(list(expected["accuracy"]))
-    assert list(rows["chosen"]) == list(expected["chosen"])
-    assert list(rows["gate"].dropna()) == list(expected["gate"].dropna())
 
 
 @pytest.mark.parametrize("page", first_and_nightly(VIEWS))

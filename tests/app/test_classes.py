@@ -8,8 +8,9 @@ from markupsafe import escape
 
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.many_classes import HOSTILE, NAMES, make_study_of_many_classes
+from tests.builders.pages import HARMED, bodies, cards, words
 from tests.builders.studies import NAMES as NAMES_OF_SMALL
-from tests.builders.studies import make_study
+from tests.builders.studies import before_and_after, make_study
 from tfaudit.app.classes import _parse_range
 from tfaudit.app.markdown import escape_name
 from tfaudit.audits.classes.classes import class_impact, worst_class
@@ -18,13 +19,6 @@ from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.errors import InputError
 
-HARMED = {"variant": "magnitude 90 %"}
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    return make_study(tmp_path_factory.mktemp("small"))
-
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
@@ -32,16 +26,7 @@ def many(tmp_path_factory):
 
 
 def impact(store, **options):
-    return class_impact(store.predictions("dense"), store.predictions("magnitude-0.9"), **options)
-
-
-def said(app):
-    return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.info])
-
-
-def read(app):
-    """What a person reads of texts that were escaped."""
-    return said(app).replace("\\", "").replace("\N{WORD JOINER}", "")
+    return class_impact(*before_and_after(store), **options)
 
 
 def table(app, *columns):
@@ -54,22 +39,22 @@ def table(app, *columns):
     ("shown", "correction"),
     [("uncorrected", "none"), ("Holm", "holm"), ("Benjamini-Hochberg", "bh")],
 )
-def test_verdicts_are_those_of_the_correction(open_page, small, shown, correction):
-    app = open_page(small.directory, "classes", correction=shown, **HARMED)
-    expected = impact(small).frame(correction)
+def test_verdicts_are_those_of_the_correction(open_page, store, shown, correction):
+    app = open_page(store.directory, "classes", correction=shown, **HARMED)
+    expected = impact(store).frame(correction)
     shown_table = table(app, "class", "verdict").set_index("class")
     for column in ("verdict", "relative_verdict"):
         assert dict(shown_table[column]) == dict(
             zip(expected["class"], expected[column], strict=True)
         )
     count = (expected["verdict"] == "lost recall").sum()
-    assert f"Of 5 classes: {count} lost recall" in read(app)
-    assert shown in read(app)
+    assert f"Of 5 classes: {count} lost recall" in words(app)
+    assert shown in words(app)
     relative = open_page(
-        small.directory, "classes", correction=shown, question="more than the average", **HARMED
+        store.directory, "classes", correction=shown, question="more than the average", **HARMED
     )
     count = (expected["relative_verdict"] == "worse than average").sum()
-    assert f"Of 5 classes: {count} worse than average" in read(relative)
+    assert f"Of 5 classes: {count} worse than average" in words(relative)
 
 
 def test_a_collapsed_class_is_named_whatever_the_test_says(open_page, tmp_path):
@@ -78,20 +63,20 @@ def test_a_collapsed_class_is_named_whatever_the_test_says(open_page, tmp_path):
     frame = impact(store).frame()
     (row,) = frame[frame["collapsed"]].to_dict("records")
     said = f"Collapsed: {row['class']} (mean recall {row['recall_before']:.1%} → {row['recall_after']:.1%}"
-    assert str(escape(said)) in app.get("html")[0].proto.body
+    assert str(escape(said)) in bodies(app)[0]
 
 
 @pytest.mark.parametrize("centering", ["member", "population", "none", "ratio"])
-def test_differences_are_centred_as_chosen(open_page, small, centering):
+def test_differences_are_centred_as_chosen(open_page, store, centering):
     chosen = {
         "published": "true",
         "centering": {"none": "nothing", "ratio": "ratio to accuracy"}.get(centering, centering),
     }
-    app = open_page(small.directory, "classes", **chosen, **HARMED)
+    app = open_page(store.directory, "classes", **chosen, **HARMED)
     shown = (
-        table(app, "class", "published_p").set_index("class").loc[list(impact(small).class_names)]
+        table(app, "class", "published_p").set_index("class").loc[list(impact(store).class_names)]
     )
-    expected = impact(small, centering=centering).published
+    expected = impact(store, centering=centering).published
     assert shown["published_p"].tolist() == [
         f"{p:.4f}" if p >= 0.0001 else " < .0001" for p in expected.p
     ]
@@ -109,7 +94,7 @@ def test_sorting_and_searching(open_page, many):
     assert list(table(app, "class", "verdict")["class"]) == [HOSTILE[1]]
     app.text_input[0].set_value("nowhere").run()
     assert not app.exception
-    assert "No class with images has such a name" in said(app)
+    assert "No class with images has such a name" in words(app)
 
 
 @pytest.mark.slow
@@ -118,7 +103,7 @@ def test_a_range_in_the_url_narrows_chart_and_table(open_page, many):
     assert len(whole) == 50
     app = open_page(many.directory, "classes", range="11-14", **HARMED)
     assert list(table(app, "class", "verdict")["class"]) == list(whole["class"][10:14])
-    assert "Classes 11 to 14 by change" in said(app)
+    assert "Classes 11 to 14 by change" in words(app)
 
 
 @pytest.mark.parametrize(
@@ -129,52 +114,45 @@ def test_a_range_that_cannot_be_meant_is_an_error(text):
         _parse_range(text, 50)
 
 
-def test_without_a_choice_the_class_that_pays_most_is_open(open_page, small):
-    app = open_page(small.directory, "classes", **HARMED)
-    frame = impact(small).frame()
+def test_without_a_choice_the_class_that_pays_most_is_open(open_page, store):
+    app = open_page(store.directory, "classes", **HARMED)
+    frame = impact(store).frame()
     assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(frame)]
 
 
-def test_one_class(open_page, small):
-    app = open_page(small.directory, "classes", **{"class": "dog & co"}, **HARMED)
+def test_one_class(open_page, store):
+    app = open_page(store.directory, "classes", **{"class": "dog & co"}, **HARMED)
     app.session_state["confusion-magnitude-0.9-class-1 every"] = True  # unfolds the table
     app.run()
-    before, after = (
-        count_predictions(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9")
-    )
+    counts = before_and_after(store, measure=count_predictions)
+    before, after = (count.confusion(1) for count in counts)
     shown = table(app, "name", "before", "after").set_index("name")
-    assert dict(shown["before"]) == pytest.approx(
-        dict.fromkeys(shown.index, 0) | dict(zip(before["class"], before["share"], strict=True))
-    )
-    assert dict(shown["after"]) == pytest.approx(
-        dict.fromkeys(shown.index, 0) | dict(zip(after["class"], after["share"], strict=True))
-    )
-    changes = image_changes(
-        *(count_predictions(small.predictions(key)) for key in ("dense", "magnitude-0.9"))
-    )
+    for side, confusion in (("before", before), ("after", after)):
+        shares = dict(zip(confusion["class"], confusion["share"], strict=True))
+        assert dict(shown[side]) == pytest.approx(dict.fromkeys(shown.index, 0) | shares)
+    changes = image_changes(*counts)
     kinds = changes["kind"][changes["label"] == 1]
     wrong, right = ((kinds == kind).sum() for kind in ("newly wrong", "newly correct"))
-    assert f"{wrong} of its {len(kinds)} images are newly wrong by the majority" in said(app)
-    assert f"{right} newly correct" in said(app)
-    cards = [html for html in app.get("html") if "<figure" in html.proto.body]
-    assert len(cards) == min((kinds != "unchanged").sum(), 6)
+    assert f"{wrong} of its {len(kinds)} images are newly wrong by the majority" in words(app)
+    assert f"{right} newly correct" in words(app)
+    assert len(cards(app)) == min((kinds != "unchanged").sum(), 6)
 
 
-def test_a_class_that_is_not_there_is_named(open_page, small):
-    app = open_page(small.directory, "classes", **{"class": "unicorn"}, **HARMED)
+def test_a_class_that_is_not_there_is_named(open_page, store):
+    app = open_page(store.directory, "classes", **{"class": "unicorn"}, **HARMED)
     assert "got 'unicorn', expected" in app.warning[0].value
-    assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(impact(small).frame())]
+    assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(impact(store).frame())]
 
 
 @pytest.mark.slow
 def test_hostile_names_are_text(open_page, many):
     for name in (*HOSTILE[:2], HOSTILE[3]):
         app = open_page(many.directory, "classes", **{"class": name}, **HARMED)
-        assert f"#### {escape_name(name)}" in said(app)
-        assert not re.search(r"(?<!\\)<script|:cat:", said(app))
-        drawn = [html.proto.body for html in app.get("html")]
-        assert all("<script" not in body for body in drawn)
-        assert all("no image stored" in body for body in drawn if "<figure" in body)
+        texts = "\n".join(text.value for text in (*app.markdown, *app.caption, *app.info))
+        assert f"#### {escape_name(name)}" in texts
+        assert not re.search(r"(?<!\\)<script|:cat:", texts)
+        assert all("<script" not in body for body in bodies(app))
+        assert all("no image stored" in card for card in cards(app))
     assert "crane (4)" in app.selectbox(key="class").options
     assert "crane (5)" in app.selectbox(key="class").options
 
@@ -206,7 +184,7 @@ def test_single_members_are_told_where_to_go(open_page, tmp_path):
     store = make_study(tmp_path, members=1)
     app = open_page(store.directory, "classes", **{"class": "dog & co"})
     assert "two members or more" in app.info[0].value
-    assert "images are newly wrong, " in said(app)
+    assert "images are newly wrong, " in words(app)
 
 
 def test_no_compressed_variant(open_page, tmp_path):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.builders.studies import NAMES, make_study
+from tests.builders.pages import bodies, words
+from tests.builders.studies import NAMES, before_and_after, make_study
 from tfaudit.app.viewer import PAGES
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.store.store import Store
@@ -14,11 +15,6 @@ def singles(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("singles"), members=1)
 
 
-@pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    return make_study(tmp_path_factory.mktemp("many"))
-
-
 def metrics(app):
     return {metric.label: metric.value for metric in app.metric}
 
@@ -26,40 +22,38 @@ def metrics(app):
 def test_single_models_are_compared_at_once(open_page, singles):
     app = open_page(singles.directory, "compare")
     assert not app.error
-    told = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).summary()
+    told = compare(*before_and_after(singles)).summary()
     assert metrics(app)["newly wrong"] == f"{told['negative_flips']:g}"
     assert metrics(app)["BTC"] == f"{100 * told['btc']:.2f}\u00a0%"
     assert metrics(app)["top-1 after"] == f"{100 * told['accuracy_after']:.2f}\u00a0%"
     assert [box.key for box in app.selectbox] == ["class"]
-    assert any("training again changes is unknown" in caption.value for caption in app.caption)
-    assert not any("majority" in text.value for text in app.markdown)
+    assert "training again changes is unknown" in words(app)
+    assert "majority" not in words(app)
 
 
 @pytest.mark.slow
-def test_members_of_populations_are_chosen(open_page, many):
-    app = open_page(many.directory, "compare", variant="fixed-point int8")
+def test_members_of_populations_are_chosen(open_page, store):
+    app = open_page(store.directory, "compare", variant="fixed-point int8")
     assert [box.options for box in app.selectbox[:2]] == [["0", "1", "2", "3"]] * 2
     app.selectbox(key="before").set_value(1)
     app.selectbox(key="after").set_value(3).run()
-    sides = many.predictions("dense", members=[1]), many.predictions("int8", members=[3])
+    sides = store.predictions("dense", members=[1]), store.predictions("int8", members=[3])
     expected = compare(*sides).frame().sort_values(["change_p", "change_pp"], kind="stable")
     shown = app.dataframe[0].value
     assert list(shown["class"]) == list(expected["class"])
     np.testing.assert_allclose(shown["change_p"].astype(float), expected["change_p"], atol=5e-5)
-    changed = many.predictions("dense").top1
+    changed = store.predictions("dense").top1
     least = min((changed[i] != changed[j]).sum() for i in range(4) for j in range(i))
     assert any(
         "Training the baseline again changes" in c.value and f" {least} to " in c.value
         for c in app.caption
     )
-    again = open_page(many.directory, "compare", variant="fixed-point int8", before="1", after="3")
+    again = open_page(store.directory, "compare", variant="fixed-point int8", before="1", after="3")
     assert again.dataframe[0].value.equals(shown)
 
 
 def test_flips_are_filtered_by_kind_and_class(open_page, singles):
-    flips = compare(
-        singles.predictions("dense"), singles.predictions("magnitude-0.9")
-    ).flips_frame()
+    flips = compare(*before_and_after(singles)).flips_frame()
     app = open_page(singles.directory, "compare")
     assert set(app.dataframe[1].value["example"]) == set(flips["example"])
     app.segmented_control(key="kind").set_value("newly wrong").run()
@@ -69,9 +63,7 @@ def test_flips_are_filtered_by_kind_and_class(open_page, singles):
     assert set(app.dataframe[1].value["example"]) == set(wanted["example"])
     surest = wanted["probability_before"] * wanted["probability_after"]
     assert app.dataframe[1].value["example"].iloc[0] == wanted["example"][surest.idxmax()]
-    pictures = "".join(
-        html.value if hasattr(html, "value") else html.proto.body for html in app.html
-    )
+    pictures = "".join(bodies(app))
     assert pictures.count("<img") == min(10, len(wanted))
     assert "<script>" not in pictures
 
@@ -79,9 +71,7 @@ def test_flips_are_filtered_by_kind_and_class(open_page, singles):
 def test_the_url_opens_the_same_view(open_page, singles):
     app = open_page(singles.directory, "compare", kind="newly correct", **{"class": NAMES[1]})
     shown = app.dataframe[1].value if len(app.dataframe) > 1 else []
-    flips = compare(
-        singles.predictions("dense"), singles.predictions("magnitude-0.9")
-    ).flips_frame()
+    flips = compare(*before_and_after(singles)).flips_frame()
     assert len(shown) == ((flips["kind"] == "won") & (flips["label"] == NAMES[1])).sum()
 
 
@@ -104,5 +94,4 @@ def test_no_image_stored(open_page, tmp_path):
 def test_no_page_of_single_models_speaks_of_majorities(open_page, singles):
     for name in PAGES:
         app = open_page(singles.directory, name)
-        said = [*app.markdown, *app.caption, *app.info, *app.subheader]
-        assert not [text.value for text in said if "majority" in text.value], name
+        assert "majority" not in words(app), name

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
-from tests.builders.studies import NAMES, make_study
+from tests.builders.pages import bodies, words
+from tests.builders.studies import NAMES, before_and_after, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 
@@ -17,10 +18,6 @@ def store(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(store):
     return StudyAudit.read(store).robustness("magnitude-0.9")
-
-
-def drawn(app):
-    return "".join(each.proto.body for each in app.html)
 
 
 @pytest.mark.slow
@@ -53,7 +50,7 @@ def test_severities_of_chosen_corruptions_and_variants(open_page, store, found):
     expected = found.severity_frame().query("k == 1 and corruption == 'fog'")
     np.testing.assert_allclose(rows["accuracy_after"], expected["accuracy_after"])
     app.multiselect(key="panels").set_value([]).run()
-    assert any("Choose at least one corruption" in caption.value for caption in app.caption)
+    assert "Choose at least one corruption" in words(app)
 
 
 def test_classes_are_found_by_name(open_page, store, found):
@@ -83,24 +80,22 @@ def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(open_p
     box = app.selectbox(key="picture")
     position = int(np.argmax(lost))
     assert box.value == position
-    page = drawn(app)
+    page = "".join(bodies(app))
     assert page.count("<img") == 3
     assert "<script>" not in page
     population = store.predictions("magnitude-0.9", "fog-3")
     votes = np.bincount(population.top1[:, position], minlength=5)
     assert f"{25 * votes.max()}\u00a0%" in page
-    assert any(f"lost at {lost[position]} severit" in caption.value for caption in app.caption)
+    assert f"lost at {lost[position]} severit" in words(app)
     app.selectbox(key="picture").set_value(0).run()
-    assert drawn(app) != page
-    assert "test-0" in drawn(app)
+    assert "".join(bodies(app)) != page
+    assert "test-0" in "".join(bodies(app))
 
 
 def test_an_image_that_is_lost_when_clean_is_not_called_lost_at_no_severity(open_page, store):
     labels = store.examples()["label"].to_numpy()
-    before, after = (
-        count_predictions(store.predictions(key)).mode() == labels
-        for key in ("dense", "magnitude-0.9")
-    )
+    counts = before_and_after(store, measure=count_predictions)
+    before, after = (count.mode() == labels for count in counts)
     for position, said in (
         (np.flatnonzero(before & ~after)[0], "lost when clean"),
         (np.flatnonzero(~before)[0], "wrong before compression when clean"),
@@ -108,7 +103,7 @@ def test_an_image_that_is_lost_when_clean_is_not_called_lost_at_no_severity(open
         app = open_page(
             store.directory, "corruptions", corruptions="One image", picture=str(position)
         )
-        assert any(said in caption.value for caption in app.caption)
+        assert said in words(app)
 
 
 def test_a_variant_that_was_not_evaluated(open_page, tmp_path):
@@ -121,7 +116,7 @@ def test_a_variant_that_was_not_evaluated(open_page, tmp_path):
             store.directory, "corruptions", corruptions=view, variant="fixed-point int8"
         )
         assert "was not evaluated under corruption" in app.info[0].value
-        assert any("Not evaluated under corruption" in note.value for note in app.caption)
+        assert "Not evaluated under corruption" in words(app)
 
 
 @pytest.mark.slow
@@ -142,7 +137,7 @@ def test_no_image_stored(open_page, tmp_path):
     store.save_examples("test", examples["label"].to_numpy(), ids, NAMES, [b""] * len(ids))
     app = open_page(store.directory, "corruptions", corruptions="One image")
     assert not app.error
-    assert "<img" not in drawn(app)
+    assert "<img" not in "".join(bodies(app))
 
 
 def test_without_conditions_it_says_how_to_get_them(open_page, tmp_path):

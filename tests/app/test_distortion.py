@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from tests.builders.studies import make_study
+from tests.builders.pages import words
+from tests.builders.studies import before_and_after, make_study
 from tfaudit.audits.distortion.recall_distortion import distortion
-from tfaudit.study.variants import Pruned
+from tfaudit.study.variants import Pruned, Quantized
 
 RATIOS = tuple(
     Pruned(ratio=ratio, method=method, treatment="finetune")
@@ -26,10 +27,7 @@ def test_slopes_of_the_chosen_variants(open_page, store):
     app = open_page(store.directory, "distortion")
     shown = app.dataframe[0].value
     assert len(shown) == 4
-    alphas = [
-        distortion(store.predictions("dense"), store.predictions(v.key)).alpha.mean()
-        for v in RATIOS
-    ]
+    alphas = [distortion(*before_and_after(store, v.key)).alpha.mean() for v in RATIOS]
     np.testing.assert_allclose(shown["alpha"], alphas)
     app.multiselect(key="variants").set_value(["random ratio 10"]).run()
     fewer = app.dataframe[0].value
@@ -58,24 +56,24 @@ def test_no_variant_chosen(open_page, store):
     app = open_page(store.directory, "distortion")
     app.multiselect(key="variants").set_value([]).run()
     assert not app.error
-    assert any("Choose at least one variant" in caption.value for caption in app.caption)
+    assert "Choose at least one variant" in words(app)
 
 
 def test_classes_of_one_variant(open_page, store):
     app = open_page(store.directory, "distortion", distortion="Classes", variant="random ratio 10")
-    found = distortion(store.predictions("dense"), store.predictions(RATIOS[3].key))
+    found = distortion(*before_and_after(store, RATIOS[3].key))
     shown = app.dataframe[0].value.set_index("class")
     np.testing.assert_allclose(
         shown["rate_after"], found.classes_frame().set_index("class").loc[shown.index, "rate_after"]
     )
-    assert any("class in one member" in note.value for note in app.caption)
+    assert "class in one member" in words(app)
 
 
 def test_many_points_are_means(open_page, store, monkeypatch):
     monkeypatch.setattr("tfaudit.app.distortion.MOST_POINTS", 10)
     app = open_page(store.directory, "distortion", distortion="Classes")
     assert not app.error
-    assert any("mean over 4 members" in note.value for note in app.caption)
+    assert "mean over 4 members" in words(app)
 
 
 def test_questions_about_levels_and_methods(open_page, store):
@@ -99,13 +97,11 @@ def test_single_members_have_slopes_and_no_boxes(open_page, tmp_path):
     app = open_page(make_study(tmp_path, members=1).directory, "distortion")
     assert not app.error
     assert not app.subheader
-    assert any("boxes and intervals need" in note.value for note in app.caption)
+    assert "boxes and intervals need" in words(app)
     assert not app.columns
 
 
 def test_quantized_variants_alone_answer_no_questions(open_page, tmp_path):
-    from tfaudit.study.variants import Quantized
-
     app = open_page(
         make_study(tmp_path, variants=(Quantized("int8"),)).directory,
         "distortion",

@@ -5,19 +5,23 @@ import pandas as pd
 import pytest
 
 from tests.builders.many_classes import make_study_of_many_classes
-from tests.builders.studies import NAMES, make_study
+from tests.builders.pages import (
+    HARMED,
+    begin_rating,
+    bodies,
+    cards,
+    unescaped,
+    words,
+)
+from tests.builders.studies import NAMES, before_and_after, make_study
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.quantities import range_text
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.audits.survey.questions import QUESTIONS
-from tfaudit.audits.survey.sample import survey_sample
-from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import Store, open_store
 
-HARMED = {"variant": "magnitude 90 %"}
 GROUPS = pd.DataFrame({"age": ["old", "young", None, "young"] * 50, "writer": range(200)})
 
 
@@ -28,19 +32,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(store):
-    return exemplars(store.predictions("dense"), store.predictions("magnitude-0.9"))
-
-
-def cards(app):
-    return [
-        html.proto.body
-        for html in app.get("html")
-        if "tfa-card" in html.proto.body and "<figure" in html.proto.body
-    ]
-
-
-def said(app):
-    return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.info, *app.warning])
+    return exemplars(*before_and_after(store))
 
 
 def ids(app):
@@ -60,7 +52,7 @@ def test_the_gallery_shows_the_surest_first(open_page, store, found):
         assert "<b>cat" not in card
     assert (
         f"{len(surest)} of 200 images match the filters, most decisive first; {len(surest)} of all"
-        in said(app)
+        in words(app)
     )
 
 
@@ -91,9 +83,7 @@ def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, f
 @pytest.mark.slow
 def test_filters_equal_masks(open_page, store, found):
     labels, changed = found.labels, np.isin(np.arange(len(found.labels)), found.index)
-    before, after = (
-        count_predictions(store.predictions(key)).mode() for key in ("dense", "magnitude-0.9")
-    )
+    before, after = (counts.mode() for counts in before_and_after(store, measure=count_predictions))
     young = GROUPS["age"].to_numpy() == "young"
     modes = found.baseline_mode, found.compressed_mode
     wrong, correct = ((mode.among_best(labels) > 0) & changed for mode in modes)
@@ -115,13 +105,11 @@ def test_filters_equal_masks(open_page, store, found):
         app = open_page(store.directory, "exemplars", **choices, **HARMED)
         assert 0 < mask.sum() < 200
         assert set(ids(app)) == {f"test-{i}" for i in np.flatnonzero(mask)}
-        assert f"{mask.sum()} of 200 images match" in said(app)
+        assert f"{mask.sum()} of 200 images match" in words(app)
 
 
 def test_images_are_sorted_as_asked(open_page, store):
-    before, after = (
-        count_predictions(store.predictions(key)) for key in ("dense", "magnitude-0.9")
-    )
+    before, after = before_and_after(store, measure=count_predictions)
     lost = before.right_share() - after.right_share()
     app = open_page(
         store.directory, "exemplars", show="all images", order="most right votes lost", **HARMED
@@ -142,7 +130,7 @@ def test_a_prediction_of_no_majority_shows_where_some_members_make_it(open_page,
     app = open_page(store.directory, "exemplars", **choices, **HARMED)
     wanted = np.flatnonzero((found.labels == label) & (counts.predicted(answer) > 0))
     assert set(ids(app)) == {f"test-{i}" for i in wanted}
-    assert "these are images where some members do" in said(app)
+    assert "these are images where some members do" in words(app)
 
 
 def test_another_filter_begins_at_the_first_page(open_page, store, found):
@@ -157,22 +145,15 @@ def test_another_filter_begins_at_the_first_page(open_page, store, found):
 
 def test_what_raters_saw_filters(open_page, tmp_path):
     store = make_study(tmp_path)
-    found = exemplars(store.predictions("dense"), store.predictions("magnitude-0.9"))
-    answers = open_answers(store.directory)
-    sample = survey_sample(found, 20, seed=1)
-    study = answers.begin(
-        sample,
-        variant="magnitude-0.9",
-        split="test",
-        seed=1,
-        examples=StudyData(store).fingerprints.examples,
-        example_ids=store.examples()["example"].tolist(),
-    )
+    found = exemplars(*before_and_after(store))
+    answers, study = begin_rating(store, images=20)
     seen = []
     for place, example in enumerate(answers.sheet(study)["example"]):
-        holds = place % 3 == 0
-        seen += [example] * holds
-        value = QUESTIONS[0].holds if holds else 1 - QUESTIONS[0].holds
+        value = QUESTIONS[0].holds
+        if place % 3:
+            value = 1 - value
+        else:
+            seen.append(example)
         answers.record(study, "ann", example, {QUESTIONS[0].key: value}, [])
     app = open_page(
         store.directory, "exemplars", attribute=f"seen: {QUESTIONS[0].attribute}", **HARMED
@@ -222,15 +203,16 @@ def test_one_image_over_all_levels(open_page, store):
         assert dict(shown[shown["title"] == title].set_index("name")["votes"]) == dict(
             zip(votes["class"], votes["votes"], strict=True)
         )
-    assert "age: young" in said(app).replace("\\", "").replace("\N{WORD JOINER}", "")
-    assert any('alt="Image test-17, of class' in html.proto.body for html in app.get("html"))
+    assert "age: young" in words(app)
+    assert any('alt="Image test-17, of class' in body for body in bodies(app))
 
 
 @pytest.mark.parametrize("image", ["200", "-1", "x", "1.5", "<b>"])
 def test_an_image_that_is_not_there(open_page, store, image):
     app = open_page(store.directory, "exemplars", image=image, **HARMED)
-    warning = app.warning[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
-    assert warning == f"In the link, image: got {image!r}, expected 0 to 199."
+    assert (
+        unescaped(app.warning[0].value) == f"In the link, image: got {image!r}, expected 0 to 199."
+    )
     assert len(cards(app)) == 24
 
 
@@ -254,7 +236,7 @@ def test_counts_of_every_level(open_page, store, found):
     app = open_page(store.directory, "exemplars", exemplars="PIEs by variant", **HARMED)
     table = app.dataframe[0].value.set_index("title")
     assert table.loc["magnitude 90 %", "pies"] == len(found.index)
-    null = chance(store.predictions("dense"), store.predictions("magnitude-0.9")).frame().iloc[0]
+    null = chance(*before_and_after(store)).frame().iloc[0]
     np.testing.assert_allclose(
         table.loc["magnitude 90 %", ["low", "expected", "high", "p"]].astype(float),
         null[["low", "expected", "high", "p"]].astype(float),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.builders.studies import WRITERS, make_study
+from tests.builders.studies import WRITERS, before_and_after, make_study
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.groups.groups import groups
 
@@ -15,17 +15,13 @@ def store(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("groups"), groups=facts)
 
 
-def sides(store, key="magnitude-0.9"):
-    return store.predictions("dense"), store.predictions(key)
-
-
 @pytest.mark.slow
 def test_a_column_is_chosen_and_kept_in_the_url(open_page, store):
     app = open_page(store.directory, "groups")
     assert app.selectbox(key="by").options == ["series", "light"]
     app.selectbox(key="by").set_value("light").run()
     expected = (
-        groups(*sides(store), store.examples()["light"])
+        groups(*before_and_after(store), store.examples()["light"])
         .frame()
         .sort_values("change_pp", kind="stable")
     )
@@ -40,7 +36,7 @@ def test_a_column_is_chosen_and_kept_in_the_url(open_page, store):
 def test_individuals_stand_by_their_loss(open_page, store):
     app = open_page(store.directory, "groups", groups="Individuals")
     people, fits = app.dataframe[0].value, app.dataframe[1].value
-    found = groups(*sides(store), WRITERS["series"], individuals=WRITERS["writer"])
+    found = groups(*before_and_after(store), WRITERS["series"], individuals=WRITERS["writer"])
     assert len(people) == len(found.individuals)
     assert people["change_pp"].is_monotonic_increasing
     assert people["change_pp"].iloc[0] == found.individuals["change_pp"].min()
@@ -49,7 +45,9 @@ def test_individuals_stand_by_their_loss(open_page, store):
 
 def test_groups_of_the_exemplars(open_page, store):
     app = open_page(store.directory, "groups", groups="Exemplars", variant="fixed-point int8")
-    expected = attributes(*sides(store, "int8"), store.examples()[["series", "light"]]).frame()
+    expected = attributes(
+        *before_and_after(store, "int8"), store.examples()[["series", "light"]]
+    ).frame()
     assert set(app.dataframe[0].value["ratio"]) == set(expected["ratio"])
 
 

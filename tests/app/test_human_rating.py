@@ -5,6 +5,7 @@ import re
 import pandas as pd
 import pytest
 
+from tests.builders.pages import bodies, unescaped, words
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.rating_form import ASKED
@@ -59,24 +60,6 @@ def answered(open_page, directory, times):
     return app
 
 
-def pages_text(app):
-    """All words that the page shows."""
-    kinds = (
-        app.markdown,
-        app.caption,
-        app.info,
-        app.success,
-        app.warning,
-        app.error,
-        app.subheader,
-    )
-    return " ".join(str(element.value) for kind in kinds for element in kind)
-
-
-def unescaped(element):
-    return element.value.replace("\\", "").replace("\N{WORD JOINER}", "")
-
-
 def bar(app):
     return app.get("progress")[0].proto.text
 
@@ -94,14 +77,16 @@ def asked(app):
 
 @pytest.mark.slow
 def test_a_session_from_beginning_to_analysis(open_page, directory):
+    assert "its answers are not blind" in words(open_page(directory, "label"))
     app = start(begin(open_page, directory))
+    assert "not blind" not in words(app)
     answers = open_answers(directory)
     images = answers.sheet(1)["example"]
     given = {}
-    for image, words in zip(
+    for image, buttons in zip(
         images, (["Yes"] * 6, ["No"] * 6, ["Cannot say"] * 6, ["Yes", "No"] * 3), strict=True
     ):
-        for question, word in zip(ASKED, words, strict=True):
+        for question, word in zip(ASKED, buttons, strict=True):
             assert any(question.text[:30] in each.value for each in app.markdown)
             app = press(app, word)
             given.setdefault(image, {})[question.key] = {"Yes": 1, "No": 0, "Cannot say": None}[
@@ -122,8 +107,8 @@ def test_a_session_from_beginning_to_analysis(open_page, directory):
         shown.reset_index(drop=True), expected[list(shown)], check_dtype=False
     )
     assert list(app.dataframe[2].value["example"]) == list(images)
-    assert "no image has two raters" in pages_text(app)
-    assert "stays as drawn" not in pages_text(app)
+    assert "no image has two raters" in words(app)
+    assert "stays as drawn" not in words(app)
     app.segmented_control("part").set_value("Rate").run()
     assert "not blind" in app.warning[0].value
 
@@ -150,17 +135,20 @@ def test_looking_back_and_changing_an_answer(open_page, directory):
     assert answers.of_image(1, "ann", second).answers == dict.fromkeys(KEYS[:3], 1)
 
 
+def possible(app):
+    """The ways back and forth that the page offers."""
+    ways = ("Back", "Forward", "Previous image", "Where I stopped")
+    return {said(button) for button in app.button if not button.disabled} & {*ways}
+
+
 @pytest.mark.slow
 def test_the_way_back_ends_at_the_first_question(open_page, directory):
     app = start(begin(open_page, directory))
-    possible = {said(button): not button.disabled for button in app.button}
-    assert not any(
-        possible[words] for words in ("Back", "Forward", "Previous image", "Where I stopped")
-    )
+    assert not possible(app)
     app = press(press(app, "Yes"), "Back")
     assert asked(app) == (1, 1)
     assert {said(button): button.proto.type for button in app.button}["Yes"] == "primary"
-    assert {said(button): not button.disabled for button in app.button}["Back"] is False
+    assert possible(app) == {"Forward", "Where I stopped"}
 
 
 @pytest.mark.slow
@@ -171,8 +159,7 @@ def test_a_button_that_has_gone_answers_nothing(open_page, directory):
     app = press(app, "Yes")
     assert open_answers(directory).progress(1).empty
     assert asked(app) == (1, 1)
-    app = press(app, "No")
-    assert asked(app) == (1, 2)
+    assert asked(press(app, "No")) == (1, 2)
 
 
 @pytest.mark.slow
@@ -180,8 +167,7 @@ def test_the_last_image_can_be_looked_at_again(open_page, directory):
     app = start(begin(open_page, directory, images=2))
     for _ in range(12):
         app = press(app, "No")
-    app = press(press(app, "Back"), "Yes")
-    assert app.success
+    assert press(press(app, "Back"), "Yes").success
     answers = open_answers(directory)
     assert answers.of_image(1, "ann", answers.sheet(1)["example"][1]).answers["fine_grained"] == 1
 
@@ -213,10 +199,10 @@ def test_each_rater_has_a_place(open_page, directory):
     assert asked(app) == (2, 2)
     bob = open_page(directory, "label", rater="bob")
     assert asked(bob) == (1, 1)
-    assert "Images answered by other raters: ann 1" in pages_text(bob)
+    assert "Images answered by other raters: ann 1" in words(bob)
     again = open_page(directory, "label", rater=" ANN ")
     assert asked(again) == (2, 2)
-    assert "other raters" not in pages_text(again)
+    assert "other raters" not in words(again)
     again = press(again, "Not you?")
     assert again.text_input[0].label == "Your name"
     assert "rater" not in again.query_params
@@ -224,7 +210,7 @@ def test_each_rater_has_a_place(open_page, directory):
 
 @pytest.mark.slow
 def test_two_studies_are_kept_apart(open_page, directory):
-    app = begin(open_page, directory)
+    begin(open_page, directory)
     app = start(begin(open_page, directory, seed=5))
     for _ in range(6):
         app = press(app, "No")
@@ -247,7 +233,7 @@ def test_nothing_tells_which_images_are_pies(open_page, directory):
         assert asked(app) == (place + 1, 1)
         labelled, *others = [each.value for each in app.markdown if not each.value.startswith("**")]
         assert re.fullmatch(r"Label 1: \*\*[^*]+\*\*", labelled)
-        picture = re.sub('base64,[^"]*', "", app.get("html")[0].proto.body)
+        picture = re.sub('base64,[^"]*', "", bodies(app)[0])
         words = [button.label for button in app.button] + [caption.value for caption in app.caption]
         seen.add(
             (
@@ -276,7 +262,7 @@ def test_the_number_of_pies_is_not_told(open_page, directory):
         box.set_value(wrong)
         app = press(app, "Begin")
         (error,) = app.error
-        assert unescaped(error).startswith(f"images: got {wrong}, expected an even number")
+        assert unescaped(error.value).startswith(f"images: got {wrong}, expected an even number")
         assert not set(re.findall(r"\d+", error.value)) - {str(wrong)}
         box = next(box for box in app.number_input if box.label == "Images")
     assert not (directory / "answers.sqlite").exists()
@@ -288,43 +274,49 @@ def test_hostile_raters_are_text(open_page, directory, name):
     app = start(begin(open_page, directory), name)
     app = press(app, "Yes")
     assert open_answers(directory).progress(1)["rater"].tolist() == [name]
-    assert f"Rater: {name}" in [unescaped(caption) for caption in app.caption]
-    assert "<script>" not in pages_text(app)
-    other = open_page(directory, "label", rater="bob")
-    assert "<script>" not in pages_text(other)
+    assert f"Rater: {name}" in [unescaped(caption.value) for caption in app.caption]
+    for shown in (app, open_page(directory, "label", rater="bob")):
+        assert not any("<script>" in text.value for text in (*shown.markdown, *shown.caption))
 
 
 def test_a_name_that_is_no_name_is_one_line(open_page, directory):
     begin(open_page, directory)
     app = open_page(directory, "label", rater="x" * 61)
-    assert "rater: got a name of 61 characters, expected 1 to 60" in unescaped(app.error[0])
+    assert "rater: got a name of 61 characters, expected 1 to 60" in unescaped(app.error[0].value)
     assert app.text_input[0].label == "Your name"
 
 
-def keep_images(directory, kept):
-    """Store the study's examples again, with images only for those at `kept`."""
+def store_images(directory, change):
+    """Store the study's examples again, with other images; a second `tfaudit audit` with the same --out does so."""
     store = open_store(directory)
     examples = store.examples("test")
-    images = [image if i in kept else b"" for i, image in enumerate(examples["image"])]
-    store.save_examples(
-        "test",
-        examples["label"].to_numpy(),
-        examples["example"],
-        examples.attrs["class_names"],
-        images,
-    )
+    labels, names = examples["label"].to_numpy(), examples.attrs["class_names"]
+    images = change(list(examples["image"]))
+    store.save_examples("test", labels, list(examples["example"]), names, images)
+
+
+def only_the_first(images):
+    return [images[0], *[b""] * (len(images) - 1)]
+
+
+def without(images):
+    return [b""] * len(images)
+
+
+def reversed_images(images):
+    return images[::-1]
 
 
 @pytest.mark.slow
 def test_a_missing_image_can_be_judged(open_page, directory):
-    keep_images(directory, {0})
+    store_images(directory, only_the_first)
     app = start(begin(open_page, directory))
-    assert "no image stored" in app.get("html")[0].proto.body
+    assert "no image stored" in bodies(app)[0]
     assert asked(press(app, "Yes")) == (1, 2)
 
 
 def test_a_study_without_images_cannot_be_rated(open_page, directory):
-    keep_images(directory, set())
+    store_images(directory, without)
     app = open_page(directory, "label")
     assert "stores no images" in app.info[0].value
     assert not app.button
@@ -332,48 +324,34 @@ def test_a_study_without_images_cannot_be_rated(open_page, directory):
 
 
 @pytest.mark.slow
-def test_whoever_begins_a_study_reads_what_is_not_blind(open_page, directory):
-    assert "its answers are not blind" in pages_text(open_page(directory, "label"))
-    assert "not blind" not in pages_text(start(begin(open_page, directory)))
-
-
-@pytest.mark.slow
-def test_a_name_that_has_answered_is_asked_about(open_page, directory):
-    answered(open_page, directory, 6)
+@pytest.mark.parametrize("answered_before", [0, 6])
+def test_a_name_that_is_taken_is_asked_about(open_page, directory, answered_before):
+    """Also of two who start under one name before either answers."""
+    answered(open_page, directory, answered_before)
     app = start(open_page(directory, "label"), " ANN ")
-    assert "ANN** has answered 1 images of this study" in app.warning[0].value
+    complete = answered_before // 6
+    assert f"ANN** has answered {complete} images of this study" in app.warning[0].value
     assert "rater" not in app.query_params
-    app = start(app, "bob")
-    assert asked(app) == (1, 1)
+    assert asked(start(app, "bob")) == (1, 1)
     app = press(start(open_page(directory, "label"), "Ann"), "I am Ann, go on")
-    assert asked(app) == (2, 1)
-
-
-@pytest.mark.slow
-def test_of_two_who_start_under_one_name_before_either_answers_the_second_is_asked(
-    open_page, directory
-):
-    start(begin(open_page, directory), "Ann")
-    app = start(open_page(directory, "label"), "ann")
-    assert "ann** has answered 0 images of this study" in app.warning[0].value
-    assert "rater" not in app.query_params
+    assert asked(app) == (1 + complete, 1)
 
 
 def test_a_damaged_file_is_one_line_and_stays(open_page, directory):
-    (directory / "answers.sqlite").write_bytes(b"no database" * 500)
-    app = open_page(directory, "label")
-    (error,) = app.error
+    damaged = b"no database" * 500
+    (directory / "answers.sqlite").write_bytes(damaged)
+    (error,) = open_page(directory, "label").error
     assert "which is not an SQLite file" in error.value
-    assert (directory / "answers.sqlite").read_bytes() == b"no database" * 500
+    assert (directory / "answers.sqlite").read_bytes() == damaged
 
 
 @pytest.mark.slow
 def test_a_file_that_fails_meanwhile_is_one_line(open_page, directory):
     app = start(begin(open_page, directory))
     (directory / "answers.sqlite").write_bytes(b"no database" * 500)
-    app = press(app, "Yes")
-    assert all("is not an SQLite file" in error.value for error in app.error)
-    assert app.error
+    errors = press(app, "Yes").error
+    assert errors
+    assert all("is not an SQLite file" in error.value for error in errors)
 
 
 def test_no_exemplars_nothing_to_rate(open_page, tmp_path):
@@ -394,29 +372,19 @@ def test_other_pies_since_the_study_was_drawn(open_page, directory):
     assert grown.directory == directory
     app = open_page(directory, "label", rater="ann", part="Progress and analysis")
     app = press(app, "Unblind and analyse")
-    assert "its sample stays as drawn" in pages_text(app)
-
-
-def replace_images(directory):
-    """Other data of the same ids, as a second `tfaudit audit` with the same --out brings them."""
-    store = open_store(directory)
-    examples = store.examples("test")
-    labels, names = examples["label"].to_numpy(), examples.attrs["class_names"]
-    store.save_examples(
-        "test", labels, list(examples["example"]), names, list(examples["image"])[::-1]
-    )
+    assert "its sample stays as drawn" in words(app)
 
 
 @pytest.mark.slow
 def test_studies_of_images_that_were_replaced_are_not_shown(open_page, directory):
     app = start(begin(open_page, directory))
     app = press(app, "Yes")
-    assert "replaced" not in pages_text(app)
-    replace_images(directory)
+    assert "replaced" not in words(app)
+    store_images(directory, reversed_images)
     app = open_page(directory, "label", rater="ann", series="1")
     assert (
         "Human studies of images that have since been replaced, stored but not shown: 1."
-        in pages_text(app)
+        in words(app)
     )
     assert not [box for box in app.selectbox if box.label == "Study"]
     app = press(app, "Begin")
@@ -430,13 +398,13 @@ def test_studies_of_images_that_were_replaced_are_not_shown(open_page, directory
 @pytest.mark.slow
 def test_images_that_are_replaced_while_a_rater_looks(open_page, directory):
     app = start(begin(open_page, directory))
-    replace_images(directory)
+    store_images(directory, reversed_images)
     app = press(app, "Yes")
-    assert "expected the same examples; read the study again" in unescaped(app.error[0])
+    assert "expected the same examples; read the study again" in unescaped(app.error[0].value)
     assert "Yes" not in [button.label for button in app.button]
     begin(open_page, directory)  # another visitor
     app = press(app, "Read it again")
     assert not app.error
     assert app.selectbox("series").value == 2
     assert asked(app) == (1, 1)
-    assert "stored but not shown: 1." in pages_text(app)
+    assert "stored but not shown: 1." in words(app)

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from tests.builders.pages import unescaped
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.limits import Limits
@@ -49,8 +50,8 @@ def test_points_are_those_of_the_audit(open_page, store):
     assert table_of(app)["pareto_share"][passes].between(0, 1).all()
     assert table_of(app)["pareto_share"][~passes].isna().all()
     title = found["title"][found["chosen"]].iloc[0]
-    said = app.success[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
-    assert said.replace("\xa0", " ").startswith(
+    said = unescaped(app.success[0].value)
+    assert said.startswith(
         f"Chosen: {title}: {100 * found['accuracy'][found['chosen']].iloc[0]:.2f} % accurate"
     )
     assert "kB gzipped" in said

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.pages import begin_rating, unescaped
 from tests.builders.studies import WRITERS
-from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.url_state import PARAMETERS
 from tfaudit.audits.gate.limits import FLAGS
-from tfaudit.audits.survey.sample import survey_sample
-from tfaudit.store.ratings.answers import open_answers
 
 IMAGE = {"variant", "image"}
 PLACES = {
@@ -56,18 +54,7 @@ NOTHING = {*FLAGS.values(), "variants", "panels"}  # empty, they say: no limit, 
 def store(tmp_path_factory):
     facts = WRITERS.assign(light=np.where(np.arange(len(WRITERS)) % 3, "day", "night"))
     made = corrupted_study(tmp_path_factory.mktemp("parameters"), groups=facts)
-    study_audit = StudyAudit.read(made)
-    sample = survey_sample(study_audit.exemplars("magnitude-0.9"), 4, seed=0)
-    ids = made.examples(images=False)["example"].tolist()
-    examples = study_audit.data.fingerprints.examples
-    facts = {
-        "variant": "magnitude-0.9",
-        "split": "test",
-        "seed": 0,
-        "examples": examples,
-        "example_ids": ids,
-    }
-    open_answers(made.directory).begin(sample, **facts)
+    begin_rating(made)
     return made
 
 
@@ -77,8 +64,7 @@ def test_every_parameter_has_a_place():
 
 def noticed(app):
     return {
-        text.value.replace("\\", "").split(":")[0].removeprefix("In the link, ")
-        for text in app.warning
+        unescaped(text.value).split(":")[0].removeprefix("In the link, ") for text in app.warning
     }
 
 

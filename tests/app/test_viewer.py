@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
-from tests.builders.nightly import and_nightly
+from tests.builders.nightly import first_and_nightly
 from tests.builders.pages import unescaped, words
 from tests.builders.populations import population
 from tests.builders.studies import TWO, make_study
@@ -31,7 +31,7 @@ from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned
 
 NAMES = list(PAGES)
-SOME = and_nightly(*(list(pages) for pages in (NAMES[:3], NAMES[3:])))
+SOME = first_and_nightly(NAMES, 3)
 """Pages that are opened always; the others at night."""
 
 
@@ -70,6 +70,8 @@ def test_every_page_of_other_studies(open_page, made_once, study, name):
     directory = made_once(f"pages of {study}", lambda place: make_study(place, **STUDIES[study]))
     app = open_page(directory, name)
     assert not [error.value for error in app.error]
+    if study == "baseline alone" and name in ("classes", "exemplars", "levels"):
+        assert "no compressed variant" in words(app)
 
 
 @pytest.mark.slow

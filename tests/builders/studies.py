@@ -74,6 +74,11 @@ def make_study(
     return store
 
 
+def before_and_after(store, key="magnitude-0.9", measure=lambda predictions: predictions):
+    """The predictions of the baseline and of a variant, or what is measured of both."""
+    return tuple(measure(store.predictions(variant)) for variant in ("dense", key))
+
+
 EXAMPLES = 200
 WRITERS = pd.DataFrame(
     {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from tfaudit.analysis.audits import factor_table, factors_of, pruned_keys
+from tfaudit.analysis.audits import factor_table, factors_of, pruned_keys, pruned_variants
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.audits.distortion.slope_tables import accuracy_table, p_table, variance_table
@@ -15,7 +15,6 @@ from tfaudit.audits.distortion.slopes import slope_frame, slope_means
 from tfaudit.audits.result import Result
 from tfaudit.errors import InputError
 from tfaudit.study.study import Study
-from tfaudit.study.variants import Pruned
 
 if TYPE_CHECKING:
     from tfaudit.audits.factors.regression import Factors
@@ -121,18 +120,11 @@ def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
     for name, study_audit in zip(names, study_audits, strict=True):
         data = study_audit.data
         before = len(distortions)
-        for key in data.compressed_keys:
-            variant = data.study.variant(key)
-            if isinstance(variant, Pruned) and data.shares_members(key):
+        for key, variant in pruned_variants(data).items():
+            if data.shares_members(key):
                 method = variant.pruning_method(*data.study.varied_settings)
-                place = (
-                    name,
-                    str(data.study.dataset),
-                    str(data.study.model),
-                    method,
-                    variant.level,
-                )
-                distortions[place] = study_audit.distortion(key)
+                where = (name, str(data.study.dataset), str(data.study.model), method)
+                distortions[*where, variant.level] = study_audit.distortion(key)
                 paired = paired and variant.parent is not None
         if len(distortions) == before:
             raise InputError(

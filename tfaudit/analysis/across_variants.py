@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from tfaudit.analysis.audits import pruned_variants, sparsity_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.accuracies.accuracies import Accuracies, accuracies
@@ -26,7 +27,7 @@ from tfaudit.audits.remedies.declaration import REMEDIES
 from tfaudit.audits.remedies.remedies import Remedies, remedies
 from tfaudit.errors import listed
 from tfaudit.study.remedies import CLASS
-from tfaudit.study.variants import Pruned, Quantized, Remedied
+from tfaudit.study.variants import Quantized, Remedied
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,12 +52,8 @@ def _accuracies(study_audit: StudyAudit) -> Accuracies:
 
 def _difficulty(study_audit: StudyAudit) -> DifficultyLevels | None:
     titles = study_audit.data.titles
-    found = study_audit.summary.exemplars
-    return (
-        difficulty_levels({titles[key]: exemplars for key, exemplars in found.items()})
-        if found
-        else None
-    )
+    found = {titles[key]: result for key, result in study_audit.summary.exemplars.items()}
+    return difficulty_levels(found) if found else None
 
 
 def _claims(study_audit: StudyAudit) -> Claims | None:
@@ -74,17 +71,12 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
     """Return the recalls over the sparsities of pruned variants; None where no method has two levels."""
     data = study_audit.data
     rows = []
-    varied = data.study.varied_settings
-    for key in data.compressed_keys:
-        variant = data.study.variant(key)
-        if isinstance(variant, Pruned):
-            level = (
-                data.means(key, ["sparsity"])["sparsity"]
-                if variant.ratio is not None
-                else variant.sparsity
-            )
-            described: dict[Any, Any] = {"method": variant.pruning_method(*varied), "level": level}
-            rows.append(described | dict(enumerate(study_audit.counts(key).recall.mean(0))))
+    for key, variant in pruned_variants(data).items():
+        described: dict[Any, Any] = {
+            "method": variant.pruning_method(*data.study.varied_settings),
+            "level": sparsity_of(data, key, variant),
+        }
+        rows.append(described | dict(enumerate(study_audit.counts(key).recall.mean(0))))
     recalls = pd.DataFrame(rows)
     if (
         recalls.empty
@@ -148,38 +140,30 @@ def _remedies(study_audit: StudyAudit) -> Remedies | None:
     return dataclasses.replace(made, notes=(*made.notes, *notes))
 
 
-ACROSS: Mapping[str, Across] = {
-    audit.shown.name: audit
-    for audit in (
-        Across(
-            shown=ACCURACIES,
-            compute=_accuracies,
-        ),
-        Across(
-            shown=CLAIMS,
-            compute=_claims,
-            takes="classes compared with the baseline's",
-        ),
-        Across(
-            shown=REMEDIES,
-            compute=_remedies,
-            takes='variants with a remedy, such as `Pruned(0.9, treatment="finetune", remedy="distillation")`',
-        ),
-        Across(
-            shown=CLASS_RECALLS,
-            compute=_class_recalls,
-            takes="one pruning method at two sparsities or more",
-        ),
-        Across(
-            shown=CLASS_COUNTS,
-            compute=_class_counts,
-            takes="the training images of every class, which imported predictions lack",
-        ),
-        Across(
-            shown=EXEMPLAR_LEVELS,
-            compute=_difficulty,
-            takes="exemplars, and so several members of a variant",
-        ),
-    )
-}
+_ALL = (
+    Across(shown=ACCURACIES, compute=_accuracies),
+    Across(shown=CLAIMS, compute=_claims, takes="classes compared with the baseline's"),
+    Across(
+        shown=REMEDIES,
+        compute=_remedies,
+        takes='variants with a remedy, such as `Pruned(0.9, treatment="finetune", remedy="distillation")`',
+    ),
+    Across(
+        shown=CLASS_RECALLS,
+        compute=_class_recalls,
+        takes="one pruning method at two sparsities or more",
+    ),
+    Across(
+        shown=CLASS_COUNTS,
+        compute=_class_counts,
+        takes="the training images of every class, which imported predictions lack",
+    ),
+    Across(
+        shown=EXEMPLAR_LEVELS,
+        compute=_difficulty,
+        takes="exemplars, and so several members of a variant",
+    ),
+)
+
+ACROSS: Mapping[str, Across] = {audit.shown.name: audit for audit in _ALL}
 """Audits by name, in the order of the report and of the tabs."""

@@ -6,6 +6,7 @@ the viewer a page for every audit that is `shown`.
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -77,22 +78,19 @@ class Audit:
     shown: Declaration | None = None
 
 
-def _variant_options(data: StudyData, key: str) -> dict[str, Any]:
-    return {"alpha": data.alpha, **data.permutation_options, "paired": data.is_paired(key)}
+def _compared(audit: Callable[..., Any], *, by_groups: bool = False) -> Callable[..., Any]:
+    """Return what compares a variant with the baseline, by all columns of groups if that is asked for."""
 
+    def compute(data: StudyData, key: str, **options: Any) -> Any:
+        columns = [data.groups[data.group_columns]] if by_groups else []
+        return audit(data.baseline, data.populations[key], *columns, **options)
 
-def _variant(data: StudyData, key: str, **options: Any) -> VariantAudit:
-    return audit_variant(
-        data.baseline, data.populations[key] if key != BASELINE else None, **options
-    )
+    return compute
 
 
 def _groups(data: StudyData, key: str, *, column: str | None, alpha: float) -> Groups:
-    belongs = (
-        pd.Series("all", index=data.groups.index, name="group")
-        if column is None
-        else data.groups[column]
-    )
+    whole = pd.Series("all", index=data.groups.index, name="group")
+    belongs = whole if column is None else data.groups[column]
     return groups(
         data.baseline, data.populations[key], belongs, individuals=data.individuals, alpha=alpha
     )
@@ -100,14 +98,18 @@ def _groups(data: StudyData, key: str, *, column: str | None, alpha: float) -> G
 
 def _trends(data: StudyData, key: str, *, alpha: float) -> tuple[Trends, ...]:
     column = data.groups[data.group_columns[0]] if data.group_columns else None
+    compute = functools.partial(trends, column=column, individuals=data.individuals, alpha=alpha)
     populations = data.baseline, data.populations[key]
-    options: dict[str, Any] = {"column": column, "individuals": data.individuals, "alpha": alpha}
-    return tuple(trends(*populations, values, **options) for values in data.image_properties)
+    return tuple(compute(*populations, values) for values in data.image_properties)
 
 
 def _robustness(data: StudyData, key: str, *, alpha: float) -> Robustness:
     conditions = (data.under_conditions(BASELINE), data.under_conditions(key))
     return robustness(*conditions, clean=(data.baseline, data.populations[key]), alpha=alpha)
+
+
+def _added_groups(data: StudyData, _: str) -> object:
+    return data.groups_fingerprint
 
 
 _ONE_POPULATION: dict[str, Any] = {
@@ -116,138 +118,129 @@ _ONE_POPULATION: dict[str, Any] = {
     "options": lambda data, key: {},
 }
 
-# "variant" has the first.
-AUDITS: Mapping[str, Audit] = {
-    audit.name: audit
-    for audit in (
-        Audit(
-            name="counts",
-            result=PredictionCounts,
-            compute=lambda data, key: count_predictions(data.populations[key]),
-            **_ONE_POPULATION,
+_ALL = (
+    Audit(
+        name="counts",
+        result=PredictionCounts,
+        compute=lambda data, key: count_predictions(data.populations[key]),
+        **_ONE_POPULATION,
+    ),
+    Audit(
+        name="unfairness",
+        result=pd.DataFrame,
+        compute=lambda data, key: trade_offs(
+            {key: data.populations[key]}, pd.DataFrame(index=[key])
         ),
-        Audit(
-            name="unfairness",
-            result=pd.DataFrame,
-            compute=lambda data, key: trade_offs(
-                {key: data.populations[key]}, pd.DataFrame(index=[key])
-            ),
-            **_ONE_POPULATION,
+        **_ONE_POPULATION,
+    ),
+    Audit(
+        name="variant",
+        result=VariantAudit,
+        compute=lambda data, key, **options: audit_variant(
+            data.baseline, data.populations[key] if key != BASELINE else None, **options
         ),
-        Audit(
-            name="variant",
-            result=VariantAudit,
-            compute=_variant,
-            applies=lambda data, key: True,
-            options=_variant_options,
+        applies=lambda data, key: True,
+        options=lambda data, key: {
+            "alpha": data.alpha,
+            **data.permutation_options,
+            "paired": data.is_paired(key),
+        },
+    ),
+    Audit(
+        name="measurements",
+        result=Measurements,
+        compute=_compared(measure),
+        applies=lambda data, key: (
+            key != BASELINE and (data.is_single(key) or _populations(data, key))
         ),
-        Audit(
-            name="measurements",
-            result=Measurements,
-            compute=lambda data, key, **options: measure(
-                data.baseline, data.populations[key], **options
-            ),
-            applies=lambda data, key: (
-                key != BASELINE and (data.is_single(key) or _populations(data, key))
-            ),
+    ),
+    Audit(
+        name="class_impact",
+        result=ClassImpact,
+        compute=_compared(class_impact),
+        applies=_populations,
+        # "variant" has the first.
+        arguments=lambda data, key: [{"centering": name} for name in CENTERINGS[1:]],
+    ),
+    Audit(
+        name="model_pair",
+        result=PairComparison,
+        compute=_compared(compare),
+        applies=lambda data, key: key != BASELINE and data.is_single(key),
+        shown=MODEL_PAIR,
+    ),
+    Audit(
+        name="negative_flips",
+        result=NegativeFlips,
+        compute=_compared(flip_rates),
+        shown=NEGATIVE_FLIPS,
+    ),
+    Audit(
+        name="calibration",
+        result=Calibration,
+        compute=_compared(calibration),
+        applies=lambda data, key: key != BASELINE and data.has_probabilities(key),
+        shown=CALIBRATION,
+    ),
+    Audit(
+        name="distortion",
+        result=Distortion,
+        compute=_compared(distortion),
+        options=lambda data, key: {},
+        applies=lambda data, key: key != BASELINE and data.shares_members(key),
+        shown=DISTORTION,
+    ),
+    Audit(
+        name="groups",
+        result=Groups,
+        compute=_groups,
+        applies=lambda data, key: (
+            key != BASELINE and bool(data.group_columns or data.individuals is not None)
         ),
-        Audit(
-            name="class_impact",
-            result=ClassImpact,
-            compute=lambda data, key, **options: class_impact(
-                data.baseline, data.populations[key], **options
-            ),
-            applies=_populations,
-            arguments=lambda data, key: [{"centering": name} for name in CENTERINGS[1:]],
-        ),
-        Audit(
-            name="model_pair",
-            result=PairComparison,
-            compute=lambda data, key, alpha: compare(
-                data.baseline, data.populations[key], alpha=alpha
-            ),
-            applies=lambda data, key: key != BASELINE and data.is_single(key),
-            shown=MODEL_PAIR,
-        ),
-        Audit(
-            name="negative_flips",
-            result=NegativeFlips,
-            compute=lambda data, key, alpha: flip_rates(
-                data.baseline, data.populations[key], alpha=alpha
-            ),
-            shown=NEGATIVE_FLIPS,
-        ),
-        Audit(
-            name="calibration",
-            result=Calibration,
-            compute=lambda data, key, alpha: calibration(
-                data.baseline, data.populations[key], alpha=alpha
-            ),
-            applies=lambda data, key: key != BASELINE and data.has_probabilities(key),
-            shown=CALIBRATION,
-        ),
-        Audit(
-            name="distortion",
-            result=Distortion,
-            compute=lambda data, key: distortion(data.baseline, data.populations[key]),
-            options=lambda data, key: {},
-            applies=lambda data, key: key != BASELINE and data.shares_members(key),
-            shown=DISTORTION,
-        ),
-        Audit(
-            name="groups",
-            result=Groups,
-            compute=_groups,
-            applies=lambda data, key: (
-                key != BASELINE and bool(data.group_columns or data.individuals is not None)
-            ),
-            arguments=lambda data, key: [
-                {"column": column} for column in data.group_columns or (None,)
-            ],
-            depends_on=lambda data, key: data.groups_fingerprint,
-            shown=GROUPS,
-        ),
-        Audit(
-            name="intersections",
-            result=Intersections,
-            compute=lambda data, key, alpha: intersections(
-                data.baseline, data.populations[key], data.groups[data.group_columns], alpha=alpha
-            ),
-            applies=lambda data, key: key != BASELINE and data.largest_group >= LEAST_IMAGES,
-            depends_on=lambda data, key: data.groups_fingerprint,
-            shown=INTERSECTIONS,
-        ),
-        Audit(
-            name="attributes",
-            result=Attributes,
-            compute=lambda data, key, alpha: attributes(
-                data.baseline, data.populations[key], data.groups[data.group_columns], alpha=alpha
-            ),
-            applies=lambda data, key: key != BASELINE and bool(data.group_columns),
-            depends_on=lambda data, key: data.groups_fingerprint,
-            shown=ATTRIBUTES,
-        ),
-        Audit(
-            name="trends",
-            result=tuple[Trends, ...],
-            compute=_trends,
-            applies=lambda data, key: key != BASELINE and bool(len(data.groups.columns)),
-            depends_on=lambda data, key: data.groups_fingerprint,
-            shown=TRENDS,
-        ),
-        Audit(
-            name="robustness",
-            result=Robustness,
-            compute=_robustness,
-            applies=lambda data, key: bool(data.conditions) and key in data.corrupted_keys,
-            depends_on=lambda data, key: [
-                data.conditions,
-                *(data.fingerprints.evaluations[k] for k in (BASELINE, key)),
-            ],
-            shown=ROBUSTNESS,
-        ),
-    )
-}
+        arguments=lambda data, key: [
+            {"column": column} for column in data.group_columns or (None,)
+        ],
+        depends_on=_added_groups,
+        shown=GROUPS,
+    ),
+    Audit(
+        name="intersections",
+        result=Intersections,
+        compute=_compared(intersections, by_groups=True),
+        applies=lambda data, key: key != BASELINE and data.largest_group >= LEAST_IMAGES,
+        depends_on=_added_groups,
+        shown=INTERSECTIONS,
+    ),
+    Audit(
+        name="attributes",
+        result=Attributes,
+        compute=_compared(attributes, by_groups=True),
+        applies=lambda data, key: key != BASELINE and bool(data.group_columns),
+        depends_on=_added_groups,
+        shown=ATTRIBUTES,
+    ),
+    Audit(
+        name="trends",
+        result=tuple[Trends, ...],
+        compute=_trends,
+        applies=lambda data, key: key != BASELINE and bool(len(data.groups.columns)),
+        depends_on=_added_groups,
+        shown=TRENDS,
+    ),
+    Audit(
+        name="robustness",
+        result=Robustness,
+        compute=_robustness,
+        applies=lambda data, key: bool(data.conditions) and key in data.corrupted_keys,
+        depends_on=lambda data, key: [
+            data.conditions,
+            *(data.fingerprints.evaluations[k] for k in (BASELINE, key)),
+        ],
+        shown=ROBUSTNESS,
+    ),
+)
+
+AUDITS: Mapping[str, Audit] = {audit.name: audit for audit in _ALL}
 """Audits by name, in the order of the report and of the viewer's menu."""
 
 
@@ -257,30 +250,36 @@ SPARSITIES = 3
 
 def pruned_keys(data: StudyData) -> tuple[str, ...]:
     """Return the keys of the pruned variants, where they have three sparsities or more; else none."""
+    variants = pruned_variants(data)
+    sparsities = {variant.level for variant in variants.values()}
+    return tuple(variants) if len(sparsities) >= SPARSITIES else ()
+
+
+def pruned_variants(data: StudyData) -> dict[str, Pruned]:
+    """Return the pruned variants that have members, by key."""
     variants = {key: data.study.variant(key) for key in data.compressed_keys}
-    levels = {
-        key: variant.level for key, variant in variants.items() if isinstance(variant, Pruned)
-    }
-    return tuple(levels) if len(set(levels.values())) >= SPARSITIES else ()
+    return {key: variant for key, variant in variants.items() if isinstance(variant, Pruned)}
+
+
+def sparsity_of(data: StudyData, key: str, variant: Pruned) -> float | None:
+    """Return the sparsity of a pruned variant; of one that is pruned by a ratio the mean of its members."""
+    return variant.sparsity if variant.ratio is None else data.means(key, ["sparsity"])["sparsity"]
 
 
 def factor_table(data: StudyData, keys: Sequence[str]) -> pd.DataFrame:
     """Return the class accuracies under pruned variants and what may explain them, the input of `factors_of`."""
-    descriptions = {}
-    for key in keys:
-        variant = data.study.variant(key)
-        assert isinstance(variant, Pruned)
-        descriptions[key] = {
+    varied = [name for name in data.study.varied_settings if name != "treatment"]
+    variants = pruned_variants(data)
+    descriptions = {
+        key: {
             "dataset": str(data.study.dataset),
             "model": str(data.study.model),
-            "technique": variant.pruning_method(
-                *(name for name in data.study.varied_settings if name != "treatment")
-            ),
-            "weight_treatment": variant.treatment,
-            "sparsity": variant.sparsity
-            if variant.ratio is None
-            else data.means(key, ["sparsity"])["sparsity"],
+            "technique": variants[key].pruning_method(*varied),
+            "weight_treatment": variants[key].treatment,
+            "sparsity": sparsity_of(data, key, variants[key]),
         }
+        for key in keys
+    }
     populations = {BASELINE: data.baseline} | {key: _unpaired(data, key) for key in keys}
     described = pd.DataFrame.from_dict(descriptions, orient="index")
     return class_table(populations, described, data.store.table("classes"), baseline=BASELINE)
@@ -308,9 +307,10 @@ def _unpaired(data: StudyData, key: str) -> Predictions:
     population = data.populations[key]
     if data.is_paired(key):
         return population
-    names: dict[str, Any] = {
-        "class_names": population.class_names,
-        "example_ids": population.example_ids,
-    }
-    members = [f"{key}/{member}" for member in population.members]
-    return Predictions(population.labels, population.ranked, members=members, **names)
+    return Predictions(
+        population.labels,
+        population.ranked,
+        members=[f"{key}/{member}" for member in population.members],
+        class_names=population.class_names,
+        example_ids=population.example_ids,
+    )

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
+from pathlib import Path
 from typing import TypeVar
 
 from tfaudit.analysis.serialization import pack, unpack
@@ -18,6 +18,9 @@ T = TypeVar("T")
 
 FOLDER = "audit"
 """Folder of a study. Deleting it loses time and nothing else."""
+
+ROOT = Path(__file__).parents[1]
+"""Folder of all code that may compute a result."""
 
 _LIBRARIES = (
     "numpy",
@@ -67,9 +70,10 @@ def digest(inputs: object) -> str:
 @functools.cache
 def _sources() -> list[str]:
     """Return what a result depends on besides its inputs: it must not outlive the code that computed it."""
-    sources = sorted(_imported("tfaudit.analysis.study_audit").items())
-    digest_of_code = hashlib.sha256(b"".join(source for _, source in sources)).hexdigest()
-    return [digest_of_code, *map(_version, _LIBRARIES)]
+    code = hashlib.sha256()
+    for place in sorted(ROOT.rglob("*.py")):
+        code.update(place.read_bytes())
+    return [code.hexdigest(), *map(_version, _LIBRARIES)]
 
 
 def _version(library: str) -> str:
@@ -78,24 +82,3 @@ def _version(library: str) -> str:
         return version(library)
     except PackageNotFoundError:
         return ""
-
-
-def _imported(module: str) -> dict[str, bytes]:
-    """Return the sources of a module and of all modules of tfaudit that it imports, at any depth, by name."""
-    root = files("tfaudit")
-    sources: dict[str, bytes] = {}
-    open_names = [module]
-    while open_names:
-        name = open_names.pop()
-        place = root.joinpath(*name.split(".")[1:-1], f"{name.split('.')[-1]}.py")
-        if name not in sources and place.is_file():
-            sources[name] = place.read_bytes()
-            for package, *names in _IMPORT.findall(sources[name].decode()):
-                open_names += [
-                    package,
-                    *(f"{package}.{imported.strip()}" for imported in "".join(names).split(",")),
-                ]
-    return sources
-
-
-_IMPORT = re.compile(r"^ *from (tfaudit[\w.]*) import (?:\(([\w\s,]+)\)|([\w ,]+))", re.MULTILINE)

@@ -5,6 +5,7 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from tfaudit.analysis.stored_images import data_uri, pixels_of, png_of
 from tfaudit.analysis.study_data import BASELINE, StudyData
@@ -103,60 +104,71 @@ def image_strip(
 
 def most_lost_image(
     data: StudyData, robustness: Mapping[str, Robustness], counts: Counts
-) -> tuple[ImageStrip, ...]:
+) -> ImageStrip | None:
     """Return the image that compression loses to corruption most often while the baseline still gets it right.
 
     Clean, the image is right by the majority predictions of the baseline and the compressed population. Losses are
-    counted over the computed conditions and the variants, whose results `robustness` holds by key. No strip where no
+    counted over the computed conditions and the variants, whose results `robustness` holds by key. None where no
     image is lost, or none is stored.
     """
     computed = dict.fromkeys(
         condition.corruption for condition in data.conditions if condition.is_computed
     )
-    results = robustness.values()
-    totals = {
-        name: np.sum([result.lost_first[name] for result in results], axis=0, dtype=int)
-        for name in computed
-    }
-    if not totals:
-        return ()
-    position = int(np.argmax(sum(totals.values())))
-    lost = {
-        corruption: int(losses[position])
-        for corruption, losses in totals.items()
-        if losses[position]
-    }
-    if not lost or not data.store.images(data.split, [position])[0]:
-        return ()
-    shown = sorted(lost, key=lambda corruption: -lost[corruption])[:LANES]
-    caption = _caption(data, position, len(lost) - len(shown))
-    return (image_strip(data, position, shown, [BASELINE, *robustness], counts, caption=caption),)
+    losses = pd.DataFrame(
+        {
+            name: np.sum([result.lost_first[name] for result in robustness.values()], axis=0)
+            for name in computed
+        },
+        dtype=int,
+    )
+    if losses.empty:
+        return None
+    position = int(losses.sum(axis=1).argmax())
+    lost = losses.T[position].sort_values(ascending=False, kind="stable")
+    lost = lost[lost > 0]
+    if lost.empty or not data.store.images(data.split, [position])[0]:
+        return None
+    caption = _caption(data, position, len(lost) - LANES)
+    shown = list(lost.index[:LANES])
+    return image_strip(data, position, shown, [BASELINE, *robustness], counts, caption=caption)
 
 
 def _lane(
     data: StudyData,
-    picture: np.ndarray | None,
+    pixels: np.ndarray | None,
     position: int,
     variants: Sequence[str],
     corruption: str,
     severities: Sequence[int],
     counts: Counts,
 ) -> Lane:
-    pictures = ["" if picture is None else data_uri(png_of(picture, EDGE))]
-    predictions = {key: [_modal(counts(key, None), position)] for key in variants}
-    for severity in severities:
-        condition = Condition(corruption, severity)
-        evaluated = condition in data.conditions
-        pictures.append("")
-        if evaluated and picture is not None and _has_opencv():
-            pixels = corrupt(
-                picture[None], corruption, severity, seed=data.study.seed, first=position
-            )[0]
-            pictures[-1] = data_uri(png_of(pixels, EDGE))
-        for key, row in predictions.items():
-            row.append(_modal(counts(key, condition), position) if evaluated else None)
-    rows = tuple(VariantRow(data.titles[key], tuple(row)) for key, row in predictions.items())
-    return Lane(corruption, tuple(pictures), rows)
+    conditions = [None, *(Condition(corruption, severity) for severity in severities)]
+    evaluated = [condition in (None, *data.conditions) for condition in conditions]
+    columns = list(zip(conditions, evaluated, strict=True))
+    return Lane(
+        corruption,
+        tuple(_picture(data, pixels, position, c) if known else "" for c, known in columns),
+        tuple(
+            VariantRow(
+                data.titles[key],
+                tuple(_modal(counts(key, c), position) if known else None for c, known in columns),
+            )
+            for key in variants
+        ),
+    )
+
+
+def _picture(
+    data: StudyData, pixels: np.ndarray | None, position: int, condition: Condition | None
+) -> str:
+    """Return the stored image under a condition as a data URI; empty where it cannot be made."""
+    if pixels is None or (condition and not _has_opencv()):
+        return ""
+    if condition:
+        name, severity = condition
+        seed = data.study.seed
+        (pixels,) = corrupt(pixels[None], name, severity, seed=seed, first=position)
+    return data_uri(png_of(pixels, EDGE))
 
 
 _OPENCV_NOTE = " The corrupted pictures are not shown, as OpenCV is not installed: pip install 'tfaudit[corruptions]'."
@@ -189,7 +201,11 @@ def _caption(data: StudyData, position: int, more: int) -> str:
     label = examples["label"].iloc[position]
     several = len(data.members[BASELINE]) > 1
     below = "majority predictions with their share of the votes" if several else "predictions"
-    also = f" The models also differ on it under {plural(more, 'more corruption')}." if more else ""
+    also = (
+        f" The models also differ on it under {plural(more, 'more corruption')}."
+        if more > 0
+        else ""
+    )
     return (
         f"Image {example}, of class {examples.attrs['class_names'][label]}: right when clean, and the image that "
         "compressed models lose to corruption most often while the baseline still gets it right. Below the pictures: "

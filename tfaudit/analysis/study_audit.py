@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,8 @@ import pandas as pd
 
 from tfaudit.analysis.audits import AUDITS, factor_table, factors_of, pruned_keys
 from tfaudit.analysis.cache import cached, digest
-from tfaudit.analysis.image_strip import ImageStrip, image_strip, most_lost_image
+from tfaudit.analysis.image_strip import ImageStrip, most_lost_image
 from tfaudit.analysis.study_data import BASELINE, StudyData
-from tfaudit.audits.attributes.attributes import Attributes
 from tfaudit.audits.chance.chance import Chance
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact
 from tfaudit.audits.distortion.recall_distortion import Distortion
@@ -26,7 +26,6 @@ from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.audits.summary.summary import Summary, VariantAudit, summarise
-from tfaudit.audits.trends.trends import Trends
 from tfaudit.audits.verdict.study_verdict import StudyVerdict, study_verdict
 from tfaudit.errors import InputError, listed, require
 from tfaudit.store.store import Missing, Store
@@ -193,14 +192,6 @@ class StudyAudit:
         require(column is None or column in columns, "column", column, ", ".join(columns))
         return self.result("groups", key, column=column)
 
-    def attributes(self, key: str) -> Attributes:
-        """Return the groups that PIEs come from more often than other examples."""
-        return self.result("attributes", key)
-
-    def trends(self, key: str) -> tuple[Trends, ...]:
-        """Return accuracy against each property of small grey images; () where the images have none."""
-        return self.result("trends", key)
-
     def robustness(self, key: str) -> Robustness:
         """Return the robustness of one of the `corrupted_keys`."""
         keys = self.data.corrupted_keys
@@ -226,31 +217,16 @@ class StudyAudit:
         keys = (BASELINE, *self.data.corrupted_keys)
         inputs = [self.data.conditions, *(self.data.fingerprints.evaluations[key] for key in keys)]
 
-        def compute() -> tuple[ImageStrip, ...]:
+        def counts(key: str, condition: Condition | None) -> PredictionCounts:
+            if condition is None:
+                return self.counts(key)
+            return count_predictions(self.data.under_condition(key, condition))
+
+        def compute() -> ImageStrip | None:
             robustness = {key: self.robustness(key) for key in self.data.corrupted_keys}
-            return most_lost_image(self.data, robustness, self._counts_under)
+            return most_lost_image(self.data, robustness, counts)
 
-        strips = self._cached("strip", tuple[ImageStrip, ...], compute, keys, inputs)
-        return strips[0] if strips else None
-
-    def image_strip(
-        self,
-        position: int,
-        corruptions: Sequence[str],
-        variants: Sequence[str],
-        counts: Callable[[str, Condition], PredictionCounts] | None = None,
-    ) -> ImageStrip:
-        """Return the image at a position under computed corruptions, with the majority predictions of variants.
-
-        `counts` returns the counted predictions of a variant under a condition; by default the store is read.
-        """
-
-        def by_condition(key: str, condition: Condition | None) -> PredictionCounts:
-            if condition is None or counts is None:
-                return self._counts_under(key, condition)
-            return counts(key, condition)
-
-        return image_strip(self.data, position, corruptions, variants, by_condition)
+        return self._cached("strip", ImageStrip | None, compute, keys, inputs)
 
     def trade_offs(self) -> pd.DataFrame:
         """Return the costs and the accuracy of every model, for `tfaudit.operating_points`.
@@ -259,31 +235,24 @@ class StudyAudit:
         `bytes`, `gzipped kB`, `size` (gzipped) and `time` (latency of one image, where `tfaudit cost` measured it) as
         shares of the baseline's, `accuracy`, `unfairness`. NaN where a value is unknown.
         """
-        facts = self.summary.table.set_index("variant").rename(columns={"family": "technique"})
-        sizes = facts["gzipped_bytes"].astype(float)
-        facts = facts.astype({"sparsity": float, "bytes": float}).assign(
-            **{"gzipped kB": sizes / 1000}
-        )
-        facts["size"] = sizes / sizes[BASELINE]
-        facts["time"] = facts.index.map(self.latency("ratio"))
-        facts = facts[["title", "technique", "sparsity", "bytes", "gzipped kB", "size", "time"]]
-        measured = pd.concat(
-            [self.result("unfairness", key) for key in self.data.titles], ignore_index=True
-        )
-        known = facts.loc[measured["variant"]].reset_index(drop=True)
-        return pd.concat(
-            [measured[["variant", "member"]], known, measured[["accuracy", "unfairness"]]], axis=1
-        )
+        facts = self.summary.table.rename(columns={"family": "technique"})
+        facts = facts.astype({"sparsity": float, "bytes": float, "gzipped_bytes": float})
+        sizes = facts.set_index("variant")["gzipped_bytes"]
+        facts["gzipped kB"] = facts["gzipped_bytes"] / 1000
+        facts["size"] = facts["gzipped_bytes"] / sizes[BASELINE]
+        facts["time"] = facts["variant"].map(self.latency("ratio"))
+        costs = ["title", "technique", "sparsity", "bytes", "gzipped kB", "size", "time"]
+        measured = pd.concat([self.result("unfairness", key) for key in self.data.titles])
+        table = measured[["variant", "member", "accuracy", "unfairness"]].merge(facts, on="variant")
+        return table[["variant", "member", *costs, "accuracy", "unfairness"]]
 
     def latency(self, unit: str) -> dict[str, float]:
         """Return the latency of one image by variant, in "ms" or as "ratio" to the baseline's; {} if not measured."""
         costs = self.data.store.table("costs")
         column = f"latency_1_{unit}"
-        return (
-            {}
-            if costs is None or column not in costs
-            else dict(zip(costs["variant"], costs[column], strict=True))
-        )
+        if costs is None or column not in costs:
+            return {}
+        return dict(zip(costs["variant"], costs[column], strict=True))
 
     def _cached(
         self,
@@ -302,22 +271,16 @@ class StudyAudit:
                 self._results[name] = cached(self.data.store, file, everything, kind, compute)
             return self._results[name]
 
-    def _counts_under(self, key: str, condition: Condition | None) -> PredictionCounts:
-        return (
-            self.counts(key)
-            if condition is None
-            else count_predictions(self.data.under_condition(key, condition))
-        )
-
     def _descriptions(self) -> pd.DataFrame:
         """Return title, family and the means of `FACTS` of every variant; rows by key."""
+        data = self.data
         rows = {
             key: {
                 "title": title,
-                "family": self.data.study.variant(key).family,
-                **self.data.means(key, FACTS),
+                "family": data.study.variant(key).family,
+                **data.means(key, FACTS),
             }
-            for key, title in self.data.titles.items()
+            for key, title in data.titles.items()
         }
         return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -325,22 +288,21 @@ class StudyAudit:
         """Return a sentence per variant with members, and per condition with evaluations, that should be there."""
         data = self.data
         notes = []
-        for key, gaps in _by(data.store.missing(), "variant").items():
+        for key, gaps in _by_variant(data.store.missing()).items():
             complete = len(data.store.members(key))
-            parts = [
-                f"{len(group)} {_REASONS[reason]}" for reason, group in _by(gaps, "reason").items()
-            ]
+            reasons = Counter(_REASONS[gap.reason] for gap in gaps)
+            parts = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
             title = data.study.titles.get(key, key)
-            whole = complete + len(gaps)
             notes.append(
-                f"{title}: {complete} of {whole} members are complete; {', '.join(parts)}."
+                f"{title}: {complete} of {complete + len(gaps)} members are complete; {parts}."
             )
         for condition in data.study.conditions:
-            for key, gaps in _by(data.store.missing(condition.split), "variant").items():
+            for key, gaps in _by_variant(data.store.missing(condition.split)).items():
                 members = listed([str(gap.member) for gap in gaps])
-                title = data.study.titles[key]
                 noun = "member" if len(gaps) == 1 else "members"
-                notes.append(f"{condition.title}: no predictions of {title}, {noun} {members}.")
+                notes.append(
+                    f"{condition.title}: no predictions of {data.study.titles[key]}, {noun} {members}."
+                )
         known = {"test", data.split, *(condition.split for condition in data.study.conditions)}
         if others := [split for split in data.store.splits if split not in known]:
             notes.append(
@@ -359,12 +321,12 @@ class StudyAudit:
         return [note] if titles else []
 
 
-def _by(gaps: Sequence[Missing], field: str) -> dict[str, list[Missing]]:
-    """Return missing results by one of their fields, in their order."""
-    groups: dict[str, list[Missing]] = {}
-    for gap in gaps:
-        groups.setdefault(getattr(gap, field), []).append(gap)
-    return groups
+def _by_variant(gaps: Sequence[Missing]) -> dict[str, list[Missing]]:
+    """Return missing results by the key of their variant, in their order."""
+    return {
+        key: [gap for gap in gaps if gap.variant == key]
+        for key in dict.fromkeys(gap.variant for gap in gaps)
+    }
 
 
 def _tied_votes(summary: Summary) -> list[str]:
@@ -376,9 +338,8 @@ def _tied_votes(summary: Summary) -> list[str]:
 
 
 def _file_name(argument: object) -> str:
-    text = "all" if argument is None else str(argument)
-    return (
-        text
-        if argument is None or (re.fullmatch(r"[a-z]{1,20}", text) and text != "all")
-        else digest(text)[:8]
-    )
+    """Return an argument as part of a file's name: short words as they are, others as digests, None as "all"."""
+    text = str(argument)
+    if argument is None:
+        return "all"
+    return text if re.fullmatch(r"(?!all$)[a-z]{1,20}", text) else digest(text)[:8]

@@ -83,12 +83,8 @@ class StudyData:
     ) -> None:
         require_level("alpha", alpha)
         require(permutations >= 0, "permutations", permutations, "0 or more")
-        require(
-            split in store.splits,
-            "split",
-            split,
-            f"a predicted split: {', '.join(store.splits) or 'none yet'}",
-        )
+        splits = f"a predicted split: {', '.join(store.splits) or 'none yet'}"
+        require(split in store.splits, "split", split, splits)
         self.store, self.split, self.alpha, self.answers = store, split, alpha, answers
         self.permutation_options = {"permutations": permutations, "seed": seed}
         self._added_groups = groups
@@ -121,39 +117,31 @@ class StudyData:
         """Digest of the groups that the caller added; those of the study belong to its examples."""
         return _table_digest(self._added_groups)
 
-    @property
-    def level(self) -> str:
-        """Confidence level as text, e.g. "95 %"."""
-        return f"{100 * (1 - self.alpha):g} %"
-
     @cached_property
     def records(self) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
         """Records of the members, complete or failed, by variant and number."""
-        members = range(self.study.population)
-        records = {
-            v.key: {n: self.store.record(v.key, n) for n in members}
-            for v in self.study.all_variants
-        }
+        numbers = range(self.study.population)
         return {
-            key: {n: record for n, record in of_key.items() if record}
-            for key, of_key in records.items()
+            variant.key: {
+                n: record for n in numbers if (record := self.store.record(variant.key, n))
+            }
+            for variant in self.study.all_variants
         }
 
     @cached_property
     def members(self) -> Mapping[str, tuple[int, ...]]:
         """Numbers of the members with predictions, by variant; variants without any are left out."""
-        members = {}
-        for key, records in self.records.items():
-            complete = [
-                member for member, record in records.items() if record.get("status") == "complete"
-            ]
-            if any(self.split == condition.split for condition in self.study.conditions):
-                complete = [
-                    member for member in complete if member in self._evaluated(key, self.split)
-                ]
-            if complete:
-                members[key] = tuple(complete)
-        return members
+        of_condition = any(self.split == condition.split for condition in self.study.conditions)
+        members = {
+            key: tuple(
+                member
+                for member, record in records.items()
+                if record.get("status") == "complete"
+                and (not of_condition or member in self._evaluated(key, self.split))
+            )
+            for key, records in self.records.items()
+        }
+        return {key: numbers for key, numbers in members.items() if numbers}
 
     def means(self, key: str, facts: Sequence[str]) -> pd.Series:
         """Return means over the members of a variant of facts in their records; NaN where no record holds one."""
@@ -231,13 +219,10 @@ class StudyData:
     @cached_property
     def individuals(self) -> pd.Series | None:
         """The first column of more values that repeat, such as writer, patient or device; None without one."""
-        names = [
-            name
-            for name, count in self._group_counts.items()
-            if MANY < count <= len(self.groups) / 2
-        ]
-        names = [name for name in names if not self._is_kind(name)]
-        return self.groups[names[0]] if names else None
+        for name, count in self._group_counts.items():
+            if MANY < count <= len(self.groups) / 2 and not self._is_kind(name):
+                return self.groups[name]
+        return None
 
     def _is_kind(self, name: Any) -> bool:
         """Return whether the values of a column are kinds of a class, such as breeds of dogs: groups in any number.
@@ -331,12 +316,10 @@ class StudyData:
     def _population(self, key: str) -> Predictions:
         with self._lock:
             if key not in self._populations:
-                self._populations = {
-                    k: population for k, population in self._populations.items() if k == BASELINE
-                }
-                self._populations[key] = self.store.predictions(
-                    key, self.split, members=self.members[key]
-                )
+                for other in set(self._populations) - {BASELINE}:
+                    del self._populations[other]
+                members = self.members[key]
+                self._populations[key] = self.store.predictions(key, self.split, members=members)
             return self._populations[key]
 
     def _holds_probabilities(self, key: str) -> bool:

@@ -33,5 +33,6 @@ ATTRIBUTES = Declaration(
             report_rows=lambda rows: rows.head(50),
         ),
     },
+    images="changed",
     says_something=lambda result: bool(result.pies and result.others),
 )
