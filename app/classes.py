@@ -21,7 +21,7 @@ from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.url_state import choose, choose_from, set_choices, single_choice, url_choice
 from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
-from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, worst_class
+from tfaudit.audits.classes.classes import ClassImpact, worst_class
 from tfaudit.audits.classes.declaration import CLASSES
 from tfaudit.audits.classes.selection_chart import (
     CLASS,
@@ -31,14 +31,14 @@ from tfaudit.audits.classes.selection_chart import (
 )
 from tfaudit.errors import InputError, listed
 
-CORRECTION_LABELS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "uncorrected"}
-CENTERING_LABELS = {
+CORRECTIONS = {"Holm": "holm", "Benjamini-Hochberg": "bh", "uncorrected": "none"}
+CENTERINGS = {
     "member": "member",
     "population": "population",
-    "none": "nothing",
-    "ratio": "ratio to accuracy",
+    "nothing": "none",
+    "ratio to accuracy": "ratio",
 }
-QUESTION_LABELS = {"change": "lost recall", "relative": "more than the average"}
+ASKED = {"lost recall": "change", "more than the average": "relative"}
 
 ORDERS = {
     "change": ("{}_pp", True),
@@ -70,9 +70,9 @@ def page(study_audit: StudyAudit) -> None:
         _page_of_single_models(study_audit, variant)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        question = _choose_by_label("Question", QUESTION_LABELS, "question")
+        question = choose_option("Question", ASKED, "question")
         title = "Correction for the number of classes"
-        correction = _choose_by_label(title, CORRECTION_LABELS, "correction")
+        correction = choose_option(title, CORRECTIONS, "correction")
         order = choose_from(st.selectbox, "Sort by", list(ORDERS), "sort", "change", width=150)
         search = choose(
             st.text_input, "Search", "search", "", str, placeholder="Part of a name", width=180
@@ -121,10 +121,6 @@ def page(study_audit: StudyAudit) -> None:
     show_notes(impact.notes)
 
 
-def _choose_by_label(title: str, labels: Mapping[str, str], key: str) -> str:
-    return choose_option(title, list(labels), key, labels.__getitem__)
-
-
 def _count_sentence(
     frame: pd.DataFrame, impact: ClassImpact, question: str, correction: str
 ) -> str:
@@ -132,9 +128,9 @@ def _count_sentence(
     counts = frame.loc[frame["examples"] > 0, QUESTIONS[question].verdict].value_counts()
     names = (*QUESTIONS[question].colours, CANNOT_TELL)
     verdicts = ", ".join(f"{counts.get(name, 0):,} {name}" for name in names)
-    corrected = f"{CORRECTION_LABELS[correction]}, p ≤ {impact.alpha:g}"
+    (corrected,) = (text for text, name in CORRECTIONS.items() if name == correction)
     within = f"{names[2]}: the interval lies within ±{impact.margin_pp:g} points"
-    return f"Of {counts.sum():,} classes: {verdicts} ({corrected}; {within})."
+    return f"Of {counts.sum():,} classes: {verdicts} ({corrected}, p ≤ {impact.alpha:g}; {within})."
 
 
 def _collapse_sentence(frame: pd.DataFrame) -> str:
@@ -152,13 +148,13 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         return
     with st.container(border=True):
         label = "Centred on the accuracy of the"
-        centering = _choose_by_label(label, CENTERING_LABELS, "centering")
+        centering = choose_option(label, CENTERINGS, "centering")
         impact = study_audit.class_impact(variant, centering)
         counts = impact.summary()
         chance = study_audit.chance(variant)
         expected = ""
         # Permutations have that centering.
-        if chance and chance.classes and centering == CENTERINGS[0]:
+        if chance and chance.classes and centering == "member":
             expected = f"; {chance.classes.mean:.2g} expected by chance"
         sentence = (
             f"{counts['significant']} of {counts['tested']} classes are significant uncorrected, p ≤ {impact.alpha:g}"

@@ -33,8 +33,8 @@ from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, 
 PAGE_SIZE = 10  # images on one page of the gallery
 METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window
 
-KIND_LABELS = {"all": "all", "lost": NEWLY_WRONG, "won": NEWLY_CORRECT, "other wrong": OTHER_WRONG}
-KINDS = tuple(KIND_LABELS)
+KINDS = {NEWLY_WRONG: "lost", NEWLY_CORRECT: "won", OTHER_WRONG: "other wrong"}
+"""Kinds of flips in a frame of flips, by their names."""
 
 FLIPS = ("example", "kind", "label", "before", "after", "probability_before", "probability_after")
 
@@ -144,9 +144,9 @@ def _retrained_twin(study_audit: StudyAudit) -> None:
 def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     flips = pair.flips_frame()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = choose_option("Kind", KINDS, "kind", KIND_LABELS.__getitem__, resets=("flips",))
+        kind = choose_option("Kind", {"all": "", **KINDS}, "kind", resets=("flips",))
         chosen = choose_class(pair.class_names)
-    if kind != KINDS[0]:
+    if kind:
         flips = flips[flips["kind"] == kind]
     if chosen is not None:
         flips = flips[study_audit.counts(BASELINE).labels[flips["index"]] == chosen]
@@ -164,7 +164,7 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     show_cards(drawn, (1, 1), positions)
     with st.expander("As a table"):
         show_table(
-            flips.assign(kind=flips["kind"].map(KIND_LABELS)),
+            flips.assign(kind=flips["kind"].map({kind: name for name, kind in KINDS.items()})),
             f"{name}-flips",
             FLIPS,
             click=lambda row: open_image(row["index"]),

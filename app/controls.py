@@ -30,24 +30,12 @@ CLICKED = object()  # stands for a choice that a click in the chart has just cha
 MOST = 10  # variants that a chart shows by default: it has no more hues
 
 
-def choose_option(
-    label: str,
-    options: Sequence[T],
-    key: str,
-    format_option: Callable[[T], str] = str,
-    **settings: Any,
-) -> T:
-    """Return the chosen one of a few options, each a button that shows its Markdown; by default the first."""
-    return choose_from(
-        st.segmented_control,
-        label,
-        options,
-        key,
-        options[0],
-        required=True,
-        format_func=format_option,
-        **{"write": format_option, **settings},
-    )
+def choose_option(label: str, options: Mapping[str, T], key: str, **settings: Any) -> T:
+    """Return the chosen one of a few options, by their texts, each a button; by default the first."""
+    texts = list(options)
+    control = st.segmented_control
+    chosen = choose_from(control, label, texts, key, texts[0], required=True, **settings)
+    return options[chosen]
 
 
 def variant_labels(study_audit: StudyAudit) -> dict[str, str]:
@@ -64,13 +52,11 @@ def _compressed(study_audit: StudyAudit) -> dict[str, str]:
 def choose_variant(study_audit: StudyAudit) -> str:
     """Return the key of the compressed variant that the page is about; in the URL `variant`."""
     keys = _compressed(study_audit)
-    options = list(keys)
     resets = ("page", "flips")
-    if len(options) > BUTTONS:
-        label = choose_from(st.selectbox, "Variant", options, "variant", options[0], resets=resets)
-    else:
-        label = choose_option("Variant", options, "variant", escape_name, write=str, resets=resets)
-    return keys[label]
+    if len(keys) <= BUTTONS:
+        return choose_option("Variant", keys, "variant", format_func=escape_name, resets=resets)
+    labels = list(keys)
+    return keys[choose_from(st.selectbox, "Variant", labels, "variant", labels[0], resets=resets)]
 
 
 def set_variant(study_audit: StudyAudit, title: str | None) -> None:

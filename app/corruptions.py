@@ -55,9 +55,8 @@ def _corruptions(study_audit: StudyAudit, results: Results) -> None:
         k = _choose_rank(results)
         conditions = {condition for result in results.values() for condition in result.conditions}
         severities = sorted({severity for _, severity in conditions} | {0})
-        severity = choose_option(
-            "Severity", severities, "severity", lambda number: str(number or "mean")
-        )
+        texts = {str(severity or "mean"): severity for severity in severities}
+        severity = choose_option("Severity", texts, "severity")
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
@@ -125,7 +124,7 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
         f"; by default the {MOST_CLASSES} that change most" if len(classes) > MOST_CLASSES else ""
     )
     questions = {"Change of recall": "change", "Relative to accuracy": "relative"}
-    question = questions[choose_option("Question", list(questions), "cells")]
+    question = choose_option("Question", questions, "cells")
     searched = choose_several(
         "Classes",
         classes,
@@ -183,5 +182,5 @@ def _show_rows(study_audit: StudyAudit, rows: pd.DataFrame, name: str, declared:
 
 
 def _choose_rank(results: Results) -> int:
-    ranks = [int(k) for k in next(iter(results.values())).overall["k"]]
-    return choose_option("Accuracy", ranks, "rank", lambda k: f"top-{k}")
+    ranks = {f"top-{k}": int(k) for k in next(iter(results.values())).overall["k"]}
+    return choose_option("Accuracy", ranks, "rank")

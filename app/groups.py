@@ -84,7 +84,7 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
         )
         return
     show_question(TRENDS)
-    result = results[choose_option("Property", list(results), "property")]
+    result = choose_option("Property", results, "property")
     quantity = quantity_of_property(study_audit, result.property)
     known = {"grouping": result.column, "quantity": quantity}
     show_result(study_audit, TRENDS, result, f"property-{key}", known=known)

@@ -87,11 +87,8 @@ def _study(study_audit: StudyAudit, answers: Answers, studies: Mapping[int, Fact
         set_choices(series=str(st.session_state.pop("begun")))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = _choose_study(study_audit, studies)
-        part = choose_option("Part", ["Rate", "Progress and analysis"], "part")
-    if part == "Rate":
-        _rate(study_audit, answers, chosen)
-    else:
-        _progress(study_audit, answers, chosen, studies[chosen])
+        draw = choose_option("Part", {"Rate": _rate, "Progress and analysis": _progress}, "part")
+    draw(study_audit, answers, chosen, studies[chosen])
 
 
 def _choose_study(study_audit: StudyAudit, studies: Mapping[int, Facts]) -> int:
@@ -146,7 +143,7 @@ def _sample(study_audit: StudyAudit, variant: str, images: int, seed: int) -> Su
     return survey_sample(dataclasses.replace(exemplars, class_names=names), images, seed=seed)
 
 
-def _rate(study_audit: StudyAudit, answers: Answers, study: int) -> None:
+def _rate(study_audit: StudyAudit, answers: Answers, study: int, _: Facts) -> None:
     text = st.query_params.get("rater") or st.session_state.get("rater", "")
     try:
         rater = rater_name(text) if text else ""

@@ -64,7 +64,7 @@ def page(study_audit: StudyAudit) -> None:
     )
     verdict = study_audit.verdict(choose_limits())
     axis = (
-        choose_option("Cost", axes, "against")
+        choose_option("Cost", {name: name for name in axes}, "against")
         if len(axes) > 1
         else single_choice("against", axes[0])
     )

@@ -185,12 +185,3 @@ def test_single_members_are_told_where_to_go(open_page, tmp_path):
     app = open_page(store.directory, "classes", **{"class": "dog & co"})
     assert "two members or more" in app.info[0].value
     assert "images are newly wrong, " in words(app)
-
-
-def test_no_compressed_variant(open_page, tmp_path):
-    store = make_study(
-        tmp_path,
-        missing=[(key, member) for key in ("magnitude-0.9", "int8") for member in range(4)],
-    )
-    app = open_page(store.directory, "classes")
-    assert "no compressed variant" in app.info[0].value

@@ -30,8 +30,8 @@ def test_means_over_severities_and_one_severity(open_page, store, found):
     np.testing.assert_allclose(
         ours["relative_change"], found.frame().query("k == 1")["relative_change"]
     )
-    app.segmented_control(key="severity").set_value(3)
-    app.segmented_control(key="rank").set_value(5).run()
+    app.segmented_control(key="severity").set_value("3")
+    app.segmented_control(key="rank").set_value("top-5").run()
     rows = app.dataframe[1].value
     expected = found.severity_frame().query("k == 5 and severity == 3")
     np.testing.assert_allclose(
