@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics import accuracy_score, recall_score, top_k_accuracy_score
 
-from tfaudit import InputError, Predictions
+from tests.builders.refusals import assert_refused
+from tfaudit import Predictions
 from tfaudit.predictions import frozen
 
 
@@ -106,23 +107,20 @@ def test_equal_scores_rank_the_lower_class_first():
     ],
 )
 def test_bad_input_is_one_clear_line(arguments, message):
-    with pytest.raises(InputError, match=message) as caught:
-        Predictions(**arguments)
-    assert "\n" not in str(caught.value)
+    assert_refused(message, Predictions, **arguments)
 
 
 def test_questions_that_cannot_be_answered():
     predictions = Predictions([0], [[[0]]])
-    with pytest.raises(InputError, match="k: got 2, expected 1 to 1"):
-        predictions.accuracy(2)
-    with pytest.raises(InputError, match="expected lowest, highest, confidence"):
-        predictions.modal("random")
-    with pytest.raises(InputError, match="without probabilities"):
-        predictions.modal("confidence")
-    with pytest.raises(
-        InputError, match="scores: got nan in row 0, class 0, expected finite numbers"
-    ):
-        Predictions.from_scores([0], [[np.nan, 1.0]])
+    assert_refused("k: got 2, expected 1 to 1", predictions.accuracy, 2)
+    assert_refused("expected lowest, highest, confidence", predictions.modal, "random")
+    assert_refused("without probabilities", predictions.modal, "confidence")
+    assert_refused(
+        "scores: got nan in row 0, class 0, expected finite numbers",
+        Predictions.from_scores,
+        [0],
+        [[np.nan, 1.0]],
+    )
 
 
 def test_input_is_neither_changed_nor_changeable():
@@ -169,5 +167,9 @@ def test_one_hot_labels_and_one_score_per_example_are_read_as_keras_gives_them(r
         labels[:, None], np.stack([share, logits])[..., None], scores_are="logits"
     )
     assert population.top1.tolist() == [[1, 1, 1, 1], [0, 1, 0, 0]]
-    with pytest.raises(InputError, match=r"labels: got values of type float64, expected integers"):
-        Predictions(np.array([[0.5, 0.5]]), [[[0]]])
+    assert_refused(
+        r"labels: got values of type float64, expected integers",
+        Predictions,
+        np.array([[0.5, 0.5]]),
+        [[[0]]],
+    )

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.builders.python2_pickles import python2_pickle
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.cifar_subclasses import CLASSES, KIND, SYNONYMS, kind_of
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.prepare import prepare
-from tfaudit.errors import InputError
 
 TERMS = ("fighter", "cruiser", "skylark", "tabby")
 
@@ -75,10 +75,13 @@ class Harm:
 
 def test_a_pickle_that_asks_for_code_is_refused(tmp_path, folder):
     (folder / "data_batch_3").write_bytes(pickle.dumps({"data": Harm(tmp_path / "harm")}))
-    with pytest.raises(
-        InputError, match=r"data_batch_3: got an unreadable file \(it asks for posix.mkdir\)"
-    ):
-        prepare("cifar10_subclasses", folder, data_dir=tmp_path)
+    assert_refused(
+        r"data_batch_3: got an unreadable file \(it asks for posix.mkdir\)",
+        prepare,
+        "cifar10_subclasses",
+        folder,
+        data_dir=tmp_path,
+    )
     assert not (tmp_path / "harm").exists()
 
 
@@ -96,14 +99,15 @@ def test_damaged_files_are_one_line(tmp_path, folder, change, message):
     }
     content["filenames"] = [name.decode() for name in content["filenames"]]
     (folder / "test_batch").write_bytes(pickle.dumps(content | change))
-    with pytest.raises(InputError, match=message):
-        prepare("cifar10_subclasses", folder, data_dir=tmp_path)
+    assert_refused(message, prepare, "cifar10_subclasses", folder, data_dir=tmp_path)
 
 
 def test_missing_files_are_named(tmp_path, folder):
     (folder / "data_batch_2").unlink()
-    with pytest.raises(
-        InputError,
-        match="a folder without data_batch_2, expected the files of CIFAR-10's Python version",
-    ):
-        prepare("cifar10_subclasses", folder, data_dir=tmp_path)
+    assert_refused(
+        "a folder without data_batch_2, expected the files of CIFAR-10's Python version",
+        prepare,
+        "cifar10_subclasses",
+        folder,
+        data_dir=tmp_path,
+    )

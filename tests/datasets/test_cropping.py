@@ -6,6 +6,7 @@ import tensorflow as tf
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.augmentation import resized_crop_flip
 from tfaudit.datasets.cropping import (
     centre_crop,
@@ -15,7 +16,6 @@ from tfaudit.datasets.cropping import (
     resize_and_crop,
 )
 from tfaudit.datasets.scaling import UNSCALED, Scaling
-from tfaudit.errors import InputError
 
 PHOTO = load_sample_image("china.jpg")  # 427 x 640
 
@@ -56,10 +56,12 @@ def test_the_centre_crop_is_that_of_the_pipeline():
 
 
 def test_a_centre_crop_refuses_images_that_are_too_small():
-    with pytest.raises(
-        InputError, match="crop: got 9 pixels, expected at most 4, as an image has 4 x 10"
-    ):
-        centre_crop(np.zeros((4, 10, 3)), 9)
+    assert_refused(
+        "crop: got 9 pixels, expected at most 4, as an image has 4 x 10",
+        centre_crop,
+        np.zeros((4, 10, 3)),
+        9,
+    )
 
 
 def test_random_crops_keep_to_area_and_ratio():

@@ -3,6 +3,7 @@ import pytest
 import tensorflow as tf
 
 from tests.builders.image_streams import image_sets
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError
 
@@ -56,8 +57,7 @@ def test_take_keeps_the_first(dataset):
 @both
 @pytest.mark.parametrize("call", ["batches", "head", "take"])
 def test_numbers_below_one_are_refused(dataset, call):
-    with pytest.raises(InputError, match=": got 0, expected at least 1"):
-        getattr(dataset, call)(0)
+    assert_refused(": got 0, expected at least 1", getattr(dataset, call), 0)
 
 
 def test_a_streaming_set_points_to_batches():
@@ -68,8 +68,7 @@ def test_a_streaming_set_points_to_batches():
 def test_images_of_many_sizes_need_one():
     _, varying = sets(image_shape=(None, None, 3))
     np.testing.assert_array_equal(varying.labels, LABELS)
-    with pytest.raises(InputError, match="image_size=224"):
-        varying.batches(2)
+    assert_refused("image_size=224", varying.batches, 2)
 
 
 def test_a_split_without_labels_is_refused():

@@ -5,48 +5,32 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.loading import load_dataset
-from tfaudit.errors import InputError
 
 
-def test_the_splits_partition_the_source():
-    train, test = load_dataset("digits", "train"), load_dataset("digits", "test")
-    assert (train.num_examples, test.num_examples) == (1197, 600)
-    ids = np.concatenate([train.example_ids, test.example_ids])
+def test_the_splits_are_a_stratified_partition_of_the_source():
+    source, splits = load_digits(), [load_dataset("digits", split) for split in ("train", "test")]
+    ids = np.concatenate([digits.example_ids for digits in splits])
     assert len(np.unique(ids)) == 1797
-
-
-def test_an_id_leads_back_to_the_source():
-    source, test = load_digits(), load_dataset("digits", "test")
-    rows = [int(name.rpartition("-")[2]) for name in test.example_ids]
-    np.testing.assert_array_equal(test.labels, source.target[rows])
-    np.testing.assert_allclose(test.images[..., 0] / 255, source.images[rows] / 16, atol=0.5 / 255)
-
-
-def test_the_split_is_stratified():
-    share = [
-        np.bincount(load_dataset("digits", split).labels) / n
-        for split, n in (("train", 1197), ("test", 600))
-    ]
-    np.testing.assert_allclose(share[0], share[1], atol=1 / 600)
-
-
-def test_shape_and_types():
-    digits = load_dataset("digits", "train")
-    assert digits.images.dtype == np.uint8
-    assert digits.images.shape == (1197, 8, 8, 1)
-    assert digits.images.max() == 255
-    assert digits.labels.dtype == np.int64
-    assert digits.class_names == tuple("0123456789")
-    assert digits.in_memory
+    shares = [np.bincount(digits.labels) / digits.num_examples for digits in splits]
+    np.testing.assert_allclose(*shares, atol=1 / 600)
+    for digits, count in zip(splits, (1197, 600), strict=True):
+        assert (digits.images.shape, digits.images.dtype) == ((count, 8, 8, 1), np.uint8)
+        assert digits.class_names == tuple("0123456789")
+        rows = [int(name.removeprefix("digits-")) for name in digits.example_ids]
+        np.testing.assert_array_equal(digits.labels, source.target[rows], strict=True)
+        pixels = digits.images[..., 0] / 255
+        np.testing.assert_allclose(pixels, source.images[rows] / 16, atol=0.5 / 255)
 
 
 def test_another_split_is_refused():
-    with pytest.raises(
-        InputError,
-        match="split: got 'validation', expected 'train' or 'test', the splits of 'digits'",
-    ):
-        load_dataset("digits", "validation")
+    assert_refused(
+        "split: got 'validation', expected 'train' or 'test', the splits of 'digits'",
+        load_dataset,
+        "digits",
+        "validation",
+    )
 
 
 @pytest.mark.slow

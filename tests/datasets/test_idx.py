@@ -4,6 +4,7 @@ import os
 import numpy as np
 import pytest
 
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.idx import read_idx
 from tfaudit.errors import InputError
 
@@ -43,25 +44,21 @@ def test_damaged_files_are_named(tmp_path, write_idx, change, message):
 
 
 def test_truncated_gzip(tmp_path, write_idx):
-    with pytest.raises(InputError, match="an unreadable file"):
-        read_idx(damage(tmp_path, write_idx, lambda c: c, zipped=True), 3)
+    assert_refused(
+        "an unreadable file", read_idx, damage(tmp_path, write_idx, lambda c: c, zipped=True), 3
+    )
 
 
 def test_an_unreadable_file(tmp_path):
-    with pytest.raises(InputError, match=r"an unreadable file .*No such file"):
-        read_idx(tmp_path / "none", 1)
+    assert_refused(r"an unreadable file .*No such file", read_idx, tmp_path / "none", 1)
 
 
 def test_a_header_of_more_than_the_file_can_hold_takes_no_memory(tmp_path):
     path = tmp_path / "images"
     path.write_bytes(gzip.compress(b"\x00\x00\x08\x03" + b"\xff" * 12))
-    with pytest.raises(
-        InputError, match="got a header of 79228162458924105385300197375 bytes of data"
-    ):
-        read_idx(path, 3)
+    assert_refused("got a header of 79228162458924105385300197375 bytes of data", read_idx, path, 3)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "images")
-    with pytest.raises(InputError, match="no regular file"):
-        read_idx(tmp_path / "images", 3)
+    assert_refused("no regular file", read_idx, tmp_path / "images", 3)

@@ -1,12 +1,15 @@
+import os
+import shutil
+
 import numpy as np
 import pytest
 from PIL import Image
 
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.image_folder import image_folder_files
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.prepare import prepare
-from tfaudit.errors import InputError
 
 
 def draw(path, level, size=(12, 10), mode="RGB"):
@@ -69,49 +72,13 @@ def test_sizes_may_vary(tmp_path):
     prepare("pets", root, data_dir=tmp_path / "d")
     pets = load_dataset("pets", "train", data_dir=tmp_path / "d")
     assert (pets.image_shape, pets.in_memory) == ((None, None, 3), False)
-    with pytest.raises(InputError, match="vary in size"):
-        training_batches(pets, batch_size=2, seed=0)
+    assert_refused("vary in size", training_batches, pets, batch_size=2, seed=0)
     assert load_dataset("pets", "train", data_dir=tmp_path / "d", image_size=8).images.shape == (
         8,
         8,
         8,
         3,
     )
-
-
-def test_a_class_without_images(tmp_path):
-    root = write_images(tmp_path / "in")
-    (root / "train" / "emu").mkdir()
-    with pytest.raises(InputError, match=r"emu: got no image, expected files \.jpg"):
-        prepare("pets", root, data_dir=tmp_path / "d")
-
-
-def test_a_class_that_training_lacks(tmp_path):
-    root = write_images(tmp_path / "in")
-    draw(root / "test" / "emu" / "1.png", 5)
-    with pytest.raises(
-        InputError, match="in/test: got classes emu, expected classes that 'train' has too"
-    ):
-        prepare("pets", root, data_dir=tmp_path / "d")
-
-
-def test_a_single_class(tmp_path):
-    draw(tmp_path / "in" / "train" / "cat" / "1.png", 5)
-    with pytest.raises(InputError, match="got 1 class, expected at least 2"):
-        prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
-
-
-def test_too_few_images_to_split(tmp_path):
-    draw(tmp_path / "in" / "cat" / "1.png", 5)
-    draw(tmp_path / "in" / "dog" / "1.png", 5)
-    with pytest.raises(InputError, match="too few images to hold out a fifth of every class"):
-        prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
-
-
-def test_an_empty_folder(tmp_path):
-    (tmp_path / "in").mkdir()
-    with pytest.raises(InputError, match="got no class folders"):
-        prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
 
 
 def test_a_webp_image_named_jpg_is_stored_as_pixels(tmp_path):
@@ -123,21 +90,41 @@ def test_a_webp_image_named_jpg_is_stored_as_pixels(tmp_path):
     assert stored["test/dog/other.jpg"].shape == (4, 4, 3)
 
 
-@pytest.mark.parametrize("content", [b"", b"no image"], ids=["empty", "text"])
-def test_an_image_that_cannot_be_decoded(tmp_path, content):
-    root = write_images(tmp_path / "in")
-    (root / "test" / "dog" / "bad.jpg").write_bytes(content)
-    with pytest.raises(InputError, match=r"dog/bad.jpg: got an undecodable image"):
-        prepare("pets", root, data_dir=tmp_path / "d")
+def only(*names):
+    """A change of a folder to one of these images alone."""
+
+    def change(root):
+        shutil.rmtree(root)
+        root.mkdir()
+        for name in names:
+            draw(root / name, 5)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda root: (root / "train/emu").mkdir(), r"emu: got no image, expected files \.jpg"),
+        (
+            lambda root: draw(root / "test/emu/1.png", 5),
+            "in/test: got classes emu, expected classes that 'train' has too",
+        ),
+        (only("train/cat/1.png"), "got 1 class, expected at least 2"),
+        (
+            only("cat/1.png", "dog/1.png"),
+            "too few images to hold out a fifth of every class",
+        ),
+        (only(), "got no class folders"),
+        (lambda root: (root / "test/dog/0.png").write_bytes(b""), "dog/0.png: got an undecodable"),
+        (lambda root: (root / "test/dog/0.png").write_bytes(b"no"), "dog/0.png: got an undecod"),
+        (lambda root: os.truncate(root / "test/dog/0.png", 60), "dog/0.png: got an undecodable"),
+    ],
+)
+def test_folders_that_cannot_be_prepared(tmp_path, change, message):
+    change(write_images(tmp_path / "in"))
+    assert_refused(message, prepare, "pets", tmp_path / "in", data_dir=tmp_path / "d")
     assert not (tmp_path / "d").exists()
-
-
-def test_a_truncated_image(tmp_path):
-    root = write_images(tmp_path / "in", size=(64, 64))
-    path = root / "test" / "dog" / "0.png"
-    path.write_bytes(path.read_bytes()[:60])
-    with pytest.raises(InputError, match=r"dog/0.png: got an undecodable image"):
-        prepare("pets", root, data_dir=tmp_path / "d")
 
 
 @pytest.mark.slow
@@ -150,10 +137,14 @@ def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
         (root / "train/dog/0.png").read_bytes()[:40]
     )
     options = {"data_dir": tmp_path / "d", "recursive": True}
-    with pytest.raises(
-        InputError, match=r"broken.jpg: got an undecodable image .*, one of 2 such files"
-    ):
-        prepare("pets", root, skip_unreadable=1, **options)
+    assert_refused(
+        r"broken.jpg: got an undecodable image .*, one of 2 such files",
+        prepare,
+        "pets",
+        root,
+        skip_unreadable=1,
+        **options,
+    )
     assert not (tmp_path / "d" / "pets").exists()
     prepare("pets", root, skip_unreadable=2, **options)
     train, test = (
@@ -167,8 +158,20 @@ def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
 
 def test_only_a_folder_of_images_takes_the_options_of_one(tmp_path):
     for option in ({"recursive": True}, {"skip_unreadable": 1}):
-        with pytest.raises(InputError, match=r"as 'mnist' is no folder of images"):
-            prepare("mnist", tmp_path, data_dir=tmp_path, **option)
+        assert_refused(
+            r"as 'mnist' is no folder of images",
+            prepare,
+            "mnist",
+            tmp_path,
+            data_dir=tmp_path,
+            **option,
+        )
     draw(tmp_path / "in" / "cat" / "1.png", 5)
-    with pytest.raises(InputError, match="skip_unreadable: got -1, expected 0 or more"):
-        prepare("pets", tmp_path / "in", data_dir=tmp_path, skip_unreadable=-1)
+    assert_refused(
+        "skip_unreadable: got -1, expected 0 or more",
+        prepare,
+        "pets",
+        tmp_path / "in",
+        data_dir=tmp_path,
+        skip_unreadable=-1,
+    )

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets import loading
 from tfaudit.datasets.catalogue import test_split as split_to_test
 from tfaudit.datasets.loading import is_available, load_dataset
 from tfaudit.datasets.mock import MOCK_EXAMPLES
-from tfaudit.errors import InputError
 
 SETS = {  # image shape, classes, group columns
     "imagenet2012": ((None, None, 3), 1000, 0),
@@ -79,11 +79,12 @@ def test_splits_differ_and_can_be_sliced():
     part = mock("cifar10", "train[25%:50%]")
     np.testing.assert_array_equal(part.images, train.images[16:32])
     np.testing.assert_array_equal(part.example_ids, train.example_ids[16:32])
-    with pytest.raises(
-        InputError,
-        match="split: got 'nope', expected one of 'test', 'train', 'validation' of 'mock:cifar10'",
-    ):
-        mock("cifar10", "nope")
+    assert_refused(
+        "split: got 'nope', expected one of 'test', 'train', 'validation' of 'mock:cifar10'",
+        mock,
+        "cifar10",
+        "nope",
+    )
 
 
 def test_a_mock_is_the_same_in_every_process():
@@ -125,8 +126,12 @@ def test_available_data_sets(tmp_path):
         is_available(name, data_dir=tmp_path)
         for name in ("imagenet2012", "qmnist", "cifar10:3.0.2")
     )
-    with pytest.raises(InputError, match="name: got 'no_such_set', expected a data set's name"):
-        is_available("no_such_set", data_dir=tmp_path)
+    assert_refused(
+        "name: got 'no_such_set', expected a data set's name",
+        is_available,
+        "no_such_set",
+        data_dir=tmp_path,
+    )
 
 
 @pytest.mark.parametrize(
@@ -142,8 +147,7 @@ def test_available_data_sets(tmp_path):
     ],
 )
 def test_what_cannot_be_mocked(name, message):
-    with pytest.raises(InputError, match=message):
-        mock(name)
+    assert_refused(message, mock, name)
 
 
 def test_the_split_to_test_on():

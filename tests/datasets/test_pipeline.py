@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from tests.builders.image_streams import image_sets
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.pipeline import MODEL_INPUTS, training_batches
-from tfaudit.errors import InputError
 
 COUNT = 23
 
@@ -139,8 +139,7 @@ def test_keras_fits_without_a_warning_and_traces_once(recwarn):
     ],
 )
 def test_bad_arguments(options, message):
-    with pytest.raises(InputError, match=message):
-        run(IN_MEMORY, 1, **options)
+    assert_refused(message, run, IN_MEMORY, 1, **options)
 
 
 @pytest.mark.slow
@@ -157,12 +156,17 @@ def test_columns_stand_beside_the_same_batches():
         np.testing.assert_array_equal(same, labels)
         assert inputs["subject"].astype(str).tolist() == subject[numbers].tolist()
         assert inputs["even"].tolist() == (numbers % 2 == 0).tolist()
-    with pytest.raises(
-        InputError, match="groups: got 'writer', expected columns of 'numbered': even, subject"
-    ):
-        run(data, 1, columns=["writer"])
-    with pytest.raises(
-        InputError,
-        match="groups: got columns of 'numbered', a stream, expected a data set in memory",
-    ):
-        run(STREAMING, 1, columns=["writer"])
+    assert_refused(
+        "groups: got 'writer', expected columns of 'numbered': even, subject",
+        run,
+        data,
+        1,
+        columns=["writer"],
+    )
+    assert_refused(
+        "groups: got columns of 'numbered', a stream, expected a data set in memory",
+        run,
+        STREAMING,
+        1,
+        columns=["writer"],
+    )

@@ -8,7 +8,7 @@ import pytest
 import tensorflow_datasets as tfds
 from filelock import FileLock
 
-from tfaudit.datasets import loading
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE
 from tfaudit.datasets.idx import read_idx
 from tfaudit.datasets.loading import load_dataset
@@ -56,21 +56,6 @@ def test_cifar10_binary_becomes_the_tfds_set(tmp_path, small_cifar):
     np.testing.assert_array_equal(train.images, np.broadcast_to(np.arange(3), train.images.shape))
 
 
-@pytest.mark.slow
-def test_a_stream_and_memory_hold_the_same(tmp_path, small_cifar, monkeypatch):
-    prepare("cifar10", small_cifar, data_dir=tmp_path)
-    memory = load_dataset("cifar10", "train", data_dir=tmp_path)
-    monkeypatch.setattr(loading, "IN_MEMORY_BYTES", 0)
-    stream = load_dataset("cifar10", "train", data_dir=tmp_path)
-    assert not stream.in_memory
-    np.testing.assert_array_equal(stream.labels, memory.labels)
-    np.testing.assert_array_equal(stream.example_ids, memory.example_ids)
-    images, labels = next(iter(stream.batches(20)))
-    np.testing.assert_array_equal(images, memory.images)
-    np.testing.assert_array_equal(labels, memory.labels)
-    np.testing.assert_array_equal(stream.head(3), memory.head(3))
-
-
 def test_emnist_has_its_own_file_names(tmp_path, small_mnist):
     for path in sorted(small_mnist.iterdir()):
         path.rename(small_mnist / f"emnist-letters-{path.name.replace('t10k', 'test')}")
@@ -92,83 +77,59 @@ def test_same_files_same_bytes(tmp_path, small_mnist):
         assert path.read_bytes() == (two / path.name).read_bytes()
 
 
-@pytest.mark.parametrize("name", ["train-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte"])
-def test_missing_files_are_named(tmp_path, small_mnist, name):
-    (small_mnist / name).unlink()
-    with pytest.raises(
-        InputError, match=f"a folder without {name.partition('-idx')[0]}, expected IDX files"
-    ):
-        prepare("mnist", small_mnist, data_dir=tmp_path / "d")
-    assert not (tmp_path / "d").exists()
-
-
-def test_idx_files_that_do_not_fit(tmp_path, small_mnist, write_idx):
-    labels = small_mnist / "t10k-labels-idx1-ubyte"
-    write_idx(labels, np.zeros(11))
-    with pytest.raises(InputError, match="split 'test': got 12 images and 11 labels"):
-        prepare("mnist", small_mnist, data_dir=tmp_path / "d")
-    write_idx(labels, np.full(12, 10))
-    with pytest.raises(InputError, match="split 'test': got label 10, expected labels 0 to 9"):
-        prepare("mnist", small_mnist, data_dir=tmp_path / "d")
-    write_idx(small_mnist / "t10k-images-idx3-ubyte", np.zeros((12, 8, 8)))
-    with pytest.raises(InputError, match=r"got images .8, 8, 1., expected images .28, 28, 1."):
-        prepare("mnist", small_mnist, data_dir=tmp_path / "d")
+@pytest.mark.parametrize(
+    ("file", "damage", "message"),
+    [
+        ("train-images-idx3-ubyte.gz", None, "without train-images, expected IDX files"),
+        ("t10k-labels-idx1-ubyte", None, "without t10k-labels, expected IDX files"),
+        ("t10k-labels-idx1-ubyte", np.zeros(11), "split 'test': got 12 images and 11 labels"),
+        ("t10k-labels-idx1-ubyte", np.full(12, 10), "got label 10, expected labels 0 to 9"),
+        (
+            "t10k-images-idx3-ubyte",
+            np.zeros((12, 8, 8)),
+            r"got images .8, 8, 1., expected images .28, 28, 1.",
+        ),
+        ("data_batch_3.bin", None, "without data_batch_3.bin, expected the files of"),
+        ("test_batch.bin", b"", "test_batch.bin: got 0 bytes"),
+        ("test_batch.bin", bytes(3072), "got 3072 bytes, expected a multiple of 3073"),
+        ("test_batch.bin", bytes([10]) + bytes(3072), "got label 10, expected labels 0 to 9"),
+        ("batches.meta.txt", b"cat dog", "meta.txt: got 2 class names, expected 10"),
+    ],
+)
+def test_files_that_do_not_fit(
+    tmp_path, small_mnist, small_cifar, write_idx, file, damage, message
+):
+    name, folder = ("mnist", small_mnist) if "ubyte" in file else ("cifar10", small_cifar)
+    if damage is None:
+        (folder / file).unlink()
+    elif isinstance(damage, bytes):
+        (folder / file).write_bytes(damage)
+    else:
+        write_idx(folder / file, damage)
+    assert_refused(message, prepare, name, folder, data_dir=tmp_path / "d")
     assert not (tmp_path / "d").exists()
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "source", "data_dir", "message"),
     [
+        ("digits", ".", "d", "expected a new name"),
+        ("My Set", ".", "d", "expected a new name"),
+        ("../x", ".", "d", "expected a new name"),
+        ("imagenet2012", ".", "d", r"which TFDS prepares: python -c .*builder\('imagenet2012'\)"),
+        ("mnist", "nowhere", "d", "source: got '.*nowhere', expected a folder"),
         (
-            lambda f: (f / "data_batch_3.bin").unlink(),
-            "without data_batch_3.bin, expected the files of",
-        ),
-        (
-            lambda f: (f / "test_batch.bin").write_bytes(b"\0" * 3072),
-            "got 3072 bytes, expected a multiple of 3073",
-        ),
-        (lambda f: (f / "test_batch.bin").write_bytes(b""), "test_batch.bin: got 0 bytes"),
-        (
-            lambda f: (f / "test_batch.bin").write_bytes(b"\x0a" + b"\0" * 3072),
-            "got label 10, expected labels 0 to 9",
-        ),
-        (
-            lambda f: (f / "batches.meta.txt").write_text("cat\ndog\n"),
-            "meta.txt: got 2 class names, expected 10",
+            "mnist",
+            "idx",
+            "idx/t10k-labels-idx1-ubyte/d",
+            "data_dir: got .*mnist.*, which cannot be written .*Not a directory",
         ),
     ],
 )
-def test_cifar_files_that_do_not_fit(tmp_path, small_cifar, change, message):
-    change(small_cifar)
-    with pytest.raises(InputError, match=message):
-        prepare("cifar10", small_cifar, data_dir=tmp_path / "d")
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("digits", "expected a new name"),
-        ("My Set", "expected a new name"),
-        ("../x", "expected a new name"),
-        ("imagenet2012", r"which TFDS prepares: python -c .*builder\('imagenet2012'\)"),
-    ],
-)
-def test_names_that_are_not_to_be_had(tmp_path, name, message):
-    with pytest.raises(InputError, match=message):
-        prepare(name, tmp_path, data_dir=tmp_path / "d")
-
-
-def test_a_source_that_is_no_folder(tmp_path):
-    with pytest.raises(InputError, match=r"source: got '.*nowhere', expected a folder"):
-        prepare("mnist", tmp_path / "nowhere", data_dir=tmp_path / "d")
-
-
-def test_a_folder_that_cannot_be_written(tmp_path, small_mnist):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(
-        InputError, match=r"data_dir: got .*mnist.*, which cannot be written .*Not a directory"
-    ):
-        prepare("mnist", small_mnist, data_dir=tmp_path / "file" / "d")
+def test_names_and_folders_that_cannot_be_used(
+    tmp_path, small_mnist, name, source, data_dir, message
+):
+    assert_refused(message, prepare, name, tmp_path / source, data_dir=tmp_path / data_dir)
 
 
 def test_another_process_at_work(tmp_path, small_mnist):
@@ -210,8 +171,7 @@ prepare("mnist", sys.argv[1], data_dir=sys.argv[2], progress=stop)
     child.stdout.close()
     leftover = [p for p in (tmp_path / "d").iterdir() if p.is_dir()]
     assert len(leftover) == 1
-    with pytest.raises(InputError, match="which is not prepared"):
-        load_dataset("mnist", "test", data_dir=tmp_path / "d")
+    assert_refused("which is not prepared", load_dataset, "mnist", "test", data_dir=tmp_path / "d")
     prepare("mnist", small_mnist, data_dir=tmp_path / "d")
     assert not leftover[0].exists()
     assert load_dataset("mnist", "test", data_dir=tmp_path / "d").num_examples == 12
@@ -238,11 +198,13 @@ def test_a_full_disk_is_one_line(small_disk, tmp_path, write_idx):
         noise = np.random.default_rng(0).integers(0, 256, (600, 28, 28))
         write_idx(source / f"{stem}-images-idx3-ubyte", noise)
         write_idx(source / f"{stem}-labels-idx1-ubyte", np.zeros(600))
-    with pytest.raises(
-        InputError, match=r"which cannot be written .*No space left on device"
-    ) as error:
-        prepare("mnist", source, data_dir=small_disk)
-    assert "\n" not in str(error.value)
+    assert_refused(
+        r"which cannot be written .*No space left on device",
+        prepare,
+        "mnist",
+        source,
+        data_dir=small_disk,
+    )
     assert [p.name for p in small_disk.iterdir()] == [".prepare-mnist-lock"]
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from tests.builders.image_streams import image_sets
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.validation import split_validation
-from tfaudit.errors import InputError
 
 COUNT = 2000
 
@@ -63,14 +63,24 @@ def test_validation_is_a_stratified_partition():
 def test_validation_that_cannot_be():
     digits = load_dataset("digits", "train")
     for fraction in (0, 1, -0.1, float("nan")):
-        with pytest.raises(InputError, match=f"fraction: got {fraction}, expected a number in"):
-            split_validation(digits, fraction, seed=0)
-    with pytest.raises(
-        InputError, match=r"fraction: got 0.2 of 12 examples, expected one that can be stratified"
-    ):
-        split_validation(digits.take(12), 0.2, seed=0)
-    with pytest.raises(
-        InputError,
-        match=r"fraction: got 0.001 of 3 examples, expected one that leaves no part empty",
-    ):
-        split_validation(streaming().take(3), 0.001, seed=0)
+        assert_refused(
+            f"fraction: got {fraction}, expected a number in",
+            split_validation,
+            digits,
+            fraction,
+            seed=0,
+        )
+    assert_refused(
+        r"fraction: got 0.2 of 12 examples, expected one that can be stratified",
+        split_validation,
+        digits.take(12),
+        0.2,
+        seed=0,
+    )
+    assert_refused(
+        r"fraction: got 0.001 of 3 examples, expected one that leaves no part empty",
+        split_validation,
+        streaming().take(3),
+        0.001,
+        seed=0,
+    )

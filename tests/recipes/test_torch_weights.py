@@ -8,9 +8,9 @@ import keras
 import numpy as np
 import pytest
 
+from tests.builders.refusals import assert_refused
 from tests.builders.torch_files import archive, module_class, torch_file
 from tests.models.numpy_layers import batch_norm, convolve
-from tfaudit.errors import InputError
 from tfaudit.recipes._torch_weights import assign_torch_weights, read_torch_weights
 
 
@@ -63,30 +63,34 @@ class Harm:
 
 def test_no_code_of_a_file_is_run(tmp_path):
     place = tmp_path / "harm"
-    with pytest.raises(
-        InputError, match=r"weights: got no weights, expected a module or a state dict"
-    ):
-        read_torch_weights(written(tmp_path, archive(pickle.dumps({"a": Harm(place)}))))
+    assert_refused(
+        r"weights: got no weights, expected a module or a state dict",
+        read_torch_weights,
+        written(tmp_path, archive(pickle.dumps({"a": Harm(place)}))),
+    )
     assert not place.exists()
 
 
 @pytest.mark.parametrize("offset", [-1, 1])
 def test_a_tensor_beyond_its_storage_is_refused(tmp_path, offset):
     content = torch_file({"a": np.arange(4, dtype="f4")}, offset)
-    with pytest.raises(
-        InputError, match=r"net.pth: got an unreadable file \(a tensor \(4,\) beyond its 4 values\)"
-    ):
-        read_torch_weights(written(tmp_path, content), "net.pth")
+    assert_refused(
+        r"net.pth: got an unreadable file \(a tensor \(4,\) beyond its 4 values\)",
+        read_torch_weights,
+        written(tmp_path, content),
+        "net.pth",
+    )
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"\x80\x02}q\x00.", archive(b"\x80\x02X")], ids=["empty", "old", "damaged"]
 )
 def test_other_files_are_one_line(tmp_path, content):
-    with pytest.raises(
-        InputError, match=r"weights: got an unreadable file \(.*\), expected a file of torch.save"
-    ):
-        read_torch_weights(written(tmp_path, content))
+    assert_refused(
+        r"weights: got an unreadable file \(.*\), expected a file of torch.save",
+        read_torch_weights,
+        written(tmp_path, content),
+    )
 
 
 def network():
@@ -127,17 +131,24 @@ def test_assigned_weights_compute_what_pytorch_defines(weights, draw):
 
 
 def test_missing_and_misshapen_weights_are_named(weights):
-    with pytest.raises(
-        InputError,
-        match=r"weights: got no 'body.1.running_var', expected the moving_variance of .*'bn'",
-    ):
-        assign_torch_weights(
-            network(), {k: v for k, v in weights.items() if k != "body.1.running_var"}, NAMES
-        )
-    with pytest.raises(InputError, match=r"got 'head.weight' of shape \(3, 2\), expected \(3, 4\)"):
-        assign_torch_weights(network(), weights | {"head.weight": np.zeros((2, 3))}, NAMES)
-    with pytest.raises(
-        InputError,
-        match=r"no 'nothing for the layer bn.weight', expected the gamma of the layer 'bn'",
-    ):
-        assign_torch_weights(network(), weights, {"conv": "body.0"})
+    assert_refused(
+        r"weights: got no 'body.1.running_var', expected the moving_variance of .*'bn'",
+        assign_torch_weights,
+        network(),
+        {k: v for k, v in weights.items() if k != "body.1.running_var"},
+        NAMES,
+    )
+    assert_refused(
+        r"got 'head.weight' of shape \(3, 2\), expected \(3, 4\)",
+        assign_torch_weights,
+        network(),
+        weights | {"head.weight": np.zeros((2, 3))},
+        NAMES,
+    )
+    assert_refused(
+        r"no 'nothing for the layer bn.weight', expected the gamma of the layer 'bn'",
+        assign_torch_weights,
+        network(),
+        weights,
+        {"conv": "body.0"},
+    )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfaudit import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.corruptions.registry import CORRUPTIONS
 from tfaudit.study.conditions import Condition, all_conditions, benchmark_condition
 
@@ -106,6 +106,4 @@ def test_every_severity_of_a_corruption_then_the_sets():
     ],
 )
 def test_what_is_refused_is_one_line(make, message):
-    with pytest.raises(InputError, match=message) as caught:
-        make()
-    assert "\n" not in str(caught.value)
+    assert_refused(message, make)

@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from tests.builders.refusals import assert_refused
 from tfaudit.datasets.corruptions.corrupt import corrupt
-from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SCALES, SEVERITIES, corruption_names
-from tfaudit.errors import InputError
+from tfaudit.datasets.corruptions.registry import SCALES, SEVERITIES, corruption_names
 
 NAMES = corruption_names()
 DETERMINISTIC = {
@@ -31,14 +29,6 @@ def test_the_names_are_the_benchmarks():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("scale", SCALES)
-def test_every_corruption_has_five_severities_at_each_scale(scale):
-    levels = {name: getattr(corruption, scale) for name, corruption in CORRUPTIONS.items()}
-    assert {name: len(constants) for name, constants in levels.items()} == dict.fromkeys(
-        NAMES, len(SEVERITIES)
-    )
-
-
 @contract
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("shape", [(2, 8, 8, 1), (1, 8, 9, 3), (1, 17, 40, 1), (1, 130, 75, 3)])
@@ -54,7 +44,7 @@ def test_every_size_and_channel_count(rng, name, scale, shape):
 
 @contract
 def test_batching_changes_nothing(rng, name):
-    images = noise_images(rng, 5, 32, 24, 3)
+    images = noise_images(rng, 5, 32, 24, 3)[:, :, ::-1]  # any strides are taken
     whole = corrupt(images, name, 3, seed=7)
     parts = [corrupt(images[a:b], name, 3, seed=7, first=a) for a, b in ((0, 1), (1, 4), (4, 5))]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
@@ -122,22 +112,6 @@ def test_black_and_white_images_are_no_trouble(name):
             assert corrupt(images, name, severity).shape == images.shape
 
 
-@given(st.integers(8, 60), st.integers(8, 60), st.sampled_from(NAMES), st.sampled_from(SEVERITIES))
-@settings(max_examples=60)
-def test_turning_the_batch_round_turns_the_result_of_a_deterministic_one(
-    height, width, name, severity
-):
-    images = noise_images(np.random.default_rng(height), 3, height, width, 3)
-    if name in DETERMINISTIC:
-        np.testing.assert_array_equal(
-            corrupt(images[::-1], name, severity), corrupt(images, name, severity)[::-1]
-        )
-    else:
-        assert (
-            corrupt(images[:, :, ::-1], name, severity).shape == images.shape
-        )  # any strides are taken
-
-
 def test_the_scale_goes_by_the_shorter_side(rng):
     for edge, scale in ((64, "cifar"), (65, "imagenet")):
         images = noise_images(rng, 1, edge, 80, 1)
@@ -150,37 +124,31 @@ def test_no_images_give_no_images():
 
 
 IMAGES = np.zeros((1, 8, 8, 3), np.uint8)
-ARRAY = "expected a uint8 array (N, H, W, C), C is 1 or 3"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((IMAGES.astype(np.float32), "fog", 1), "images: got float32 (1, 8, 8, 3), " + ARRAY),
-        ((IMAGES.astype(np.int64), "fog", 1), "images: got int64 (1, 8, 8, 3), " + ARRAY),
-        (([IMAGES[0], IMAGES[0, :5]], "fog", 1), "images: got a list, " + ARRAY),
-        ((IMAGES[0], "fog", 1), "images: got uint8 (8, 8, 3), " + ARRAY),
-        ((IMAGES[..., :2], "fog", 1), "images: got uint8 (1, 8, 8, 2), " + ARRAY),
-        ((IMAGES[:, :7], "fog", 1), "images: got 7 x 8 pixels, expected at least 8 x 8"),
-        ((IMAGES, "mist", 1), "name: got 'mist', expected one of " + ", ".join(NAMES)),
-        ((IMAGES, "fog", 0), "severity: got 0, expected 1 to 5"),
-        ((IMAGES, "fog", 6), "severity: got 6, expected 1 to 5"),
-        ((IMAGES, "fog", 2.0), "severity: got 2.0, expected 1 to 5"),
-        ((IMAGES, "fog", "3"), "severity: got '3', expected 1 to 5"),
-    ],
-)
-def test_what_cannot_be_corrupted(arguments, message):
-    with pytest.raises(InputError) as error:
-        corrupt(*arguments)
-    assert str(error.value) == message
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seed": -1}, "seed: got -1, expected a whole number from 0 to 2**63 - 1"),
-        ({"seed": 0.5}, "seed: got 0.5, expected a whole number from 0 to 2**63 - 1"),
-        ({"first": 2**63}, f"first: got {2**63}, expected a whole number from 0 to 2**63 - 1"),
+        (
+            {"images": IMAGES.astype(np.float32)},
+            r"got float32 \(1, 8, 8, 3\), expected a uint8 array",
+        ),
+        ({"images": IMAGES.astype(np.int64)}, r"got int64 \(1, 8, 8, 3\), expected a uint8 array"),
+        (
+            {"images": [IMAGES[0], IMAGES[0, :5]]},
+            r"images: got a list, expected a uint8 array \(N, H, W, C\), C is 1 or 3$",
+        ),
+        ({"images": IMAGES[0]}, r"images: got uint8 \(8, 8, 3\), expected a uint8 array"),
+        ({"images": IMAGES[..., :2]}, r"got uint8 \(1, 8, 8, 2\), expected a uint8 array"),
+        ({"images": IMAGES[:, :7]}, "images: got 7 x 8 pixels, expected at least 8 x 8"),
+        ({"name": "mist"}, "name: got 'mist', expected one of " + ", ".join(NAMES)),
+        ({"severity": 0}, "severity: got 0, expected 1 to 5"),
+        ({"severity": 6}, "severity: got 6, expected 1 to 5"),
+        ({"severity": 2.0}, r"severity: got 2\.0, expected 1 to 5"),
+        ({"severity": "3"}, "severity: got '3', expected 1 to 5"),
+        ({"seed": -1}, r"seed: got -1, expected a whole number from 0 to 2\*\*63 - 1"),
+        ({"seed": 0.5}, r"seed: got 0\.5, expected a whole number from 0 to"),
+        ({"first": 2**63}, f"first: got {2**63}, expected a whole number from 0 to"),
         ({"scale": "mnist"}, "scale: got 'mnist', expected 'imagenet', 'cifar' or None"),
         (
             {"textures": ["a.png"]},
@@ -188,7 +156,5 @@ def test_what_cannot_be_corrupted(arguments, message):
         ),
     ],
 )
-def test_what_the_options_do_not_take(options, message):
-    with pytest.raises(InputError) as error:
-        corrupt(IMAGES, "fog", 1, **options)
-    assert str(error.value) == message
+def test_what_cannot_be_corrupted(options, message):
+    assert_refused(message, corrupt, **{"images": IMAGES, "name": "fog", "severity": 1, **options})

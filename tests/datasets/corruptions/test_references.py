@@ -70,6 +70,22 @@ def figures(corrupted, clean):
     return corrupted.mean(), corrupted.std(axis=(1, 2)).mean(), np.mean(similar)
 
 
+def assert_same_figures(name, images, severity, draws):
+    np.random.seed(severity)  # noqa: NPY002 - the reference draws from there
+    ours = [
+        figures(corrupt(images, name, severity, seed=seed, scale="imagenet"), images)
+        for seed in range(draws)
+    ]
+    theirs = [
+        figures(np.stack([reference(name)(image, severity) for image in images]), images)
+        for _ in range(draws)
+    ]
+    deviation = np.sqrt(np.var(ours, 0) + np.var(theirs, 0))
+    # Differences expected by chance, plus 0.5 levels of mean, 1 % of the deviation, 0.01 of similarity.
+    tolerance = 3.5 * deviation / np.sqrt(draws) + (0.5, 0.01 * np.mean(theirs, 0)[1], 0.01)
+    assert (np.abs(np.mean(ours, 0) - np.mean(theirs, 0)) <= tolerance).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("severity", and_nightly([3], [1, 2, 4, 5]))
 @pytest.mark.parametrize(
@@ -87,35 +103,13 @@ def figures(corrupted, clean):
     ],
 )
 def test_random_ones_have_the_figures_of_the_reference(small_photographs, name, draws, severity):
-    images = small_photographs
-    np.random.seed(severity)  # noqa: NPY002 - the reference draws from there
-    ours = [
-        figures(corrupt(images, name, severity, seed=s, scale="imagenet"), images)
-        for s in range(draws)
-    ]
-    theirs = [
-        figures(np.stack([reference(name)(i, severity) for i in images]), images)
-        for _ in range(draws)
-    ]
-    deviation = np.sqrt(np.var(ours, 0) + np.var(theirs, 0))
-    # Differences expected by chance, plus 0.5 levels of mean, 1 % of the deviation, 0.01 of similarity.
-    tolerance = 3.5 * deviation / np.sqrt(draws) + (0.5, 0.01 * np.mean(theirs, 0)[1], 0.01)
-    assert (np.abs(np.mean(ours, 0) - np.mean(theirs, 0)) <= tolerance).all()
+    assert_same_figures(name, small_photographs, severity, draws)
 
 
 @pytest.mark.parametrize("severity", and_nightly([3], [1, 2, 4, 5]))
 def test_fog_has_the_figures_of_the_reference(photographs_at, severity):
-    images = photographs_at(288)[
-        :2
-    ]  # TensorFlow Datasets' map is 512 wide at least, ours there too
-    np.random.seed(0)  # noqa: NPY002
-    ours = [figures(corrupt(images, "fog", severity, seed=seed), images) for seed in range(4)]
-    theirs = [
-        figures(np.stack([reference("fog")(i, severity) for i in images]), images) for _ in range(4)
-    ]
-    deviation = np.sqrt(np.var(ours, 0) + np.var(theirs, 0))
-    tolerance = 3.5 * deviation / np.sqrt(4) + (0.5, 0.5, 0.01)
-    assert (np.abs(np.mean(ours, 0) - np.mean(theirs, 0)) <= tolerance).all()
+    # TensorFlow Datasets' map is 512 wide at least, ours there too.
+    assert_same_figures("fog", photographs_at(288)[:2], severity, draws=4)
 
 
 @pytest.mark.parametrize("decay", [1.4, 2, 3])

@@ -1,0 +1,12 @@
+"""Calls that bad input ends with one line."""
+
+import pytest
+
+from tfaudit.errors import InputError
+
+
+def assert_refused(message, call, *arguments, **options):
+    """Assert that a call raises an `InputError` of one line in which the pattern `message` is found."""
+    with pytest.raises(InputError, match=message) as caught:
+        call(*arguments, **options)
+    assert "\n" not in str(caught.value)
