@@ -133,6 +133,11 @@ def test_a_data_set_by_its_name():
             {"images": np.array([{}, {}], object), "labels": [0, 1]},
             "got Python objects, which only running code could read",
         ),
+        (
+            {"pixels": [[1]], "truth": [1]},
+            "got arrays pixels, truth, expected arrays `images` and `labels`",
+        ),
+        ({"x": [[1], [2]], "y": [0] * 6}, "got 2 examples in x, expected 6, as there are labels"),
     ],
 )
 def test_arrays_that_cannot_be_used_are_one_line(tmp_path, arrays, words):
@@ -143,73 +148,40 @@ def test_folders_that_cannot_be_used_are_one_line(tmp_path, pets):
     def read(**options):
         return list(labelled_images(str(pets), **options).batches(4))
 
-    (tmp_path / "not.npz").write_text("no")
-    assert_refused(
-        r"not.npz: got a file without NumPy arrays", labelled_images, str(tmp_path / "not.npz")
-    )
-    assert_refused(
-        r"data: got ./nowhere, expected an existing folder or .npz file",
-        labelled_images,
-        "./nowhere",
-    )
+    arrays = tmp_path / "not.npz"
+    arrays.write_text("no")
+    assert_refused("not.npz: got a file without NumPy arrays", labelled_images, str(arrays))
+    scaled = "image_size: got 4, expected none, as arrays are not scaled"
+    assert_refused(scaled, labelled_images, str(arrays), image_size=4)
+    missing = "data: got ./nowhere, expected an existing folder or .npz file"
+    assert_refused(missing, labelled_images, "./nowhere")
     assert_refused("limit: got 0, expected 1 or more", read, limit=0)
     assert_refused("crop: got 9, expected at most image_size, 8", read, image_size=8, crop=9)
-    assert_refused(
-        r"cat/0.png, crop: got 9 pixels, expected at most 8, as an image has 8 x 8", read, crop=9
-    )
+    assert_refused("cat/0.png, crop: got 9 pixels, expected at most 8, as an image", read, crop=9)
     draw(pets / "owl" / "wide.png", size=(9, 8))
-    assert_refused(r"wide.png: got 8 x 9 pixels, expected 8 x 8, as the first image", read)
+    assert_refused("wide.png: got 8 x 9 pixels, expected 8 x 8, as the first image", read)
     (pets / "cat" / "0.png").write_bytes(b"no image")
-    assert_refused(r"cat/0.png: got an undecodable image", read)
-    assert_refused(
-        "image_size: got 4, expected none, as arrays are not scaled",
-        labelled_images,
-        str(tmp_path / "not.npz"),
-        image_size=4,
-    )
+    assert_refused("cat/0.png: got an undecodable image", read)
 
 
-def test_arrays_of_any_shape_and_type(tmp_path):
+def test_arrays_of_any_shape_and_type(tmp_path, rng):
     """As Keras' own files name them, x and y, and one array per input."""
-    rng = np.random.default_rng(0)
-    tokens, labels = rng.integers(0, 9, (6, 4)), np.array([0, 1, 2, 0, 1, 2])
-    np.savez(tmp_path / "xy.npz", x=tokens, y=labels)
-    np.savez(
-        tmp_path / "splits.npz",
-        x_train=tokens[:2],
-        y_train=labels[:2],
-        x_test=tokens,
-        y_test=np.eye(3)[labels],
-    )
-    np.savez(
-        tmp_path / "inputs.npz",
-        tokens=tokens,
-        mask=tokens > 3,
-        labels=labels,
-        class_names=["a", "b", "c"],
-    )
-    for name in ("xy.npz", "splits.npz"):
-        data = labelled_images(str(tmp_path / name))
+    x, labels = rng.integers(0, 9, (6, 4)), np.array([0, 1, 2, 0, 1, 2])
+    for arrays in (
+        {"x": x, "y": labels},
+        {"x_train": x[:2], "y_train": labels[:2], "x_test": x, "y_test": np.eye(3)[labels]},
+    ):
+        data = labelled_images(save(tmp_path, **arrays))
         assert data.image_shape == ()
-        np.testing.assert_array_equal(np.concatenate(list(data.batches(4))), tokens)
+        np.testing.assert_array_equal(np.concatenate([*data.batches(4)]), x)
         np.testing.assert_array_equal(data.labels, labels)
-    data = labelled_images(str(tmp_path / "inputs.npz"), limit=3)
+    names = ["a", "b", "c"]
+    several = save(tmp_path, tokens=x, mask=x > 3, labels=labels, class_names=names)
+    data = labelled_images(several, limit=3)
     (batch,) = data.batches(9)
     assert set(batch) == {"tokens", "mask"}
-    np.testing.assert_array_equal(batch["mask"], (tokens > 3)[[0, 2, 4]])
+    np.testing.assert_array_equal(batch["mask"], (x > 3)[[0, 2, 4]])
     assert data.class_names == ("a", "b", "c")
-    np.savez(tmp_path / "wrong.npz", pixels=tokens, truth=labels)
-    assert_refused(
-        r"wrong.npz: got arrays pixels, truth, expected arrays `images` and `labels`",
-        labelled_images,
-        str(tmp_path / "wrong.npz"),
-    )
-    np.savez(tmp_path / "short.npz", x=tokens[:2], y=labels)
-    assert_refused(
-        "got 2 examples in x, expected 6, as there are labels",
-        labelled_images,
-        str(tmp_path / "short.npz"),
-    )
 
 
 def test_a_function_of_the_users_own(tmp_path):

@@ -1,6 +1,8 @@
 """Files of any framework: what is equal in all forms is read as equal, and what does not fit is one line."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.refusals import assert_refused
-from tfaudit import InputError, Predictions
+from tfaudit import Predictions
 from tfaudit.readers.prediction_files import (
     PredictionFiles,
     read_columns,
@@ -272,238 +274,181 @@ def test_a_name_in_an_extension_of_any_case(write, labels):
 Y = np.array([0, 1, 0])
 YID = "id,label\na,0\nb,1\nc,0\n"
 YNAMES = "id,label\na,cat\nb,dog\nc,cat\n"
-CASES = {
-    "lengths": (dict(y_npy=Y, p_npy=Y[:2]), "p.npy: got 2 examples, expected 3, as in y.npy"),
-    "lengths of scores": (
-        dict(y_npy=Y, p_npy=np.full((4, 2), 0.5)),
-        "p.npy: got 4 examples, expected 3, as in y.npy",
-    ),
-    "a class beyond the scores": (
-        dict(y_npy=Y + 4, p_npy=np.ones((3, 2))),
-        "y.npy: got class 5, expected classes 0 to 1",
-    ),
-    "a negative class": (
-        dict(y_npy=Y - 1, p_npy=Y),
-        "y.npy: got class -1, expected classes from 0",
-    ),
-    "NaN": (
-        dict(y_npy=Y, p_npy=np.full((3, 2), np.nan)),
+CASES = [
+    ("p.npy: got 2 examples, expected 3, as in y.npy", dict(p_npy=Y[:2])),
+    ("p.npy: got 4 examples, expected 3, as in y.npy", dict(p_npy=np.full((4, 2), 0.5))),
+    ("y.npy: got class 5, expected classes 0 to 1", dict(y_npy=Y + 4, p_npy=np.ones((3, 2)))),
+    ("y.npy: got class -1, expected classes from 0", dict(y_npy=Y - 1, p_npy=Y)),
+    (
         "p.npy: got nan in row 0, class 0, expected finite numbers",
+        dict(p_npy=np.full((3, 2), np.nan)),
     ),
-    "rounded probabilities": (
-        dict(y_npy=Y, p_csv="0,1\n.33,.66\n1,0\n1,0"),
+    (
         "p.csv: got scores in [0, 1] with row sums of 0.99 to 1, expected sums of 1, or scores_are (--scores-are) set",
+        dict(p_csv="0,1\n.33,.66\n1,0\n1,0"),
     ),
-    "logits that are called probabilities": (
-        dict(y_npy=Y, p_npz={"probabilities": np.full((3, 2), -2.0)}),
+    (
         "p.npz: got -2 to -2, expected probabilities in [0, 1]",
+        dict(p_npz={"probabilities": np.full((3, 2), -2.0)}),
     ),
-    "NaN of a member": (
-        dict(y_npy=Y, p_npy=np.full((2, 3, 2), np.inf)),
+    (
         "p.npy, member 0: got inf in row 0, class 0, expected finite numbers",
+        dict(p_npy=np.full((2, 3, 2), np.inf)),
     ),
-    "an empty cell": (dict(y_npy=Y, p_csv="x,z\n1,2\n1,\n1,2"), "p.csv: got nan in row 1, class 1"),
-    "text among scores": (
-        dict(y_npy=Y, p_csv="x,z\n1,2\n1,oh\n1,2"),
+    ("p.csv: got nan in row 1, class 1", dict(p_csv="x,z\n1,2\n1,\n1,2")),
+    (
         "p.csv: got a CSV conversion error to double: invalid value 'oh'",
+        dict(p_csv="x,z\n1,2\n1,oh\n1,2"),
     ),
-    "an id twice": (
-        dict(y_csv=YID, p_csv="id,class\na,0\na,0\nc,0"),
+    (
         "p.csv: got 1 repeated ids: a, expected distinct",
+        dict(y_csv=YID, p_csv="id,class\na,0\na,0\nc,0"),
     ),
-    "a label's id twice": (
-        dict(y_csv=YID + "a,1", p_csv="id,class\na,0"),
+    (
         "y.csv: got 1 repeated ids: a, expected distinct",
+        dict(y_csv=YID + "a,1", p_csv="id,class\na,0"),
     ),
-    "a missing id": (
-        dict(y_csv=YID, p_csv="id,class\na,0\nx,0"),
+    (
         "p.csv: got no rows for 2 examples: b, c, expected those of y.csv",
+        dict(y_csv=YID, p_csv="id,class\na,0\nx,0"),
     ),
-    "a strange id": (
-        dict(y_csv=YID, p_csv="id,class\na,0\nb,0\nc,1\nx,0"),
+    (
         "p.csv: got 1 unknown examples: x, expected examples of y.csv",
+        dict(y_csv=YID, p_csv="id,class\na,0\nb,0\nc,1\nx,0"),
     ),
-    "an empty id": (
-        dict(y_csv=YID, p_csv="id,class\na,0\n,0\n"),
+    (
         "p.csv: got 1 empty cells in column 'id', first in row 1",
+        dict(y_csv=YID, p_csv="id,class\na,0\n,0\n"),
     ),
-    "ids of labels alone": (
-        dict(y_csv=YID, p_npy=Y),
-        "p.npy: got no example ids, expected ids, as in y.csv",
-    ),
-    "ids of answers alone": (
-        dict(y_npy=Y, p_csv="id,class\na,0"),
-        "y.npy: got no example ids, expected ids, as in p.csv",
-    ),
-    "ids of strange type": (
-        dict(y_npy=Y, p_npz={"top1": Y, "ids": Y * 1.0}),
+    ("p.npy: got no example ids, expected ids, as in y.csv", dict(y_csv=YID, p_npy=Y)),
+    ("y.npy: got no example ids, expected ids, as in p.csv", dict(p_csv="id,class\na,0")),
+    (
         "p.npz: got ids float64 (3,), expected ids (examples,), integers or text",
+        dict(p_npz={"top1": Y, "ids": Y * 1.0}),
     ),
-    "an unknown class": (
-        dict(y_csv=YNAMES, p_csv="id,class\na,cow\nb,dog\nc,cat"),
+    (
         "p.csv: got unknown classes 'cow', expected classes such as 'cat', 'dog'",
+        dict(y_csv=YNAMES, p_csv="id,class\na,cow\nb,dog\nc,cat"),
     ),
-    "columns that are no class": (
-        dict(y_csv=YNAMES, p_csv="id,cat,cow,sow\na,0,1,0\nb,0,1,0\nc,0,1,0"),
+    (
         "y.csv: got unknown classes 'dog', expected classes such as 'cat', 'cow', 'sow'",
+        dict(y_csv=YNAMES, p_csv="id,cat,cow,sow\na,0,1,0\nb,0,1,0\nc,0,1,0"),
     ),
-    "different columns": (
-        dict(y_npy=Y, p_csv="cat,dog\n1,0\n1,0\n1,0\n", q_csv="dog,cow\n1,0\n1,0\n1,0\n"),
+    (
         "q.csv: got columns 'cow', expected columns of classes such as 'cat', 'dog'",
+        dict(p_csv="cat,dog\n1,0\n1,0\n1,0\n", q_csv="dog,cow\n1,0\n1,0\n1,0\n"),
     ),
-    "columns in different orders": (
-        dict(y_npy=Y, p_csv="cat,dog\n1,0\n1,0\n1,0\n", q_csv="dog,cat\n1,0\n1,0\n1,0\n"),
+    (
         "y.npy: got class numbers, expected class names, as files order their columns differently",
+        dict(p_csv="cat,dog\n1,0\n1,0\n1,0\n", q_csv="dog,cat\n1,0\n1,0\n1,0\n"),
     ),
-    "a lacking column": (
+    (
+        "q.csv: got no scores of 'owl', expected scores of every class",
         dict(
             y_csv=YNAMES,
             p_csv="id,cat,dog,owl\na,1,0,0\nb,1,0,0\nc,1,0,0",
             q_csv="id,cat,dog\na,1,0\nb,1,0\nc,1,0",
         ),
-        "q.csv: got no scores of 'owl', expected scores of every class",
     ),
-    "columns without names": (
-        dict(y_csv="label\ncat\ndog\ncat\n", p_npy=np.ones((3, 2))),
+    (
         "p.npy: got columns without names, expected class names, as in y.csv",
+        dict(y_csv="label\ncat\ndog\ncat\n", p_npy=np.ones((3, 2))),
     ),
-    "columns of another count": (
-        dict(y_npy=Y, p_npy=np.full((3, 2), 0.5), q_npy=np.ones((3, 3))),
+    (
         "q.npy: got scores of 3 classes, expected scores of 2",
+        dict(p_npy=np.full((3, 2), 0.5), q_npy=np.ones((3, 3))),
     ),
-    "columns from 1": (
-        dict(y_npy=Y, p_csv="1,2\n1,0\n1,0\n1,0"),
+    (
         "p.csv: got classes '1', '2', expected names, or the numbers from 0 to 1",
+        dict(p_csv="1,2\n1,0\n1,0\n1,0"),
     ),
-    "names without a list": (
-        dict(y_npy=Y, p_csv="class\ncat\ndog\ncat"),
+    (
         "p.csv: got class names 'cat', 'dog', expected class numbers, or a class list",
+        dict(p_csv="class\ncat\ndog\ncat"),
     ),
-    "both kinds": (
-        dict(y_npy=Y, p_npy=Y, q_npy=np.ones((3, 2))),
+    (
         "q.npy: got scores, expected top-1 classes, as in p.npy",
+        dict(p_npy=Y, q_npy=np.ones((3, 2))),
     ),
-    "a member in two tables": (
-        dict(y_npy=Y, p_csv="member,class\n1,0\n1,0\n1,0", q_csv="member,class\n1,0\n1,0\n1,0"),
+    (
         "q.csv: got member 1, as in another file, expected each member in one file",
+        dict(p_csv="member,class\n1,0\n1,0\n1,0", q_csv="member,class\n1,0\n1,0\n1,0"),
     ),
-    "an uneven member": (
-        dict(y_npy=Y, p_csv="member,class\n1,0\n1,0\n2,0"),
+    (
         "p.csv, member 1: got 2 examples, expected 3, as in y.npy",
+        dict(p_csv="member,class\n1,0\n1,0\n2,0"),
     ),
-    "a pickle in NPY": (dict(y_npy=Y, p_npy=np.array([{}] * 3)), "p.npy: got Python objects"),
-    "a pickle in NPZ": (
-        dict(y_npy=Y, p_npz={"top1": np.array([None] * 3)}),
-        "p.npz: got Python objects",
-    ),
-    "a pickle": (
-        dict(y_npy=Y, p_npy=b"\x80\x04\x95"),
+    ("p.npy: got Python objects", dict(p_npy=np.array([{}] * 3))),
+    ("p.npz: got Python objects", dict(p_npz={"top1": np.array([None] * 3)})),
+    (
         "p.npy: got a file without NumPy arrays, expected NumPy arrays; pickles",
+        dict(p_npy=b"\x80\x04\x95"),
     ),
-    "an unknown kind": (
-        dict(y_npy=Y, p_pkl=b"\x80"),
+    (
         "p.pkl: got a file of unknown type, expected a file .csv, .parquet, .npy, .npz",
+        dict(p_pkl=b"\x80"),
     ),
-    "an empty file": (dict(y_npy=Y, p_csv=""), "p.csv: got an empty file"),
-    "an empty array": (dict(y_npy=Y, p_npy=np.ones((0, 2))), "p.npy: got an empty array (0, 2)"),
-    "no labels": (dict(y_npy=Y[:0], p_npy=Y), "y.npy: got no labels"),
-    "a header alone": (dict(y_npy=Y, p_csv="class\n"), "p.csv: got no rows"),
-    "scores' header alone": (dict(y_npy=Y, p_csv="x,z\n"), "p.csv: got no rows"),
-    "not Parquet": (
-        dict(y_npy=Y, p_parquet="class\n0\n"),
-        "p.parquet: got a damaged or truncated file, expected Parquet",
-    ),
-    "not UTF-8": (
-        dict(y_npy=Y, p_csv=b"class\n\xff\xfe\n"),
+    ("p.csv: got an empty file", dict(p_csv="")),
+    ("p.npy: got an empty array (0, 2)", dict(p_npy=np.ones((0, 2)))),
+    ("y.npy: got no labels", dict(y_npy=Y[:0], p_npy=Y)),
+    ("p.csv: got no rows", dict(p_csv="class\n")),
+    ("p.csv: got no rows", dict(p_csv="x,z\n")),
+    ("p.parquet: got a damaged or truncated file, expected Parquet", dict(p_parquet="class\n0\n")),
+    (
         "p.csv: got a damaged or truncated file, expected CSV in UTF-8",
+        dict(p_csv=b"class\n\xff\xfe\n"),
     ),
-    "a cut archive": (
-        dict(y_npy=Y, p_npz=b"PK\x03\x04abc"),
-        "p.npz: got a damaged or truncated file",
-    ),
-    "a cut array": (
-        dict(y_npy=Y, p_npy=b"\x93NUMPY\x01\x00v"),
-        "p.npy: got a damaged or truncated file",
-    ),
-    "a long row": (
-        dict(y_npy=Y, p_csv="class,x\n0,1\n0,1,9\n0,1"),
+    ("p.npz: got a damaged or truncated file", dict(p_npz=b"PK\x03\x04abc")),
+    ("p.npy: got a damaged or truncated file", dict(p_npy=b"\x93NUMPY\x01\x00v")),
+    (
         "p.csv: got a CSV parse error: Row #3: Expected 2 columns, got 3",
+        dict(p_csv="class,x\n0,1\n0,1,9\n0,1"),
     ),
-    "long rows": (
-        dict(y_npy=Y, p_csv="class,x\n0,1,9\n0,1,9\n0,1,9"),
+    (
         "p.csv: got a CSV parse error: Row #2: Expected 2 columns, got 3",
+        dict(p_csv="class,x\n0,1,9\n0,1,9\n0,1,9"),
     ),
-    "one name for two columns": (dict(y_npy=Y, p_csv="x,x\n0,1"), "p.csv: got two columns 'x'"),
-    "a pandas index": (
-        dict(y_npy=Y, p_csv=",x,z\n0,1,0\n1,1,0"),
-        "p.csv: got column 0 without a name",
-    ),
-    "nothing of use": (
-        dict(y_npy=Y, p_csv="x\n0"),
+    ("p.csv: got two columns 'x'", dict(p_csv="x,x\n0,1")),
+    ("p.csv: got column 0 without a name", dict(p_csv=",x,z\n0,1,0\n1,1,0")),
+    (
         "p.csv: got columns x, expected a column `prediction`, or scores in a column per",
+        dict(p_csv="x\n0"),
     ),
-    "text among Parquet's scores": (
-        dict(y_npy=Y, p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
+    (
         "p.parquet: got text values in column 'z', expected numbers",
+        dict(p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
     ),
-    "two columns of answers": (
-        dict(y_npy=Y, p_csv="class,Prediction\n0,1\n"),
+    (
         "p.csv: got columns 'class', 'Prediction', expected only one of them",
+        dict(p_csv="class,Prediction\n0,1\n"),
     ),
-    "labels of nothing": (
-        dict(y_csv="x\n0", p_npy=Y),
-        "y.csv: got columns x, expected a column `label`",
-    ),
-    "labels of many": (
-        dict(y_npz={"a": Y, "b": Y}, p_npy=Y),
-        "y.npz: got arrays a, b, expected an array `labels`",
-    ),
-    "answers of many": (
-        dict(y_npy=Y, p_npz={"a": Y, "b": Y}),
+    ("y.csv: got columns x, expected a column `label`", dict(y_csv="x\n0", p_npy=Y)),
+    ("y.npz: got arrays a, b, expected an array `labels`", dict(y_npz={"a": Y, "b": Y}, p_npy=Y)),
+    (
         "p.npz: got arrays a, b, expected predictions in an array `scores` or `top1`",
+        dict(p_npz={"a": Y, "b": Y}),
     ),
-    "fractions as labels": (
-        dict(y_npy=Y + 0.5, p_npy=Y),
-        "y.npy: got classes of dtype float64, expected whole numbers",
-    ),
-    "four dimensions": (
-        dict(y_npy=Y, p_npy=np.ones((1, 1, 3, 2))),
-        "p.npy: got float64 (1, 1, 3, 2), expected top-1 classes",
-    ),
-    "truths": (
-        dict(y_npy=Y, p_npy=np.ones((3, 2), bool)),
-        "p.npy: got scores of dtype bool, expected floats",
-    ),
-    "fractions in text": (
-        dict(y_csv="label\n0\n1.5\n0", p_csv="class\n0\n0\n1"),
+    ("y.npy: got classes of dtype float64, expected whole numbers", dict(y_npy=Y + 0.5, p_npy=Y)),
+    ("p.npy: got float64 (1, 1, 3, 2), expected top-1 classes", dict(p_npy=np.ones((1, 1, 3, 2)))),
+    ("p.npy: got scores of dtype bool, expected floats", dict(p_npy=np.ones((3, 2), bool))),
+    (
         "y.csv: got class 1.5, expected whole numbers",
+        dict(y_csv="label\n0\n1.5\n0", p_csv="class\n0\n0\n1"),
     ),
-    "fractions in answers": (
-        dict(y_npy=Y, p_csv="class\n0\n1.5\n0"),
-        "p.csv: got class 1.5, expected whole numbers",
-    ),
-    "numbers for names": (
-        dict(y_csv="label\ncat\ndog\ncat", p_npy=Y),
+    ("p.csv: got class 1.5, expected whole numbers", dict(p_csv="class\n0\n1.5\n0")),
+    (
         "p.npy: got class numbers, expected class names, as in y.csv",
+        dict(y_csv="label\ncat\ndog\ncat", p_npy=Y),
     ),
-}
+]
+"""Errors, and the files that cause them, beside the labels `Y` where there are no others."""
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_what_does_not_fit_is_one_line_that_names_the_file(write, case):
-    files, message = CASES[case]
-    if case.startswith("a pickle in"):
-        (path,), content = write(y_npy=Y), files.popitem()[1]
-        save = np.savez if isinstance(content, dict) else np.save
-        name = "p.npz" if isinstance(content, dict) else "p.npy"
-        save(name, **content) if isinstance(content, dict) else save(name, content)
-        truth, paths = path, [path.with_name(name)]
-    else:
-        truth, *paths = write(**files)
-    with pytest.raises(InputError) as caught:
-        read_predictions(truth, paths)
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize(("message", "files"), CASES)
+def test_what_does_not_fit_is_one_line_that_names_the_file(write, message, files):
+    labels = [] if next(iter(files)).startswith("y") else write(y_npy=Y)
+    truth, *paths = [*labels, *write(**files)]
+    assert_refused("^" + re.escape(message), read_predictions, truth, paths)
 
 
 @pytest.mark.parametrize(
@@ -518,7 +463,7 @@ def test_what_does_not_fit_is_one_line_that_names_the_file(write, case):
         (dict(c_txt=b"\xff"), "c.txt: got neither"),
         (
             dict(c_txt="2\n1"),
-            "c.txt: got classes '2', '1', expected names, or the numbers from 0 to 1",
+            "c.txt: got classes '2', '1', expected names, or the numbers from 0 to",
         ),
         (dict(c_txt="cat"), "y.npy: got class 1, expected classes 0 to 0"),
         (dict(c_txt="a\nb\nc"), "p.npy: got scores of 2 classes, expected scores of 3"),
@@ -526,25 +471,17 @@ def test_what_does_not_fit_is_one_line_that_names_the_file(write, case):
 )
 def test_an_unfit_list_of_classes(write, classes, message):
     truth, file, path = write(y_npy=Y, p_npy=np.ones((3, 2)), **classes)
-    with pytest.raises(InputError) as caught:
-        read_predictions(truth, [file], classes=path)
-    assert str(caught.value).startswith(message)
+    assert_refused("^" + message, read_predictions, truth, [file], classes=path)
 
 
-def test_files_that_are_not_there(write, tmp_path):
+def test_files_that_are_not_there(write):
     truth, file = write(y_npy=Y, p_npy=Y)
-    for missing in (tmp_path / "no.npy", tmp_path / "no.csv"):
-        assert_refused(
-            r"no\....: got an unreadable file \(No such file", read_predictions, truth, [missing]
-        )
+    for name in ("no.npy", "no.csv"):
+        unreadable = rf"{name}: got an unreadable file \(No such file"
+        assert_refused(unreadable, read_predictions, truth, [Path(name)])
     assert_refused("files: got none", read_predictions, truth, [])
-    assert_refused(
-        r"no.txt: got an unreadable file",
-        read_predictions,
-        truth,
-        [file],
-        classes=tmp_path / "no.txt",
-    )
+    unreadable = "no.txt: got an unreadable file"
+    assert_refused(unreadable, read_predictions, truth, [file], classes=Path("no.txt"))
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz", "parquet"])
@@ -587,79 +524,52 @@ def test_one_long_cell_among_many_is_refused(tmp_path):
     assert_refused("600,001 cells of up to 900 characters in column 'label'", read_labels, path)
 
 
-def test_columns_of_any_name_one_hot_labels_and_binary_scores(tmp_path):
-    table = "image,gold,guess\na,cat,cat\nb,dog,cat\nc,dog,dog\n"
-    (tmp_path / "all.csv").write_text(table)
+def test_columns_of_any_name(write):
+    (file,) = write(all_csv="image,gold,guess\na,cat,cat\nb,dog,cat\nc,dog,dog\n")
     names = {"id_name": "image", "label_column": "gold", "prediction_column": "guess"}
-    found = read_predictions(tmp_path / "all.csv", [tmp_path / "all.csv"], **names)
-    assert found.class_names == ("cat", "dog")
-    assert found.top1.tolist() == [[0, 0, 1]]
-    for wrong in (
-        {"label_column": "truth"},
-        {"label_column": "gold", "prediction_column": "answered"},
-    ):
-        assert_refused(
-            r"all.csv: got columns image, gold, guess, expected one that is called",
-            read_predictions,
-            tmp_path / "all.csv",
-            [tmp_path / "all.csv"],
-            **wrong,
-        )
-    assert_refused(
-        "expected a column `label`, or its name",
-        read_predictions,
-        tmp_path / "all.csv",
-        [tmp_path / "all.csv"],
-    )
+    found = read_predictions(file, [file], **names)
+    assert (found.class_names, found.top1.tolist()) == (("cat", "dog"), [[0, 0, 1]])
+    unknown = "all.csv: got columns image, gold, guess, expected one that is called"
+    for wrong in ({"label_column": "truth"}, {**names, "prediction_column": "answered"}):
+        assert_refused(unknown, read_predictions, file, [file], **wrong)
+    assert_refused("expected a column `label`, or its name", read_predictions, file, [file])
+
+
+SHARES = np.array([0.25, 0.75, 0.5, 0.125])
+LOGITS = np.log(SHARES / (1 - SHARES))
+
+
+@pytest.mark.parametrize(
+    ("scores", "scores_are", "shares"),
+    [
+        (SHARES, "auto", SHARES),
+        (LOGITS, "auto", SHARES),
+        (SHARES, "logits", 1 / (1 + np.exp(-SHARES))),
+    ],
+)
+def test_one_score_per_example_is_that_of_class_1_in_every_file(write, scores, scores_are, shares):
     labels = np.array([0, 1, 1, 0])
-    np.save(tmp_path / "one_hot.npy", np.eye(2)[labels])
-    np.save(tmp_path / "several.npy", np.ones((4, 2)))
-    probabilities = np.array([0.25, 0.75, 0.5, 0.125])
-    logits = np.log(probabilities / (1 - probabilities))
-    for name, scores in (("probabilities", probabilities), ("logits", logits)):
-        np.save(tmp_path / f"{name}.npy", scores)
-        found = read_predictions(tmp_path / "one_hot.npy", [tmp_path / f"{name}.npy"])
-        assert found.labels.tolist() == labels.tolist()
-        assert found.top1.tolist() == [[0, 1, 0, 0]]
-        np.testing.assert_allclose(found.probabilities[0, :, 0], [0.75, 0.75, 0.5, 0.875])
-    assert_refused(
-        r"several.npy: got labels \(4, 2\) of several classes, expected one class",
-        read_predictions,
-        tmp_path / "several.npy",
-        [tmp_path / "logits.npy"],
+    table = pd.DataFrame({"id": range(4), "label": labels, "p": scores})
+    *files, truth, own, several = write(
+        score_parquet=pd.DataFrame({"score": scores}),
+        flat_npy=scores,
+        column_npy=scores[:, None],
+        members_npy=np.stack([scores, scores])[..., None],
+        named_npz={"scores": scores},
+        y_npy=np.eye(2)[labels],
+        own_csv=table,
+        several_npy=np.ones((4, 2)),
     )
-
-
-@pytest.mark.parametrize("kind", ["probabilities", "logits"])
-def test_one_score_per_example_is_that_of_class_1_in_every_file(tmp_path, kind):
-    labels, share = np.array([0, 1, 1, 0]), np.array([0.25, 0.75, 0.5, 0.125])
-    scores = share if kind == "probabilities" else np.log(share / (1 - share))
-    np.save(tmp_path / "y.npy", np.eye(2)[labels])
-    pd.DataFrame({"id": range(4), "label": labels, "p": scores}).to_csv(
-        tmp_path / "own.csv", index=False
-    )
-    pd.DataFrame({"score": scores}).to_parquet(tmp_path / "score.parquet")
-    np.save(tmp_path / "column.npy", scores[:, None])
-    np.save(tmp_path / "members.npy", np.stack([scores, scores])[..., None])
-    np.savez(tmp_path / "named.npz", logits=scores) if kind == "logits" else None
-    for name in ("score.parquet", "column.npy", "members.npy", *["named.npz"] * (kind == "logits")):
-        found = read_predictions(tmp_path / "y.npy", [tmp_path / name])
-        for member in found.probabilities:
-            np.testing.assert_allclose(member.max(1), np.maximum(share, 1 - share), rtol=1e-6)
-        assert found.top1.tolist() == [[0, 1, 0, 0]] * (1 + (name == "members.npy"))
     names = {"label_column": "label", "prediction_column": "p", "id_name": "id"}
-    found = read_predictions(tmp_path / "own.csv", [tmp_path / "own.csv"], **names)
-    assert found.top1.tolist() == [[0, 1, 0, 0]]
-    np.testing.assert_allclose(
-        found.probabilities[0].max(1), np.maximum(share, 1 - share), rtol=1e-6
-    )
-
-
-def test_logits_within_0_and_1_are_logits_where_that_is_said(tmp_path):
-    np.save(tmp_path / "y.npy", [0, 1])
-    np.save(tmp_path / "p.npy", np.array([0.25, 0.5]))
-    found = read_predictions(tmp_path / "y.npy", [tmp_path / "p.npy"], scores_are="logits")
-    assert found.top1.tolist() == [[1, 1]]
-    np.testing.assert_allclose(
-        found.probabilities[0, :, 0], 1 / (1 + np.exp([-0.25, -0.5])), rtol=1e-6
-    )
+    found = [read_predictions(truth, [file], scores_are=scores_are) for file in files]
+    found.append(read_predictions(own, [own], scores_are=scores_are, **names))
+    for predictions in found:
+        assert predictions.labels.tolist() == labels.tolist()
+        for top1, probabilities in zip(predictions.top1, predictions.probabilities, strict=True):
+            assert top1.tolist() == (shares > 0.5).astype(int).tolist()
+            np.testing.assert_allclose(
+                probabilities[:, 0], np.maximum(shares, 1 - shares), rtol=1e-6
+            )
+    assert found[3].num_members == 2
+    unfit = r"several.npy: got labels \(4, 2\) of several classes, expected one class"
+    assert_refused(unfit, read_predictions, several, files)

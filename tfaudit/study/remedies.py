@@ -185,6 +185,8 @@ def remedies_of(value: Any, kinds: Mapping[str, type[Any]] = REMEDIES) -> tuple[
 
     >>> [remedy.key for remedy in remedies_of(("distillation", ExcessGapRemedy(epsilon=0.02)))]
     ['distillation', 'excess_gap.epsilon=0.02']
+    >>> remedies_of(None), remedies_of([])
+    ((), ())
     """
     several = value if isinstance(value, list | tuple) else () if value is None else (value,)
     remedies = tuple(_one(one, kinds) for one in several)
