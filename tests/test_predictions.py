@@ -83,31 +83,29 @@ def test_equal_scores_rank_the_lower_class_first():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(labels=[0, 1], ranked=[[[0]]]), "ranked: got 1 examples, expected 2"),
-        (dict(labels=[0.0], ranked=[[[0]]]), "labels: got values of type float64"),
-        (dict(labels=[0], ranked=[[0]]), r"ranked: got shape \(1, 1\), expected 3 dimensions"),
-        (dict(labels=[-1], ranked=[[[0]]]), "labels: got class -1"),
-        (dict(labels=[0], ranked=[[[1, 1]]]), "ranked: got a class twice"),
+        ({"labels": [0, 1]}, "ranked: got 1 examples, expected 2"),
+        ({"labels": [0.0]}, "labels: got values of type float64"),
+        ({"ranked": [[0]]}, r"ranked: got shape \(1, 1\), expected 3 dimensions"),
+        ({"labels": [-1]}, "labels: got class -1"),
+        ({"ranked": [[[1, 1]]]}, "ranked: got a class twice"),
         (
-            dict(labels=[0], ranked=[[[3]]], class_names=["a", "b"]),
+            {"ranked": [[[3]]], "class_names": ["a", "b"]},
             "class_names: got 2 names, expected 4 or more",
         ),
+        ({"probabilities": [[[np.nan]]]}, "probabilities: got nan to nan"),
+        ({"probabilities": [[0.5]]}, "probabilities: got shape"),
         (
-            dict(labels=[0], ranked=[[[0]]], probabilities=[[[np.nan]]]),
-            "probabilities: got nan to nan",
-        ),
-        (dict(labels=[0], ranked=[[[0]]], probabilities=[[0.5]]), "probabilities: got shape"),
-        (
-            dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x", "x"]),
+            {"labels": [0, 0], "ranked": [[[0], [0]]], "example_ids": ["x", "x"]},
             "example_ids: got an id twice",
         ),
-        (dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x"]), "example_ids: got shape"),
-        (dict(labels=[0], ranked=[[[0]]], members=[1, 2]), "members: got 2 names, expected 1"),
-        (dict(labels=np.zeros(0, int), ranked=np.zeros((1, 0, 1), int)), "at least one member"),
+        ({"example_ids": ["x", "y"]}, "example_ids: got shape"),
+        ({"members": [1, 2]}, "members: got 2 names, expected 1"),
+        ({"labels": np.zeros(0, int), "ranked": np.zeros((1, 0, 1), int)}, "at least one member"),
+        ({"labels": np.array([[0.5, 0.5]])}, "labels: got values of type float64, expected integ"),
     ],
 )
 def test_bad_input_is_one_clear_line(arguments, message):
-    assert_refused(message, Predictions, **arguments)
+    assert_refused(message, Predictions, **{"labels": [0], "ranked": [[[0]]], **arguments})
 
 
 def test_questions_that_cannot_be_answered():

@@ -18,7 +18,7 @@ def write_idx() -> WriteIdx:
     def write(path: Path, array: np.ndarray, code: int = 8, dtype: str = "u1") -> None:
         header = struct.pack(f">HBB{array.ndim}I", 0, code, array.ndim, *array.shape)
         content = header + array.astype(dtype).tobytes()
-        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+        path.write_bytes(gzip.compress(content, 1) if path.suffix == ".gz" else content)
 
     return write
 

@@ -21,15 +21,6 @@ def test_the_contract(name, dtype):
     assert (one == other).all() == (name == "none")
 
 
-@pytest.mark.parametrize("name", AUGMENTATIONS)
-def test_shapes_survive_a_graph(name):
-    spec = tf.TensorSpec((None, 7, 6, 3), tf.uint8)
-    graph = tf.function(find_augmentation(name)).get_concrete_function(
-        spec, tf.TensorSpec((2,), tf.int32)
-    )
-    assert graph.structured_outputs.shape.as_list()[1:] == [7, 6, 3]
-
-
 def test_flip_mirrors_about_half():
     out = flip(IMAGES, tf.constant([0, 0])).numpy()
     mirrored = (out == IMAGES[:, :, ::-1]).all(axis=(1, 2, 3))

@@ -4,7 +4,6 @@ import tensorflow as tf
 
 from tests.builders.image_streams import image_sets
 from tests.builders.refusals import assert_refused
-from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError
 
 RANDOM = np.random.default_rng(0)
@@ -76,14 +75,3 @@ def test_a_split_without_labels_is_refused():
         InputError, match="labels: got -1 to -1 in split 'test' of 'x', expected 0 to 3"
     ):
         _ = sets(labels=np.full(50, -1))[1].labels
-
-
-def test_keras_takes_the_batches(recwarn):
-    import keras
-
-    model = keras.Sequential(
-        [keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)]
-    )
-    model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    model.evaluate(load_dataset("digits", "test").batches(256), verbose=0)
-    assert not recwarn.list

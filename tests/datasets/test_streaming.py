@@ -71,19 +71,6 @@ def run(dataset, steps, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("augmentation", ["none", "resized_crop_flip"])
-def test_an_epoch_shows_every_example_once(streaming, augmentation):
-    steps = run(streaming, 8, augmentation=augmentation)
-    assert [images.shape for images, _ in steps] == [(48, 16, 16, 3)] * 3 + [(16, 16, 16, 3)] + [
-        (48, 16, 16, 3)
-    ] * 3 + [(16, 16, 16, 3)]
-    first, second = order(steps[:4]), order(steps[4:])
-    for epoch in (first, second):
-        np.testing.assert_array_equal(np.sort(epoch), np.arange(COUNT))
-    assert (first != second).any()
-
-
-@pytest.mark.slow
 def test_a_seed_fixes_every_bit_at_any_step(streaming):
     one, two, other = run(streaming, 6), run(streaming, 6), run(streaming, 6, seed=2)
     for a, b in zip(one, two, strict=True):
@@ -164,10 +151,7 @@ def test_no_pipeline_is_tuned_while_it_runs(train):
 
 
 @pytest.mark.slow
-def test_heads_moments_and_thumbnails_of_a_stream(streaming, train, folder):
-    np.testing.assert_array_equal(streaming.head(5), train.images[:5])
-    for ours, theirs in zip(streaming.moments(), train.moments(), strict=True):
-        np.testing.assert_allclose(ours, theirs)
+def test_thumbnails_of_a_stream(streaming, folder):
     small = list(streaming.thumbnails(8))
     assert {image.shape for image in small} == {(8, 8, 3)}
     np.testing.assert_allclose([image.mean() for image in small], streaming.labels + 10, atol=2)

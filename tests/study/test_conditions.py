@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.refusals import assert_refused
+from tfaudit import InputError
 from tfaudit.datasets.corruptions.registry import CORRUPTIONS
 from tfaudit.study.conditions import Condition, all_conditions, benchmark_condition
 
@@ -60,50 +61,30 @@ def test_every_severity_of_a_corruption_then_the_sets():
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("conditions", "message"),
     [
-        (
-            lambda: all_conditions(["mist"], [1], []),
-            "corruptions: got 'mist', expected gaussian_noise, .*, saturate$",
-        ),
-        (lambda: all_conditions("fog", [1], []), "corruptions: got 'f', expected gaussian_noise"),
-        (lambda: all_conditions(["fog"], [0], []), "severities: got 0, expected 1, 2, 3, 4 and 5"),
-        (lambda: all_conditions(["fog"], [6], []), "severities: got 6, expected 1, 2"),
-        (lambda: all_conditions(["fog"], [2.0], []), "severities: got 2.0, expected 1, 2"),
-        (lambda: all_conditions(["fog"], [True], []), "severities: got True, expected 1, 2"),
-        (
-            lambda: all_conditions(["fog", "fog"], [1], []),
-            r"corruptions: got \['fog', 'fog'\], expected distinct",
-        ),
-        (
-            lambda: all_conditions(["fog"], [1, 1], []),
-            r"severities: got \[1, 1\], expected distinct values",
-        ),
-        (
-            lambda: all_conditions([], [1], ["imagenet_a"] * 2),
-            "benchmarks: got .*, expected distinct values",
-        ),
-        (
-            lambda: all_conditions([], [1], ["fog"]),
-            "benchmarks: got 'fog', expected NAME, NAME/CONFIG",
-        ),
-        (lambda: all_conditions([], [1], ["a/b/c"]), "benchmarks: got 'a/b/c', expected NAME"),
-        (lambda: all_conditions([], [1], ["../x"]), "benchmarks: got '../x', expected NAME"),
-        (lambda: all_conditions([], [1], ["/*"]), r"benchmarks: got '/\*', expected NAME/\*"),
-        (
-            lambda: all_conditions([], [1], ["imagenet_v2:3.0.0"]),
-            "benchmarks: got 'imagenet_v2:3.0.0', expected NAME",
-        ),
-        (
-            lambda: benchmark_condition("cifar10_corrupted"),
-            "expected cifar10_corrupted/CORRUPTION_SEVERITY",
-        ),
-        (
-            lambda: benchmark_condition("cifar10_corrupted/fog_6"),
-            "benchmarks: got 'cifar10_corrupted/fog_6', expected",
-        ),
-        (lambda: Condition("fog", 3).dataset, "condition: got 'fog 3', computed from the test set"),
+        ((["mist"], [1], []), "corruptions: got 'mist', expected gaussian_noise, .*, saturate$"),
+        (("fog", [1], []), "corruptions: got 'f', expected gaussian_noise"),
+        ((["fog"], [0], []), "severities: got 0, expected 1, 2, 3, 4 and 5"),
+        ((["fog"], [6], []), "severities: got 6, expected 1, 2"),
+        ((["fog"], [2.0], []), "severities: got 2.0, expected 1, 2"),
+        ((["fog"], [True], []), "severities: got True, expected 1, 2"),
+        ((["fog"] * 2, [1], []), r"corruptions: got \['fog', 'fog'\], expected distinct"),
+        ((["fog"], [1, 1], []), r"severities: got \[1, 1\], expected distinct values"),
+        (([], [1], ["imagenet_a"] * 2), "benchmarks: got .*, expected distinct values"),
+        (([], [1], ["fog"]), "benchmarks: got 'fog', expected NAME, NAME/CONFIG"),
+        (([], [1], ["a/b/c"]), "benchmarks: got 'a/b/c', expected NAME"),
+        (([], [1], ["../x"]), "benchmarks: got '../x', expected NAME"),
+        (([], [1], ["/*"]), r"benchmarks: got '/\*', expected NAME/\*"),
+        (([], [1], ["imagenet_v2:3.0.0"]), "benchmarks: got 'imagenet_v2:3.0.0', expected NAME"),
+        (([], [1], ["cifar10_corrupted"]), "expected cifar10_corrupted/CORRUPTION_SEVERITY"),
+        (([], [1], ["cifar10_corrupted/fog_6"]), "got 'cifar10_corrupted/fog_6', expected"),
     ],
 )
-def test_what_is_refused_is_one_line(make, message):
-    assert_refused(message, make)
+def test_what_is_refused_is_one_line(conditions, message):
+    assert_refused(message, all_conditions, *conditions)
+
+
+def test_a_computed_corruption_has_no_data_set():
+    with pytest.raises(InputError, match="condition: got 'fog 3', computed from the test set"):
+        _ = Condition("fog", 3).dataset
