@@ -19,7 +19,7 @@ from tfaudit.audits.classes.classes import (
     question_columns,
     verdict_counts,
 )
-from tfaudit.audits.classes.published_test import published_columns, published_test
+from tfaudit.audits.classes.published import published_columns, published_test
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import change_columns, question_columns
-from tfaudit.audits.classes.published_test import published_columns, published_test
+from tfaudit.audits.classes.published import published_columns, published_test
 from tfaudit.audits.robustness.condition_rates import ConditionRates
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.t_tests import TTests
