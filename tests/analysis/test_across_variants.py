@@ -30,6 +30,7 @@ def test_every_row_has_a_section(tmp_path):
     assert set(levels) == {"0", "50", "90"}
     titles = cells(sections["claims"].tables[0])["variant"]
     assert titles == ("magnitude 50 %", "magnitude 90 %", "fixed-point int8")
+    assert set(cells(sections["accuracies"].tables[0])["accuracy"]) == {"top-1", "top-5"}
 
 
 def test_what_a_study_does_not_allow(tmp_path):

@@ -662,6 +662,9 @@ PARTS["Negative flips, and calibration"] = {
     ),
 }
 PARTS["All variants side by side"] = {
+    "accuracies.rank": _text(
+        "accuracy", "The true class counts as right among the first k predictions"
+    ),
     "mean": _share("mean", "Over the members", ".2f"),
     "sd": Column("sd", ".2f", "pp", 100, "Standard deviation over the members"),
     "least": _share("lowest", "Over the members", ".2f"),
