@@ -8,9 +8,9 @@ import pandas as pd
 from PIL import Image
 
 from tests.builders.populations import population
+from tests.builders.small_stores import save_population
 from tfaudit.datasets.digits import digits
 from tfaudit.recipes.digits import study as recipe
-from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 
 MEMBERS, EACH = 3, 30  # members of a variant, images of a class
@@ -50,20 +50,10 @@ def make_page_study(directory):
         }
         noise = NOISE.get(variant.key, 0.5)
         predictions = population(number, noise=noise, **settings)
-        for member in range(MEMBERS):
-            size = BYTES[variant.key]
-            sparsity = 0.0 if variant.family == "dense" else getattr(variant, "sparsity", None)
-            record = {
-                "seed": member,
-                "seconds": 1.0,
-                "bytes": size,
-                "gzipped_bytes": size,
-                "sparsity": sparsity,
-            }
-            content = prediction_bytes(predictions.member(member))
-            store.save_member(
-                variant.key, member, {store.prediction_path(variant.key, member): content}, record
-            )
+        size = BYTES[variant.key]
+        sparsity = 0.0 if variant.family == "dense" else getattr(variant, "sparsity", None)
+        facts = {"seconds": 1.0, "bytes": size, "gzipped_bytes": size, "sparsity": sparsity}
+        save_population(store, variant.key, predictions, **facts)
         for i, condition in enumerate(store.study.conditions):
             worse = population(
                 100 * number + i, noise=noise * (1 + 0.3 * condition.severity), **settings

@@ -7,9 +7,9 @@ import pandas as pd
 from PIL import Image
 
 from tests.builders.populations import population
+from tests.builders.small_stores import small_study
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
-from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized
 
 NAMES = ("<b>cat</b>", "dog & co", 'owl "big"', "<script>alert(1)</script>", "élan")
@@ -39,13 +39,7 @@ def make_study(
         groups: columns of groups, one row per example.
         **settings: further settings of the study.
     """
-    study = Study(
-        name=name,
-        training=Training(epochs=1),
-        variants=variants,
-        population=members,
-        **{"dataset": "digits", "model": "digits_convnet"} | settings,
-    )
+    study = small_study(name=name, variants=variants, population=members, **settings)
     store = Store.create(directory, study, {"tfaudit": "0.1.0", "keras": "3.15.1"})
     dense = population(0, members=members)
     images = [png(i) for i in range(dense.num_examples)]

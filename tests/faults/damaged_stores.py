@@ -49,12 +49,9 @@ class Studies:
         self.folder = folder
         self.whole = {"run": folder / "run", "imported": folder / "imported"}
         replayed_study(self.whole["run"])
-        costs = pd.DataFrame(
-            {"variant": ["dense", "int8"], "parameters": [4, 4], "zeros": [0, 1], "flops": [9.5, 8]}
-        )
-        open_store(self.whole["run"]).save_table(
-            "costs", costs.assign(effective_flops=costs["flops"])
-        )
+        costs = pd.DataFrame({"variant": ["dense", "int8"], "parameters": 4, "zeros": [0, 1]})
+        costs = costs.assign(flops=[9.5, 8], effective_flops=[9.5, 8])
+        open_store(self.whole["run"]).save_table("costs", costs)
         rated(self.whole["run"])
         self.import_into(self.whole["imported"])
         self.older = folder / "older"
@@ -86,23 +83,19 @@ class Studies:
 def rated(directory):
     """Begin a human study, and let a rater answer."""
     study_audit, answers = StudyAudit.read(open_store(directory)), open_answers(directory)
-    sample, ids = (
+    study = answers.begin(
         survey_sample(study_audit.exemplars("int8"), 4, seed=0),
-        study_audit.data.store.examples("test"),
+        variant="int8",
+        split="test",
+        seed=0,
+        examples=study_audit.data.fingerprints.examples,
+        example_ids=study_audit.data.store.examples()["example"].tolist(),
     )
-    facts = {
-        "variant": "int8",
-        "split": "test",
-        "seed": 0,
-        "examples": study_audit.data.fingerprints.examples,
-    }
-    study = answers.begin(sample, **facts, example_ids=ids["example"].tolist())
     for image in answers.sheet(study)["example"]:
         answers.record(study, "Ann", image, {question.key: 1 for question in QUESTIONS})
+    # One file, which can be damaged as the others are.
     with contextlib.closing(sqlite3.connect(directory / "answers.sqlite")) as database:
-        database.execute(
-            "PRAGMA journal_mode = DELETE"
-        )  # one file, which can be damaged as the others are
+        database.execute("PRAGMA journal_mode = DELETE")
 
 
 def commands(directory, *, everything):

@@ -9,6 +9,7 @@ the memory: the seeds tell which.
 import collections
 import contextlib
 import dataclasses
+import functools
 import gzip
 import io
 import json
@@ -94,7 +95,11 @@ class Place:
             truth = self.truth if path.suffix in (".csv", ".parquet") else plain
             return ending(lambda: read_predictions(truth, [path], classes=names).top1)
 
-        both = lambda path: _worse(self.as_labels(path), predictions(path))  # noqa: E731
+        def both(path):
+            labels = self.as_labels(path)
+            return labels if labels.defect else predictions(path)
+
+        pictures = {"png": "PNG", "jpg": "JPEG", "tif": "TIFF", "gif": "GIF", "webp": "WEBP"}
         return {
             "csv": Kind("csv", lambda: _table().to_csv(index=False).encode(), both),
             "parquet": Kind("parquet", lambda: _written(_table().to_parquet), both),
@@ -103,30 +108,28 @@ class Place:
                 "npz", lambda: _written(lambda file: np.savez(file, scores=_scores())), both
             ),
             "classes": Kind("json", lambda: json.dumps(NAMES).encode(), self.as_classes),
-            "toml": Kind("toml", lambda: TOML, lambda path: ending(lambda: read_limits(path))),
-            "images.npz": Kind("npz", _images, lambda path: ending(lambda: _first(path))),
-            "png": Kind("png", lambda: _picture("PNG"), _pixels),
-            "jpg": Kind("jpg", lambda: _picture("JPEG"), _pixels),
-            "tif": Kind("tif", lambda: _picture("TIFF"), _pixels),
-            "gif": Kind("gif", lambda: _picture("GIF"), _pixels),
-            "webp": Kind("webp", lambda: _picture("WEBP"), _pixels),
-            "idx": Kind("gz", _idx, lambda path: ending(lambda: read_idx(path, 3))),
+            "toml": Kind("toml", lambda: TOML, reading(read_limits)),
+            "images.npz": Kind("npz", _images, reading(_first)),
+            **{
+                suffix: Kind(suffix, functools.partial(_picture, kind), reading(_pixels))
+                for suffix, kind in pictures.items()
+            },
+            "idx": Kind("gz", _idx, reading(lambda path: read_idx(path, 3))),
             "tflite": Kind("tflite", dense_flatbuffer, _flatbuffer),
-            "groups": Kind(
-                "csv", _groups, lambda path: command("report", self.study, "--groups", path)
-            ),
-            "answers": Kind(
-                "csv", _answers, lambda path: command("report", self.study, "--answers", path)
-            ),
+            "groups": Kind("csv", _groups, lambda path: self.report("--groups", path)),
+            "answers": Kind("csv", _answers, lambda path: self.report("--answers", path)),
             "study.json": Kind(
                 "json",
                 lambda: self.unsealed("study.json"),
-                lambda path: self.in_study(path, "study"),
+                lambda path: self.in_study(path, "study.json"),
             ),
             "member.json": Kind(
-                "json", lambda: self.unsealed(RECORD), lambda path: self.in_study(path, "member")
+                "json", lambda: self.unsealed(RECORD), lambda path: self.in_study(path, RECORD)
             ),
         }
+
+    def report(self, *options):
+        return command("report", self.study, *options)
 
     def as_labels(self, path):
         return ending(lambda: read_predictions(path, [self.answers]))
@@ -140,9 +143,9 @@ class Place:
         del content["sha256"]
         return json.dumps(content, indent=1).encode()
 
-    def in_study(self, path, kind):
+    def in_study(self, path, name):
         """How commands end that read the study with this file in it."""
-        target = self.study / ("study.json" if kind == "study" else RECORD)
+        target = self.study / name
         before = target.read_bytes()
         target.write_bytes(resealed(path.read_bytes()))
         try:
@@ -166,8 +169,9 @@ def resealed(content):
     return content
 
 
-def _worse(labels, predictions):
-    return labels if labels.defect else predictions
+def reading(read):
+    """Return a function that tells how a reader ends with a file."""
+    return lambda path: ending(lambda: read(path))
 
 
 def _scores():
@@ -203,11 +207,8 @@ def _picture(kind, side=16):
 
 
 def _pixels(path):
-    def read():
-        with open_image(path) as image:
-            return np.asarray(image.convert("RGB")).sum()
-
-    return ending(read)
+    with open_image(path) as image:
+        return np.asarray(image.convert("RGB")).sum()
 
 
 def _idx():
@@ -223,8 +224,9 @@ def _flatbuffer(path):
     return contents if contents.defect else ran
 
 
-def _groups():
-    return b"example,writer\n" + b"".join(b"test-%d,w%d\n" % (i, i % 3) for i in range(200))
+def _groups(writer=None):
+    rows = (b"test-%d,%s\n" % (i, writer or b"w%d" % (i % 3)) for i in range(200))
+    return b"example,writer\n" + b"".join(rows)
 
 
 def _answers():
@@ -315,6 +317,10 @@ def _header(text, version=(1, 0)):
     )
 
 
+def _npy(text):
+    return _header(text) + bytes(64)
+
+
 def _zip(member, content, method=zipfile.ZIP_STORED, flags=None, zeros=0):
     buffer = io.BytesIO()
     with (
@@ -350,110 +356,114 @@ def _method(content, number):
 
 def crafted():
     """Kind, name and bytes of files that somebody made with intent."""
-    good = io.BytesIO()
-    np.save(good, np.ones((2, 3)))
-    npy = good.getvalue()
+    npy = _written(lambda file: np.save(file, np.ones((2, 3))))
     huge = _described(shape="(1000000000, 100000)")
-    for name, content in {
-        "shape of bools": _header(_described(shape="(True, True)")) + bytes(64),
-        "negative": _header(_described(shape="(-1, 3)")) + bytes(64),
-        "no literal": _header("{'descr': '<f8', 'shape': " + "(" * 90 + ")" * 90) + bytes(64),
-        "deep": _header("(" * 3000) + bytes(64),
-        "not a dictionary": _header("[1, 2]") + bytes(64),
-        "null bytes": _header("\x00" * 80) + bytes(64),
-        "dtype of records": _header(_described("[('a', '<f8')]")) + bytes(64),
-        "unknown dtype": _header(_described("'q9'")) + bytes(64),
-        "huge": _header(huge) + bytes(64),
-        "huge number": _header(_described(shape="(" + "9" * 6000 + ",)"), (2, 0)),
-        "version 9": b"\x93NUMPY" + bytes((9, 9)) + npy[8:],
-        "long header": b"\x93NUMPY" + bytes((2, 0)) + (2**31).to_bytes(4, "little") + b"{",
-    }.items():
-        yield "npy", name, content
     zeros = _header(_described("'|u1'", shape="(1, 900000000)"))
-    for name, content in {
+    deflated = zipfile.ZIP_DEFLATED
+    archives = {
         "encrypted": _zip("scores.npy", npy, flags=b"\x01\x00"),
         "unknown method": _method(_zip("scores.npy", npy), b"\x63\x00"),
         "huge inside": _zip("scores.npy", _header(huge)),
-        "bomb": _zip("scores.npy", _header(huge), zipfile.ZIP_DEFLATED, zeros=2**27),
-        "bomb of a shape": _zip("scores.npy", zeros, zipfile.ZIP_DEFLATED, zeros=900_000_000),
+        "bomb": _zip("scores.npy", _header(huge), deflated, zeros=2**27),
+        "bomb of a shape": _zip("scores.npy", zeros, deflated, zeros=900_000_000),
         "other member": _zip("../../x.txt", b"hello"),
         "no name": _zip(".npy", npy),
         "empty": _zip("scores.npy", b""),
-    }.items():
-        yield "npz", name, content
-        yield "images.npz", name, content.replace(b"scores.npy", b"images.npy")
-    for name, content in {
-        "giant integer": b"example,prediction\na," + b"9" * 5000 + b"\n",
-        "giant label": b"example,label\na," + b"1" * 400 + b"\n",
-        "large cell": b"example,prediction\na," + b"x" * 20_000_000 + b"\n",
-        "one long cell in many": b"example,prediction\n"
-        + b"a,1\n" * 2_000_000
-        + b"a,"
-        + b"x" * 900
-        + b"\n",
-        "many columns": ",".join(f"c{i}" for i in range(100_000)).encode() + b"\n",
-        "null": b"example,prediction\n\x00,\x00\n",
-        "utf-16": "example,prediction\na,1\n".encode("utf-16"),
-        "quotes": b'example,prediction\n"a,1\n' * 2000,
-        "one line": b"example,prediction",
-        "escape": b"example,\x1b[31mcat,dog\na,1,2\n",
-    }.items():
-        yield "csv", name, content
-    for name, column in (
-        ("nested", [[1, 2]] * 3),
-        ("binary", [b"\xff\x00"] * 3),
-        ("dictionary", [{"a": 1}] * 3),
-    ):
-        table = pd.DataFrame({"example": list("abc"), "prediction": column})
-        yield "parquet", name, _written(table.to_parquet)
-    yield "parquet", "footer only", b"PAR1" + bytes(20) + (12).to_bytes(4, "little") + b"PAR1"
-    yield (
-        "parquet",
-        "long footer",
-        b"PAR1" + bytes(20) + (2**31 - 1).to_bytes(4, "little") + b"PAR1",
-    )
-    run = pa.table({"example": pa.array(["x" * 100]).take(pa.array(np.zeros(3_000_000, np.int32)))})
-    buffer = io.BytesIO()
-    with pq.ParquetWriter(buffer, run.schema, compression="zstd") as file:
-        for _ in range(40):
-            file.write_table(run)
-    yield "parquet", "bomb", buffer.getvalue()
-    for name, content in {
+    }
+    columns = {
+        "nested": [[1, 2]] * 3,
+        "binary": [b"\xff\x00"] * 3,
+        "dictionary": [{"a": 1}] * 3,
+    }
+    tables = {
+        name: pd.DataFrame({"example": list("abc"), "prediction": column})
+        for name, column in columns.items()
+    }
+    documents = {
         "deep": b"[" * 100_000,
         "surrogates": json.dumps(["\ud800", "b", "c"]).encode(),
         "numbers": b"[" + b"9" * 6000 + b"]",
         "deep object": b'{"a":' * 100_000,
         "surrogate key": b'{"study": "\\ud800", "format": 1, "status": "failed", "traceback": "\\ud800"}',
         "infinity": b'{"format": Infinity, "study": NaN}',
-    }.items():
-        for kind in ("classes", "study.json", "member.json"):
-            yield kind, name, content
-    yield "toml", "deep", b"gate = " + b"[" * 100_000
-    yield "toml", "deep tables", b"[" + b"a." * 50_000 + b"a]\n"
-    yield "toml", "giant integer", b"[gate]\noverall_drop_pp = " + b"9" * 6000
-    yield "toml", "many lines", b"[gate]\n" + b"x = \n" * 3
-    yield "toml", "nan", b"[gate]\noverall_drop_pp = nan\n"
-    yield "toml", "list", b"[gate]\noverall_drop_pp = [1]\n"
-    yield "png", "eps", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n"
-    yield "png", "bomb", _bomb()
-    yield "idx", "bomb", _gzip_bomb()
-    yield "idx", "huge", gzip.compress(bytes([0, 0, 8, 3]) + b"\xff" * 12)
-    for name, names in {
+    }
+    names = {
         "no utf-8": (b"\xff\xfe", b"\xff", b"\xff", b"\xfe"),
         "escape": (b"\x1b[31m", b"k", b"b", b"\x1b]0;x\x07"),
         "empty names": (b"", b"", b"", b""),
-    }.items():
-        yield "tflite", name, dense_flatbuffer(names)
-    yield (
-        "groups",
-        "no text",
-        b"example,writer\n" + b"".join(b"test-%d,\xff\n" % i for i in range(200)),
-    )
-    yield (
-        "groups",
-        "large numbers",
-        b"example,writer\n" + b"".join(b"test-%d,1e999\n" % i for i in range(200)),
-    )
+    }
+    head = b"example,prediction\n"
+    many_rows = head + b"a,1\n" * 2_000_000
+    files = {
+        "npy": {
+            "shape of bools": _npy(_described(shape="(True, True)")),
+            "negative": _npy(_described(shape="(-1, 3)")),
+            "no literal": _npy("{'descr': '<f8', 'shape': " + "(" * 90 + ")" * 90),
+            "deep": _npy("(" * 3000),
+            "not a dictionary": _npy("[1, 2]"),
+            "null bytes": _npy("\x00" * 80),
+            "dtype of records": _npy(_described("[('a', '<f8')]")),
+            "unknown dtype": _npy(_described("'q9'")),
+            "huge": _npy(huge),
+            "huge number": _header(_described(shape="(" + "9" * 6000 + ",)"), (2, 0)),
+            "version 9": b"\x93NUMPY" + bytes((9, 9)) + npy[8:],
+            "long header": b"\x93NUMPY" + bytes((2, 0)) + (2**31).to_bytes(4, "little") + b"{",
+        },
+        "npz": archives,
+        "images.npz": {
+            name: content.replace(b"scores.npy", b"images.npy")
+            for name, content in archives.items()
+        },
+        "csv": {
+            "giant integer": head + b"a," + b"9" * 5000 + b"\n",
+            "giant label": b"example,label\na," + b"1" * 400 + b"\n",
+            "large cell": head + b"a," + b"x" * 20_000_000 + b"\n",
+            "one long cell in many": many_rows + b"a," + b"x" * 900 + b"\n",
+            "many columns": ",".join(f"c{i}" for i in range(100_000)).encode() + b"\n",
+            "null": head + b"\x00,\x00\n",
+            "utf-16": "example,prediction\na,1\n".encode("utf-16"),
+            "quotes": head + b'"a,1\n' * 2000,
+            "one line": b"example,prediction",
+            "escape": b"example,\x1b[31mcat,dog\na,1,2\n",
+        },
+        "parquet": {
+            **{name: _written(table.to_parquet) for name, table in tables.items()},
+            "footer only": b"PAR1" + bytes(20) + (12).to_bytes(4, "little") + b"PAR1",
+            "long footer": b"PAR1" + bytes(20) + (2**31 - 1).to_bytes(4, "little") + b"PAR1",
+            "bomb": _parquet_bomb(),
+        },
+        **dict.fromkeys(("classes", "study.json", "member.json"), documents),
+        "toml": {
+            "deep": b"gate = " + b"[" * 100_000,
+            "deep tables": b"[" + b"a." * 50_000 + b"a]\n",
+            "giant integer": b"[gate]\noverall_drop_pp = " + b"9" * 6000,
+            "many lines": b"[gate]\n" + b"x = \n" * 3,
+            "nan": b"[gate]\noverall_drop_pp = nan\n",
+            "list": b"[gate]\noverall_drop_pp = [1]\n",
+        },
+        "png": {
+            "eps": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n",
+            "bomb": _bomb(),
+        },
+        "idx": {
+            "bomb": _gzip_bomb(),
+            "huge": gzip.compress(bytes([0, 0, 8, 3]) + b"\xff" * 12),
+        },
+        "tflite": {name: dense_flatbuffer(given) for name, given in names.items()},
+        "groups": {"no text": _groups(b"\xff"), "large numbers": _groups(b"1e999")},
+    }
+    for kind, contents in files.items():
+        for name, content in contents.items():
+            yield kind, name, content
+
+
+def _parquet_bomb():
+    run = pa.table({"example": pa.array(["x" * 100]).take(pa.array(np.zeros(3_000_000, np.int32)))})
+    buffer = io.BytesIO()
+    with pq.ParquetWriter(buffer, run.schema, compression="zstd") as file:
+        for _ in range(40):
+            file.write_table(run)
+    return buffer.getvalue()
 
 
 def _bomb(side=40_000):

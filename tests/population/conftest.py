@@ -7,20 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.builders.ray_clusters import ray_cluster
-from tfaudit import Quantized, Study, Training
+from tests.builders.small_stores import small_study
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import worker_process
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.local import local_engine
 from tfaudit.store.store import Store
-
-STUDY = Study(
-    name="s",
-    dataset="digits",
-    model="digits_convnet",
-    training=Training(epochs=1),
-    variants=(Quantized("int8"),),
-)
 
 
 @pytest.fixture(scope="package")
@@ -35,7 +27,7 @@ def fake_store(tmp_path, monkeypatch):
     """A store whose workers are fake; `tmp_path` tells what they did."""
     command = (sys.executable, str(Path(__file__).with_name("fake_worker.py")), str(tmp_path))
     monkeypatch.setattr(worker_process, "COMMAND", command)
-    return Store.create(tmp_path / "s", STUDY, {})
+    return Store.create(tmp_path / "s", small_study(), {})
 
 
 @pytest.fixture

@@ -9,18 +9,16 @@ import numpy as np
 import pytest
 
 from tests.builders.image_streams import image_sets
+from tests.builders.small_stores import small_study
 from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.errors import InputError
 from tfaudit.population import condition_images as module
 from tfaudit.population.condition_images import check_conditions, condition_images
 from tfaudit.study.conditions import Condition
-from tfaudit.study.study import Study, Training
 
-STUDY = Study(
-    name="s",
+STUDY = small_study(
     dataset="mock:mnist",
     model="lenet",
-    training=Training(epochs=1),
     seed=7,
     corruptions=("shot_noise", "fog"),
     benchmarks=("mock:mnist_corrupted/fog",),
@@ -83,15 +81,8 @@ def test_a_streaming_benchmark_set_with_classes_of_its_own(folder):
     """ImageNet-A's images vary in size and are cut; 8 classes of its mock have images."""
     from tfaudit.datasets.loading import load_dataset
 
-    study = Study(
-        name="s",
-        dataset="mock:imagenet2012",
-        model="resnet50",
-        training=Training(epochs=1),
-        benchmarks=("mock:imagenet_a",),
-        image_size=20,
-        crop=16,
-    )
+    names = {"dataset": "mock:imagenet2012", "model": "resnet50"}
+    study = small_study(**names, benchmarks=("mock:imagenet_a",), image_size=20, crop=16)
     test = load_dataset("mock:imagenet2012", "validation", image_size=20, crop=16)
     check_conditions(study, test)
     shown = condition_images(study, test, study.conditions[0])
@@ -112,18 +103,27 @@ def test_a_full_disk_is_one_line(folder, monkeypatch):
     assert "\n" not in str(caught.value)
 
 
-def test_what_cannot_be_corrupted_is_told_before_a_run():
+@pytest.mark.parametrize(
+    ("changes", "pixels", "message"),
+    [
+        ({}, PIXELS[:, :6, :6], "images: got 6 x 6 pixels, expected at least 8 x 8"),
+        (
+            {},
+            PIXELS.repeat(2, axis=3),
+            r"images: got uint8 \(1, 28, 28, 2\), expected .*, C is 1 or 3",
+        ),
+        (
+            {"benchmarks": ("mnist_corrupted/stripe",)},
+            PIXELS,
+            "'mnist_corrupted/stripe', which is not prepared in",
+        ),
+    ],
+)
+def test_what_cannot_be_corrupted_is_told_before_a_run(changes, pixels, message):
+    study = dataclasses.replace(STUDY, **changes)
     check_conditions(STUDY, dataset())
-    with pytest.raises(InputError, match="images: got 6 x 6 pixels, expected at least 8 x 8"):
-        check_conditions(STUDY, dataset(pixels=PIXELS[:, :6, :6]))
-    with pytest.raises(
-        InputError, match=r"images: got uint8 \(1, 28, 28, 2\), expected .*, C is 1 or 3"
-    ):
-        check_conditions(STUDY, dataset(pixels=PIXELS.repeat(2, axis=3)))
-    with pytest.raises(InputError, match="'mnist_corrupted/stripe', which is not prepared in"):
-        check_conditions(
-            dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/stripe",)), dataset()
-        )
     check_conditions(
-        dataclasses.replace(STUDY, corruptions=(), benchmarks=()), dataset(pixels=PIXELS[:, :6, :6])
+        dataclasses.replace(study, corruptions=(), benchmarks=()), dataset(pixels=pixels)
     )
+    with pytest.raises(InputError, match=message):
+        check_conditions(study, dataset(pixels=pixels))

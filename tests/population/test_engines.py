@@ -2,12 +2,12 @@
 
 import contextlib
 import json
-import time
 from collections import Counter
 
 import psutil
 import pytest
 
+from tests.builders.tiny_studies import wait_for
 from tfaudit import InputError
 from tfaudit.population.plan import MemberJob as Job
 
@@ -47,12 +47,8 @@ class TestEveryEngine:
         )
         for variant in ("shaky", "mortal", "hangs once"):
             assert seen.count(("retried", variant, 0)) == 1
-        assert {event[1] for event in seen if event[0] == "done"} == {
-            "shaky",
-            "mortal",
-            "hangs once",
-            "dense",
-        }
+        done = {variant for kind, variant, _ in seen if kind == "done"}
+        assert done == {"shaky", "mortal", "hangs once", "dense"}
         (hung,) = tmp_path.glob("hung-*")
         assert not psutil.pid_exists(int(hung.name[5:])), "the hung worker still runs"
 
@@ -67,12 +63,8 @@ class TestEveryEngine:
     def test_what_fails_for_good_is_given_up_with_its_children_while_others_go_on(
         self, run_jobs, variant, words
     ):
-        jobs = [
-            Job(variant, 0),
-            Job("child", 0, variant),
-            Job("grandchild", 0, "child"),
-            Job("dense", 0),
-        ]
+        children = Job("child", 0, variant), Job("grandchild", 0, "child")
+        jobs = [Job(variant, 0), *children, Job("dense", 0)]
         seen = list(run_jobs(jobs, workers=1, retries=1, timeout=2 if variant == "hung" else None))
         failed = {event.job.variant: event.error for event in seen if event.kind == "failed"}
         assert set(failed) == {variant, "child", "grandchild"}
@@ -103,24 +95,21 @@ class TestEveryEngine:
         ) as caught:
             list(run_jobs([Job("fatal", 0), *(Job("dense", member) for member in range(50))]))
         assert "\n" not in str(caught.value)
+        wait_for(lambda: not any(psutil.pid_exists(row[2]) for row in made(tmp_path)), 10)
 
     def test_workers_are_replaced_after_some_jobs(self, run_jobs, tmp_path):
         list(run_jobs([Job("dense", member) for member in range(8)], workers=1, jobs_per_worker=3))
         jobs_of_workers = Counter(row[2] for row in made(tmp_path))
-        assert (
-            1 < max(jobs_of_workers.values()) <= 3
-        )  # Ray may share 8 jobs among 4 processes; local: test_local.py
+        # Ray may share 8 jobs among 4 processes; local: test_local.py
+        assert 1 < max(jobs_of_workers.values()) <= 3
         assert {row[4] for row in made(tmp_path)} == {"1"}
 
     def test_a_run_that_is_left_early_ends_its_jobs(self, run_jobs, tmp_path):
         with contextlib.closing(run_jobs([Job("hung", member) for member in range(9)])) as running:
             assert next(running).kind == "started"
-            while not (busy := list(tmp_path.glob("hung-*"))):
-                time.sleep(0.01)
-        end = time.monotonic() + 10
-        while any(psutil.pid_exists(int(file.name[5:])) for file in busy):
-            assert time.monotonic() < end, "a worker outlived its run"
-            time.sleep(0.05)
+            wait_for(lambda: list(tmp_path.glob("hung-*")))
+            busy = [int(file.name[5:]) for file in tmp_path.glob("hung-*")]
+        wait_for(lambda: not any(map(psutil.pid_exists, busy)), 10)
 
     def test_machines_are_told(self, run_jobs):
         assert [event.machine for event in run_jobs([Job("dense", 0)]) if event.kind == "done"] == [

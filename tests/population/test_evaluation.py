@@ -9,12 +9,13 @@ import pytest
 from keras import layers
 from PIL import Image
 
-from tfaudit import InputError, Study, Training, corrupt, predict
+from tests.builders.small_stores import save_examples, save_member, small_study
+from tfaudit import InputError, corrupt, predict
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population.evaluation import Evaluator
+from tfaudit.population.member import model_bytes
 from tfaudit.population.stored_examples import load_test
 from tfaudit.stats.ranking import RankedClasses
-from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 
@@ -23,12 +24,10 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
 )
 
-STUDY = Study(
-    name="s",
+STUDY = small_study(
     dataset="mock:mnist",
     model="lenet_r",
-    training=Training(epochs=1),
-    population=3,
+    variants=(),
     top_k=3,
     limit=20,
     corruptions=("shot_noise",),
@@ -38,21 +37,14 @@ STUDY = Study(
 SHOT, FOG, STRIPE = STUDY.conditions
 
 
-def net(seed, classes=10):
+def net(seed, classes=10, shape=(28, 28, 1)):
     keras.utils.set_random_seed(seed)
-    parts = [keras.Input((28, 28, 1)), layers.Flatten(), layers.Dense(classes, name="logits")]
+    parts = [keras.Input(shape), layers.Flatten(), layers.Dense(classes, name="logits")]
     return keras.Sequential(parts, name="net")
 
 
-def add_member(store, member, model, tmp_path):
-    model.save(tmp_path / "model.keras")
-    files = {
-        store.member_path("dense", member, "model.keras"): (tmp_path / "model.keras").read_bytes(),
-        store.prediction_path("dense", member): prediction_bytes(
-            RankedClasses(np.zeros((20, 3), int))
-        ),
-    }
-    store.save_member("dense", member, files, {"seed": member})
+def add_member(store, member, model):
+    save_member(store, "dense", member, RankedClasses(np.zeros((20, 3), int)), model_bytes(model))
 
 
 def begun(study, directory):
@@ -67,7 +59,7 @@ def begun(study, directory):
 def store(tmp_path):
     store = begun(STUDY, tmp_path / "s")
     for member in range(3):
-        add_member(store, member, net(member), tmp_path)
+        add_member(store, member, net(member))
     return store
 
 
@@ -97,13 +89,13 @@ def test_evaluations_equal_predict_on_the_corrupted_test_set(store):
 
 
 @pytest.mark.slow
-def test_only_missing_evaluations_are_made(store, tmp_path):
+def test_only_missing_evaluations_are_made(store):
     evaluate(store, SHOT)
     intact = store.directory / store.prediction_path("dense", 0, SHOT.split)
     damaged = store.directory / store.prediction_path("dense", 1, SHOT.split)
     before, content = intact.stat().st_mtime_ns, damaged.read_bytes()
     damaged.write_bytes(content[:-1])
-    add_member(store, 2, net(7), tmp_path)
+    add_member(store, 2, net(7))
     assert evaluate(store, SHOT) == [1, 0]
     assert intact.stat().st_mtime_ns == before
     assert damaged.read_bytes() == content, "the same bits again"
@@ -117,10 +109,8 @@ def test_only_missing_evaluations_are_made(store, tmp_path):
 @pytest.mark.slow
 def test_the_examples_of_a_benchmark_set_are_stored(store):
     evaluate(store, FOG)
-    examples, theirs = (
-        store.examples(FOG.split),
-        load_dataset("mock:mnist_corrupted/fog", "test").take(20),
-    )
+    examples = store.examples(FOG.split)
+    theirs = load_dataset("mock:mnist_corrupted/fog", "test").take(20)
     assert examples["example"].tolist() == theirs.example_ids.tolist()
     assert examples["label"].tolist() == theirs.labels.tolist()
     assert examples.attrs["class_names"] == store.examples("test").attrs["class_names"]
@@ -136,10 +126,7 @@ def test_evaluations_are_made_again_if_the_set_changed(store):
     evaluate(store, FOG)
     before = store.predictions("dense", FOG.split).ranked
     examples = store.examples(FOG.split)
-    names = examples.attrs["class_names"]
-    store.save_examples(
-        FOG.split, examples["label"].to_numpy()[::-1], examples["example"][::-1], names, [b""] * 20
-    )
+    save_examples(store, FOG.split, labels=examples["label"].to_numpy()[::-1], names="0123456789")
     store.evaluations.save("dense", 0, FOG.split, RankedClasses(before[0][::-1]))  # in that order
     (store.directory / store.prediction_path("dense", 1, FOG.split)).unlink()
     assert evaluate(store, FOG) == [2, 1, 0]
@@ -169,10 +156,10 @@ def test_one_evaluator_goes_from_condition_to_condition(store):
 
 
 @pytest.mark.slow
-def test_a_member_that_cannot_be_evaluated_does_not_stop_the_others(store, tmp_path):
+def test_a_member_that_cannot_be_evaluated_does_not_stop_the_others(store):
     broken = net(1)
     broken.get_layer("logits").bias.assign(np.full(10, np.nan))
-    add_member(store, 1, broken, tmp_path)
+    add_member(store, 1, broken)
     with pytest.raises(RuntimeError, match="dense/001: model: got scores of NaN or infinity"):
         evaluate(store, SHOT)
     assert store.predictions("dense", SHOT.split).members == (0, 2)
@@ -190,20 +177,10 @@ def test_a_member_that_cannot_be_evaluated_does_not_stop_the_others(store, tmp_p
 @pytest.mark.slow
 def test_predictions_are_restricted_to_200_of_1000_classes(tmp_path):
     """8 of them have images in the mock."""
-    study = Study(
-        name="s",
-        dataset="mock:imagenet2012",
-        model="resnet50",
-        training=Training(epochs=1),
-        population=1,
-        benchmarks=("mock:imagenet_a",),
-        image_size=28,
-    )
+    names = {"dataset": "mock:imagenet2012", "model": "resnet50", "variants": ()}
+    study = small_study(**names, benchmarks=("mock:imagenet_a",), image_size=28)
     store = begun(study, tmp_path / "s")
-    keras.utils.set_random_seed(0)
-    parts = [keras.Input((28, 28, 3)), layers.Flatten(), layers.Dense(1000, name="logits")]
-    model = keras.Sequential(parts)
-    add_member(store, 0, model, tmp_path)
+    add_member(store, 0, net(0, 1000, (28, 28, 3)))
     evaluate(store, study.conditions[0])
     predictions = store.predictions("dense", "mock.imagenet_a")
     assert predictions.ranked.max() < 8

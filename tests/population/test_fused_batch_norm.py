@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.builders.small_stores import small_study
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import training as training_module
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
 from tfaudit.population.training import Trainer
-from tfaudit.study.study import Study, Training
+from tfaudit.study.training import Training
 
 
 def network(**settings):
@@ -79,13 +80,7 @@ def test_frozen_layers_and_others_stay_as_they_are(images):
 @pytest.mark.slow
 def test_members_train_as_without_it_and_their_files_are_ordinary(tmp_path, monkeypatch):
     plan = Training(steps=4, batch_size=16)
-    study = Study(
-        name="s",
-        dataset="digits",
-        model="cifar_convnet",
-        training=plan,
-        model_options={"filters": [4, 4]},
-    )
+    study = small_study(model="cifar_convnet", training=plan, model_options={"filters": [4, 4]})
     data = load_dataset("digits", "train")
     weights = []
     for fuse in (fuse_batch_norm, lambda model: None):

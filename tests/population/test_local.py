@@ -19,11 +19,6 @@ from tfaudit.population.plan import MemberJob as Job
 from tfaudit.study.conditions import Condition
 
 
-@pytest.fixture
-def run_jobs(run_locally):
-    return run_locally
-
-
 def processes():
     return [
         process
@@ -32,12 +27,12 @@ def processes():
     ]
 
 
-def test_a_parent_that_is_there_already_does_not_hold_its_children_back(run_jobs):
-    assert [event.kind for event in run_jobs([Job("int8", 0, "dense")])] == ["started", "done"]
+def test_a_parent_that_is_there_already_does_not_hold_its_children_back(run_locally):
+    assert [event.kind for event in run_locally([Job("int8", 0, "dense")])] == ["started", "done"]
 
 
-def test_a_worker_is_replaced_once_it_has_made_its_jobs(run_jobs, tmp_path):
-    list(run_jobs([Job("dense", member) for member in range(8)], workers=1, jobs_per_worker=3))
+def test_a_worker_is_replaced_once_it_has_made_its_jobs(run_locally, tmp_path):
+    list(run_locally([Job("dense", member) for member in range(8)], workers=1, jobs_per_worker=3))
     workers = [json.loads(line)[2] for line in (tmp_path / "made").read_text().splitlines()]
     assert len(set(workers)) == 3
 
@@ -62,24 +57,11 @@ def test_logs_follow_no_link(tmp_path, tmp_path_factory, name, exists):
     )
 
 
-def test_a_fatal_answer_leaves_no_process(run_jobs):
-    with pytest.raises(InputError, match="directory: got a full disk, expected space"):
-        list(run_jobs([Job("fatal", 0), *(Job("dense", m) for m in range(50))]))
-    assert not processes()
-
-
-def test_a_run_that_is_left_early_leaves_no_process(run_jobs):
-    with contextlib.closing(run_jobs([Job("dense", m) for m in range(9)], 2)) as running:
-        next(running)
-        assert processes()
-    assert not processes()
-
-
 @pytest.mark.slow
-def test_a_worker_that_dies_while_it_is_idle_is_replaced(run_jobs, tmp_path):
+def test_a_worker_that_dies_while_it_is_idle_is_replaced(run_locally, tmp_path):
     jobs = [Job("dense", 0), Job("slow", 0), Job("late", 0, "slow")]
     seen = []
-    with contextlib.closing(run_jobs(jobs, 2)) as running:
+    with contextlib.closing(run_locally(jobs, 2)) as running:
         for event in running:
             seen.append((event.kind, event.job.variant))
             if seen[-1] == ("done", "dense"):  # its worker has nothing to do until "slow" is made
@@ -93,36 +75,37 @@ def test_a_worker_that_dies_while_it_is_idle_is_replaced(run_jobs, tmp_path):
     assert "retried" not in dict(seen)
 
 
-def test_the_steps_of_a_condition_are_told_one_by_one(run_jobs):
+def test_the_steps_of_a_condition_are_told_one_by_one(run_locally):
     """All of them come at once with the last word, and none is lost."""
     job = ConditionJob(Condition("fog", 3), 3)
     seen = [
         (event.kind, event.left)
-        for event in run_jobs([job, Job("dense", 0)], 1)
+        for event in run_locally([job, Job("dense", 0)], 1)
         if event.job is job
     ]
     assert seen == [("started", 0), ("advanced", 2), ("advanced", 1), ("advanced", 0), ("done", 0)]
 
 
-def test_no_more_workers_than_members(run_jobs):
-    with contextlib.closing(run_jobs([Job("dense", 0)], 8)) as running:
+def test_no_more_workers_than_members(run_locally):
+    with contextlib.closing(run_locally([Job("dense", 0)], 8)) as running:
         next(running)
         assert len(processes()) == 1
+    assert not processes(), "a run that is left early leaves no process"
 
 
 def test_temporary_files_of_workers_are_removed_at_the_end_and_after_a_kill_by_the_next_run(
-    run_jobs, tmp_path, monkeypatch
+    run_locally, tmp_path, monkeypatch
 ):
     place = tmp_path / "temporary"
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    running = run_jobs([Job("dense", m) for m in range(3)], 1)
+    running = run_locally([Job("dense", m) for m in range(3)], 1)
     while next(running).kind != "done":
         pass
     (scratch,) = place.iterdir()
     assert list(scratch.glob("__autograph*"))
     (scratch / "left by a run that was killed").touch()
-    with contextlib.closing(run_jobs([Job("dense", 9)], 1)) as again:
+    with contextlib.closing(run_locally([Job("dense", 9)], 1)) as again:
         next(again)
         assert not (scratch / "left by a run that was killed").exists()
     running.close()

@@ -1,10 +1,14 @@
 """Members that are pruned from a parent: shared parents, ratios, rounds, rewinding."""
 
+from unittest.mock import Mock
+
 import keras
 import numpy as np
 import pytest
 
-from tfaudit import Pruned, Study, Training, load_dataset
+from tests.builders.made_members import make_members
+from tests.builders.small_stores import small_study
+from tfaudit import Pruned, Training, load_dataset
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
 from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.datasets.pipeline import training_batches
@@ -12,11 +16,10 @@ from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
 from tfaudit.models.registry import build_model
 from tfaudit.population.member import MemberMaker, check_pruning, gradual_trainer, prune_and_retrain
-from tfaudit.population.stored_examples import store_examples
 from tfaudit.population.training import Trainer
-from tfaudit.store.store import Store
 from tfaudit.study.iterative import rounds
 
+TRAIN = load_dataset("digits", "train").take(150)
 CHAIN = rounds(2, 0.5, method="random")
 VARIANTS = (
     Pruned(0.6, treatment="one_shot"),
@@ -37,31 +40,25 @@ RECALIBRATED = tuple(
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A store with every variant of one member, its maker, and a loader of its models."""
-    study = Study(
-        name="s",
-        dataset="digits",
-        model="digits_convnet",
-        training=Training(epochs=2, batch_size=32, validation=0.2),
-        retraining=Training(epochs=1, batch_size=32, validation=0.2, learning_rate=0.02),
+    plan = {"batch_size": 32, "validation": 0.2}
+    study = small_study(
+        training=Training(epochs=2, **plan),
+        retraining=Training(epochs=1, learning_rate=0.02, **plan),
         variants=VARIANTS,
         population=2,
         limit=150,
         model_options={"filters": [4], "units": 8},
     )
-    store = Store.create(tmp_path_factory.mktemp("study"), study, {})
-    store_examples(
-        store, load_dataset("digits", "train").take(150), load_dataset("digits", "test").take(150)
-    )
-    maker = MemberMaker(store)
-    for variant in study.all_variants:
-        maker.prepare(variant.key)
-        maker.make(variant.key, 0)
-    return store, maker
+    return make_members(tmp_path_factory.mktemp("study"), study)
 
 
 def kernels(store, key):
     model = keras.saving.load_model(store.directory / store.member_path(key, 0, "model.keras"))
-    return model, {name: kernel.numpy() for name, kernel in find_kernels(model).items()}
+    return model, values_of(model)
+
+
+def values_of(model):
+    return {name: kernel.numpy() for name, kernel in find_kernels(model).items()}
 
 
 @pytest.mark.slow
@@ -120,7 +117,7 @@ def test_whole_input_channels_are_pruned(made):
 def test_gradual_pruning_by_gradients(made):
     store, _ = made
     variant = Pruned(0.7, method="gradient", scope="global")
-    trainer = gradual_trainer(store.study, variant, load_dataset("digits", "train").take(150))
+    trainer = gradual_trainer(store.study, variant, TRAIN)
     model = trainer.build(1)
     trainer.train(model, 1)
     values = np.concatenate([kernel.numpy().ravel() for kernel in find_kernels(model).values()])
@@ -131,29 +128,20 @@ def test_gradual_pruning_by_gradients(made):
 @pytest.mark.parametrize(("method", "asked"), [("magnitude", 0), ("random", 0), ("gradient", 1)])
 def test_batches_are_made_only_for_methods_that_use_examples(made, monkeypatch, method, asked):
     store, maker = made
-    trainer, calls, batches = maker._retrainer, [], Trainer.batches
-    monkeypatch.setattr(
-        Trainer, "batches", lambda self, *a, **named: calls.append(a) or batches(self, *a, **named)
-    )
-    gradual_trainer(
-        store.study, Pruned(0.5, method=method), load_dataset("digits", "train").take(150)
-    )
-    assert len(calls) == asked
-    one_shot = Pruned(0.5, method=method, treatment="one_shot")
-    prune_and_retrain(one_shot, trainer, trainer.build(0), seed=0, split_seed=0, early=lambda: None)
-    assert len(calls) == 2 * asked
+    trainer, one_shot = maker._retrainer, Pruned(0.5, method=method, treatment="one_shot")
+    batches = Mock(side_effect=trainer.batches)
+    monkeypatch.setattr(Trainer, "batches", batches)
+    gradual_trainer(store.study, Pruned(0.5, method=method), TRAIN)
+    assert batches.call_count == asked
+    prune_and_retrain(one_shot, trainer, trainer.build(0), seed=0, early=lambda: None)
+    assert batches.call_count == 2 * asked
 
 
 @pytest.mark.slow
 def test_rounds_follow_one_another_and_rewind_to_the_initialisation(made):
     store, maker = made
     study = store.study
-    start = {
-        name: kernel.numpy()
-        for name, kernel in find_kernels(
-            maker._trainer("dense").build(study.member_seed("dense", 0))
-        ).items()
-    }
+    start = values_of(maker._trainer("dense").build(study.member_seed("dense", 0)))
     first, second = (kernels(store, variant.key)[1] for variant in CHAIN)
     for name in start:
         assert not ((second[name] != 0) & (first[name] == 0)).any()
@@ -169,7 +157,7 @@ def pruned_only(maker, variant):
     train = Trainer.train
 
     def look(self, model, *arguments, **named):
-        seen.update({name: kernel.numpy() for name, kernel in find_kernels(model).items()})
+        seen.update(values_of(model))
         return train(self, model, *arguments, **named)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -185,8 +173,7 @@ def test_rewinding_goes_back_to_what_the_dense_member_was_at_that_step(made):
     dense = maker._trainer("dense")
     early = dense.build(seed)
     dense.train(early, seed, until=3)
-    expected = {name: kernel.numpy() for name, kernel in find_kernels(early).items()}
-    fresh = {name: kernel.numpy() for name, kernel in find_kernels(dense.build(seed)).items()}
+    expected, fresh = values_of(early), values_of(dense.build(seed))
     rewound = pruned_only(maker, VARIANTS[-1])
     for name, values in rewound.items():
         remaining = values != 0
@@ -201,8 +188,8 @@ def test_a_member_depends_on_its_seeds_alone(made, tmp_path):
     for variant in (VARIANTS[1], VARIANTS[3]):
         before = kernels(store, variant.key)[1]
         model, _ = again._trained(variant, 0, store.study.member_seed(variant.key, 0))
-        for name, kernel in find_kernels(model).items():
-            np.testing.assert_array_equal(kernel.numpy(), before[name])
+        for name, values in values_of(model).items():
+            np.testing.assert_array_equal(values, before[name])
 
 
 def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
@@ -269,24 +256,11 @@ def test_settings_that_do_not_go_together(settings, message):
         Pruned(**settings)
 
 
-def test_a_parent_comes_before_its_children():
-    with pytest.raises(InputError, match="a parent before"):
-        Study(
-            name="s",
-            dataset="digits",
-            model="digits_convnet",
-            training=Training(epochs=1),
-            variants=CHAIN[::-1],
-        )
-
-
 @pytest.mark.slow
 def test_recalibrated_members_differ_in_their_statistics_alone(tmp_path):
     """They are the averages over 20 full batches of the training part, in training mode, without a momentum."""
     plan = {"epochs": 1, "batch_size": 32, "validation": 0.2}
-    study = Study(
-        name="s",
-        dataset="digits",
+    study = small_study(
         model="cifar_convnet",
         training=Training(**plan),
         retraining=Training(**plan, learning_rate=0.02),
@@ -294,13 +268,7 @@ def test_recalibrated_members_differ_in_their_statistics_alone(tmp_path):
         limit=150,
         model_options={"filters": [4, 4]},
     )
-    train, test = (load_dataset("digits", split).take(150) for split in ("train", "test"))
-    store = Store.create(tmp_path / "s", study, {})
-    store_examples(store, train, test)
-    maker = MemberMaker(store)
-    for variant in study.all_variants:
-        maker.prepare(variant.key)
-        maker.make(variant.key, 1)
+    store, _ = make_members(tmp_path / "s", study, members=(1,))
     for plain, recalibrated in zip(RECALIBRATED[::2], RECALIBRATED[1::2], strict=True):
         one, other = (
             keras.saving.load_model(
@@ -316,15 +284,14 @@ def test_recalibrated_members_differ_in_their_statistics_alone(tmp_path):
         assert names == {"moving_mean", "moving_variance"}
         seed = study.member_seed(recalibrated.key, 1)
         part, _ = split_validation(
-            train, 0.2, study.member_seed("dense", 1) if recalibrated.parent else seed
+            TRAIN, 0.2, study.member_seed("dense", 1) if recalibrated.parent else seed
         )
         batches = training_batches(part, batch_size=32, seed=seed)
         full = [images for images, _ in batches.take(30) if len(images) == 32][:20]
         for i, images in enumerate(full, start=1):
-            for layer in (
-                layer for layer in one.layers if isinstance(layer, keras.layers.BatchNormalization)
-            ):
-                layer.momentum = 1 - 1 / i
+            for layer in one.layers:
+                if isinstance(layer, keras.layers.BatchNormalization):
+                    layer.momentum = 1 - 1 / i
             one(images, training=True)
         for mine, expected in zip(other.get_weights(), one.get_weights(), strict=True):
             np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-4)

@@ -7,15 +7,14 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 
+from tests.builders.made_members import make_members
 from tests.builders.nightly import first_and_nightly
 from tests.builders.operators import operators
-from tfaudit import InputError, Pruned, Quantized, Study, Training
+from tests.builders.small_stores import small_study
+from tfaudit import InputError, Pruned, Quantized, Training
 from tfaudit.compress.remedies.excess_gap import ExcessGap
 from tfaudit.datasets.loading import load_dataset
-from tfaudit.population.member import MemberMaker
 from tfaudit.population.remedies import check_remedies
-from tfaudit.population.stored_examples import store_examples
-from tfaudit.store.store import Store
 from tfaudit.study.remedies import DistillationRemedy, ExcessGapRemedy
 
 PLAN = {"batch_size": 32, "learning_rate": 0.05, "validation": 0.25}
@@ -23,60 +22,36 @@ PLAN = {"batch_size": 32, "learning_rate": 0.05, "validation": 0.25}
 
 def study(*remedies, **settings):
     variants = tuple(Pruned(0.5, treatment="finetune", remedy=remedy) for remedy in ((), *remedies))
-    plan = {
+    usual = {
+        "variants": variants,
         "training": Training(epochs=1, **PLAN),
         "retraining": Training(epochs=2, **PLAN),
-        **settings,
     }
-    return Study(
-        name="s",
-        dataset="digits",
-        model="digits_convnet",
-        population=2,
-        limit=160,
-        variants=variants,
-        **plan,
-    )
-
-
-def made(folder, one, members, keys):
-    """Make members of some variants in a new store, in one process."""
-    store = Store.create(folder, one, {})
-    store_examples(
-        store, load_dataset("digits", "train").take(160), load_dataset("digits", "test").take(160)
-    )
-    maker = MemberMaker(store)
-    for member in members:
-        for key in keys:
-            maker.prepare(key)
-            maker.make(key, member)
-    return store
+    return small_study(population=2, limit=160, **usual | settings)
 
 
 def outcome(store, key, member):
-    path = store.member_path(key, member, "history.csv")
-    return (store.directory / path).read_text(), store.predictions(
-        key, members=[member]
-    ).ranked.tolist()
+    ranked = store.predictions(key, members=[member]).ranked
+    return content(store, key, "history.csv", member).decode(), ranked.tolist()
+
+
+def content(store, key, file, member=0):
+    return (store.directory / store.member_path(key, member, file)).read_bytes()
 
 
 @pytest.mark.slow
 def test_members_are_made_with_remedies_and_each_depends_on_its_seed_alone(tmp_path):
     gap = ExcessGapRemedy(every=2, rate=1.0, epsilon=0.0, examples=20)
     one = study(DistillationRemedy(weight=2.0), (DistillationRemedy(), gap))
-    keys = [variant.key for variant in one.all_variants]
-    store = made(tmp_path / "all", one, (0, 1), keys)
-    assert (
-        "excess_gap"
-        in (store.directory / store.member_path(keys[-1], 1, "history.csv")).read_text()
-    )
-    for key in keys[2:]:
-        assert store.record(key, 1)["sparsity"] == pytest.approx(
-            store.record(keys[1], 1)["sparsity"]
-        )
-        assert outcome(store, key, 1) != outcome(store, keys[1], 1)
-    alone = made(tmp_path / "alone", one, (1,), (keys[0], keys[-1]))
-    assert outcome(alone, keys[-1], 1) == outcome(store, keys[-1], 1)
+    dense, plain, *others = (variant.key for variant in one.all_variants)
+    store, _ = make_members(tmp_path / "all", one, members=(0, 1))
+    assert "excess_gap" in outcome(store, others[-1], 1)[0]
+    sparsity = store.record(plain, 1)["sparsity"]
+    for key in others:
+        assert store.record(key, 1)["sparsity"] == pytest.approx(sparsity)
+        assert outcome(store, key, 1) != outcome(store, plain, 1)
+    alone, _ = make_members(tmp_path / "alone", one, (dense, others[-1]), (1,))
+    assert outcome(alone, others[-1], 1) == outcome(store, others[-1], 1)
 
 
 @pytest.mark.parametrize(
@@ -97,27 +72,14 @@ def test_an_excess_gap_needs_held_out_examples(settings, got):
 
 @pytest.mark.slow
 def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
-    plain = study()
-    plan = {"training": plain.training, "retraining": Training(steps=6, **PLAN)}
     variants = (Quantized("int8"), Quantized("int8", remedy="quantization_aware"))
-    one = Study(
-        name="s",
-        dataset="digits",
-        model="digits_convnet",
-        population=2,
-        limit=160,
-        variants=variants,
-        **plan,
-    )
+    one = study(variants=variants, retraining=Training(steps=6, **PLAN))
     control, aware = (variant.key for variant in variants)
-    store = made(tmp_path / "all", one, (0, 1), ("dense", control, aware))
+    store, _ = make_members(tmp_path / "all", one, members=(0, 1))
     assert len(outcome(store, aware, 1)[0].splitlines()) == 3  # a heading and two epochs
-    files = [
-        (store.directory / store.member_path(key, 1, "model.tflite")).read_bytes()
-        for key in (control, aware)
-    ]
+    files = [content(store, key, "model.tflite", 1) for key in (control, aware)]
     assert files[0] != files[1]
-    alone = made(tmp_path / "alone", one, (1,), ("dense", aware))
+    alone, _ = make_members(tmp_path / "alone", one, ("dense", aware), (1,))
     assert outcome(alone, aware, 1) == outcome(store, aware, 1)
 
 
@@ -127,12 +89,9 @@ def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
 )
 @pytest.mark.parametrize("kept", first_and_nightly(["last", (("logits",),)]), ids=str)
 def test_the_last_layer_of_a_member_stays_in_float(tmp_path, kept, remedy):
-    one = dataclasses.replace(
-        study(), variants=(Quantized("int8", keep_float=kept, remedy=remedy),)
-    )
-    [key] = [variant.key for variant in one.variants]
-    store = made(tmp_path / "s", one, (0,), ("dense", key))
-    found = operators((store.directory / store.member_path(key, 0, "model.tflite")).read_bytes())
+    variant = Quantized("int8", keep_float=kept, remedy=remedy)
+    store, _ = make_members(tmp_path / "s", study(variants=(variant,)))
+    found = operators(content(store, variant.key, "model.tflite"))
     types = {
         kind: [dtype.name for own, dtype, _ in found if own == kind]
         for kind in ("CONV_2D", "FULLY_CONNECTED")
@@ -149,9 +108,7 @@ def test_a_pruned_member_is_quantized_without_its_zeros(tmp_path):
         Quantized("float16", sparse=True, after=pruned.key),
         Quantized("int8", percentile=99.0, after=pruned.key),
     ]
-    one = dataclasses.replace(study(), variants=(pruned, *kinds))
-    keys = [variant.key for variant in one.variants]
-    store = made(tmp_path / "s", one, (0,), ("dense", *keys))
+    store, _ = make_members(tmp_path / "s", study(variants=(pruned, *kinds)))
     plain, sparse, clipped = (store.record(kind.key, 0) for kind in kinds)
     assert sparse["bytes"] < plain["bytes"]
     assert clipped["zeros"] > 0.8 * clipped["parameters"]
@@ -160,9 +117,9 @@ def test_a_pruned_member_is_quantized_without_its_zeros(tmp_path):
 
 
 def test_a_layer_in_float_that_the_model_lacks_is_refused_before_conversion(tmp_path):
-    one = dataclasses.replace(study(), variants=(Quantized("int8", keep_float=("none",)),))
+    one = study(variants=(Quantized("int8", keep_float=("none",)),))
     with pytest.raises(InputError, match="keep_float: got none, expected names of layers, such as"):
-        made(tmp_path / "s", one, (0,), ("int8-keep_float=none",))
+        make_members(tmp_path / "s", one, ["int8-keep_float=none"])
 
 
 def grouped(split):
@@ -198,33 +155,22 @@ def test_groups_of_a_study_weigh_as_numpy_says(tmp_path, groups, monkeypatch):
 
     monkeypatch.setattr(ExcessGap, "example_weights", example_weights)
     one = study(ExcessGapRemedy(groups=groups, every=2, rate=2.0, epsilon=0.0, examples=40))
-    key, splits = one.variants[1].key, (grouped("train"), grouped("test"))
-    store = Store.create(tmp_path / "s", one, {})
-    store_examples(store, *splits)
-    maker = MemberMaker(store, splits=splits)
-    for made_key in ("dense", key):
-        maker.prepare(made_key)
-        maker.make(made_key, 0)
-    frame = maker._remedies(one.variants[1].remedies)._gap.frame()
+    variant, splits = one.variants[1], (grouped("train"), grouped("test"))
+    _, maker = make_members(tmp_path / "s", one, ("dense", variant.key), splits=splits)
+    frame = maker._remedies(variant.remedies)._gap.frame()
     assert frame["examples"].sum() == 40
     names = [groups] if isinstance(groups, str) else [*groups]
     weights, multipliers, labels, *columns = steps[-1]
-    table = pd.DataFrame(
-        {"class": labels} | dict(zip(sorted({*names} - {"class"}), columns, strict=True))
-    )
-    text = table[names].map(
-        lambda value: value.decode() if isinstance(value, bytes) else str(value)
-    )
+    inputs = dict(zip(sorted({*names} - {"class"}), columns, strict=True))
+    table = pd.DataFrame({"class": labels} | inputs)[names]
+    text = table.map(lambda value: value.decode() if isinstance(value, bytes) else str(value))
     group = text.agg(", ".join, axis=1)
-    own = (
-        pd.Series(multipliers, frame["group"]).reindex(group.unique()).fillna(0)
-    )  # held out or not
+    own = pd.Series(multipliers, frame["group"])
+    own = own.reindex(group.unique()).fillna(0)  # held out or not
     assert own.max() > 0
     counted = group.isin(frame["group"]).to_numpy()
-    counts = group.value_counts()
-    expected = (
-        1 - own.sum() + len(group) * (own[group].to_numpy() / counts[group].to_numpy()) * counted
-    )
+    shares = (own / group.value_counts())[group].to_numpy()
+    expected = 1 - own.sum() + len(group) * shares * counted
     np.testing.assert_allclose(weights, expected, rtol=1e-4, atol=1e-4)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.builders.own_code import write_own
+from tests.builders.small_stores import save_examples, save_member, small_study
 from tests.builders.tiny_studies import STUDY
 from tfaudit import InputError, Pruned, Study, Training, open_store, run
 from tfaudit.cli.recipes import recipe_study
@@ -22,7 +23,6 @@ from tfaudit.datasets.preview import previews
 from tfaudit.population.run import check_own_parts
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.stats.ranking import RankedClasses
-from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 
 STUDY_CODE = """
@@ -34,19 +34,8 @@ study = tfaudit.Study(
 
 
 def tfaudit_run(folder, *arguments, python=(sys.executable,)):
-    command = [
-        *python,
-        "-P",
-        "-m",
-        "tfaudit",
-        "run",
-        "rich.py",
-        "--out",
-        "out",
-        "--workers",
-        "1",
-        *arguments,
-    ]
+    words = "-P -m tfaudit run rich.py --out out --workers 1"
+    command = [*python, *words.split(), *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -122,12 +111,10 @@ def test_a_notebook_runs_a_study(tmp_path):
 
 
 def with_a_member(directory, study):
-    """The store of a study of which one member, made up, is complete."""
+    """Store one complete member, made up, of a study."""
     store = Store.create(directory, study.with_fingerprints(), {})
-    store.save_examples("test", np.array([0, 1]), ["a", "b"], ["x", "y"], [b"", b""])
-    content = prediction_bytes(RankedClasses(np.array([[0], [1]])))
-    store.save_member("dense", 0, {store.prediction_path("dense", 0): content}, {})
-    return store
+    save_examples(store)
+    save_member(store, "dense", 0, RankedClasses(np.zeros((40, 1), int)))
 
 
 def keras_file(path, seed):
@@ -152,15 +139,10 @@ def test_a_run_that_resumes_refuses_another_model_file(tmp_path):
 
 def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
     write_own(tmp_path / "here")
-    settings = {"name": "s", "training": Training(epochs=1), "variants": [Pruned(0.5)]}
-    studies = {
-        folder: Study(
-            model=f"{tmp_path}/{folder}/own.py:build",
-            dataset=f"{tmp_path}/{folder}/own.py:load",
-            **settings,
-        )
-        for folder in ("here", "there")
-    }
+    studies = {}
+    for folder in ("here", "there"):
+        own = f"{tmp_path}/{folder}/own.py"
+        studies[folder] = small_study(model=f"{own}:build", dataset=f"{own}:load")
     with_a_member(tmp_path / "out", studies["here"])
     write_own(tmp_path / "there")
     moved = Store.create(tmp_path / "out", studies["there"].with_fingerprints(), {})

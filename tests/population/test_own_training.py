@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.builders.own_code import write_own
+from tests.builders.small_nets import assert_same_weights
 from tfaudit import InputError, Pruned, Study, Training, load_dataset
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.population.member import gradual_trainer, prune_and_retrain, trainer_of
@@ -34,12 +35,25 @@ def zeros(model):
     return sum((kernel == 0).sum() for kernel in kernels) / sum(kernel.size for kernel in kernels)
 
 
+def retrained(study, variant):
+    """A member that is pruned and retrained by the study's function, from new weights."""
+    one = trainer_of(study, study.training, data_of(study))
+    model = one.build(0)
+    prune_and_retrain(variant, one, model, seed=0, early=lambda: one.build(0))
+    return model
+
+
+def trained(study, variant):
+    """A member that the study's function prunes while it trains it."""
+    one = gradual_trainer(study, variant, data_of(study))
+    model = one.build(0)
+    one.train(model, 0)
+    return model
+
+
 def test_a_function_trains_and_a_member_depends_on_its_seed_alone(tmp_path):
     study = study_of(tmp_path)
-    used, fresh = (
-        OwnTraining(study, study.training, data_of(study)),
-        OwnTraining(study, study.training, data_of(study)),
-    )
+    used, fresh = (OwnTraining(study, study.training, data_of(study)) for _ in range(2))
     used.train(used.build(1), 1)
     models = []
     for one in (used, fresh):
@@ -47,8 +61,7 @@ def test_a_function_trains_and_a_member_depends_on_its_seed_alone(tmp_path):
         history = one.train(models[-1], 2)
         assert history["epoch"].tolist() == [1, 2, 3, 4]
         assert history["accuracy"].iloc[-1] > history["accuracy"].iloc[0]
-    for a, b in zip(models[0].weights, models[1].weights, strict=True):
-        np.testing.assert_array_equal(a.numpy(), b.numpy())
+    assert_same_weights(*models)
 
 
 def test_a_function_prunes_with_the_callbacks_that_it_is_handed(tmp_path):
@@ -58,11 +71,8 @@ def test_a_function_prunes_with_the_callbacks_that_it_is_handed(tmp_path):
     history = one.train(model, 3)
     assert zeros(model) == pytest.approx(0.75, abs=0.02)
     assert history["sparsity"].iloc[-1] == pytest.approx(zeros(model))
-    rewound = trainer_of(study, study.training, data_of(study))
-    model, start = one.build(4), one.build(5)
     treated = dataclasses.replace(variant, treatment="rewind")
-    prune_and_retrain(treated, rewound, model, seed=4, split_seed=5, early=lambda: start)
-    assert zeros(model) == pytest.approx(0.75, abs=0.02)
+    assert zeros(retrained(study, treated)) == pytest.approx(0.75, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +93,13 @@ def test_a_function_prunes_with_the_callbacks_that_it_is_handed(tmp_path):
 )
 def test_a_function_that_prunes_nothing_fails(tmp_path, training, code, message):
     study = study_of(tmp_path, training, code=code)
-    one = gradual_trainer(study, Pruned(0.75), data_of(study))
     with pytest.raises(InputError, match=message):
-        one.train(one.build(0), 0)
+        trained(study, Pruned(0.75))
 
 
+HOLDING = Pruned(0.75, treatment="finetune")
 LOOP = """
+import pandas as pd
 import tensorflow as tf
 
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -157,17 +168,7 @@ def untold(model, train, *, seed, callbacks):
     for callback in callbacks:
         callback.on_epoch_end(0)
     return {"loss": [0.0]}
-""".replace("import tensorflow", "import pandas as pd\nimport tensorflow")
-
-
-def retrained(study, variant, seed=0):
-    """A member that is pruned and retrained by the study's function, from new weights."""
-    one = trainer_of(study, study.training, data_of(study))
-    model = one.build(seed)
-    prune_and_retrain(
-        variant, one, model, seed=seed, split_seed=seed, early=lambda: one.build(seed)
-    )
-    return model
+"""
 
 
 def test_a_loop_with_a_gradient_tape_holds_masks_and_stops_where_it_is_told(tmp_path):
@@ -178,15 +179,10 @@ def test_a_loop_with_a_gradient_tape_holds_masks_and_stops_where_it_is_told(tmp_
         history = one.train(model, seed)
         assert zeros(model) == pytest.approx(0.75, abs=0.02)
         assert history["loss"].iloc[-1] < history["loss"].iloc[0]
-    assert zeros(retrained(study, Pruned(0.75, treatment="finetune"))) == pytest.approx(
-        0.75, abs=0.02
-    )
+    assert zeros(retrained(study, HOLDING)) == pytest.approx(0.75, abs=0.02)
     dense = trainer_of(study, study.training, data_of(study))
     assert len(dense.train(dense.build(0), 0, until=9)) == 2
     assert int(dense.model.optimizer.iterations) == 9
-
-
-HOLDING = Pruned(0.75, treatment="finetune")
 
 
 @pytest.mark.filterwarnings("ignore:sparsity")
@@ -217,35 +213,31 @@ HOLDING = Pruned(0.75, treatment="finetune")
 )
 def test_a_loop_that_does_not_hold_masks_fails_and_says_so(tmp_path, training, variant, message):
     study = study_of(tmp_path, training, code=LOOP)
-
-    def train():
-        if variant is HOLDING:
-            return retrained(study, variant)
-        one = gradual_trainer(study, variant, data_of(study))
-        return one.train(one.build(0), 0)
-
+    make = retrained if variant is HOLDING else trained
     with pytest.raises(InputError, match=message) as caught:
-        train()
+        make(study, variant)
     assert "\n" not in str(caught.value)
 
 
-def test_a_loop_that_does_not_stop_where_rewinding_needs_it_fails(tmp_path):
-    study = study_of(tmp_path, "untold", code=LOOP)
+@pytest.mark.parametrize(
+    ("training", "code", "until", "message"),
+    [
+        ("untold", LOOP, 9, r"did 0 steps and was to stop after 9, expected model.fit, or a loop"),
+        (
+            "mute",
+            "def mute(*arguments, **named):\n    fit(*arguments, **named)",
+            None,
+            r"got a NoneType from 'own.py:mute', expected the History of model.fit",
+        ),
+    ],
+)
+def test_a_function_that_does_not_stop_or_returns_no_history_fails(
+    tmp_path, training, code, until, message
+):
+    study = study_of(tmp_path, training, code=code)
     one = trainer_of(study, study.training, data_of(study))
-    with pytest.raises(
-        InputError, match=r"did 0 steps and was to stop after 9, expected model.fit, or a loop"
-    ):
-        one.train(one.build(0), 0, until=9)
-
-
-def test_a_function_that_returns_no_history_fails(tmp_path):
-    code = "def mute(*arguments, **named):\n    fit(*arguments, **named)"
-    study = study_of(tmp_path, "mute", code=code)
-    one = trainer_of(study, study.training, data_of(study))
-    with pytest.raises(
-        InputError, match=r"got a NoneType from 'own.py:mute', expected the History of model.fit"
-    ):
-        one.train(one.build(0), 0)
+    with pytest.raises(InputError, match=message):
+        one.train(one.build(0), 0, until=until)
 
 
 def test_wrong_parameters_and_settings_are_refused_before_training(tmp_path):
@@ -326,21 +318,14 @@ def test_optimizers_by_name_instance_and_configuration(tmp_path, optimizer):
 def test_several_steps_per_execution_train_as_single_ones(tmp_path):
     results = []
     for together in (1, 3):
-        training = Training(
-            steps=12,
-            batch_size=20,
-            learning_rate=0.05,
-            steps_per_execution=together,
-            jit_compile=False,
-        )
+        settings = {"steps_per_execution": together, "jit_compile": False}
+        training = Training(steps=12, batch_size=20, learning_rate=0.05, **settings)
         study = study_of(tmp_path, training)
         one = Trainer(study, training, data_of(study))
-        model = one.build(0)
-        one.train(model, 0)
+        results.append(one.build(0))
+        one.train(results[-1], 0)
         assert int(one.model.optimizer.iterations) == 12
-        results.append(model.get_weights())
-    for a, b in zip(*results, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
+    assert_same_weights(*results, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
 
 from tests.builders.ray_clusters import NODE
 from tests.builders.tiny_studies import STUDY as PLAIN
+from tests.builders.tiny_studies import wait_for
 from tfaudit import InputError, open_store, run
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import ray_engine
@@ -69,13 +69,6 @@ def test_ray_gives_the_bits_of_the_local_engine_and_each_goes_on_with_the_other(
     assert not list(directory.rglob("*.part"))
 
 
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.02)
-
-
 def made(tmp_path):
     return [json.loads(line) for line in (tmp_path / "made").read_text().splitlines()]
 
@@ -100,10 +93,8 @@ def test_the_members_of_a_node_that_is_lost_are_made_on_another(run_on_ray, clus
             wait_for(lambda: len(list(tmp_path.glob("busy-*"))) == 4)
             cluster.remove_node(node)
             node = None
-    assert sum(kind == "retried" for kind, _ in kinds) in (
-        1,
-        2,
-    )  # one may have been done in that moment
+    retried = sum(kind == "retried" for kind, _ in kinds)
+    assert retried in (1, 2)  # one may have been done in that moment
     assert sorted(member for kind, member in kinds if kind == "done") == [0, 1, 2, 3, 4]
 
 
@@ -256,15 +247,8 @@ with ray_engine(Path(directory), EngineOptions(engine="ray", workers=2, address=
 def test_the_workers_of_a_driver_that_is_killed_end(run_on_ray, fake_store, cluster, tmp_path):
     from tfaudit.population import worker_process
 
-    command = [
-        sys.executable,
-        "-c",
-        DRIVER,
-        cluster.address,
-        str(fake_store.directory),
-        *worker_process.COMMAND,
-    ]
-    driver = subprocess.Popen(command, start_new_session=True)
+    arguments = [cluster.address, str(fake_store.directory), *worker_process.COMMAND]
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, *arguments], start_new_session=True)
     wait_for(lambda: len(list(tmp_path.glob("hung-*"))) == 2)
     workers = numbers(tmp_path.glob("hung-*"))
     os.kill(driver.pid, signal.SIGKILL)

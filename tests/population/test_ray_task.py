@@ -27,17 +27,13 @@ def root(tmp_path, monkeypatch):
 def test_files_of_the_users_own_come_along(root, tmp_path):
     """The paths of the driver need not exist on the node."""
     (tmp_path / "nets.py").write_text("def build():\n    return 'built'\n")
-    (tmp_path / "fits.py").write_text(
-        "def fit(model, train, *, seed, callbacks):\n    return 'fitted'\n"
-    )
-    study = dataclasses.replace(
-        STUDY, model=f"{tmp_path}/nets.py:build", retraining=f"{tmp_path}/fits.py:fit"
-    )
-    study = study.with_fingerprints()
-    files = {source_file(source): None for source in study.sources}
-    assert sorted(files) == [f"{tmp_path}/fits.py", f"{tmp_path}/nets.py"]
-    sources = {path: Path(path).read_bytes() for path in files}
-    for path in files:
+    fit = "def fit(model, train, *, seed, callbacks):\n    return 'fitted'\n"
+    (tmp_path / "fits.py").write_text(fit)
+    own = {"model": f"{tmp_path}/nets.py:build", "retraining": f"{tmp_path}/fits.py:fit"}
+    study = dataclasses.replace(STUDY, **own).with_fingerprints()
+    sources = {path: Path(path).read_bytes() for path in map(source_file, study.sources)}
+    assert sorted(sources) == [f"{tmp_path}/fits.py", f"{tmp_path}/nets.py"]
+    for path in sources:
         Path(path).unlink()
     workplace = _Workplace(FACTS, Luggage(study.to_json(), sources, None))
     there = open_store(root / "run" / str(os.getpid()) / "study").study
@@ -62,18 +58,12 @@ def test_a_module_that_only_the_driver_has_is_named_with_what_the_nodes_need(roo
     with pytest.raises(InputError) as caught:
         import_reference("model", there.model)
     workplace.remove()
-    argument, got, expected = _of_node(
-        caught.value.argument, caught.value.got, caught.value.expected
-    )
+    argument, got, expected = _of_node(*caught.value.args)
     assert argument == "model"
-    assert (
-        "nets.py, whose import fails (ModuleNotFoundError: No module named 'parts_of_it', line 1 of nets.py)"
-        in got
-    )
+    failed = "ModuleNotFoundError: No module named 'parts_of_it', line 1 of nets.py"
+    assert f"nets.py, whose import fails ({failed})" in got
     assert "(on node " in got
-    assert expected.startswith(
-        "what your files import, installed or at the same paths, on every node"
-    )
+    assert expected.startswith("what your files import, installed or at the same paths, on every")
     assert _of_node("x", "1", "2")[2] == "2"
 
 

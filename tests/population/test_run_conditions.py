@@ -2,24 +2,22 @@
 
 import dataclasses
 import hashlib
-import json
 import shutil
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import psutil
 import pytest
 from typer.testing import CliRunner
 
-from tests.builders.tiny_studies import SCRIPT
+from tests.builders.small_stores import reseal, small_study
 from tests.builders.tiny_studies import STUDY as PLAIN
+from tests.builders.tiny_studies import stamps, started, wait_for, write_recipe
 from tfaudit import InputError, open_store, run
 from tfaudit.cli import app
 from tfaudit.population import worker_process
-from tfaudit.store.members import read_sealed_json, sealed_json
+from tfaudit.store.files import lock
+from tfaudit.store.members import read_sealed_json
 
 STUDY = dataclasses.replace(
     PLAIN, corruptions=("fog", "shot_noise"), severities=(1, 5), corrupted_members=2
@@ -45,13 +43,6 @@ def evaluated(trained, made_once, warm_python):
 @pytest.fixture
 def copied(evaluated, warm_workers, tmp_path):
     return open_store(shutil.copytree(evaluated.directory, tmp_path / "copy"))
-
-
-def stamps(directory, pattern):
-    return {
-        path.relative_to(directory): path.stat().st_mtime_ns
-        for path in sorted(directory.glob(pattern))
-    }
 
 
 def contents(directory):
@@ -130,35 +121,22 @@ def test_a_member_that_is_made_again_is_evaluated_again(copied):
     assert open_store(copied.directory).predictions("magnitude-0.5").members == (0, 1, 2)
 
 
-def wait_for(condition, seconds=300):  # on a busy machine
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.005)
-
-
 @pytest.mark.slow
 def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(
     trained, evaluated, warm_workers, tmp_path
 ):
     directory = shutil.copytree(trained.directory, tmp_path / "s")
-    command = [
-        sys.executable,
-        "-c",
-        SCRIPT,
-        json.dumps(STUDY.to_json()),
-        str(directory),
-        *worker_process.COMMAND,
-    ]
-    process = subprocess.Popen(command)
+    process = started(STUDY, directory)
     wait_for(lambda: len(contents(directory)) >= 2)
     workers = psutil.Process(process.pid).children()
     workers[0].send_signal(signal.SIGKILL)
     wait_for(lambda: len(contents(directory)) >= 7)
+    with pytest.raises(InputError, match="in use by another"), lock(directory):
+        pass
     workers = psutil.Process(process.pid).children()
     process.kill()
     process.wait()
-    psutil.wait_procs(workers, timeout=90)
+    assert not psutil.wait_procs(workers, timeout=90)[1], "a worker outlived its run"
     existing = contents(directory)
     assert all(content == contents(evaluated.directory)[path] for path, content in existing.items())
     before = stamps(directory, "predictions/*/*/[!.]*")  # without what the killed were writing
@@ -172,18 +150,16 @@ def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(
 
 def break_model(store):
     """Put a model that cannot be opened into dense member 1, as if it had been stored so; return how to undo it."""
-    paths = [
-        store.directory / store.member_path("dense", 1, name)
-        for name in ("model.keras", "member.json")
-    ]
-    before = [path.read_bytes() for path in paths]
-    record = read_sealed_json(before[1])
-    record["files"][store.member_path("dense", 1, "model.keras")]["sha256"] = hashlib.sha256(
-        b"no model"
-    ).hexdigest()
-    for path, content in zip(paths, (b"no model", sealed_json(record)), strict=True):
-        path.write_bytes(content)
-    return lambda: [path.write_bytes(content) for path, content in zip(paths, before, strict=True)]
+    name = store.member_path("dense", 1, "model.keras")
+    model, record = (
+        store.directory / name,
+        store.directory / name.replace("model.keras", "member.json"),
+    )
+    before = {path: path.read_bytes() for path in (model, record)}
+    model.write_bytes(b"no model")
+    files = read_sealed_json(before[record])["files"]
+    reseal(record, files=files | {name: {"sha256": hashlib.sha256(b"no model").hexdigest()}})
+    return lambda: [path.write_bytes(content) for path, content in before.items()]
 
 
 @pytest.mark.slow
@@ -202,12 +178,10 @@ def test_a_condition_that_fails_is_recorded_while_the_others_go_on(copied):
 
 
 @pytest.mark.slow
-def test_a_benchmark_set_is_written_down_by_its_configurations(copied):
-    study = dataclasses.replace(
-        PLAIN, dataset="mock:mnist", model="lenet_r", model_options={}, variants=(), limit=8
-    )
-    study = dataclasses.replace(study, population=1, benchmarks=("mock:mnist_corrupted/*",))
-    store = run(study, copied.directory.parent / "mnist", workers=1)
+def test_a_benchmark_set_is_written_down_by_its_configurations(warm_workers, tmp_path):
+    names = {"dataset": "mock:mnist", "model": "lenet_r", "benchmarks": ("mock:mnist_corrupted/*",)}
+    study = small_study(**names, variants=(), limit=8, population=1, training=PLAIN.training)
+    store = run(study, tmp_path / "mnist", workers=1)
     assert len(store.study.benchmarks) == len(store.conditions) == 16
     assert store.predictions("dense", "mock.mnist_corrupted.zigzag").ranked.shape == (1, 8, 5)
 
@@ -216,15 +190,10 @@ def test_a_benchmark_set_is_written_down_by_its_configurations(copied):
 def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, warm_workers, tmp_path):
     directory = shutil.copytree(trained.directory, tmp_path / "s")
     study = dataclasses.replace(STUDY, corruptions=("fog",), corrupted_variants=("int8",))
-    settings = json.dumps(study.to_json())
-    text = (
-        f"import json\nfrom tfaudit import Study\nstudy = Study.from_json(json.loads({settings!r}))"
-    )
-    (tmp_path / "recipe.py").write_text(text)
+    recipe = write_recipe(tmp_path, study)
     break_model(open_store(directory))
-    result = CliRunner().invoke(
-        app, ["run", str(tmp_path / "recipe.py"), "--out", str(directory), "--workers", "1"]
-    )
+    words = f"run {recipe} --out {directory} --workers 1"
+    result = CliRunner().invoke(app, words.split())
     assert "6 of 6 members exist already" in result.output
     assert "condition fog 1 failed: RuntimeError: dense/001" in result.output.replace("\n", " ")
     assert "trying again" not in result.output  # a damaged model stays one

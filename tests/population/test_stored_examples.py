@@ -9,14 +9,10 @@ from PIL import Image
 from scipy import stats
 
 from tests.builders.image_streams import image_sets
+from tests.builders.small_stores import small_study
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.population.stored_examples import class_facts, store_examples
 from tfaudit.store.store import Store
-from tfaudit.study.study import Study, Training
-
-STUDY = Study(
-    name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), population=1
-)
 
 
 def small_set(count=12, **changes):
@@ -53,7 +49,7 @@ def test_class_facts_count_and_measure_the_training_images():
 
 
 def test_images_groups_and_facts_are_stored_once(tmp_path):
-    store, test = Store.create(tmp_path, STUDY, {}), small_set(split="test")
+    store, test = Store.create(tmp_path, small_study(), {}), small_set(split="test")
     store_examples(store, small_set(), test)
     examples = store.examples("test")
     assert examples.attrs["groups"] == ["writer"]
@@ -69,7 +65,7 @@ def test_images_groups_and_facts_are_stored_once(tmp_path):
 
 
 def test_a_streaming_set_gives_the_same_images_and_no_entropy(tmp_path):
-    store, test = Store.create(tmp_path, STUDY, {}), small_set(split="test", known_groups={})
+    store, test = Store.create(tmp_path, small_study(), {}), small_set(split="test")
     store_examples(store, as_stream(small_set()), as_stream(test))
     image = Image.open(io.BytesIO(store.examples("test")["image"][3]))
     np.testing.assert_array_equal(np.asarray(image), test.images[3, ..., 0])

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from keras import layers
 
-from tfaudit import InputError, Pruned, Quantized, Study, Training, predict, quantize
+from tests.builders.small_stores import save_member, small_study
+from tfaudit import InputError, Pruned, Quantized, predict, quantize
 from tfaudit.compress import keras_model
 from tfaudit.models.registry import build_model
+from tfaudit.population.member import model_bytes
 from tfaudit.population.stored_models import StoredModels, _description
 from tfaudit.stats.ranking import RankedClasses
-from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 
 # Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
@@ -18,14 +19,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
 )
 
-STUDY = Study(
-    name="s",
-    dataset="digits",
-    model="digits_convnet",
-    training=Training(epochs=1),
-    variants=(Pruned(0.5), Quantized("int8")),
-    population=2,
-)
+STUDY = small_study(variants=(Pruned(0.5), Quantized("int8")), population=2)
 IMAGES = np.random.default_rng(0).integers(0, 256, (50, 8, 8, 1), dtype=np.uint8)
 
 
@@ -52,18 +46,11 @@ def store_with(tmp_path, models):
     """Models by variant and member; bytes are flatbuffers."""
     store = Store.create(tmp_path / "s", STUDY, {})
     for (variant, member), model in models.items():
-        place = tmp_path / "model.keras"
-        if not isinstance(model, bytes):
-            model.save(place)
-        name = "model.tflite" if isinstance(model, bytes) else "model.keras"
-        content = model if isinstance(model, bytes) else place.read_bytes()
-        files = {
-            store.member_path(variant, member, name): content,
-            store.prediction_path(variant, member): prediction_bytes(
-                RankedClasses(np.zeros((1, 1), int))
-            ),
-        }
-        store.save_member(variant, member, files, {"seed": member})
+        ranked = RankedClasses(np.zeros((1, 1), int))
+        if isinstance(model, bytes):
+            save_member(store, variant, member, ranked, model, "model.tflite")
+        else:
+            save_member(store, variant, member, ranked, model_bytes(model))
     return store
 
 
@@ -91,13 +78,10 @@ def test_predictions_equal_those_of_the_models_bit_by_bit_with_one_trace(tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["digits_convnet", "lenet_r", "resnet20"])
-def test_members_of_a_study_are_described_alike(name, tmp_path):
+def test_members_of_a_study_are_described_alike(name):
     """ResNet-20 has layers that are called by a counter, as layers of the user's may be."""
-    described = set()
-    for number in range(2):
-        build_model(name, (32, 32, 1), 10).save(tmp_path / f"{number}.keras")
-        described.add(_description((tmp_path / f"{number}.keras").read_bytes()))
-    assert len(described) == 1
+    one, other = (_description(model_bytes(build_model(name, (32, 32, 1), 10))) for _ in range(2))
+    assert one == other
 
 
 @pytest.mark.slow
@@ -110,7 +94,7 @@ def test_another_architecture_is_loaded_as_a_new_model(tmp_path):
         )
 
 
-def test_the_same_layers_put_together_otherwise_are_another_model(tmp_path):
+def test_the_same_layers_put_together_otherwise_are_another_model():
     described, relu = set(), keras.activations.relu
     for ends in ((relu, keras.activations.linear), (keras.activations.linear, relu)):
         images = keras.Input((4,), name="images")
@@ -118,8 +102,7 @@ def test_the_same_layers_put_together_otherwise_are_another_model(tmp_path):
             images,
             layers.Subtract()([layers.Activation(end)(layers.Dense(4)(images)) for end in ends]),
         )
-        model.save(tmp_path / "model.keras")
-        described.add(_description((tmp_path / "model.keras").read_bytes()))
+        described.add(_description(model_bytes(model)))
     assert len(described) == 2
 
 

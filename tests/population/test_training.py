@@ -1,6 +1,7 @@
 """Training: bits from the seed alone, learning rates, decay, exact steps, the best epoch, pruning that arrives."""
 
 import dataclasses
+from unittest.mock import Mock
 
 import keras
 import numpy as np
@@ -9,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders.nightly import first_and_nightly
-from tfaudit import Pruned, Study, Training, load_dataset
+from tests.builders.small_nets import assert_same_weights
+from tests.builders.small_stores import small_study
+from tfaudit import Pruned, Training, load_dataset
 from tfaudit.compress.counts import counts
 from tfaudit.compress.pruning.schedules import ask
 from tfaudit.datasets.validation import split_validation
@@ -19,10 +22,7 @@ from tfaudit.population.training import LearningRate, Trainer
 from tfaudit.study.variants import Dense
 
 DATA = load_dataset("digits", "train").take(150)
-STUDY = Study(
-    name="s",
-    dataset="digits",
-    model="digits_convnet",
+STUDY = small_study(
     training=Training(epochs=2, batch_size=64),
     variants=(Pruned(0.7), Pruned(0.7, scope="global")),
     model_options={"filters": [4], "units": 8},
@@ -41,10 +41,6 @@ def trained(one, seed):
     return model, one.train(model, seed)
 
 
-def weights(model):
-    return [w.numpy() for w in model.weights]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "variant",
@@ -56,11 +52,11 @@ def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
     trained(used, 1)
     after_another, history = trained(used, 2)
     fresh, same_history = trained(trainer(variant), 2)
-    for a, b in zip(weights(after_another), weights(fresh), strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert_same_weights(after_another, fresh)
     assert history.equals(same_history)
     other, _ = trained(used, 3)
-    assert any((a != b).any() for a, b in zip(weights(fresh), weights(other), strict=True))
+    with pytest.raises(AssertionError):
+        assert_same_weights(fresh, other)
 
 
 @pytest.mark.slow
@@ -68,12 +64,11 @@ def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
 def test_the_step_is_traced_once_for_all_members(monkeypatch, smoothing):
     """TensorFlow repeats a trace that makes variables, as metrics by name do."""
     one = trainer(Pruned(0.5), label_smoothing=smoothing)
-    traces = []
-    step = one.model.train_step
-    monkeypatch.setattr(one.model, "train_step", lambda *a: traces.append(1) or step(*a))
+    step = Mock(wraps=one.model.train_step)
+    monkeypatch.setattr(one.model, "train_step", step)
     for seed in (1, 2, 3):
         trained(one, seed)
-    assert len(traces) == 1
+    step.assert_called_once()
 
 
 @pytest.mark.slow
@@ -94,8 +89,7 @@ def test_steps_of_a_small_net_are_made_together_and_give_the_same_weights(varian
     )
     (a, history), (b, same_history) = trained(together, 3), trained(single, 3)
     assert together.model.steps_per_execution == 12  # 144 steps of 120 examples
-    for left, right in zip(weights(a), weights(b), strict=True):
-        np.testing.assert_array_equal(left, right)
+    assert_same_weights(a, b)
     assert history.equals(same_history)
 
 
@@ -135,12 +129,10 @@ def test_steps_that_take_long_are_made_one_by_one(monkeypatch):
 @pytest.mark.parametrize(("chosen", "number"), [(None, 1), (5, 5)])
 def test_a_callback_that_acts_between_steps_has_them_one_by_one(chosen, number):
     one = trainer(epochs=10, batch_size=15, steps_per_execution=chosen)
-    seen = []
-    one.callbacks.append(
-        keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
-    )
+    between = Mock()
+    one.callbacks.append(keras.callbacks.LambdaCallback(on_train_batch_end=between))
     trained(one, 0)
-    assert len(seen) == 100 // number
+    assert between.call_count == 100 // number
     one.callbacks.clear()
     trained(one, 0)
     assert one.model.steps_per_execution == (chosen or 10)
@@ -165,8 +157,8 @@ def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
         trainer(
             epochs=None,
             steps=1,
+            optimizer="sgd",
             momentum=0.0,
-            nesterov=False,
             learning_rate=0.1,
             weight_decay=decay,
         )
@@ -193,27 +185,20 @@ def test_label_smoothing_gives_the_loss_of_keras():
 
 @pytest.mark.slow
 def test_the_best_epoch_is_kept():
-    one = trainer(
-        epochs=6, validation=0.2, keep="best", learning_rate=((0, 0.05), (2, 3.0))
-    )  # 3.0 ruins it
-    model, history = trained(one, 6)
-    best = history["val_loss"].idxmin()
+    settings = {"validation": 0.2, "learning_rate": ((0, 0.05), (2, 3.0))}  # 3.0 ruins it
+    model, history = trained(trainer(epochs=6, keep="best", **settings), 6)
+    best = int(history["val_loss"].idxmin())
     assert best < 5
-    shorter, _ = trained(
-        trainer(epochs=int(best) + 1, validation=0.2, learning_rate=((0, 0.05), (2, 3.0))), 6
-    )
-    for a, b in zip(weights(model), weights(shorter), strict=True):
-        np.testing.assert_array_equal(a, b)
+    shorter, _ = trained(trainer(epochs=best + 1, **settings), 6)
+    assert_same_weights(model, shorter)
 
 
 @pytest.mark.slow
 def test_a_member_splits_its_training_set_once(monkeypatch):
-    splits = []
-    monkeypatch.setattr(
-        training, "split_validation", lambda *a: splits.append(a) or split_validation(*a)
-    )
+    split = Mock(wraps=split_validation)
+    monkeypatch.setattr(training, "split_validation", split)
     trained(trainer(epochs=1, validation=0.2), 6)
-    assert [(share, seed) for _, share, seed in splits] == [(0.2, 6)]
+    split.assert_called_once_with(DATA, 0.2, 6)
 
 
 @pytest.mark.slow

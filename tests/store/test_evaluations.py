@@ -6,48 +6,34 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tfaudit import InputError, Pruned, Study, Training, open_store
+from tests.builders.small_stores import (
+    LABELS,
+    flips,
+    random_ranks,
+    save_examples,
+    save_member,
+    small_study,
+)
+from tfaudit import InputError, open_store
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.population.plan import condition_jobs, missing_evaluations
 from tfaudit.stats.ranking import RankedClasses
-from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Missing, Store
 
-N = 40
-STUDY = Study(
-    name="s",
-    dataset="digits",
-    model="digits_convnet",
-    training=Training(epochs=1),
-    variants=(Pruned(0.5),),
-    population=3,
-    corruptions=("fog", "snow"),
-    severities=(1, 3),
-    benchmarks=("imagenet_a",),
-)
+N = len(LABELS)
+STUDY = small_study(corruptions=("fog", "snow"), severities=(1, 3), benchmarks=("imagenet_a",))
 FOG, SNOW, SET = STUDY.conditions[1], STUDY.conditions[2], STUDY.conditions[-1]
-
-
-def save_member(store, variant, member, model=b"weights"):
-    ranked = np.tile([0, 1], (N, 1))
-    files = {
-        store.prediction_path(variant, member): prediction_bytes(RankedClasses(ranked)),
-        store.member_path(variant, member, "model.keras"): model,
-    }
-    store.save_member(variant, member, files, {"seed": member})
-
-
-def save_examples(store, split="test"):
-    store.save_examples(
-        split, np.arange(N) % 4, [f"e{i}" for i in range(N)], ["a", "b", "c", "d"], [b""] * N
-    )
+SAME = RankedClasses(np.tile([0, 1], (N, 1)))
 
 
 def evaluate(store, condition, variant, member, rng):
-    ranked = rng.permuted(np.tile(np.arange(4, dtype=np.int32), (N, 1)), axis=1)[:, :2]
-    probabilities = rng.random((N, 2), np.float32)
-    store.evaluations.save(variant, member, condition.split, RankedClasses(ranked, probabilities))
-    return ranked, probabilities
+    ranked = random_ranks(rng)
+    store.evaluations.save(variant, member, condition.split, ranked)
+    return ranked
+
+
+def file(store, member=0):
+    return store.directory / store.prediction_path("dense", member, FOG.split)
 
 
 @pytest.fixture
@@ -56,16 +42,18 @@ def store(tmp_path):
     save_examples(store)
     for variant in ("dense", "magnitude-0.5"):
         for member in range(3):
-            save_member(store, variant, member)
+            save_member(store, variant, member, SAME)
     return store
 
 
 def test_evaluations_are_read_back_for_the_members_that_were_evaluated(store, rng):
     written = [evaluate(store, FOG, "dense", member, rng) for member in (0, 2)]
     predictions = open_store(store.directory).predictions("dense", FOG.split)
-    np.testing.assert_array_equal(predictions.ranked, [ranked for ranked, _ in written])
-    np.testing.assert_array_equal(predictions.probabilities, [shares for _, shares in written])
-    np.testing.assert_array_equal(predictions.labels, np.arange(N) % 4)
+    np.testing.assert_array_equal(predictions.ranked, [each.classes for each in written])
+    np.testing.assert_array_equal(
+        predictions.probabilities, [each.probabilities for each in written]
+    )
+    np.testing.assert_array_equal(predictions.labels, LABELS)
     assert predictions.members == (0, 2)
     assert predictions.example_ids[3] == "e3"
     assert store.predictions("dense").members == (0, 1, 2)
@@ -89,29 +77,23 @@ def test_any_parquet_engine_reads_them_with_the_others(store, rng):
 
 @pytest.mark.slow
 def test_a_flipped_bit_is_noticed_or_changes_nothing(store, rng):
-    ranked, probabilities = evaluate(store, FOG, "dense", 0, rng)
-    path = store.directory / store.prediction_path("dense", 0, FOG.split)
-    content, noticed = path.read_bytes(), 0
-    for position in range(0, len(content), 7):
-        path.write_bytes(
-            content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :]
-        )
+    ranked, noticed = evaluate(store, FOG, "dense", 0, rng), 0
+    for _ in flips(file(store), 7):
         try:
             predictions = store.predictions("dense", FOG.split)
         except InputError:
             noticed += 1
             assert not store.evaluations.is_complete("dense", 0, FOG.split)
         else:
-            np.testing.assert_array_equal(predictions.ranked[0], ranked)
-            np.testing.assert_array_equal(predictions.probabilities[0], probabilities)
-    assert noticed > len(content) / 14
+            np.testing.assert_array_equal(predictions.ranked[0], ranked.classes)
+            np.testing.assert_array_equal(predictions.probabilities[0], ranked.probabilities)
+    assert noticed > file(store).stat().st_size / 14
 
 
 @pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"PAR1"])
 def test_a_file_that_a_full_disk_or_a_crash_cut_short_does_not_count(store, rng, damage):
     evaluate(store, FOG, "dense", 0, rng)
-    path = store.directory / store.prediction_path("dense", 0, FOG.split)
-    path.write_bytes(damage(path.read_bytes()))
+    file(store).write_bytes(damage(file(store).read_bytes()))
     assert store.conditions == ()
     assert ("dense", 0) in missing_evaluations(store, FOG)
     with pytest.raises(
@@ -124,9 +106,9 @@ def test_a_file_that_a_full_disk_or_a_crash_cut_short_does_not_count(store, rng,
 def test_an_evaluation_is_stale_once_the_members_model_changes(store, rng):
     evaluate(store, FOG, "dense", 0, rng)
     evaluate(store, FOG, "dense", 1, rng)
-    save_member(store, "dense", 0, b"weights")  # the same file again
+    save_member(store, "dense", 0, SAME)  # the same file again
     assert store.predictions("dense", FOG.split).members == (0, 1)
-    save_member(store, "dense", 0, b"other weights")
+    save_member(store, "dense", 0, SAME, b"other weights")
     assert ("dense", 0) in missing_evaluations(store, FOG)
     assert ("dense", 1) not in missing_evaluations(store, FOG)
     with pytest.raises(
@@ -138,9 +120,8 @@ def test_an_evaluation_is_stale_once_the_members_model_changes(store, rng):
 
 def test_predictions_that_were_not_made_as_evaluations_do_not_count(store):
     """Such as a copied file of the test set."""
-    path = store.directory / store.prediction_path("dense", 0, FOG.split)
-    path.parent.mkdir(parents=True)
-    path.write_bytes((store.directory / store.prediction_path("dense", 0)).read_bytes())
+    file(store).parent.mkdir(parents=True)
+    file(store).write_bytes((store.directory / store.prediction_path("dense", 0)).read_bytes())
     assert store.conditions == ()
     with pytest.raises(InputError, match="got a damaged file"):
         store.predictions("dense", FOG.split)
@@ -156,7 +137,7 @@ def test_a_benchmark_set_has_its_own_examples(store, rng):
     evaluate(store, SET, "dense", 0, rng)
     assert len(missing_evaluations(store, SET)) == 5
     assert store.predictions("dense", SET.split).members == (0,)
-    store.save_examples(SET.split, np.zeros(3, int), list("abc"), ["a"], [b""] * 3)
+    save_examples(store, SET.split, labels=np.zeros(3, int))
     assert len(missing_evaluations(store, SET)) == 6, (
         "the number of examples differs from the evaluated ones"
     )
@@ -217,8 +198,7 @@ def test_a_lost_evaluation_is_told(store, rng):
     for variant, member in store.evaluated_members():
         evaluate(store, FOG, variant, member, rng)
     assert store.missing(FOG.split) == ()
-    (store.directory / store.prediction_path("dense", 1, FOG.split)).unlink()
+    file(store, 1).unlink()
     assert store.missing(FOG.split) == (Missing("dense", 1, FOG.split, "missing"),)
-    title = next(condition.title for condition in STUDY.conditions if condition.split == FOG.split)
     notes = StudyAudit.read(store, permutations=0).summary.notes
-    assert f"{title}: no predictions of dense, member 1." in notes
+    assert f"{FOG.title}: no predictions of dense, member 1." in notes

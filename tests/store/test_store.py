@@ -1,6 +1,5 @@
 """The store: what counts, what does not, and damaged or full disks."""
 
-import dataclasses
 import datetime
 import errno
 import json
@@ -11,59 +10,61 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from tfaudit import InputError, Pruned, Study, Training, open_store
+from tests.builders.small_stores import (
+    LABELS,
+    flips,
+    forge,
+    random_ranks,
+    reseal,
+    save_examples,
+    save_member,
+    small_study,
+)
+from tfaudit import InputError, Training, open_store
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
-from tfaudit.store.members import read_sealed_json, sealed_json
-from tfaudit.store.parquet import examples_seal, prediction_bytes
+from tfaudit.store.members import read_sealed_json
+from tfaudit.store.parquet import examples_seal
 from tfaudit.store.store import FORMAT, Missing, Store
 
-STUDY = Study(
-    name="s",
-    dataset="digits",
-    model="digits_convnet",
-    training=Training(epochs=1),
-    variants=(Pruned(0.5),),
-    population=3,
-)
-LABELS = np.arange(40) % 4
-
-
-def save(store, variant, member, rng, **facts):
-    ranked = rng.permuted(np.tile(np.arange(4), (40, 1)), axis=1)[:, :2]
-    path = store.prediction_path(variant, member)
-    files = {
-        path: prediction_bytes(RankedClasses(ranked, np.full((40, 2), 0.5))),
-        store.member_path(variant, member, "x"): b"abc",
-    }
-    store.save_member(variant, member, files, facts)
-    return ranked
+STUDY = small_study()
+DAMAGED = r"got a damaged file, .*test.parquet"
 
 
 @pytest.fixture
 def store(tmp_path, rng):
     store = Store.create(tmp_path / "study", STUDY, {"tfaudit": "0"})
-    store.save_examples(
-        "test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], [b"png"] * 40
-    )
+    save_examples(store)
     for member in range(3):
-        save(store, "dense", member, rng)
+        save_member(store, "dense", member, random_ranks(rng))
     return store
 
 
+@pytest.fixture
+def examples(store):
+    return store.directory / "examples/test.parquet"
+
+
+@pytest.fixture
+def record(store):
+    return store.directory / store.member_path("dense", 0, "member.json")
+
+
 def test_predictions_are_read_back_as_they_were_written(store, rng):
-    ranked = np.stack(
-        [save(store, "magnitude-0.5", member, rng, sparsity=0.5) for member in (0, 2)]
-    )
+    written = {member: random_ranks(rng) for member in (0, 2)}
+    for member, ranked in written.items():
+        save_member(store, "magnitude-0.5", member, ranked, sparsity=0.5)
     predictions = open_store(store.directory).predictions("magnitude-0.5")
-    np.testing.assert_array_equal(predictions.ranked, ranked)
+    np.testing.assert_array_equal(predictions.ranked, [each.classes for each in written.values()])
     np.testing.assert_array_equal(predictions.labels, LABELS)
     assert predictions.members == (0, 2)
-    assert predictions.class_names == ("a", "b", "c", "<d>")
+    assert predictions.class_names == tuple("abcd")
     assert predictions.example_ids[3] == "e3"
     assert store.variants == ("dense", "magnitude-0.5")
     assert store.splits == ("test",)
     assert store.record("magnitude-0.5", 2)["sparsity"] == 0.5
+    save_member(store, "magnitude-0.5", 1, RankedClasses(written[0].classes))
+    assert store.predictions("magnitude-0.5").probabilities is None, "one member has none"
 
 
 def test_any_parquet_engine_reads_the_predictions(store):
@@ -80,26 +81,19 @@ def test_a_damaged_prediction_file_does_not_count_and_the_error_names_the_remedy
     if damage == "truncate":
         path.write_bytes(content[: len(content) // 2])
     elif damage == "flip":
-        path.write_bytes(content[:50] + bytes([content[50] ^ 1]) + content[51:])
+        next(flips(path, 50))
     else:
         path.unlink()
     assert not store.is_complete("dense", 1)
     assert store.is_complete("dense", 0)
-    with pytest.raises(
-        InputError,
-        match=r"001.parquet, expected .*`tfaudit run` with the same recipe and directory makes it again",
-    ):
+    expected = r"001.parquet, expected .*`tfaudit run` with the same recipe and directory makes it"
+    with pytest.raises(InputError, match=expected):
         store.predictions("dense")
 
 
-def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store):
-    path = store.directory / "examples/test.parquet"
-    content, before = path.read_bytes(), store.examples()
-    noticed = 0
-    for position in range(0, len(content), 5):
-        path.write_bytes(
-            content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :]
-        )
+def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store, examples):
+    before, noticed = store.examples(), 0
+    for _ in flips(examples, 5):
         try:
             after = store.examples()
         except InputError:
@@ -107,151 +101,103 @@ def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store):
         else:
             pd.testing.assert_frame_equal(after, before)
             assert after.attrs == before.attrs
-    assert noticed > len(content) / 10
+    assert noticed > examples.stat().st_size / 10
 
 
-def seal(store):
-    with (store.directory / "examples/test.parquet").open("rb") as file:
-        return examples_seal(file)
-
-
-def test_a_seal_changes_with_what_is_displayed(store):
-    def saved(labels=LABELS, names="abcd", image=b"png", groups=None):
-        ids = [f"e{i}" for i in range(40)]
-        store.save_examples("test", labels, ids, list(names), [*[b"png"] * 39, image], groups)
-        return seal(store)
+def test_a_seal_changes_with_what_is_displayed(store, examples):
+    def saved(image=b"png", **changes):
+        save_examples(store, images=[*[b"png"] * 39, image], **changes)
+        with examples.open("rb") as file:
+            return examples_seal(file)
 
     assert saved() == saved() == saved(groups=GROUPS)
-    assert (
-        len(
-            {
-                saved(),
-                saved(LABELS[::-1]),
-                saved(names="abce"),
-                saved(image=b"jpg"),
-                saved(image=b""),
-            }
-        )
-        == 5
-    )
-
-
-def test_exchanged_images_are_noticed(store):
-    path = store.directory / "examples/test.parquet"
-    table = pq.read_table(path)
-    pq.write_table(
-        table.set_column(2, "image", [[b"jpg"] * 40]).replace_schema_metadata(
-            table.schema.metadata
-        ),
-        path,
-    )
-    assert len(store.examples(images=False)) == 40
-    with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
-        store.examples()
+    others = {
+        saved(),
+        saved(labels=LABELS[::-1]),
+        saved(names="abce"),
+        saved(image=b"jpg"),
+        saved(image=b""),
+    }
+    assert len(others) == 5
 
 
 @pytest.mark.parametrize("value", [True, None, "png", datetime.datetime(2020, 1, 1)], ids=str)
-def test_images_that_are_no_bytes_are_damaged(store, value):
-    path = store.directory / "examples/test.parquet"
-    table = pq.read_table(path)
-    pq.write_table(
-        table.set_column(2, "image", [[value] * 40]).replace_schema_metadata(table.schema.metadata),
-        path,
-    )
+def test_images_that_are_no_bytes_are_damaged(store, examples, value):
+    forge(examples, "image", [value] * 40)
     for read in (store.examples, lambda: store.images("test", [0])):
-        with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
+        with pytest.raises(InputError, match=DAMAGED):
             read()
 
 
-def test_examples_of_another_split_or_time_are_noticed(store):
-    examples, ids, names = (
-        store.directory / "examples",
-        [f"e{i}" for i in range(40)],
-        ["a", "b", "c", "<d>"],
-    )
-    store.save_examples("imagenet_a", LABELS, ids, names, [b"png"] * 40)
-    before = (examples / "test.parquet").read_bytes()
-    (examples / "test.parquet").write_bytes((examples / "imagenet_a.parquet").read_bytes())
-    with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
+def test_forged_columns_are_noticed_where_they_are_read(store, examples):
+    save_examples(store, groups=GROUPS)
+    forge(examples, "age", GROUPS["age"][::-1].tolist())
+    with pytest.raises(InputError, match=DAMAGED):
         store.examples()
-    store.save_examples("test", LABELS[::-1], ids, names, [b"png"] * 40)
+    assert store.predictions("dense").num_examples == 40  # which rests on labels and ids alone
+    save_examples(store)
+    forge(examples, "image", [b"jpg"] * 40)
+    assert len(store.examples(images=False)) == 40
+    with pytest.raises(InputError, match=DAMAGED):
+        store.examples()
+    pq.write_table(pq.read_table(examples).replace_schema_metadata(), examples)
+    with pytest.raises(InputError, match=DAMAGED):
+        store.examples(images=False)
+
+
+def test_examples_of_another_split_or_time_are_noticed(store, examples):
+    save_examples(store, "imagenet_a")
+    before = examples.read_bytes()
+    examples.write_bytes(examples.with_stem("imagenet_a").read_bytes())
+    with pytest.raises(InputError, match=DAMAGED):
+        store.examples()
+    save_examples(store, labels=LABELS[::-1])
     assert store.damage("dense", 0) == "its predictions are of other examples"
-    with pytest.raises(
-        InputError, match=r"got predictions of other examples than examples/test.parquet holds"
-    ):
+    expected = r"got predictions of other examples than examples/test.parquet holds"
+    with pytest.raises(InputError, match=expected):
         store.predictions("dense")
-    (examples / "test.parquet").write_bytes(before)
+    examples.write_bytes(before)
     assert store.predictions("dense").num_members == 3
 
 
-def test_examples_without_notes_are_damaged(store):
-    path = store.directory / "examples/test.parquet"
-    pq.write_table(pq.read_table(path).replace_schema_metadata(), path)
-    with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
-        store.examples()
-
-
-PHOTOGRAPHS = [bytes([i]) * 300_000 for i in range(40)]  # 12 MB: several row groups
-
-
-def with_photographs(store):
-    store.save_examples(
-        "test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], PHOTOGRAPHS
-    )
-    return store.directory / "examples/test.parquet"
-
-
-def test_images_are_read_in_any_order_from_their_row_groups_only(store):
-    path = with_photographs(store)
-    assert pq.ParquetFile(path).num_row_groups > 3
-    assert store.images("test", [39, 0, 7, 0]) == [PHOTOGRAPHS[i] for i in (39, 0, 7, 0)]
+def test_images_are_read_in_any_order_from_their_row_groups_only(store, examples):
+    photographs = [bytes([i]) * 300_000 for i in range(40)]  # 12 MB
+    save_examples(store, images=photographs)
+    assert pq.ParquetFile(examples).num_row_groups > 3
+    assert store.images("test", [39, 0, 7, 0]) == [photographs[i] for i in (39, 0, 7, 0)]
     assert store.images("test", []) == []
-    assert list(store.examples()["image"]) == PHOTOGRAPHS
+    assert list(store.examples()["image"]) == photographs
+    pq.write_table(pq.read_table(examples), examples, write_page_checksum=True)
+    assert pq.ParquetFile(examples).num_row_groups == 1
+    assert store.images("test", [39, 7]) == [photographs[39], photographs[7]]
 
 
-def test_images_of_one_row_group_as_older_versions_wrote_it(store):
-    path = with_photographs(store)
-    pq.write_table(pq.read_table(path), path, write_page_checksum=True)
-    assert pq.ParquetFile(path).num_row_groups == 1
-    assert store.images("test", [39, 7]) == [PHOTOGRAPHS[39], PHOTOGRAPHS[7]]
-
-
-def test_a_flipped_byte_of_the_images_is_noticed_or_changes_nothing(store):
-    path = store.directory / "examples/test.parquet"
+def test_a_flipped_byte_of_the_images_is_noticed_or_changes_nothing(store, examples):
     pictures = [bytes([i]) * 70_000 + b"end" for i in range(40)]
-    store.save_examples(
-        "test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], pictures
-    )
-    content, noticed = path.read_bytes(), 0
-    for position in range(0, len(content), 7):
-        path.write_bytes(
-            content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :]
-        )
+    save_examples(store, images=pictures)
+    noticed = 0
+    for _ in flips(examples, 7):
         try:
             assert store.images("test", [25, 3]) == [pictures[25], pictures[3]]
         except InputError:
             noticed += 1
-    assert noticed > len(content) / 40
+    assert noticed > examples.stat().st_size / 40
 
 
 @pytest.mark.parametrize("positions", [[40], [0, -1]])
 def test_missing_images(store, positions):
-    with pytest.raises(
-        InputError, match=r"positions: got .*, expected 0 to 39 of the examples in .*test.parquet"
-    ):
+    expected = r"positions: got .*, expected 0 to 39 of the examples in .*test.parquet"
+    with pytest.raises(InputError, match=expected):
         store.images("test", positions)
-    with pytest.raises(
-        InputError, match=r"examples: got a file that cannot be read \(No such file.*other.parquet"
-    ):
+    expected = r"examples: got a file that cannot be read \(No such file.*other.parquet"
+    with pytest.raises(InputError, match=expected):
         store.images("other", [0])
 
 
 def test_images_under_a_computed_condition_are_those_of_the_test_set(tmp_path):
-    study = dataclasses.replace(STUDY, corruptions=("fog",), severities=(3,))
+    study = small_study(corruptions=("fog",), severities=(3,))
     store = Store.create(tmp_path / "foggy", study, {})
-    store.save_examples(
-        "test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "d"], [b"png", *[b""] * 39]
-    )
+    save_examples(store, images=[b"png", *[b""] * 39])
     assert store.images("fog-3", [1, 0]) == [b"", b"png"]
 
 
@@ -265,16 +211,11 @@ GROUPS = pd.DataFrame(
 )
 
 
-def with_groups(store, groups=GROUPS):
-    names = ["a", "b", "c", "<d>"]
-    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], names, [b"png"] * 40, groups)
-    return store
-
-
 def test_groups_are_read_back_as_they_were_written(store):
-    assert store.examples().attrs["groups"] == []
     before = store.examples()
-    after = with_groups(store).examples()
+    assert before.attrs["groups"] == []
+    save_examples(store, groups=GROUPS)
+    after = store.examples()
     assert after.attrs["groups"] == [*GROUPS]
     pd.testing.assert_frame_equal(after[["age", "tilt", "male"]], GROUPS[["age", "tilt", "male"]])
     assert after["writer"].isna().tolist() == GROUPS["writer"].isna().tolist()
@@ -283,24 +224,10 @@ def test_groups_are_read_back_as_they_were_written(store):
     assert [*store.examples(images=False, groups=False)] == ["example", "label"]
 
 
-def test_a_changed_group_is_noticed(store):
-    path = store.directory / "examples/test.parquet"
-    table = pq.read_table(with_groups(store).directory / "examples/test.parquet")
-    column = table.column_names.index("age")
-    changed = table.set_column(
-        column, "age", table["age"].combine_chunks().take(list(range(39, -1, -1)))
-    )
-    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), path)
-    with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
-        store.examples()
-    assert store.predictions("dense").num_examples == 40  # which rests on labels and ids alone
-
-
 def test_facts_about_classes_are_read_back_and_damage_is_noticed(store):
     assert store.table("classes") is None
-    facts = pd.DataFrame(
-        {"class": ["a", "b", "c", "<d>"], "train_examples": [3, 4, 5, 6], "entropy_bits": [0.1] * 4}
-    )
+    facts = pd.DataFrame({"class": list("abcd"), "train_examples": [3, 4, 5, 6]})
+    facts["entropy_bits"] = 0.1
     store.save_table("classes", facts)
     pd.testing.assert_frame_equal(store.table("classes"), facts)
     path = store.directory / "examples/classes.parquet"
@@ -309,46 +236,30 @@ def test_facts_about_classes_are_read_back_and_damage_is_noticed(store):
         store.table("classes")
 
 
-def test_predictions_without_probabilities(store, rng):
-    save(store, "dense", 0, rng)
-    ranked = rng.permuted(np.tile(np.arange(4), (40, 1)), axis=1)[:, :2]
-    store.save_member(
-        "dense", 1, {store.prediction_path("dense", 1): prediction_bytes(RankedClasses(ranked))}, {}
-    )
-    predictions = store.predictions("dense")
-    assert predictions.probabilities is None
-    np.testing.assert_array_equal(predictions.ranked[1], ranked)
-
-
 def test_a_member_without_its_model_file_does_not_count(store):
-    (store.directory / store.member_path("dense", 0, "x")).unlink()
+    (store.directory / store.member_path("dense", 0, "model.keras")).unlink()
     assert not store.is_complete("dense", 0)
 
 
-def test_a_damaged_or_foreign_record_does_not_count(store):
-    place = store.directory / store.member_path("dense", 0, "member.json")
-    for text in ("", "[]", "{", json.dumps({"status": "complete"})):
-        place.write_text(text)
-        assert not store.is_complete("dense", 0)
-        assert store.members("dense") == (1, 2)
-        assert store.predictions("dense").members == (1, 2)
-
-
-@pytest.mark.parametrize("files", [None, [], "x", {"x": None}, {"x": {}, "y": 3}])
-def test_a_record_that_names_no_files_does_not_count(store, files):
-    place = store.directory / store.member_path("dense", 0, "member.json")
-    place.write_bytes(sealed_json(read_sealed_json(place.read_bytes()) | {"files": files}))
-    assert store.members("dense") == (1, 2)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"files": files} for files in (None, [], "x", {"x": None}, {"x": {}, "y": 3})),
+        *({"bytes": value} for value in ("", {}, [1], 10**400, float("inf"))),
+        *("", "[]", "{", json.dumps({"status": "complete"})),
+    ],
+    ids=lambda changes: str(changes)[:20],
+)
+def test_a_record_that_is_damaged_or_of_other_types_does_not_count(store, record, changes):
+    if isinstance(changes, str):
+        record.write_text(changes)
+    else:
+        reseal(record, **changes)
+    assert not store.is_complete("dense", 0)
+    assert store.members("dense") == store.predictions("dense").members == (1, 2)
     assert store.origin("dense", 0) == {"model": None, "seed": None}
-    place.write_text(json.dumps({"status": "failed"}))
+    record.write_text(json.dumps({"status": "failed"}))
     assert store.failures() == {}
-
-
-@pytest.mark.parametrize("value", ["", {}, [1], 10**400, float("inf")])
-def test_a_record_whose_facts_are_no_numbers_does_not_count(store, value):
-    place = store.directory / store.member_path("dense", 0, "member.json")
-    place.write_bytes(sealed_json(read_sealed_json(place.read_bytes()) | {"bytes": value}))
-    assert store.members("dense") == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -374,8 +285,7 @@ def test_json_that_no_writer_of_tfaudit_would_write(store, text):
 )
 def test_a_description_of_a_study_with_values_of_other_types(store, change):
     study = store.directory / "study.json"
-    content = read_sealed_json(study.read_bytes())
-    study.write_bytes(sealed_json(content | {"study": content["study"] | change}))
+    reseal(study, study=read_sealed_json(study.read_bytes())["study"] | change)
     with pytest.raises(InputError, match="study: got a description with a wrong or missing field"):
         open_store(store.directory)
 
@@ -384,59 +294,51 @@ def test_a_failure_is_recorded_with_its_traceback_until_the_member_is_made(store
     store.save_failure("magnitude-0.5", 1, "Traceback ...\nValueError: boom")
     assert store.failures() == {("magnitude-0.5", 1): "Traceback ...\nValueError: boom"}
     assert store.members("magnitude-0.5") == ()
-    save(store, "magnitude-0.5", 1, rng)
+    save_member(store, "magnitude-0.5", 1, random_ranks(rng))
     assert store.failures() == {}
     assert store.members("magnitude-0.5") == (1,)
 
 
 def test_the_population_may_grow_and_nothing_else_may_change(store):
-    import dataclasses
-
-    Store.create(store.directory, dataclasses.replace(STUDY, population=5), {})
+    Store.create(store.directory, small_study(population=5), {})
     assert open_store(store.directory).study.population == 5
-    with pytest.raises(
-        InputError, match=r"population: got 3, expected 5 or more, which .* already holds"
-    ):
+    expected = r"population: got 3, expected 5 or more, which .* already holds"
+    with pytest.raises(InputError, match=expected):
         Store.create(store.directory, STUDY, {})
-    other = dataclasses.replace(STUDY, population=5, training=Training(epochs=2))
+    other = small_study(population=5, training=Training(epochs=2))
     with pytest.raises(InputError, match="holds another study: its training"):
         Store.create(store.directory, other, {})
 
 
 def test_a_study_without_members_is_replaced(tmp_path):
-    import dataclasses
-
-    Store.create(tmp_path, dataclasses.replace(STUDY, model="misspelt", population=9), {})
+    Store.create(tmp_path, small_study(model="misspelt", population=9), {})
     Store.create(tmp_path, STUDY, {})
     assert open_store(tmp_path).study == STUDY
 
 
 def test_missing_files_are_one_line(store, tmp_path):
-    with pytest.raises(InputError, match=r"variant: got 'int8', expected dense, magnitude-0\.5"):
-        store.predictions("int8")
-    with pytest.raises(InputError, match="without a complete member"):
-        store.predictions("magnitude-0.5")
-    with pytest.raises(InputError, match="holds no study"):
-        open_store(tmp_path)
+    for read, expected in (
+        (lambda: store.predictions("int8"), r"variant: got 'int8', expected dense, magnitude-0\.5"),
+        (lambda: store.predictions("magnitude-0.5"), "without a complete member"),
+        (lambda: store.examples("train"), "cannot be read"),
+        (lambda: open_store(tmp_path), "holds no study"),
+    ):
+        with pytest.raises(InputError, match=expected):
+            read()
     study = store.directory / "study.json"
     for other in (FORMAT - 1, FORMAT + 1):
-        study.write_bytes(sealed_json(read_sealed_json(study.read_bytes()) | {"format": other}))
+        reseal(study, format=other)
         with pytest.raises(InputError, match=f"with the format {other}, expected {FORMAT}, which"):
             open_store(store.directory)
     study.write_text("{")
     with pytest.raises(InputError, match="got a damaged file"):
         open_store(store.directory)
-    with pytest.raises(InputError, match="cannot be read"):
-        store.examples("train")
 
 
-def test_a_changed_digit_of_a_record_or_of_the_study_is_noticed(store):
-    record = store.directory / store.member_path("dense", 0, "member.json")
-    text = record.read_text()
-    assert store.missing() == tuple(
-        Missing("magnitude-0.5", n, "test", "missing") for n in range(3)
-    )
-    record.write_text(text.replace('"bytes": ', '"bytes": 1', 1))
+def test_a_changed_digit_of_a_record_or_of_the_study_is_noticed(store, record):
+    unmade = tuple(Missing("magnitude-0.5", n, "test", "missing") for n in range(3))
+    assert store.missing() == unmade
+    record.write_text(record.read_text().replace('"bytes": ', '"bytes": 1', 1))
     assert store.members("dense") == (1, 2)
     assert store.missing()[0] == Missing("dense", 0, "test", "damaged")
     record.unlink()
@@ -450,15 +352,10 @@ def test_a_changed_digit_of_a_record_or_of_the_study_is_noticed(store):
 
 
 def test_unfinished_files_of_a_killed_writer_are_removed(store):
-    places = [
-        store.directory / name
-        for name in ("members/dense/000/.member.json", ".study.json", ".report.html")
-    ]
-    left = [place.with_name(f"{place.name}.4242.part") for place in places]
-    for part in left:
-        part.write_text("{")
+    for name in ("members/dense/000/.member.json", ".study.json", ".report.html"):
+        (store.directory / f"{name}.4242.part").write_text("{")
     Store.create(store.directory, STUDY, {})
-    assert not any(part.exists() for part in left)
+    assert not list(store.directory.rglob("*.part"))
     assert store.is_complete("dense", 0)
 
 

@@ -1,0 +1,24 @@
+"""Members that are really made, in this process."""
+
+from tfaudit.datasets.loading import load_dataset
+from tfaudit.population.member import MemberMaker
+from tfaudit.population.stored_examples import store_examples
+from tfaudit.store.store import Store
+
+
+def make_members(directory, study, keys=None, members=(0,), splits=None):
+    """Make members of some variants, by default of all, in a new store; return it and what made them.
+
+    `splits` are by default the digits of the study's limit.
+    """
+    splits = splits or [
+        load_dataset("digits", split).take(study.limit) for split in ("train", "test")
+    ]
+    store = Store.create(directory, study, {})
+    store_examples(store, *splits)
+    maker = MemberMaker(store, splits)
+    for member in members:
+        for key in keys or [variant.key for variant in study.all_variants]:
+            maker.prepare(key)
+            maker.make(key, member)
+    return store, maker
