@@ -39,11 +39,17 @@ class Notice(UserWarning):
 
 EXTRAS: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(
-            ("tensorflow", "keras", "tf_keras", "tensorflow_model_optimization"), "keras"
-        ),
-        **dict.fromkeys(("tensorflow_datasets", "ai_edge_litert", "sklearn"), "keras"),
-        **{"vl_convert": "charts", "streamlit": "viewer", "cv2": "corruptions", "ray": "ray"},
+        "tensorflow": "keras",
+        "keras": "keras",
+        "tf_keras": "keras",
+        "tensorflow_model_optimization": "keras",
+        "tensorflow_datasets": "keras",
+        "ai_edge_litert": "keras",
+        "sklearn": "keras",
+        "vl_convert": "charts",
+        "streamlit": "viewer",
+        "cv2": "corruptions",
+        "ray": "ray",
     }
 )
 """The extra of this package that brings a library, by the library's module."""

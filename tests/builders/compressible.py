@@ -22,6 +22,10 @@ def classifier(units=512, epochs=6):
     model = keras.Model(
         inputs, keras.layers.Dense(len(CLASSES), name="logits")(hidden), name="blobs"
     )
+    return _trained(model, epochs)
+
+
+def _trained(model, epochs=6):
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     model.fit(*blobs(800, 1), epochs=epochs, batch_size=32, verbose=0)
     return model
@@ -31,10 +35,9 @@ def normalised():
     """Return a trained model with BatchNormalization, whose moving averages follow slowly; not compiled."""
     keras.utils.set_random_seed(0)
     layers = [keras.layers.Dense(16), keras.layers.BatchNormalization(), keras.layers.ReLU()]
-    model = keras.Sequential([keras.Input((8,)), *layers, keras.layers.Dense(len(CLASSES))])
-    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    model.fit(*blobs(800, 1), epochs=6, batch_size=32, verbose=0)
-    return model
+    return _trained(
+        keras.Sequential([keras.Input((8,)), *layers, keras.layers.Dense(len(CLASSES))])
+    )
 
 
 def with_outlier(model, size=3000.0):

@@ -1,14 +1,13 @@
 """The study of the recipe `digits` with its images and simulated members: every page has something to show."""
 
 import dataclasses
-import io
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 
 from tests.builders.populations import population
 from tests.builders.small_stores import save_population
+from tests.builders.studies import png
 from tfaudit.datasets.digits import digits
 from tfaudit.recipes.digits import study as recipe
 from tfaudit.store.store import Store
@@ -30,7 +29,7 @@ def make_page_study(directory):
     chosen = np.lexsort((data.labels, ranks))[
         : EACH * data.num_classes
     ]  # one of each class, then the next one of each
-    images = [_png(pixels) for pixels in data.images[chosen][..., 0]]
+    images = [png(pixels) for pixels in data.images[chosen][..., 0]]
     writers = np.arange(len(chosen)) // 3
     series, hands = np.where(writers % 3, "clerk", "pupil"), np.where(writers % 4, "right", "left")
     groups = pd.DataFrame(
@@ -41,13 +40,8 @@ def make_page_study(directory):
     )
     for number, variant in enumerate(store.study.all_variants):
         hurt = [3, 8] if variant.key == "magnitude-0.9" else []
-        settings = {
-            "members": MEMBERS,
-            "examples": len(chosen),
-            "classes": data.num_classes,
-            "hurt": hurt,
-            "doubt": 0.6,
-        }
+        shape = {"members": MEMBERS, "examples": len(chosen), "classes": data.num_classes}
+        settings = {**shape, "hurt": hurt, "doubt": 0.6}
         noise = NOISE.get(variant.key, 0.5)
         predictions = population(number, noise=noise, **settings)
         size = BYTES[variant.key]
@@ -61,9 +55,3 @@ def make_page_study(directory):
             for member in range(MEMBERS):
                 store.evaluations.save(variant.key, member, condition.split, worse.member(member))
     return store
-
-
-def _png(pixels):
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "PNG")
-    return buffer.getvalue()

@@ -3,6 +3,8 @@
 import keras
 import numpy as np
 
+from tests.builders import small_nets
+
 RNG = np.random.default_rng(0)
 CLASSES = 4
 X = RNG.normal(size=(96, 6)).astype(np.float32)
@@ -21,14 +23,9 @@ def net(seed=1, cls=keras.Model, policy=None, softmax=False):
 
 
 def compiled(model, softmax=False, **settings):
-    loss = settings.pop("loss", None) or keras.losses.SparseCategoricalCrossentropy(
-        from_logits=not softmax
-    )
-    optimizer = settings.pop("optimizer", None) or keras.optimizers.SGD(0.1, momentum=0.9)
-    model.compile(optimizer, loss, **{"jit_compile": False, **settings})
-    return model
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=not softmax)
+    return small_nets.compiled(model, **{"loss": loss, **settings})
 
 
 def fit(model, *callbacks, x=X[:64], y=Y[:64], **settings):
-    settings = {"batch_size": 16, "epochs": 2, "shuffle": False, "verbose": 0, **settings}
-    return model.fit(x, y, callbacks=list(callbacks), **settings)
+    return small_nets.fit(model, *callbacks, x=x, y=y, **{"batch_size": 16, **settings})

@@ -30,19 +30,16 @@ def small_model(cls=keras.Model, optimizer=None, policy=None, **compiling):
     return compiled(model, optimizer, **compiling)
 
 
-def compiled(model, optimizer=None, **compiling):
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(
-        optimizer or keras.optimizers.SGD(0.1, momentum=0.9),
-        loss,
-        **{"jit_compile": False, **compiling},
-    )
+def compiled(model, optimizer=None, loss=None, **compiling):
+    optimizer = optimizer or keras.optimizers.SGD(0.1, momentum=0.9)
+    loss = loss or keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer, loss, **{"jit_compile": False, **compiling})
     return model
 
 
-def fit(model, *callbacks, epochs=2, **settings):
-    settings = {"batch_size": 8, "shuffle": False, "verbose": 0, **settings}
-    return model.fit(X, Y, epochs=epochs, callbacks=list(callbacks), **settings)
+def fit(model, *callbacks, x=X, y=Y, **settings):
+    settings = {"epochs": 2, "batch_size": 8, "shuffle": False, "verbose": 0, **settings}
+    return model.fit(x, y, callbacks=list(callbacks), **settings)
 
 
 def assert_same_weights(one, other, atol=0.0):

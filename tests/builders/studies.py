@@ -15,10 +15,10 @@ from tfaudit.study.variants import Pruned, Quantized
 NAMES = ("<b>cat</b>", "dog & co", 'owl "big"', "<script>alert(1)</script>", "élan")
 
 
-def png(value, side=8):
-    """Return a grey square as PNG bytes."""
+def png(pixels):
+    """Return uint8 pixels as PNG bytes."""
     buffer = io.BytesIO()
-    Image.fromarray(np.full((side, side), value, np.uint8)).save(buffer, "PNG")
+    Image.fromarray(pixels).save(buffer, "PNG")
     return buffer.getvalue()
 
 
@@ -42,7 +42,7 @@ def make_study(
     study = small_study(name=name, variants=variants, population=members, **settings)
     store = Store.create(directory, study, {"tfaudit": "0.1.0", "keras": "3.15.1"})
     dense = population(0, members=members)
-    images = [png(i) for i in range(dense.num_examples)]
+    images = [png(np.full((8, 8), i, np.uint8)) for i in range(dense.num_examples)]
     store.save_examples(
         "test", dense.labels, [f"test-{i}" for i in range(len(images))], NAMES, images, groups
     )

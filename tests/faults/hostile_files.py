@@ -22,8 +22,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from PIL import Image
 
 from tests.builders.flatbuffers import dense_flatbuffer
@@ -430,7 +428,6 @@ def crafted():
             **{name: _written(table.to_parquet) for name, table in tables.items()},
             "footer only": b"PAR1" + bytes(20) + (12).to_bytes(4, "little") + b"PAR1",
             "long footer": b"PAR1" + bytes(20) + (2**31 - 1).to_bytes(4, "little") + b"PAR1",
-            "bomb": _parquet_bomb(),
         },
         **dict.fromkeys(("classes", "study.json", "member.json"), documents),
         "toml": {
@@ -455,15 +452,6 @@ def crafted():
     for kind, contents in files.items():
         for name, content in contents.items():
             yield kind, name, content
-
-
-def _parquet_bomb():
-    run = pa.table({"example": pa.array(["x" * 100]).take(pa.array(np.zeros(3_000_000, np.int32)))})
-    buffer = io.BytesIO()
-    with pq.ParquetWriter(buffer, run.schema, compression="zstd") as file:
-        for _ in range(40):
-            file.write_table(run)
-    return buffer.getvalue()
 
 
 def _bomb(side=40_000):

@@ -8,6 +8,8 @@ import pytest
 
 from tests.builders.ray_clusters import ray_cluster
 from tests.builders.small_stores import small_study
+from tests.builders.tiny_studies import STUDY
+from tfaudit import open_store, run
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import worker_process
 from tfaudit.population.engine import EngineOptions
@@ -20,6 +22,12 @@ def cluster():
     """A cluster of one node with two cores; its start takes longer than most tests."""
     with ray_cluster() as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def trained(made_once):
+    """The tiny study with its members, and no condition. Do not write into it."""
+    return open_store(made_once("tiny", lambda directory: run(STUDY, directory, workers=2)))
 
 
 @pytest.fixture

@@ -104,26 +104,17 @@ def test_a_full_disk_is_one_line(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("changes", "pixels", "message"),
+    ("pixels", "message"),
     [
-        ({}, PIXELS[:, :6, :6], "images: got 6 x 6 pixels, expected at least 8 x 8"),
+        (PIXELS[:, :6, :6], "images: got 6 x 6 pixels, expected at least 8 x 8"),
         (
-            {},
             PIXELS.repeat(2, axis=3),
             r"images: got uint8 \(1, 28, 28, 2\), expected .*, C is 1 or 3",
         ),
-        (
-            {"benchmarks": ("mnist_corrupted/stripe",)},
-            PIXELS,
-            "'mnist_corrupted/stripe', which is not prepared in",
-        ),
     ],
 )
-def test_what_cannot_be_corrupted_is_told_before_a_run(changes, pixels, message):
-    study = dataclasses.replace(STUDY, **changes)
+def test_what_cannot_be_corrupted_is_told_before_a_run(pixels, message):
     check_conditions(STUDY, dataset())
-    check_conditions(
-        dataclasses.replace(study, corruptions=(), benchmarks=()), dataset(pixels=pixels)
-    )
+    check_conditions(small_study(), dataset(pixels=pixels))
     with pytest.raises(InputError, match=message):
-        check_conditions(study, dataset(pixels=pixels))
+        check_conditions(STUDY, dataset(pixels=pixels))

@@ -10,7 +10,7 @@ from keras import layers
 from PIL import Image
 
 from tests.builders.small_stores import save_examples, save_member, small_study
-from tfaudit import InputError, corrupt, predict
+from tfaudit import corrupt, predict
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population.evaluation import Evaluator
 from tfaudit.population.member import model_bytes
@@ -188,9 +188,3 @@ def test_predictions_are_restricted_to_200_of_1000_classes(tmp_path):
     assert set(predictions.labels.tolist()) == set(range(8))
     assert (np.diff(predictions.probabilities[0], axis=1) <= 0).all()
     assert (predictions.probabilities.sum(axis=2) <= 1 + 1e-5).all()
-
-
-def test_a_missing_set_is_one_line(store):
-    gone = dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/zigzag",))
-    with pytest.raises(InputError, match="'mnist_corrupted/zigzag', which is not prepared in"):
-        Evaluator(Store(store.directory, gone)).prepare(Condition("mnist_corrupted/zigzag", 0))

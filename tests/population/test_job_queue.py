@@ -1,5 +1,7 @@
 """The queue of jobs against a plain simulation of the rules: order, parents, retries."""
 
+from collections import Counter
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,33 +19,36 @@ def test_every_job_is_done_or_given_up_exactly_once(parents, data, retries):
     """Each variant's parent is one before it, or none; failures and the order of answers are drawn."""
     links = [None if p is None or p >= place else KEYS[p] for place, p in enumerate(parents)]
     jobs = [Job(key, 0, parent) for key, parent in zip(KEYS, links, strict=True)]
-    queue, running, ended, failures = JobQueue(jobs, retries), [], {}, {}
+    queue, running, ended, failures = JobQueue(jobs, retries), [], {}, Counter()
     while queue:
-        open_jobs = [job for job in jobs if job.variant not in ended and job not in running]
-        possible = [
-            job for job in open_jobs if job.parent is None or ended.get(job.parent) == "done"
-        ]
-        while job := queue.take():
-            assert job == possible.pop(0), "not the first that can start"
-            running.append(job)
-        assert not possible
+        waiting = [job for job in jobs if job.variant not in ended and job not in running]
+        made = [None, *(variant for variant, end in ended.items() if end == "done")]
+        possible = [job for job in waiting if job.parent in made]
+        assert list(iter(queue.take, None)) == possible, "not those that can start, in order"
+        running += possible
         job = running.pop(data.draw(st.integers(0, len(running) - 1)))
-        if data.draw(st.booleans()):
+        outcome = data.draw(st.sampled_from(["done", "failed", "failed for good"]))
+        if outcome == "done":
             queue.done(job)
             ended[job.variant] = "done"
             continue
-        failures[job.variant] = failures.get(job.variant, 0) + 1
-        again = data.draw(st.booleans())
-        events = list(queue.failed(job, "boom", again=again))
+        failures[job.variant] += 1
+        again = outcome == "failed"
+        told = [(event.kind, event.job.variant) for event in queue.failed(job, "boom", again=again)]
         if again and failures[job.variant] <= retries:
-            assert [event.kind for event in events] == ["retried"]
+            assert told == [("retried", job.variant)]
             continue
-        lost = {job.variant}
-        for other in jobs:
-            if other.parent in lost:
-                lost.add(other.variant)
-        assert {event.job.variant for event in events} == lost
-        assert {event.kind for event in events} == {"failed"}
+        lost = with_descendants(jobs, job.variant)
+        assert sorted(told) == [("failed", variant) for variant in sorted(lost)]
         ended |= dict.fromkeys(lost, "failed")
     assert set(ended) == set(KEYS)
     assert queue.take() is None
+
+
+def with_descendants(jobs, variant):
+    """A variant and all that are made from it."""
+    lost = {variant}
+    for job in jobs:
+        if job.parent in lost:
+            lost.add(job.variant)
+    return lost

@@ -52,21 +52,26 @@ def made(tmp_path_factory):
     return make_members(tmp_path_factory.mktemp("study"), study)
 
 
-def kernels(store, key):
-    model = keras.saving.load_model(store.directory / store.member_path(key, 0, "model.keras"))
-    return model, values_of(model)
+def model_of(store, key, member=0):
+    path = store.directory / store.member_path(key, member, "model.keras")
+    return keras.saving.load_model(path)
 
 
 def values_of(model):
     return {name: kernel.numpy() for name, kernel in find_kernels(model).items()}
 
 
-@pytest.mark.slow
-def test_one_shot_leaves_the_weights_of_the_parent(made):
+@pytest.fixture
+def kernels(made):
+    """A function that returns the values of a variant's kernels by name."""
     store, _ = made
-    _, dense = kernels(store, "dense")
-    _, pruned = kernels(store, VARIANTS[0].key)
-    for name, values in pruned.items():
+    return lambda key: values_of(model_of(store, key))
+
+
+@pytest.mark.slow
+def test_one_shot_leaves_the_weights_of_the_parent(kernels):
+    dense = kernels("dense")
+    for name, values in kernels(VARIANTS[0].key).items():
         remaining = values != 0
         assert remaining.sum() == round(values.size * 0.4)
         np.testing.assert_array_equal(values[remaining], dense[name][remaining])
@@ -74,10 +79,8 @@ def test_one_shot_leaves_the_weights_of_the_parent(made):
 
 
 @pytest.mark.slow
-def test_fine_tuning_starts_from_the_same_parent_and_holds_the_masks(made):
-    store, _ = made
-    _, dense = kernels(store, "dense")
-    _, tuned = kernels(store, VARIANTS[1].key)
+def test_fine_tuning_starts_from_the_same_parent_and_holds_the_masks(kernels):
+    dense, tuned = kernels("dense"), kernels(VARIANTS[1].key)
     everything = np.concatenate([np.abs(values).ravel() for values in dense.values()])
     threshold = np.sort(everything)[round(everything.size * 0.6)]
     for name, values in tuned.items():
@@ -88,7 +91,8 @@ def test_fine_tuning_starts_from_the_same_parent_and_holds_the_masks(made):
 @pytest.mark.slow
 def test_a_ratio_counts_all_parameters_and_spares_the_classifier(made):
     store, _ = made
-    model, values = kernels(store, VARIANTS[2].key)
+    model = model_of(store, VARIANTS[2].key)
+    values = values_of(model)
     total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
     zeros = sum(int((kernel == 0).sum()) for kernel in values.values())
     assert total / (total - zeros) == pytest.approx(4, rel=0.02)
@@ -96,20 +100,15 @@ def test_a_ratio_counts_all_parameters_and_spares_the_classifier(made):
 
 
 @pytest.mark.slow
-def test_undecayed_pruning_prunes_other_weights_than_magnitude(made):
-    store, _ = made
-    masks = [kernels(store, key)[1] for key in (VARIANTS[0].key, VARIANTS[3].key)]
-    assert any(((masks[0][name] != 0) != (masks[1][name] != 0)).any() for name in masks[0])
+def test_undecayed_pruning_prunes_other_weights_than_magnitude(kernels):
+    plain, undecayed = (kernels(VARIANTS[place].key) for place in (0, 3))
+    assert any(((plain[name] != 0) != (undecayed[name] != 0)).any() for name in plain)
 
 
 @pytest.mark.slow
-def test_whole_input_channels_are_pruned(made):
-    store, _ = made
-    _, pruned = kernels(store, VARIANTS[-2].key)
-    for values in pruned.values():
-        channels = (values != 0).any(
-            axis=tuple(i for i in range(values.ndim) if i != values.ndim - 2)
-        )
+def test_whole_input_channels_are_pruned(kernels):
+    for values in kernels(VARIANTS[-2].key).values():
+        channels = (np.moveaxis(values, -2, 0).reshape(values.shape[-2], -1) != 0).any(axis=1)
         assert channels.sum() == max(round(len(channels) * 0.5), 1)
 
 
@@ -138,11 +137,11 @@ def test_batches_are_made_only_for_methods_that_use_examples(made, monkeypatch, 
 
 
 @pytest.mark.slow
-def test_rounds_follow_one_another_and_rewind_to_the_initialisation(made):
+def test_rounds_follow_one_another_and_rewind_to_the_initialisation(made, kernels):
     store, maker = made
     study = store.study
     start = values_of(maker._trainer("dense").build(study.member_seed("dense", 0)))
-    first, second = (kernels(store, variant.key)[1] for variant in CHAIN)
+    first, second = (kernels(variant.key) for variant in CHAIN)
     for name in start:
         assert not ((second[name] != 0) & (first[name] == 0)).any()
         assert (second[name] != 0).sum() == round(start[name].size * 0.25)
@@ -182,11 +181,11 @@ def test_rewinding_goes_back_to_what_the_dense_member_was_at_that_step(made):
 
 
 @pytest.mark.slow
-def test_a_member_depends_on_its_seeds_alone(made, tmp_path):
+def test_a_member_depends_on_its_seeds_alone(made, kernels):
     store, _ = made
     again = MemberMaker(store)
     for variant in (VARIANTS[1], VARIANTS[3]):
-        before = kernels(store, variant.key)[1]
+        before = kernels(variant.key)
         model, _ = again._trained(variant, 0, store.study.member_seed(variant.key, 0))
         for name, values in values_of(model).items():
             np.testing.assert_array_equal(values, before[name])
@@ -270,12 +269,7 @@ def test_recalibrated_members_differ_in_their_statistics_alone(tmp_path):
     )
     store, _ = make_members(tmp_path / "s", study, members=(1,))
     for plain, recalibrated in zip(RECALIBRATED[::2], RECALIBRATED[1::2], strict=True):
-        one, other = (
-            keras.saving.load_model(
-                store.directory / store.member_path(variant.key, 1, "model.keras")
-            )
-            for variant in (plain, recalibrated)
-        )
+        one, other = (model_of(store, variant.key, 1) for variant in (plain, recalibrated))
         names = {
             variable.name
             for variable, same in zip(one.variables, other.variables, strict=True)

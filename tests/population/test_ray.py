@@ -14,7 +14,7 @@ import pytest
 from tests.builders.ray_clusters import NODE
 from tests.builders.tiny_studies import STUDY as PLAIN
 from tests.builders.tiny_studies import wait_for
-from tfaudit import InputError, open_store, run
+from tfaudit import InputError, run
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import ray_engine
 from tfaudit.population import run as run_module
@@ -23,11 +23,6 @@ from tfaudit.population.plan import MemberJob as Job
 pytestmark = pytest.mark.slow
 
 STUDY = dataclasses.replace(PLAIN, corruptions=("fog",), severities=(5,))
-
-
-@pytest.fixture(scope="module")
-def local(made_once):
-    return open_store(made_once("tiny", lambda directory: run(PLAIN, directory, workers=2)))
 
 
 def bits(store):
@@ -45,15 +40,15 @@ def bits(store):
 
 
 def test_ray_gives_the_bits_of_the_local_engine_and_each_goes_on_with_the_other(
-    cluster, local, warm_workers, tmp_path
+    cluster, trained, warm_workers, tmp_path
 ):
-    directory = shutil.copytree(local.directory, tmp_path / "s")
+    directory = shutil.copytree(trained.directory, tmp_path / "s")
     for path in directory.glob("members/*/001"):
         shutil.rmtree(path)
     store = run(STUDY, directory, engine="ray", timeout=300)
     assert store.failures() == store.evaluations.failures() == {}
     mixed = bits(store)
-    assert {path: mixed[path] for path in mixed if "fog" not in path} == bits(local)
+    assert {path: mixed[path] for path in mixed if "fog" not in path} == bits(trained)
     assert sum("fog-5" in path for path in mixed) == 6
     machines = json.loads((store.directory / "study.json").read_text())["machines"]
     assert [machine["engine"] for machine in machines] == ["local", "ray"]
@@ -196,13 +191,6 @@ def test_a_node_that_does_not_answer_any_more_is_given_up_by_the_driver(
     assert seen == ["started", "retried", "started", "done"]
     (worker,) = numbers(tmp_path.glob("hung-*"))
     wait_for(lambda: is_gone(worker))
-
-
-def test_bad_input_on_a_node_is_one_line_that_names_the_node(run_on_ray):
-    with pytest.raises(
-        InputError, match=r"directory: got a full disk \(on node \S+\), expected space"
-    ):
-        list(run_on_ray([Job("fatal", 0)]))
 
 
 def test_a_set_that_a_node_does_not_have_is_one_line_that_names_the_node(

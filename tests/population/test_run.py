@@ -23,36 +23,31 @@ from tfaudit.store.store import Store
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def finished(made_once) -> Store:
-    return open_store(made_once("tiny", lambda directory: run(STUDY, directory, workers=2)))
-
-
 @pytest.fixture
-def copied(finished, warm_workers, tmp_path) -> Store:
-    return open_store(shutil.copytree(finished.directory, tmp_path / "copy"))
+def copied(trained, warm_workers, tmp_path) -> Store:
+    return open_store(shutil.copytree(trained.directory, tmp_path / "copy"))
 
 
-def test_every_member_is_there_and_is_what_it_says(finished):
-    assert finished.failures() == {}
-    assert finished.variants == ("dense", "magnitude-0.5", "int8")
-    predictions = finished.predictions("magnitude-0.5")
+def test_every_member_is_there_and_is_what_it_says(trained):
+    assert trained.failures() == {}
+    assert trained.variants == ("dense", "magnitude-0.5", "int8")
+    predictions = trained.predictions("magnitude-0.5")
     assert predictions.ranked.shape == (2, 120, 5)
     for member in range(2):
-        path = finished.directory / finished.member_path("magnitude-0.5", member, "model.keras")
+        path = trained.directory / trained.member_path("magnitude-0.5", member, "model.keras")
         model = keras.saving.load_model(path)
         kernels = sparsity(model).set_index("kernel").loc["total: kernels", "sparsity"]
-        assert kernels == pytest.approx(finished.record("magnitude-0.5", member)["sparsity"])
+        assert kernels == pytest.approx(trained.record("magnitude-0.5", member)["sparsity"])
         assert kernels == pytest.approx(0.5, abs=0.01)
-        images = np.stack([pixels(png) for png in finished.examples()["image"]])
+        images = np.stack([pixels(png) for png in trained.examples()["image"]])
         ranked, probabilities = predict(path, images)
         np.testing.assert_array_equal(ranked, predictions.ranked[member])
         np.testing.assert_allclose(probabilities, predictions.probabilities[member], atol=1e-5)
-    flatbuffer = finished.directory / finished.member_path("int8", 1, "model.tflite")
-    assert flatbuffer.stat().st_size == finished.record("int8", 1)["bytes"]
-    assert finished.record("int8", 1)["accuracy"] == finished.predictions("int8").accuracy()[1]
+    flatbuffer = trained.directory / trained.member_path("int8", 1, "model.tflite")
+    assert flatbuffer.stat().st_size == trained.record("int8", 1)["bytes"]
+    assert trained.record("int8", 1)["accuracy"] == trained.predictions("int8").accuracy()[1]
     assert (
-        json.loads((finished.directory / "study.json").read_text())["versions"]["keras"]
+        json.loads((trained.directory / "study.json").read_text())["versions"]["keras"]
         == keras.__version__
     )
 

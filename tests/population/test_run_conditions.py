@@ -25,12 +25,6 @@ STUDY = dataclasses.replace(
 
 
 @pytest.fixture(scope="module")
-def trained(made_once):
-    """An old store: members, and no condition."""
-    return open_store(made_once("tiny", lambda directory: run(PLAIN, directory, workers=2)))
-
-
-@pytest.fixture(scope="module")
 def evaluated(trained, made_once, warm_python):
     def make(directory):
         with pytest.MonkeyPatch.context() as patch:

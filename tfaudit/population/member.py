@@ -5,6 +5,7 @@ import gzip
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
@@ -163,7 +164,6 @@ class MemberMaker:
 
         remedies: list[keras.callbacks.Callback] = []
         if variant.remedies:
-            check_remedies(self._store.study, variant.remedies, self._train)
             remedies = self._remedies(variant.remedies).callbacks(
                 self._parent("dense", member), lambda: self._retrainer.held_out(dense_seed)
             )
@@ -243,11 +243,11 @@ def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> AnyTrainer:
     schedule: schedules.Schedule | float = sparsity
     if isinstance(trainer, Trainer):
         schedule = pruning_schedule(variant, sparsity, trainer.steps)
-    settings = _settings(variant, study)
+    method = _method(variant, study)
     # The same for all members, so that they share a trace.
-    examples = _examples(settings, trainer, study.seed)
+    examples = _examples(method, trainer, study.seed)
     trainer.callbacks.append(
-        Pruning(schedule, layers=trainer.layers, gradient_data=examples, **settings)
+        Pruning(schedule, layers=trainer.layers, gradient_data=examples, **asdict(method))
     )
     return trainer
 
@@ -279,10 +279,10 @@ def prune_and_retrain(
     compiled = trainer.model
     copy_variables(model, compiled)
     sparsity = _set_goal(trainer, variant)
-    settings = _settings(variant, trainer.study)
-    examples = _examples(settings, trainer, seed, split_seed)
+    method = _method(variant, trainer.study, seed)
+    examples = _examples(method, trainer, seed, split_seed)
     masks = prune(
-        compiled, sparsity, layers=trainer.layers, gradient_data=examples, seed=seed, **settings
+        compiled, sparsity, layers=trainer.layers, gradient_data=examples, **asdict(method)
     )
     copy_variables(compiled, model)
     if variant.treatment == "one_shot":
@@ -328,7 +328,7 @@ def require_unchanged(study: Study) -> None:
 
 def check_pruning(trainer: AnyTrainer, variant: Pruned) -> None:
     """Check that settings fit, layers exist and the ratio can be reached; raise `InputError` if not."""
-    PruningMethod(**_settings(variant, trainer.study))
+    _method(variant, trainer.study)
     _set_goal(trainer, variant)
 
 
@@ -358,20 +358,27 @@ def _layers(model: keras.Model, variant: Pruned) -> list[str] | None:
     return None if variant.layers is None else list(variant.layers)
 
 
-def _settings(variant: Pruned, study: Study) -> dict[str, Any]:
-    """Return the arguments that `prune` and `Pruning` share; by default weights decay as in the dense training."""
-    names = ("method", "scope", "granularity", "axis", "gradient")
+def _method(variant: Pruned, study: Study, seed: int = 0) -> PruningMethod:
+    """Return the settings that `prune` and `Pruning` share; by default weights decay as in the dense training."""
     training = study.training
     decay = variant.decay
     if decay is None:
         decay = training.weight_decay if isinstance(training, Training) else 0.0
-    return {name: getattr(variant, name) for name in names} | {"decay": decay}
+    return PruningMethod(
+        method=variant.method,
+        scope=variant.scope,
+        granularity=variant.granularity,
+        axis=variant.axis,
+        gradient=variant.gradient,
+        decay=decay,
+        seed=seed,
+    )
 
 
 def _examples(
-    settings: dict[str, Any], trainer: AnyTrainer, seed: int, split_seed: int | None = None
+    method: PruningMethod, trainer: AnyTrainer, seed: int, split_seed: int | None = None
 ) -> tf.data.Dataset | None:
     """Return training batches for the scores; None for methods that use no examples, since batches take time."""
-    if not PruningMethod(**settings).needs_data:
+    if not method.needs_data:
         return None
     return trainer.batches(seed, split_seed=split_seed).take(GRADIENT_BATCHES)

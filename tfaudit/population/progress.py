@@ -40,7 +40,10 @@ class _CountingProgress(Progress):
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        _CountingProgress.begin(self, 0, 0)
+
+    def _show(self, event: Event | None) -> None:
+        """Display an event that has been counted, or the beginning of a phase."""
+        raise NotImplementedError
 
     def begin(self, total: int, already: int, *, what: str = "members") -> None:
         self.total, self.already, self.what, self.began = total, already, what, time.monotonic()
@@ -50,8 +53,13 @@ class _CountingProgress(Progress):
         self.given_up = 0
         if already:
             self.console.print(f"{already} of {total} {what} exist already")
+        self._show(None)
 
     def update(self, event: Event) -> None:
+        self._count(event)
+        self._show(event)
+
+    def _count(self, event: Event) -> None:
         job = event.job
         if event.kind in ("advanced", "done"):
             self.made[job.order] = job.size - event.left
@@ -89,10 +97,8 @@ class _CountingProgress(Progress):
 class PlainProgress(_CountingProgress):
     """One line per job, for logs and pipes."""
 
-    def update(self, event: Event) -> None:
-        """Count the event, and print a line if a job is done."""
-        super().update(event)
-        if event.kind == "done":
+    def _show(self, event: Event | None) -> None:
+        if event and event.kind == "done":
             failed = f"{self.counts['failed']} failed" if self.counts["failed"] else ""
             parts = [f"[{self.done}/{self.total}] {event.job.name} done", failed, self.left]
             self.console.print(", ".join(filter(None, parts)), markup=False, highlight=False)
@@ -117,17 +123,7 @@ class LiveProgress(_CountingProgress):
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def begin(self, total: int, already: int, *, what: str = "members") -> None:
-        """Set the length of the bar."""
-        super().begin(total, already, what=what)
-        self._show()
-
-    def update(self, event: Event) -> None:
-        """Count the event and move the bar."""
-        super().update(event)
-        self._show()
-
-    def _show(self) -> None:
+    def _show(self, event: Event | None) -> None:
         names = "; ".join(self.running.values())
         running = f"{len(self.running)} running"
         if names:

@@ -31,12 +31,13 @@ class StoredModels:
 
     def open(self, variant: str, member: int) -> keras.Model | bytes:
         """Return a member's model, valid until the next call; a missing or damaged file raises `InputError`."""
-        if isinstance(self._store.study.variant(variant), Quantized):
-            return self._store.read_checked(
-                variant, member, self._store.member_path(variant, member, "model.tflite")
-            )
-        path = self._store.member_path(variant, member, "model.keras")
-        description = _description(self._store.read_checked(variant, member, path))
+        quantized = isinstance(self._store.study.variant(variant), Quantized)
+        file = "model.tflite" if quantized else "model.keras"
+        path = self._store.member_path(variant, member, file)
+        content = self._store.read_checked(variant, member, path)
+        if quantized:
+            return content
+        description = _description(content)
         if self._model is None or description != self._description:
             self._model = load_member(self._store, variant, member, self._data)
             self._description = description

@@ -9,8 +9,8 @@ _OF_LIBRARIES = frozenset(
         "InternalError",
         "OutOfMemoryError",
         "ResourceExhaustedError",
+        "UnavailableError",
     }
-    | {"UnavailableError"}
 )
 """Names of such errors of TensorFlow and of other libraries, which need not be installed."""
 

@@ -32,21 +32,19 @@ from typing import TYPE_CHECKING
 
 from tfaudit.errors import InputError
 from tfaudit.population.logs import open_log, remove_if_empty
-from tfaudit.population.node_folder import remove_workplace, shipped_splits
-from tfaudit.population.plan import log_path
+from tfaudit.population.node_folder import Splits, remove_workplace, shipped_splits
+from tfaudit.population.plan import Order, log_path
 from tfaudit.population.transient_errors import is_transient
 from tfaudit.runtime.captured_output import redirected_descriptors
 from tfaudit.runtime.garbage_collection import collect_seldom
 from tfaudit.runtime.user_functions import PATH_VARIABLE, extend_path
 from tfaudit.store.files import unwritable
+from tfaudit.store.store import Store, open_store
 from tfaudit.study.conditions import Condition
 
 if TYPE_CHECKING:
     from tfaudit.population.evaluation import Evaluator
     from tfaudit.population.member import MemberMaker
-    from tfaudit.population.node_folder import Splits
-    from tfaudit.population.plan import Order
-    from tfaudit.store.store import Store
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -138,8 +136,6 @@ class _JobRunner:
         # On a CPU with one thread it only costs a quarter of LeNet's speed.
         if tf.config.list_physical_devices("GPU"):
             tf.config.experimental.enable_op_determinism()
-
-        from tfaudit.store.store import open_store
 
         return open_store(Path(self._directory))
 

@@ -1,6 +1,5 @@
 """Import of predictions as a study, for the report and the viewer."""
 
-import dataclasses
 import importlib.metadata
 import shutil
 from collections.abc import Collection, Mapping, Sequence
@@ -69,27 +68,25 @@ def import_predictions(
         (('dense', 'int-8-67873ea1'), array([1. , 0.5]))
     """
     require(len(compressed) > 0, "compressed", dict(compressed), "at least one variant")
-    compressed = dict(zip(clean_names(compressed, "compressed"), compressed.values(), strict=True))
+    names = clean_names(compressed, "compressed")
+    pairs = set(map(clean_name, paired))
+    if unknown := pairs.difference(names):
+        raise InputError("paired", repr(min(unknown)), f"names of variants: {', '.join(names)}")
+    sides = (baseline, *compressed.values())
+    members = dict.fromkeys(member for population in sides for member in population.members)
+    numbers = {member: number for number, member in enumerate(members)}
     study = Study(
         name=name,
         dataset=dataset,
         model=model,
         training=None,
-        variants=_variants(list(compressed), set(map(clean_name, paired))),
-        population=1,
-    )
-    for population in compressed.values():
-        require_same_examples(baseline, population)
-    populations = dict(zip(study.all_variants, (baseline, *compressed.values()), strict=True))
-    members = dict.fromkeys(
-        name for population in populations.values() for name in population.members
-    )
-    numbers = {member: number for number, member in enumerate(members)}
-    study = dataclasses.replace(
-        study,
+        variants=tuple(ImportedPredictions(name, name in pairs) for name in names),
         population=len(numbers),
-        top_k=max(population.ranked.shape[2] for population in populations.values()),
+        top_k=max(population.ranked.shape[2] for population in sides),
     )
+    for population in sides:
+        require_same_examples(baseline, population)
+    populations = dict(zip(study.all_variants, sides, strict=True))
     # before anything is written
     examples = _example_bytes(baseline, images, groups, remarks)
     facts = None if facts is None else facts.rename(index=clean_name)
@@ -110,13 +107,6 @@ def import_predictions(
         got = f"{directory}, which cannot be written ({problem.strerror})"
         raise InputError("directory", got, "a directory that can be written") from problem
     return store
-
-
-def _variants(names: Sequence[str], paired: Collection[str]) -> tuple[ImportedPredictions, ...]:
-    """Return the variants; an unknown name of a paired one raises `InputError`."""
-    if unknown := set(paired) - set(names):
-        raise InputError("paired", repr(min(unknown)), f"names of variants: {', '.join(names)}")
-    return tuple(ImportedPredictions(name, name in paired) for name in names)
 
 
 def _example_bytes(

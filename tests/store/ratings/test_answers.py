@@ -8,9 +8,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import hypothesis
@@ -193,33 +193,29 @@ NOTED = some.tuples(
 def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
     answers = open_answers(tmp_path_factory.mktemp("kept"))
     study, images = begun(answers), IMAGES
-    said, chosen = {}, {}
+    said, chosen = defaultdict(dict), defaultdict(set)
     for rater, place, values, categories in records:
-        answers.record(study, rater, images[place], values, categories)
-        if values:
-            said.setdefault((rater, place), {}).update(values)
+        image = images[place]
+        answers.record(study, rater, image, values, categories)
+        said[rater, image].update(values)
         if categories is not None:
-            chosen[rater, place] = categories
+            chosen[rater, image] = categories
     for rater in RATERS:
-        for place, image in enumerate(images):
+        for image in images:
             given = answers.of_image(study, rater, image)
-            assert given.answers == said.get((rater, place), {})
-            names = chosen.get((rater, place), ())
-            assert given.categories == tuple(name for name in CATEGORIES if name in names)
-        missing = [place for place in range(6) if len(said.get((rater, place), {})) < 6]
-        assert answers.next_place(study, rater) == (missing[0] if missing else None)
-    complete = {
-        rater: sum(len(said.get((rater, i), {})) == 6 for i in range(6)) for rater, _ in said
-    }
+            assert given.answers == said[rater, image]
+            names = [name for name in CATEGORIES if name in chosen[rater, image]]
+            assert list(given.categories) == names
+        open_places = [i for i, image in enumerate(images) if len(said[rater, image]) < 6]
+        assert answers.next_place(study, rater) == (open_places[0] if open_places else None)
+    rated = {pair: values for pair, values in said.items() if values}
+    complete = {rater: sum(len(said[rater, image]) == 6 for image in images) for rater, _ in rated}
     assert dict(answers.progress(study)[["rater", "complete"]].values) == complete
-    frame = answers.answers(study)
-    assert len(frame) == len(said)
-    places = dict(zip(images, range(6), strict=True))
-    for row in frame.to_dict("records"):
-        expected = said[row["rater"], places[row["example"]]]
-        assert {key: None if pd.isna(row[key]) else row[key] for key in KEYS} == dict.fromkeys(
-            KEYS
-        ) | expected
+    table = answers.answers(study).set_index(["rater", "example"])[KEYS]
+    assert {pair: row.dropna().to_dict() for pair, row in table.iterrows()} == {
+        pair: {key: value for key, value in values.items() if value is not None}
+        for pair, values in rated.items()
+    }
 
 
 def test_the_analysis_is_that_of_the_same_answers_by_hand(answers, rng):
@@ -274,22 +270,16 @@ def rate(directory, rater, study, images):
 def test_two_processes_and_threads_write_at_once(answers, tmp_path):
     study = begun(answers, n=40)
     images = list(answers.sheet(study)["example"])
-    start = multiprocessing.get_context("spawn")
-    writers = [
-        start.Process(target=rate, args=(tmp_path, name, study, images * 2))
-        for name in ("ann", "bob")
-    ]
-    writers += [
-        threading.Thread(target=rate, args=(tmp_path, name, study, images))
-        for name in ("cem", "dan")
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    assert answers.progress(study)[["rater", "complete"]].values.tolist() == [
-        [name, 40] for name in ("ann", "bob", "cem", "dan")
-    ]
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, spawn) as processes, ThreadPoolExecutor(2) as threads:
+        pools = {"ann": processes, "bob": processes, "cem": threads, "dan": threads}
+        writers = [
+            pool.submit(rate, tmp_path, name, study, images * 2) for name, pool in pools.items()
+        ]
+        for writer in writers:
+            writer.result()
+    progress = answers.progress(study)[["rater", "complete"]]
+    assert progress.values.tolist() == [[name, 40] for name in pools]
 
 
 @pytest.fixture
