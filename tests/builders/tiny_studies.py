@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import psutil
+
 from tfaudit import Pruned, Quantized, Study, Training
 from tfaudit.population import worker_process
 
@@ -39,6 +41,14 @@ def wait_for(condition, seconds=300):
     while not condition():
         assert time.monotonic() < end, "waited too long"
         time.sleep(0.01)
+
+
+def is_gone(process):
+    """Whether a process has ended, even if its parent has not asked how."""
+    try:
+        return psutil.Process(process).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def stamps(directory, pattern):

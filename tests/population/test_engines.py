@@ -7,7 +7,7 @@ from collections import Counter
 import psutil
 import pytest
 
-from tests.builders.tiny_studies import wait_for
+from tests.builders.tiny_studies import is_gone, wait_for
 from tfaudit import InputError
 from tfaudit.population.plan import MemberJob as Job
 
@@ -95,7 +95,7 @@ class TestEveryEngine:
         ) as caught:
             list(run_jobs([Job("fatal", 0), *(Job("dense", member) for member in range(50))]))
         assert "\n" not in str(caught.value)
-        wait_for(lambda: not any(psutil.pid_exists(row[2]) for row in made(tmp_path)), 10)
+        wait_for(lambda: all(is_gone(row[2]) for row in made(tmp_path)), 60)
 
     def test_workers_are_replaced_after_some_jobs(self, run_jobs, tmp_path):
         list(run_jobs([Job("dense", member) for member in range(8)], workers=1, jobs_per_worker=3))
@@ -109,7 +109,7 @@ class TestEveryEngine:
             assert next(running).kind == "started"
             wait_for(lambda: list(tmp_path.glob("hung-*")))
             busy = [int(file.name[5:]) for file in tmp_path.glob("hung-*")]
-        wait_for(lambda: not any(map(psutil.pid_exists, busy)), 10)
+        wait_for(lambda: all(map(is_gone, busy)), 60)
 
     def test_machines_are_told(self, run_jobs):
         assert [event.machine for event in run_jobs([Job("dense", 0)]) if event.kind == "done"] == [

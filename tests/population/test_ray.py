@@ -13,7 +13,7 @@ import pytest
 
 from tests.builders.ray_clusters import NODE
 from tests.builders.tiny_studies import STUDY as PLAIN
-from tests.builders.tiny_studies import wait_for
+from tests.builders.tiny_studies import is_gone, wait_for
 from tfaudit import InputError, run
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import ray_engine
@@ -66,13 +66,6 @@ def test_ray_gives_the_bits_of_the_local_engine_and_each_goes_on_with_the_other(
 
 def made(tmp_path):
     return [json.loads(line) for line in (tmp_path / "made").read_text().splitlines()]
-
-
-def is_gone(process):
-    try:
-        return psutil.Process(process).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def numbers(files):
