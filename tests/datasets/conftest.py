@@ -11,6 +11,14 @@ import pytest
 WriteIdx = Callable[..., None]
 
 
+@pytest.fixture(autouse=True)
+def data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of prepared data sets, empty for every test."""
+    folder = tmp_path / "tfds"
+    monkeypatch.setenv("TFDS_DATA_DIR", str(folder))
+    return folder
+
+
 @pytest.fixture
 def write_idx() -> WriteIdx:
     """Writes an array as an IDX file, gzipped where the name says so: an encoder of the tests' own."""
@@ -51,12 +59,12 @@ def small_cifar(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def write_metadata(tmp_path: Path) -> Callable[..., Path]:
+def write_metadata(data_sets: Path) -> Callable[..., None]:
     """Writes the metadata of a prepared data set without its examples, which `tfds.testing.mock_data` provides."""
     import tensorflow_datasets as tfds
 
-    def write(name: str, **splits: int) -> Path:
-        builder = tfds.builder(name, data_dir=tmp_path / "mock")
+    def write(name: str, **splits: int) -> None:
+        builder = tfds.builder(name, data_dir=data_sets)
         infos = [
             tfds.core.SplitInfo(
                 name=split,
@@ -74,6 +82,5 @@ def write_metadata(tmp_path: Path) -> Callable[..., Path]:
         builder.info.set_splits(tfds.core.splits.SplitDict(infos))
         Path(builder.data_dir).mkdir(parents=True)
         builder.info.write_to_directory(builder.data_dir)
-        return tmp_path / "mock"
 
     return write

@@ -129,9 +129,8 @@ def test_all_configurations_that_are_here():
     )
 
 
-def test_only_configurations_that_are_prepared_count(write_metadata, monkeypatch):
-    folder = write_metadata("mnist_corrupted/fog", test=12)
-    monkeypatch.setenv("TFDS_DATA_DIR", str(folder))
+def test_only_configurations_that_are_prepared_count(write_metadata):
+    write_metadata("mnist_corrupted/fog", test=12)
     assert expand_wildcards(["mnist_corrupted/*"]) == ("mnist_corrupted/fog",)
     none = r"'cifar10_corrupted/\*', with none of its 95 configurations prepared in"
     assert_refused(none, expand_wildcards, ["cifar10_corrupted/*"])
@@ -170,6 +169,5 @@ def test_images_that_do_not_become_the_models_are_refused(name, edge, scaling, m
         ("mock:mnist_corrupted/fog", "cifar10", "10 classes such as '0', expected some of the 10 of 'cifar10'"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_one_line(name, trained, message, monkeypatch, tmp_path):
-    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+def test_what_does_not_fit_is_one_line(name, trained, message):
     assert_refused(message, loaded, name, trained)

@@ -37,12 +37,10 @@ def folder(tmp_path):
 
 
 @pytest.mark.slow
-def test_kinds_are_groups_and_the_order_is_that_of_cifar10(tmp_path, folder, small_cifar):
+def test_kinds_are_groups_and_the_order_is_that_of_cifar10(folder, small_cifar):
     for name, source in (("cifar10_subclasses", folder), ("cifar10", small_cifar)):
-        prepare(name, source, data_dir=tmp_path)
-    ours, plain = (
-        load_dataset(name, "train", data_dir=tmp_path) for name in ("cifar10_subclasses", "cifar10")
-    )
+        prepare(name, source)
+    ours, plain = (load_dataset(name, "train") for name in ("cifar10_subclasses", "cifar10"))
     assert ours.class_names == plain.class_names == CLASSES
     for attribute in ("images", "labels", "example_ids"):
         np.testing.assert_array_equal(getattr(ours, attribute), getattr(plain, attribute))
@@ -80,7 +78,6 @@ def test_a_pickle_that_asks_for_code_is_refused(tmp_path, folder):
         prepare,
         "cifar10_subclasses",
         folder,
-        data_dir=tmp_path,
     )
     assert not (tmp_path / "harm").exists()
 
@@ -93,21 +90,20 @@ def test_a_pickle_that_asks_for_code_is_refused(tmp_path, folder):
         ({"filenames": ["cat_1.png"]}, "got an unreadable file"),
     ],
 )
-def test_damaged_files_are_one_line(tmp_path, folder, change, message):
+def test_damaged_files_are_one_line(folder, change, message):
     content = {
         key.decode(): value for key, value in batch([f"{term}_1.png" for term in TERMS]).items()
     }
     content["filenames"] = [name.decode() for name in content["filenames"]]
     (folder / "test_batch").write_bytes(pickle.dumps(content | change))
-    assert_refused(message, prepare, "cifar10_subclasses", folder, data_dir=tmp_path)
+    assert_refused(message, prepare, "cifar10_subclasses", folder)
 
 
-def test_missing_files_are_named(tmp_path, folder):
+def test_missing_files_are_named(folder):
     (folder / "data_batch_2").unlink()
     assert_refused(
         "a folder without data_batch_2, expected the files of CIFAR-10's Python version",
         prepare,
         "cifar10_subclasses",
         folder,
-        data_dir=tmp_path,
     )

@@ -29,9 +29,9 @@ def write_images(root, splits=("train", "test"), count=3, **options):
 def test_splits_as_the_folders_give_them(tmp_path):
     write_images(tmp_path / "in", splits=("train", "test", "extra"))
     (tmp_path / "in" / "train" / "cat" / "notes.txt").write_text("passed over")
-    prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
+    prepare("pets", tmp_path / "in")
     for split in ("train", "test", "extra"):
-        pets = load_dataset("pets", split, data_dir=tmp_path / "d")
+        pets = load_dataset("pets", split)
         assert (pets.num_examples, pets.image_shape, pets.class_names) == (
             6,
             (10, 12, 3),
@@ -49,10 +49,8 @@ def test_one_layer_sets_a_fifth_aside(tmp_path):
     for label, name in enumerate(("cat", "dog")):
         for i in range(10):
             draw(tmp_path / "in" / name / f"{i}.png", 100 * label + i)
-    prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
-    train, test = (
-        load_dataset("pets", split, data_dir=tmp_path / "d") for split in ("train", "test")
-    )
+    prepare("pets", tmp_path / "in")
+    train, test = (load_dataset("pets", split) for split in ("train", "test"))
     assert np.bincount(train.labels).tolist() == [8, 8]
     assert np.bincount(test.labels).tolist() == [2, 2]
     assert len({*train.example_ids, *test.example_ids}) == 20
@@ -60,8 +58,8 @@ def test_one_layer_sets_a_fifth_aside(tmp_path):
 
 def test_grey_images_have_one_channel(tmp_path):
     write_images(tmp_path / "in", mode="L")
-    prepare("grey", tmp_path / "in", data_dir=tmp_path / "d")
-    assert load_dataset("grey", "test", data_dir=tmp_path / "d").image_shape == (10, 12, 1)
+    prepare("grey", tmp_path / "in")
+    assert load_dataset("grey", "test").image_shape == (10, 12, 1)
 
 
 @pytest.mark.slow
@@ -69,11 +67,11 @@ def test_sizes_may_vary(tmp_path):
     root = write_images(tmp_path / "in")
     draw(root / "train" / "cat" / "wide.jpg", 5, size=(40, 10))
     draw(root / "train" / "dog" / "grey.jpeg", 5, size=(9, 30), mode="L")
-    prepare("pets", root, data_dir=tmp_path / "d")
-    pets = load_dataset("pets", "train", data_dir=tmp_path / "d")
+    prepare("pets", root)
+    pets = load_dataset("pets", "train")
     assert (pets.image_shape, pets.in_memory) == ((None, None, 3), False)
     assert_refused("vary in size", training_batches, pets, batch_size=2, seed=0)
-    assert load_dataset("pets", "train", data_dir=tmp_path / "d", image_size=8).images.shape == (
+    assert load_dataset("pets", "train", image_size=8).images.shape == (
         8,
         8,
         8,
@@ -121,14 +119,16 @@ def only(*names):
         (lambda root: os.truncate(root / "test/dog/0.png", 40), "dog/0.png: got an undecodable"),
     ],
 )
-def test_folders_that_cannot_be_prepared(tmp_path, change, message):
+def test_folders_that_cannot_be_prepared(tmp_path, change, message, data_sets):
     change(write_images(tmp_path / "in"))
-    assert_refused(message, prepare, "pets", tmp_path / "in", data_dir=tmp_path / "d")
-    assert not (tmp_path / "d").exists()
+    assert_refused(message, prepare, "pets", tmp_path / "in")
+    assert not data_sets.exists()
 
 
 @pytest.mark.slow
-def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(tmp_path):
+def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
+    tmp_path, data_sets
+):
     root = write_images(tmp_path / "in")
     draw(root / "train" / "dog" / "rainy" / "deep" / "7.png", 107)
     draw(root / "train" / "cat" / "__MACOSX" / "8.png", 5)
@@ -136,20 +136,17 @@ def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
     (root / "train" / "dog" / "rainy" / "cut.png").write_bytes(
         (root / "train/dog/0.png").read_bytes()[:40]
     )
-    options = {"data_dir": tmp_path / "d", "recursive": True}
     assert_refused(
         r"broken.jpg: got an undecodable image .*, one of 2 such files",
         prepare,
         "pets",
         root,
         skip_unreadable=1,
-        **options,
+        recursive=True,
     )
-    assert not (tmp_path / "d" / "pets").exists()
-    prepare("pets", root, skip_unreadable=2, **options)
-    train, test = (
-        load_dataset("pets", split, data_dir=tmp_path / "d") for split in ("train", "test")
-    )
+    assert not (data_sets / "pets").exists()
+    prepare("pets", root, skip_unreadable=2, recursive=True)
+    train, test = (load_dataset("pets", split) for split in ("train", "test"))
     assert "train/dog/rainy/deep/7.png" in train.example_ids
     assert (train.num_examples, test.num_examples, train.class_names) == (7, 6, ("cat", "dog"))
     note = "2 unreadable images are left out: test/cat/broken.jpg, train/dog/rainy/cut.png."
@@ -158,20 +155,7 @@ def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
 
 def test_only_a_folder_of_images_takes_the_options_of_one(tmp_path):
     for option in ({"recursive": True}, {"skip_unreadable": 1}):
-        assert_refused(
-            r"as 'mnist' is no folder of images",
-            prepare,
-            "mnist",
-            tmp_path,
-            data_dir=tmp_path,
-            **option,
-        )
-    draw(tmp_path / "in" / "cat" / "1.png", 5)
-    assert_refused(
-        "skip_unreadable: got -1, expected 0 or more",
-        prepare,
-        "pets",
-        tmp_path / "in",
-        data_dir=tmp_path,
-        skip_unreadable=-1,
-    )
+        assert_refused("as 'mnist' is no folder of images", prepare, "mnist", tmp_path, **option)
+    draw(tmp_path / "cat" / "1.png", 5)
+    negative = "skip_unreadable: got -1, expected 0 or more"
+    assert_refused(negative, prepare, "pets", tmp_path, skip_unreadable=-1)

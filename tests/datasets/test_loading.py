@@ -9,10 +9,10 @@ from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError
 
 
-def test_configurations_go_by_a_slash(write_metadata):
-    folder = write_metadata("mnist_corrupted/fog", test=7)
-    with tfds.testing.mock_data(num_examples=7, data_dir=str(folder)):
-        fog = load_dataset("mnist_corrupted/fog", "test", data_dir=folder)
+def test_configurations_go_by_a_slash(write_metadata, data_sets):
+    write_metadata("mnist_corrupted/fog", test=7)
+    with tfds.testing.mock_data(num_examples=7, data_dir=str(data_sets)):
+        fog = load_dataset("mnist_corrupted/fog", "test")
     assert (fog.name, fog.images.shape) == ("mnist_corrupted/fog", (7, 28, 28, 1))
     assert fog.example_ids[0] == "mnist_corrupted-test.tfrecord-00000-of-00001__0"
 
@@ -25,8 +25,8 @@ def test_configurations_go_by_a_slash(write_metadata):
         ("svhn_cropped", r"tfds.builder\('svhn_cropped'\).download_and_prepare\(\)"),
     ],
 )
-def test_a_set_that_is_not_prepared_names_the_command(tmp_path, name, command):
-    assert_refused(command, load_dataset, name, "test", data_dir=tmp_path)
+def test_a_set_that_is_not_prepared_names_the_command(name, command):
+    assert_refused(command, load_dataset, name, "test")
 
 
 @pytest.mark.parametrize(
@@ -45,29 +45,28 @@ def test_a_set_that_is_not_prepared_names_the_command(tmp_path, name, command):
         ("ag_news_subset", "title: Text.*, expected one feature 'image' of type Image"),
     ],
 )
-def test_names_that_cannot_be_loaded(tmp_path, name, message):
-    assert_refused(message, load_dataset, name, "test", data_dir=tmp_path)
+def test_names_that_cannot_be_loaded(name, message):
+    assert_refused(message, load_dataset, name, "test")
 
 
 def test_a_missing_split_lists_the_others(write_metadata):
-    folder = write_metadata("mnist", train=5, test=5)
+    write_metadata("mnist", train=5, test=5)
     for split in ("validation", "test[:x%]", "test[:50%", ""):
         assert_refused(
             r"split: got .*, expected one of 'test', 'train' of 'mnist'",
             load_dataset,
             "mnist",
             split,
-            data_dir=folder,
         )
 
 
-def test_a_set_that_lost_examples_is_refused(write_metadata):
-    folder = write_metadata("mnist", train=5)
+def test_a_set_that_lost_examples_is_refused(write_metadata, data_sets):
+    write_metadata("mnist", train=5)
     with (
-        tfds.testing.mock_data(num_examples=3, data_dir=str(folder)),
+        tfds.testing.mock_data(num_examples=3, data_dir=str(data_sets)),
         pytest.raises(InputError, match="with 3 examples, expected 5, as its description says"),
     ):
-        load_dataset("mnist", "train", data_dir=folder)
+        load_dataset("mnist", "train")
 
 
 @pytest.mark.parametrize(("name", "size"), [("digits", 16), ("cifar10", 0)])

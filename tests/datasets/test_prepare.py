@@ -11,7 +11,7 @@ from filelock import FileLock
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE
 from tfaudit.datasets.idx import read_idx
-from tfaudit.datasets.loading import load_dataset
+from tfaudit.datasets.loading import is_available, load_dataset
 from tfaudit.datasets.prepare import prepare
 from tfaudit.errors import InputError
 
@@ -25,6 +25,8 @@ def test_idx_files_become_the_tfds_set(tmp_path, small_mnist, capfd):
     train = load_dataset("mnist", "train", data_dir=tmp_path / "d")
     assert capfd.readouterr() == ("", "")
     assert folder == tmp_path / "d" / "mnist" / "3.0.1"
+    assert is_available("mnist", data_dir=tmp_path / "d")
+    assert not is_available("mnist")
     assert steps[-1] == (42, 42)
     assert [p.name for p in (tmp_path / "d").iterdir() if p.is_dir()] == ["mnist"]
     images = read_idx(small_mnist / "train-images-idx3-ubyte.gz", 3)
@@ -35,19 +37,19 @@ def test_idx_files_become_the_tfds_set(tmp_path, small_mnist, capfd):
     assert len(set(train.example_ids)) == 30
 
 
-def test_tfds_itself_reads_the_set(tmp_path, small_mnist):
-    prepare("mnist", small_mnist, data_dir=tmp_path)
-    ours = load_dataset("mnist", "test", data_dir=tmp_path)
-    theirs = tfds.load("mnist", split="test", data_dir=tmp_path, download=False, batch_size=-1)
+def test_tfds_itself_reads_the_set(small_mnist, data_sets):
+    prepare("mnist", small_mnist)
+    ours = load_dataset("mnist", "test")
+    theirs = tfds.load("mnist", split="test", data_dir=data_sets, download=False, batch_size=-1)
     np.testing.assert_array_equal(ours.images, theirs["image"])
     np.testing.assert_array_equal(ours.labels, theirs["label"])
-    half = load_dataset("mnist:3.0.1", "test[:50%]", data_dir=tmp_path)
+    half = load_dataset("mnist:3.0.1", "test[:50%]")
     np.testing.assert_array_equal(half.labels, ours.labels[:6])
 
 
-def test_cifar10_binary_becomes_the_tfds_set(tmp_path, small_cifar):
-    prepare("cifar10", small_cifar, data_dir=tmp_path)
-    train = load_dataset("cifar10", "train", data_dir=tmp_path)
+def test_cifar10_binary_becomes_the_tfds_set(small_cifar):
+    prepare("cifar10", small_cifar)
+    train = load_dataset("cifar10", "train")
     assert train.num_examples == 20
     assert train.class_names[:4] == ("airplane", "automobile", "bird", "cat")
     assert sorted(train.example_ids) == [f"train_{i:05d}" for i in range(20)]
@@ -56,18 +58,18 @@ def test_cifar10_binary_becomes_the_tfds_set(tmp_path, small_cifar):
     np.testing.assert_array_equal(train.images, np.broadcast_to(np.arange(3), train.images.shape))
 
 
-def test_emnist_has_its_own_file_names(tmp_path, small_mnist):
+def test_emnist_has_its_own_file_names(small_mnist):
     for path in sorted(small_mnist.iterdir()):
         path.rename(small_mnist / f"emnist-letters-{path.name.replace('t10k', 'test')}")
-    prepare("emnist/letters", small_mnist, data_dir=tmp_path)
-    letters = load_dataset("emnist/letters", "test", data_dir=tmp_path)
+    prepare("emnist/letters", small_mnist)
+    letters = load_dataset("emnist/letters", "test")
     assert (letters.num_examples, letters.num_classes) == (12, 37)
 
 
 def test_a_prepared_set_is_left_alone(tmp_path, small_mnist):
-    first = prepare("mnist", small_mnist, data_dir=tmp_path)
+    first = prepare("mnist", small_mnist)
     before = {p: p.stat().st_mtime_ns for p in first.iterdir()}
-    assert prepare("mnist", tmp_path / "gone", data_dir=tmp_path) == first
+    assert prepare("mnist", tmp_path / "gone") == first
     assert {p: p.stat().st_mtime_ns for p in first.iterdir()} == before
 
 
@@ -97,7 +99,7 @@ def test_same_files_same_bytes(tmp_path, small_mnist):
     ],
 )
 def test_files_that_do_not_fit(
-    tmp_path, small_mnist, small_cifar, write_idx, file, damage, message
+    small_mnist, small_cifar, write_idx, file, damage, message, data_sets
 ):
     name, folder = ("mnist", small_mnist) if "ubyte" in file else ("cifar10", small_cifar)
     if damage is None:
@@ -106,8 +108,8 @@ def test_files_that_do_not_fit(
         (folder / file).write_bytes(damage)
     else:
         write_idx(folder / file, damage)
-    assert_refused(message, prepare, name, folder, data_dir=tmp_path / "d")
-    assert not (tmp_path / "d").exists()
+    assert_refused(message, prepare, name, folder)
+    assert not data_sets.exists()
 
 
 @pytest.mark.parametrize(
@@ -144,14 +146,14 @@ def interrupted(done, total):
     raise KeyboardInterrupt
 
 
-def test_an_interrupt_leaves_nothing(tmp_path, small_mnist):
+def test_an_interrupt_leaves_nothing(small_mnist, data_sets):
     with pytest.raises(KeyboardInterrupt):
-        prepare("mnist", small_mnist, data_dir=tmp_path / "d", progress=interrupted)
-    assert [p.name for p in (tmp_path / "d").iterdir()] == [".prepare-mnist-lock"]
+        prepare("mnist", small_mnist, progress=interrupted)
+    assert [p.name for p in data_sets.iterdir()] == [".prepare-mnist-lock"]
 
 
 @pytest.mark.slow
-def test_a_kill_leaves_nothing_that_loads(tmp_path, small_mnist):
+def test_a_kill_leaves_nothing_that_loads(small_mnist, data_sets):
     script = """
 import sys, time
 from tfaudit.datasets.prepare import prepare
@@ -160,7 +162,7 @@ def stop(done, total):
 prepare("mnist", sys.argv[1], data_dir=sys.argv[2], progress=stop)
 """
     child = subprocess.Popen(
-        [sys.executable, "-c", script, str(small_mnist), str(tmp_path / "d")],
+        [sys.executable, "-c", script, str(small_mnist), str(data_sets)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -169,12 +171,12 @@ prepare("mnist", sys.argv[1], data_dir=sys.argv[2], progress=stop)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     child.stdout.close()
-    leftover = [p for p in (tmp_path / "d").iterdir() if p.is_dir()]
+    leftover = [p for p in data_sets.iterdir() if p.is_dir()]
     assert len(leftover) == 1
-    assert_refused("which is not prepared", load_dataset, "mnist", "test", data_dir=tmp_path / "d")
-    prepare("mnist", small_mnist, data_dir=tmp_path / "d")
+    assert_refused("which is not prepared", load_dataset, "mnist", "test")
+    prepare("mnist", small_mnist)
     assert not leftover[0].exists()
-    assert load_dataset("mnist", "test", data_dir=tmp_path / "d").num_examples == 12
+    assert load_dataset("mnist", "test").num_examples == 12
 
 
 @pytest.fixture

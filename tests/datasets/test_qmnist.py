@@ -27,9 +27,9 @@ def folder(small_mnist):
     return small_mnist
 
 
-def test_every_image_keeps_its_writer_and_series(folder, tmp_path):
-    prepare("qmnist", folder, data_dir=tmp_path)
-    test = load_dataset("qmnist", "test", data_dir=tmp_path)
+def test_every_image_keeps_its_writer_and_series(folder):
+    prepare("qmnist", folder)
+    test = load_dataset("qmnist", "test")
     source = read_idx(folder / "t10k-images-idx3-ubyte", 3)
     rows = {image.tobytes(): row for image, row in zip(source, label_rows(20, 2000), strict=False)}
     expected = np.array([rows[image.tobytes()] for image in test.images])
@@ -97,7 +97,7 @@ def overwrite_labels(folder, rows):
         ),
     ],
 )
-def test_files_that_do_not_fit_are_named(folder, tmp_path, damage, words):
+def test_files_that_do_not_fit_are_named(folder, damage, words, data_sets):
     damage(folder)
-    assert_refused(words, prepare, "qmnist", folder, data_dir=tmp_path / "d")
-    assert not (tmp_path / "d").exists()
+    assert_refused(words, prepare, "qmnist", folder)
+    assert not data_sets.exists()

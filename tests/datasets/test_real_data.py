@@ -28,9 +28,9 @@ def test_fashion_mnist(real_data, tmp_path, write_idx):
             assert len(values) == whole
             write_idx(files / name, values[:count])
             sources[split, dimensions] = values[:count]
-    prepare("fashion_mnist", files, data_dir=tmp_path / "tfds")
+    prepare("fashion_mnist", files)
     for split, count in (("train", 6_000), ("test", 10_000)):
-        dataset = load_dataset("fashion_mnist", split, data_dir=tmp_path / "tfds")
+        dataset = load_dataset("fashion_mnist", split)
         assert dataset.images.shape == (count, 28, 28, 1)
         rows = [
             np.sort(images.reshape(count, -1).view("S784").ravel())
@@ -72,8 +72,8 @@ def test_cifar10(real_data, tmp_path):
     files.mkdir()
     for place in (real_data / "cifar10").iterdir():
         (files / place.name).write_bytes(place.read_bytes()[: 1_000 * 3_073])
-    prepare("cifar10", files, data_dir=tmp_path / "tfds")
-    train = load_dataset("cifar10", "train", data_dir=tmp_path / "tfds")
+    prepare("cifar10", files)
+    train = load_dataset("cifar10", "train")
     assert train.class_names[3] == "cat"
     first = np.arange(50_000) % 10_000 < 1_000
     order = np.argsort(train.example_ids)
@@ -94,7 +94,7 @@ def test_qmnist_knows_the_writers_of_mnist(real_data, tmp_path, write_idx):
         assert len(values) == 60_000
         file.unlink()
         write_idx(file, values[:1_000])
-    prepare("qmnist", tmp_path, data_dir=tmp_path / "tfds")
-    test = load_dataset("qmnist", "test", data_dir=tmp_path / "tfds")
+    prepare("qmnist", tmp_path)
+    test = load_dataset("qmnist", "test")
     assert test.groups["writer"].nunique() == 297
     assert test.groups["series"].value_counts().to_dict() == {"hsf4": 5001, "hsf0": 4999}
