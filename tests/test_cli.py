@@ -92,7 +92,6 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tfaudit, tmp_path):
         (("run", "nope"), "recipe: got 'nope', expected alexnet_operating_points, "),
         (("run", "nope.py"), "recipe: got nope.py, which does not exist, expected a Python file"),
         (("run", "digits", "--workers", "0"), "workers: got 0, expected 1 or more"),
-        (("run", "digits", "--population", "0"), "population: got 0, expected 1 or more"),
         (("run", "digits", "--out", "taken"), "directory: got taken, which cannot be written"),
         (("run", "mnist_corrupted/fog"), "recipe: got 'mnist_corrupted/fog', expected alexnet"),
         (("report", "."), "holds no study"),

@@ -236,8 +236,6 @@ def test_the_batch_size_changes_nothing(place, size):
             "dense.keras: got a model of 10 classes, expected 2 as in the data, or --classes FILE",
         ),
         ({"data": "broken"}, "tfaudit: broken/x/0.png: got an undecodable image"),
-        ({"data": "nowhere.npz"}, "nowhere.npz: got an unreadable file"),
-        ({"data": "no_such_set"}, "no_such_set"),
         (
             {"flags": ("--preprocess", "magic")},
             "preprocess: got 'magic', expected one of none, unit, tf, caffe, torch",
@@ -252,10 +250,6 @@ def test_the_batch_size_changes_nothing(place, size):
         ),
         ({"flags": ("--alpha", "5")}, "alpha: got 5.0, expected a level in (0, 1)"),
         ({"flags": ("--batch-size", "0")}, "batch_size: got 0, expected 1 or more"),
-        (
-            {"flags": ("--image-size", "9")},
-            "image_size: got 9, expected none, as arrays are not scaled",
-        ),
         (
             {"flags": ("--csv", "names.txt/x.csv")},
             "csv: got names.txt/x.csv, which cannot be written",

@@ -122,54 +122,42 @@ def test_a_study_by_variant_equals_the_library(run, place):
     assert "magnitude" not in text
 
 
-@pytest.mark.slow
-def test_models(run, place):
+@pytest.fixture
+def models(place):
+    """Arguments that judge two files of one model, which saved after training holds two numbers of Adam per weight."""
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (200, 4, 4, 1)).astype(np.uint8)
-    model = keras.Sequential(
-        [keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(3)]
-    )
-    model.save(place / "dense.keras")
+    layers = [keras.layers.Flatten(), keras.layers.Dense(300, "relu"), keras.layers.Dense(3)]
+    model = keras.Sequential([keras.Input((4, 4, 1)), *layers])
+    model.save(place / "plain.keras")
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(images.astype("float32") / 255, np.arange(200) % 3, epochs=1, verbose=0)
+    model.save(place / "trained.keras")
     (place / "int8.tflite").write_bytes(quantize(model, "float16"))
     labels = model(images.astype("float32")).numpy().argmax(1)
     np.savez(place / "data.npz", images=images, labels=labels)
-    models = ("--baseline", "dense.keras", "--compressed", "int8.tflite", "--data", "data.npz")
-    code, text, errors = run(
-        *models, "--max-overall-drop", 10, "--max-size-bytes", 1_000_000, "--limit", 150
-    )
-    assert (code, errors) == (0, "")
-    assert "int8: pass" in text
-    code, text, _ = run(*models, "--max-size-bytes", 10)
-    size = (place / "int8.tflite").stat().st_size
-    assert code == 1
-    assert f"The model takes {size:,} bytes, limit 10." in text
+    return ("--baseline", "trained.keras", "--data", "data.npz", "--compressed")
 
 
 @pytest.mark.slow
-def test_the_state_of_the_optimizer_is_no_size(run, place):
-    """Saved after training, a `.keras` file has two numbers of Adam per weight: the ratio would say a third."""
-    rng = np.random.default_rng(0)
-    images, labels = rng.integers(0, 256, (200, 4, 4, 1)).astype(np.uint8), np.arange(200) % 3
-    model = keras.Sequential(
-        [keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(300, "relu")]
-    )
-    model.add(keras.layers.Dense(3))
-    model.save(place / "plain.keras")
-    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    model.fit(images.astype("float32") / 255, labels, epochs=1, verbose=0)
-    model.save(place / "trained.keras")
-    labels = model(images.astype("float32")).numpy().argmax(1)
-    np.savez(place / "trained.npz", images=images, labels=labels)
-    both = ("--baseline", "trained.keras", "--compressed", "trained.keras")
-    models = (*both, "--data", "trained.npz")
-    code, text, errors = run(*models, "--max-size-ratio", 0.9, "--json", "sizes.json")
+def test_models_and_their_sizes(run, place, models):
+    """The state of the optimizer is no size: the ratio would say a third."""
+    limits = ("--max-overall-drop", 10, "--max-size-bytes", 1_000_000, "--limit", 150)
+    code, text, errors = run(*models, "int8.tflite", *limits)
+    assert (code, errors) == (0, "")
+    assert "int8: pass" in text
+    code, text, _ = run(*models, "int8.tflite", "--max-size-bytes", 10)
+    size = (place / "int8.tflite").stat().st_size
+    assert code == 1
+    assert f"The model takes {size:,} bytes, limit 10." in text
+    code, text, errors = run(*models, "trained.keras", "--max-size-ratio", 0.9)
     assert (code, errors) == (1, "")
     assert "bytes of the optimizer's state do not count" in " ".join(text.split())
-    files = [(place / name).stat().st_size for name in ("plain.keras", "trained.keras")]
-    run(*models, "--max-size-bytes", 1, "--json", "sizes.json")
+    run(*models, "trained.keras", "--max-size-bytes", 1, "--json", "sizes.json")
     (verdict,) = json.loads((place / "sizes.json").read_text())["verdicts"].values()
-    assert verdict["checks"][0]["value"] == pytest.approx(files[0], rel=0.2)
-    assert files[1] > 2 * files[0]
+    plain, trained = ((place / f"{name}.keras").stat().st_size for name in ("plain", "trained"))
+    assert verdict["checks"][0]["value"] == pytest.approx(plain, rel=0.2)
+    assert trained > 2 * plain
 
 
 def test_a_baseline_at_chance_is_a_broken_set_up(run, place):

@@ -1,7 +1,5 @@
 """Names with control characters on the command line: told in one line, then an audit, a report and charts."""
 
-import subprocess
-
 import keras
 import numpy as np
 import pandas as pd
@@ -11,22 +9,26 @@ from PIL import Image
 from tfaudit import quantize
 from tfaudit.store.store import open_store
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default::tfaudit.errors.Notice"),
+]
 
 
 @pytest.fixture
-def tfaudit(tmp_path, warm_python):
+def told(tfaudit):
+    """`told(...)` runs a command, which tells what it must in single lines; returns standard output and error."""
+
     def run(*words):
-        command = [*warm_python, "-m", "tfaudit", *map(str, words)]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert all(line.startswith("tfaudit: ") for line in done.stderr.splitlines()), done.stderr
-        return done.stdout, done.stderr
+        code, text, errors = tfaudit(*words)
+        assert code == 0, errors
+        assert all(line.startswith("tfaudit: ") for line in errors.splitlines()), errors
+        return text, errors
 
     return run
 
 
-def test_an_audit_of_files_a_report_and_every_chart(tfaudit, tmp_path):
+def test_an_audit_of_files_a_report_and_every_chart(told, tmp_path):
     labels, random = np.arange(300) % 3, np.random.default_rng(0)
     ids = [f"image\x02{i}" for i in range(300)]
     names = np.array(["cat\a", "dog", "cow\x01"])
@@ -38,17 +40,9 @@ def test_an_audit_of_files_a_report_and_every_chart(tfaudit, tmp_path):
         )
     groups = pd.DataFrame({"id": ids, "wri\x1bter": np.array(["x\b", "y"])[np.arange(300) % 2]})
     groups.to_csv(tmp_path / "groups.csv", index=False)
-    sources = [
-        "--labels",
-        "labels.csv",
-        "--baseline",
-        "before.csv",
-        "--compressed",
-        "int8\a=after.csv",
-    ]
-    out, errors = tfaudit(
-        "audit", *sources, "--groups", "groups.csv", "--out", "st\audy", "--permutations", "0"
-    )
+    models = ("--baseline", "before.csv", "--compressed", "int8\a=after.csv")
+    settings = ("--groups", "groups.csv", "--out", "st\audy", "--permutations", "0")
+    out, errors = told("audit", "--labels", "labels.csv", *models, *settings)
     assert "\a" not in out + errors
     for name in (
         "'cat\\x07' as cat␇",
@@ -63,12 +57,12 @@ def test_an_audit_of_files_a_report_and_every_chart(tfaudit, tmp_path):
         assert name in page
     assert "left out" not in page
     assert open_store(tmp_path / "st\audy").examples()["example"][0] == "image␂0"
-    _, errors = tfaudit("report", "st\audy", "--charts", "charts")
+    _, errors = told("report", "st\audy", "--charts", "charts")
     assert errors == ""
     assert len(list((tmp_path / "charts").glob("*.png"))) > 5
 
 
-def test_a_comparison_of_models_on_a_folder_of_images(tfaudit, tmp_path):
+def test_a_comparison_of_models_on_a_folder_of_images(told, tmp_path):
     random = np.random.default_rng(0)
     for name in ("cat\a", "dog"):
         (tmp_path / "images" / name).mkdir(parents=True)
@@ -82,7 +76,7 @@ def test_a_comparison_of_models_on_a_folder_of_images(tfaudit, tmp_path):
     for name in ("net", "sm\aall"):
         (tmp_path / f"{name}.tflite").write_bytes(quantize(model, "float32"))
     models = ["--baseline", "net.tflite", "--compressed", "sm\aall.tflite", "--data", "images"]
-    _, errors = tfaudit("compare", *models, "--out", "out")
+    _, errors = told("compare", *models, "--out", "out")
     assert "class names: characters that are no text are replaced: 'cat\\x07' as cat␇" in errors
     assert "compressed: characters that are no text are replaced: 'sm\\x07all' as sm␇all" in errors
     page = (tmp_path / "out/report.html").read_text()

@@ -4,8 +4,6 @@ import json
 import os
 import re
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,35 +12,6 @@ import typer
 from tests.builders.studies import make_study
 from tfaudit.cli.example_studies import example_studies
 from tfaudit.store.store import open_store
-
-
-def view(*arguments, cwd=None):
-    command = [sys.executable, "-m", "tfaudit", "view", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=60)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ["nowhere", "."])
-def test_a_directory_without_a_study_is_one_line(tmp_path, place):
-    done = view(place, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
-        f"tfaudit: directory: got {place}, which holds no study, nor do its folders (no study.json), expected a study; "
-        "`tfaudit run RECIPE --out DIR` makes one"
-    ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("port", ["0", "65536", "taken"])
-def test_a_port_that_cannot_be_had_is_one_line(tmp_path, port):
-    make_study(tmp_path)
-    with socket.socket() as other:
-        other.bind(("localhost", 0))
-        other.listen()
-        done = view(tmp_path, "--port", other.getsockname()[1] if port == "taken" else port)
-    assert done.returncode == 2
-    assert done.stderr.startswith("tfaudit: port: got ")
-    assert len(done.stderr.strip().splitlines()) == 1
 
 
 @pytest.fixture
@@ -126,16 +95,35 @@ def test_only_this_machine_is_served_unless_told_otherwise(viewer, commands):
     assert "*" not in hosts[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("address", ["", "no.such.host.invalid", "203.0.113.1"])
-def test_an_address_that_is_not_ours_is_one_line(tmp_path, address):
-    make_study(tmp_path)
-    done = view(tmp_path, "--address", address)
-    assert done.returncode == 2
-    assert done.stderr.startswith(
-        f"tfaudit: address: got {address!r}, expected localhost, 0.0.0.0 or"
+@pytest.mark.parametrize("place", ["nowhere", "."])
+def test_a_directory_without_a_study_is_one_line(viewer, place):
+    assert viewer(place, code=2) == (
+        f"tfaudit: directory: got {place}, which holds no study, nor do its folders (no study.json), expected a study; "
+        "`tfaudit run RECIPE --out DIR` makes one\n"
     )
-    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--port", "0", "port: got 0, expected 1 to 65535"),
+        ("--port", "65536", "port: got 65536, expected 1 to 65535"),
+        ("--port", "taken", "which is taken or not permitted, expected another port"),
+        ("--address", "", "address: got '', expected localhost, 0.0.0.0 or"),
+        ("--address", "no.such.host.invalid", "address: got 'no.such.host.invalid', expected"),
+        ("--address", "203.0.113.1", "address: got '203.0.113.1', expected localhost"),
+    ],
+)
+def test_a_place_that_cannot_be_served_is_one_line(viewer, commands, option, value, words):
+    make_study(Path("study"))
+    with socket.socket() as other:
+        other.bind(("localhost", 0))
+        other.listen()
+        taken = str(other.getsockname()[1])
+        told = viewer("study", option, taken if value == "taken" else value, code=2)
+    assert words in told
+    assert told.count("\n") == 1
+    assert not commands
 
 
 @pytest.mark.parametrize(

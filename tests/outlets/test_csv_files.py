@@ -47,11 +47,10 @@ def test_numbers_and_other_text_stay(rng):
 
 
 def test_what_it_wrote_is_read_as_predictions(tmp_path):
-    ids, classes = ["=a", "-b", "@c", "-4"], ["+x", "y", "+x", "y"]
-    (tmp_path / "labels.csv").write_bytes(csv_bytes(pd.DataFrame({"id": ids, "label": classes})))
-    (tmp_path / "answers.csv").write_bytes(
-        csv_bytes(pd.DataFrame({"id": ids[::-1], "prediction": classes[::-1]}))
-    )
+    labels = pd.DataFrame({"id": ["=a", "-b", "@c", "-4"], "label": ["+x", "y", "+x", "y"]})
+    answers = labels[::-1].rename(columns={"label": "prediction"})
+    (tmp_path / "labels.csv").write_bytes(csv_bytes(labels))
+    (tmp_path / "answers.csv").write_bytes(csv_bytes(answers))
     predictions = read_predictions(tmp_path / "labels.csv", [tmp_path / "answers.csv"])
     assert (predictions.top1 == predictions.labels).all()
 

@@ -41,23 +41,14 @@ def test_texts_stand_in_the_gallery_and_are_no_markup(of_texts):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (
-            {"model": "/some/net.keras", "initialise": "file"},
-            "trained independently from the same weights of the file",
-        ),
-        (
-            {"model": "nets.py:build", "initialise": "same"},
-            "trained independently from the same initial weights",
-        ),
-        ({"model": "/some/net.keras", "initialise": "fresh"}, "initial weights of each member"),
+        ({"model": "/net.keras", "initialise": "file"}, "from the same weights of the file"),
+        ({"model": "nets.py:build", "initialise": "same"}, "from the same initial weights"),
+        ({"model": "/net.keras", "initialise": "fresh"}, "initial weights of each member"),
         (
             {"training": Training(epochs=0), "model": "nets.py:build"},
             "<td>none before compression, batches of 128",
         ),
-        (
-            {"training": "/some/code.py:fit", "model": "/some/code.py:build"},
-            "<td>/some/code.py:fit</td>",
-        ),
+        ({"training": "/code.py:fit", "model": "/code.py:build"}, "<td>/code.py:fit</td>"),
     ],
 )
 @pytest.mark.usefixtures("without_drawings")

@@ -47,20 +47,20 @@ def from_study(
         expected = "one or more; `tfaudit run` makes them, --variant judges the others alone"
         raise InputError("directory", got, expected)
     baseline = store.predictions("dense", split)
-    size = _mean_bytes(store, "dense")
     candidates = {}
     for key in keys:
-        own_size = _mean_bytes(store, key)
+        sizes = _mean_bytes(store, "dense"), _mean_bytes(store, key)
+        missing = [
+            f"{gap.variant}, member {gap.member} ({gap.reason})"
+            for gap in gaps
+            if gap.variant in ("dense", key)
+        ]
         candidates[key] = GatedModel(
             baseline,
             store.predictions(key, split),
-            sizes=None if size is None or own_size is None else (size, own_size),
+            sizes=None if np.isnan(sizes).any() else sizes,
             paired=store.study.is_made_from_dense(key),
-            missing=tuple(
-                f"{gap.variant}, member {gap.member} ({gap.reason})"
-                for gap in gaps
-                if gap.variant in ("dense", key)
-            ),
+            missing=tuple(missing),
             notes=store.remarks(split),
         )
     return candidates
@@ -87,12 +87,10 @@ def _compressed_variants(store: Store, variants: Sequence[str] | None, split: st
     return keys
 
 
-def _mean_bytes(store: Store, variant: str) -> float | None:
-    sizes = [
-        store.record(variant, member).get("bytes", np.nan) for member in store.members(variant)
-    ]
-    mean = float(np.mean(np.array(sizes, float))) if sizes else np.nan
-    return None if np.isnan(mean) else mean
+def _mean_bytes(store: Store, variant: str) -> float:
+    """Return the mean size of the members of a variant; NaN where one is unknown."""
+    records = [store.record(variant, member) for member in store.members(variant)]
+    return float(np.mean([record.get("bytes") or np.nan for record in records]))
 
 
 def from_files(

@@ -60,13 +60,13 @@ def plan(
 
     shown = members or MEMBERS
     if pilot is None:
-        guesses = {
-            "accuracy": accuracy,
-            "member_sd_pp": member_sd,
-            "heterogeneity": heterogeneity,
-            "flips": flips,
-        }
-        spread = guessed_spread(**guesses, paired=paired)
+        spread = guessed_spread(
+            accuracy=accuracy,
+            member_sd_pp=member_sd,
+            heterogeneity=heterogeneity,
+            flips=flips,
+            paired=paired,
+        )
         source = "by guesses"
     else:
         from tfaudit.analysis.study_audit import StudyAudit

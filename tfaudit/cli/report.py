@@ -62,14 +62,11 @@ def report(
             "--answers": answers,
             "--gate": gate,
             "--id": id_column,
+            "--markdown": markdown,
         }
-        given["--markdown"] = markdown
         if unused := [name for name, value in given.items() if value is not None]:
-            raise InputError(
-                ", ".join(unused),
-                f"{len(directories)} studies",
-                "a single study with these options",
-            )
+            got = f"{len(directories)} studies"
+            raise InputError(", ".join(unused), got, "a single study with these options")
         _compare(directories, out_file or Path("studies.html"), alpha)
         return
     (directory,) = directories
@@ -95,11 +92,10 @@ def report(
     show(study_audit, limits, path=out_file)
     if markdown:
         from tfaudit.outlets.markdown import model_card, study_markdown
-        from tfaudit.store.files import write_whole
+        from tfaudit.store.files import write_requested
 
-        write_whole(
-            markdown, (model_card if card else study_markdown)(study_audit, limits).encode()
-        )
+        text = (model_card if card else study_markdown)(study_audit, limits)
+        write_requested("--markdown", markdown, text.encode())
         out.print(markdown, soft_wrap=True)
     if charts:
         for path in save_charts(study_audit, charts, limits=limits):
@@ -121,9 +117,9 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
     ]
     with err.status("Auditing"):
         result = across_studies(audits)
-    tables = itertools.chain.from_iterable(section.tables for section in studies_sections(result))
-    # The others are too wide for a terminal.
-    for table in (table for table in tables if not table.folded):
+    for table in itertools.chain(*(section.tables for section in studies_sections(result))):
+        if table.folded:  # too wide for a terminal
+            continue
         out.print(f"\n{table.title}")
         shown = Table(box=None)
         for column in table.columns:
@@ -172,10 +168,7 @@ def _show_pairs(study_audit: StudyAudit) -> None:
     summary = study_audit.summary
     titles = study_audit.data.titles
     pairs = {titles[key]: study_audit.model_pair(key) for key in study_audit.data.compressed_keys}
-    sizes = (
-        summary.table.set_index("title")["bytes"]
-        .rename({titles[summary.baseline]: "baseline"})
-        .dropna()
-    )
-    known = {str(name): int(size) for name, size in sizes.items()}
+    sizes = summary.table.set_index("variant")["bytes"].dropna()
+    names = {**titles, summary.baseline: "baseline"}
+    known = {names[str(key)]: int(size) for key, size in sizes.items()}
     out.print(pair_tables(pairs, sizes=known))

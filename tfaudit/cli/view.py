@@ -73,10 +73,9 @@ def view(
     """Open the viewer of a study in the browser."""
     from tfaudit.store.store import find_studies
 
+    # Before a study is made, and the server replaces this process.
     if importlib.util.find_spec("streamlit") is None:
-        raise ModuleNotFoundError(
-            name="streamlit"
-        )  # before a study is made, and the server replaces this process
+        raise ModuleNotFoundError(name="streamlit")
     if example is not None:
         if directory is not None:
             raise InputError("directory", f"{directory} and --example", "one of the two")
@@ -84,25 +83,22 @@ def view(
     elif directory is None:
         directory = Path("runs") / BUNDLED
         if not (directory / "report.html").exists():  # a run writes it last
-            _make(directory)
+            from tfaudit.cli.run import run
+
+            err.print(f"no directory: making {directory} first, which takes about a minute")
+            run(BUNDLED, directory)
     find_studies(directory)
     limits = read_limits(gate).as_dict()
     if port is None:
-        port = next(
-            candidate for candidate in itertools.count(FIRST_PORT) if _is_free(address, candidate)
-        )
+        port = next(free for free in itertools.count(FIRST_PORT) if _is_free(address, free))
     elif not _is_free(address, port):
-        raise InputError(
-            "port",
-            f"{port}, which is taken or not permitted",
-            "another port, or none for a free one",
-        )
+        got = f"{port}, which is taken or not permitted"
+        raise InputError("port", got, "another port, or none for a free one")
     hosts = _hosts(address, host or [])
     os.environ[PASSWORD] = _read_password() if password else ""
     if address not in LOCAL:
-        err.print(
-            _exposed(directory, hosts, port, password=password, read_only=read_only), soft_wrap=True
-        )
+        told = _exposed(directory, hosts, port, password=password, read_only=read_only)
+        err.print(told, soft_wrap=True)
     settings = {
         "directory": str(directory.absolute()),
         "limits": limits,
@@ -114,9 +110,8 @@ def view(
     out.file.flush()
     # -P: modules come from where they are installed, not from the working directory.
     command = [sys.executable, "-P", "-m", "tfaudit.app", json.dumps(settings)]
-    os.execv(
-        sys.executable, command
-    )  # the server replaces this process and so receives its signals
+    # The server replaces this process and so receives its signals.
+    os.execv(sys.executable, command)
 
 
 def _read_password() -> str:
@@ -148,21 +143,21 @@ def _exposed(
           rate images and unblind human studies; the connection is not encrypted
           --password asks visitors for a password; --read-only lets nobody rate or unblind
     """
-    places = ", ".join(
-        f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        for host in hosts
-        if host not in LOCAL
-    )
+    names = (f"[{host}]" if ":" in host else host for host in hosts if host not in LOCAL)
+    places = ", ".join(f"{name}:{port}" for name in names)
     who = "everyone who knows the password and reaches" if password else "everyone who reaches"
     sees = "images, classes and predictions"
     does = "but change nothing" if read_only else "rate images and unblind human studies"
+    offers = {
+        "--password asks visitors for a password": not password,
+        "--read-only lets nobody rate or unblind": not read_only,
+    }
     lines = [
         f"tfaudit: {who} {places} can see the {sees} of {directory},",
         f"{does}; the connection is not encrypted",
+        "; ".join(offer for offer, is_open in offers.items() if is_open),
     ]
-    offers = [] if password else ["--password asks visitors for a password"]
-    offers += [] if read_only else ["--read-only lets nobody rate or unblind"]
-    return "\n  ".join([*lines, *(["; ".join(offers)] if offers else [])])
+    return "\n  ".join(filter(None, lines))
 
 
 def _hosts(address: str, names: Sequence[str]) -> list[str]:
@@ -186,14 +181,6 @@ def _hosts(address: str, names: Sequence[str]) -> list[str]:
     elif address not in LOCAL:
         hosts.append(address)
     return list(dict.fromkeys(hosts))
-
-
-def _make(directory: Path) -> None:
-    """Run the bundled study, or resume it."""
-    from tfaudit.cli.run import run
-
-    err.print(f"no directory: making {directory} first, which takes about a minute")
-    run(BUNDLED, directory)
 
 
 def _is_free(address: str, port: int) -> bool:

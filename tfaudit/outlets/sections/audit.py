@@ -58,8 +58,8 @@ def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | 
     overview = [joint_table(declaration.overview, results)] if declaration.overview else []
     return Section.of(
         declaration,
-        tuple(_figures(declaration, results)),
-        (*overview, *_tables(declaration, results)),
+        [*_figures(declaration, results)],
+        [*overview, *_tables(declaration, results)],
         titled_notes([(shown.title, shown.result) for shown in results]),
         findings=[
             finding

@@ -27,10 +27,10 @@ def robustness_section(study_audit: StudyAudit) -> Section | None:
     titled = {study_audit.data.titles[key]: result for key, result in results.items()}
     return Section.of(
         ROBUSTNESS,
-        tuple(_figures(study_audit, results, titled)),
-        tuple(_tables(study_audit, titled)),
+        [*_figures(study_audit, results, titled)],
+        [*_tables(study_audit, titled)],
         robustness_notes(study_audit, results),
-        study_audit.most_lost_image(),
+        strip=study_audit.most_lost_image(),
     )
 
 

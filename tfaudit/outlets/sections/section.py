@@ -116,18 +116,28 @@ class Section:
     findings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, shown: Declaration, *contents: Any, findings: Iterable[str] = ()) -> Section:
-        """Return a section with the title, the question and the source of an audit.
-
-        Args:
-            shown: the audit's declaration.
-            *contents: figures, tables, notes and strip.
-            findings: the answers to the question.
-        """
-        section = cls(
-            shown.name.replace("_", "-"), shown.title, shown.question, shown.source, *contents
+    def of(
+        cls,
+        shown: Declaration,
+        figures: Sequence[Figure],
+        tables: Sequence[ReportTable],
+        notes: Sequence[str],
+        *,
+        strip: ImageStrip | None = None,
+        findings: Iterable[str] = (),
+    ) -> Section:
+        """Return a section with the title, the question and the source of an audit."""
+        return cls(
+            shown.name.replace("_", "-"),
+            shown.title,
+            shown.question,
+            shown.source,
+            tuple(figures),
+            tuple(tables),
+            tuple(notes),
+            strip,
+            tuple(findings),
         )
-        return dataclasses.replace(section, findings=tuple(findings))
 
     @property
     def panels(self) -> list[tuple[str, list[Figure]]]:

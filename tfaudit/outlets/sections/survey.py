@@ -20,7 +20,7 @@ def survey_section(study_audit: StudyAudit) -> Section | None:
         studies = stored.studies(data.split, data.fingerprints.examples).query("raters > 0")
         if studies.empty:
             return None
-        last = studies.iloc[-1]
+        *_, last = studies.to_dict("records")
         answers = stored.answers(last["study"])
         more = f"; the last of {len(studies)} studies" if len(studies) > 1 else ""
         title = data.study.titles.get(last["variant"], last["variant"])
