@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -69,17 +70,7 @@ def recalibrate_batch_norm(
     if not layers:
         return ()
     statistics: dict[keras.Layer, list[list[np.ndarray]]] = {layer: [] for layer in layers}
-
-    def recording(layer: Any, call: Callable[..., Any]) -> Callable[..., Any]:
-        def recorded(inputs: Any, training: Any = None, **options: Any) -> Any:
-            outputs = call(inputs, training=training, **options)
-            if training:  # without a momentum, the moving statistics are those of this call
-                statistics[layer].append([v.numpy().astype(np.float64) for v in _moving(layer)])
-            return outputs
-
-        return recorded
-
-    with _restored(model, layers), replaced_calls(layers, recording):
+    with _restored(model, layers), replaced_calls(layers, partial(_recorded, statistics)):
         for layer in layers:
             layer.momentum = 0.0
             for variable in _moving(layer):  # 0 times infinity is no number
@@ -100,6 +91,20 @@ def recalibrate_batch_norm(
         for variable, mean in zip(_moving(layer), np.mean(statistics[layer], axis=0), strict=True):
             variable.assign(mean)
     return tuple(layer.path for layer in estimated)
+
+
+def _recorded(
+    statistics: Mapping[Any, list[list[np.ndarray]]], layer: Any, call: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the call of a layer, which adds the statistics of every call in training mode."""
+
+    def recorded(inputs: Any, training: Any = None, **options: Any) -> Any:
+        outputs = call(inputs, training=training, **options)
+        if training:  # without a momentum, the moving statistics are those of this call
+            statistics[layer].append([v.numpy().astype(np.float64) for v in _moving(layer)])
+        return outputs
+
+    return recorded
 
 
 def _moving(layer: keras.layers.BatchNormalization) -> tuple[keras.Variable, keras.Variable]:

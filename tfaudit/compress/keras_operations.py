@@ -57,23 +57,14 @@ def _walk(graph: Any, sources: dict[int, Any]) -> Iterator[tuple[str, int | None
     """
     for operation in graph.get_operations():
         if operation.type in _MACS:
-            shapes = [
-                tensor.shape.as_list()
-                for tensor in (*operation.inputs, *operation.outputs)
-                if tensor.shape.rank
-            ]
-            known = all(side is not None for shape in shapes for side in shape)
-            kernels = [
-                kernel
-                for tensor in operation.inputs
-                if (kernel := _variable(tensor, sources)) is not None
-            ]
+            tensors = [t for t in (*operation.inputs, *operation.outputs) if t.shape.rank]
+            known = all(tensor.shape.is_fully_defined() for tensor in tensors)
             macs = _MACS[operation.type](operation) if known else None
+            variables = [_variable(tensor, sources) for tensor in operation.inputs]
+            kernels = [variable for variable in variables if variable is not None]
             yield operation.name, macs, next(iter(kernels), None)
-        elif operation.type in (
-            "PartitionedCall",
-            "StatefulPartitionedCall",
-        ):  # grouped convolutions are compiled
+        # Grouped convolutions are compiled.
+        elif operation.type in ("PartitionedCall", "StatefulPartitionedCall"):
             inner = graph._get_function(operation.get_attr("f").name).graph
             pairs = zip(inner.inputs, operation.inputs, strict=True)
             inside = {id(placeholder): _variable(tensor, sources) for placeholder, tensor in pairs}
@@ -104,8 +95,19 @@ def _size(tensor: Any) -> int:
     return math.prod(tensor.shape.as_list())
 
 
-def _kernel_size(operation: Any, end: int) -> int:
-    return math.prod(operation.inputs[1].shape.as_list()[:end])
+def _convolution(operation: Any) -> int:
+    """Count a convolution whose kernel is `(sides, channels of a group, filters)`."""
+    return _size(operation.outputs[0]) * math.prod(operation.inputs[1].shape.as_list()[:-1])
+
+
+def _depthwise(operation: Any) -> int:
+    """Count a convolution whose kernel is `(height, width, channels, multiplier)`."""
+    return _size(operation.outputs[0]) * math.prod(operation.inputs[1].shape.as_list()[:2])
+
+
+def _transposed(operation: Any) -> int:
+    """Count a convolution whose kernel is `(sides, filters, channels)`; every input is multiplied with all of them."""
+    return _size(operation.inputs[2]) * math.prod(operation.inputs[1].shape.as_list()[:-1])
 
 
 def _matrices(transposed: str) -> Callable[[Any], int]:
@@ -133,22 +135,11 @@ def _einsum(operation: Any) -> int:
 
 
 _MACS: dict[str, Callable[[Any], int]] = {
-    # kernel: (sides, channels of a group, filters)
-    "Conv2D": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, -1),
-    "Conv3D": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, -1),
-    # kernel: (height, width, channels, multiplier)
-    "DepthwiseConv2dNative": lambda operation: (
-        _size(operation.outputs[0]) * _kernel_size(operation, 2)
-    ),
-    # kernel: (sides, filters, channels); every input is multiplied with all of them
-    "Conv2DBackpropInput": lambda operation: (
-        _size(operation.inputs[2]) * _kernel_size(operation, -1)
-    ),
-    "Conv3DBackpropInputV2": lambda operation: (
-        _size(operation.inputs[2]) * _kernel_size(operation, -1)
-    ),
+    **dict.fromkeys(("Conv2D", "Conv3D"), _convolution),
+    "DepthwiseConv2dNative": _depthwise,
+    **dict.fromkeys(("Conv2DBackpropInput", "Conv3DBackpropInputV2"), _transposed),
     "MatMul": _matrices("transpose_a"),
-    "BatchMatMulV2": _matrices("adj_x"),
-    "BatchMatMulV3": _matrices("adj_x"),
+    **dict.fromkeys(("BatchMatMulV2", "BatchMatMulV3"), _matrices("adj_x")),
     "Einsum": _einsum,
 }
+"""Functions that count the multiply-accumulates of an operation, by its type."""

@@ -35,34 +35,33 @@ def last_layers(model: keras.Model, output: str | None = None) -> list[Any]:
         raise _without(f"{model.name!r}, which has no layer with a kernel")
     _require_graph(model)
     outputs = getattr(model, "_outputs_struct", model.outputs)
-    found: dict[int, Any] = {}
-    _follow(
-        model.outputs if output is None else [chosen_output(model, outputs, output)], kernels, found
-    )
-    return list(found.values())
+    ends = model.outputs if output is None else [chosen_output(model, outputs, output)]
+    found: dict[Any, None] = {}
+    _follow(ends, kernels, found)
+    return list(found)
 
 
-def _follow(tensors: Iterable[Any], kernels: set[int], found: dict[int, Any]) -> set[int]:
-    """Add what tensors are computed from, back to the first kernels, by id; return the ids of the inputs reached."""
-    inputs = set[int]()
-    seen = set[int]()
+def _follow(tensors: Iterable[Any], kernels: set[int], found: dict[Any, None]) -> set[Any]:
+    """Add what tensors are computed from, back to the first kernels; return the inputs reached."""
+    inputs = set()
+    seen = set()
     ahead = list(tensors)
     while ahead:
         tensor = ahead.pop()
-        if id(tensor) in seen:
+        if tensor in seen:
             continue
-        seen.add(id(tensor))
+        seen.add(tensor)
         operation, node, index = tensor._keras_history
         sources = operation._inbound_nodes[node].input_tensors
         if isinstance(operation, keras.layers.InputLayer):
-            inputs.add(id(tensor))
+            inputs.add(tensor)
         elif isinstance(operation, keras.Model):
             _require_graph(operation)
             reached = _follow([operation.outputs[index]], kernels, found)
             pairs = zip(operation.inputs, sources, strict=True)
-            ahead += [source for inner, source in pairs if id(inner) in reached]
+            ahead += [source for inner, source in pairs if inner in reached]
         else:
-            found[id(operation)] = operation
+            found[operation] = None
             if not kernels & {id(weight) for weight in getattr(operation, "weights", ())}:
                 ahead += sources
     return inputs

@@ -8,6 +8,7 @@ the activation, if these follow the layer. The maps of its inputs (axis -2) are 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -119,21 +120,25 @@ def feature_maps(
         if ends and follows:
             open_ends[id(outputs)] = (outputs, ends)
 
-    def watched(layer: keras.Layer, call: Callable[..., Any]) -> Callable[..., Any]:
-        def observed(inputs: Any, *rest: Any, **named: Any) -> Any:
-            outputs = call(inputs, *rest, **named)
-            see(layer, inputs, outputs)
-            return outputs
-
-        return observed
-
-    with replaced_calls(model._flatten_layers(include_self=False), watched):
+    with replaced_calls(model._flatten_layers(include_self=False), partial(_watched, see)):
         model(images, training=False)
-    for name, parts in maps.items():
-        if not parts:
-            expected = "a kernel whose layer the model calls"
-            raise InputError("method", f"'chip' for {name!r}", expected)
+    if uncalled := [name for name, parts in maps.items() if not parts]:
+        expected = "a kernel whose layer the model calls"
+        raise InputError("method", f"'chip' for {uncalled[0]!r}", expected)
     return {name: tf.concat(parts, axis=-1) for name, parts in maps.items()}
+
+
+def _watched(
+    see: Callable[..., None], layer: keras.Layer, call: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the call of a layer, after which `see(layer, inputs, outputs)` is called."""
+
+    def watched(inputs: Any, *rest: Any, **named: Any) -> Any:
+        outputs = call(inputs, *rest, **named)
+        see(layer, inputs, outputs)
+        return outputs
+
+    return watched
 
 
 def _require_observable(kernels: Kernels, owner: Mapping[str, keras.Layer], axis: int) -> None:

@@ -1,6 +1,5 @@
 """Prunable kernels of a Keras model, and their names."""
 
-import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -54,10 +53,7 @@ def kernel_layers(model: keras.Model) -> list[str]:
     >>> kernel_layers(keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="a"), keras.layers.ReLU()]))
     ['a']
     """
-    prunable = {id(kernel) for kernel in find_kernels(model).values()}
-    layers = (
-        layer for layer in _layers(model) if {id(v) for v in layer._trainable_variables} & prunable
-    )
+    layers = owners(model, find_kernels(model)).values()
     return list(dict.fromkeys(layer.name for layer in layers))
 
 
@@ -85,7 +81,12 @@ def select_kernels(
         require(isinstance(value, bool), argument, value, "True or False")
     kernels = find_kernels(model, embeddings=embeddings or as_tfmot)
     if as_tfmot and layers is None:
-        kernels = _without_depthwise(model, kernels)
+        makers = owners(model, kernels)
+        kernels = {
+            name: kernel
+            for name, kernel in kernels.items()
+            if kernel.name != "depthwise_kernel" and not isinstance(makers[name], DEPTHWISE)
+        }
     expected = f"a float variable called {_quoted(KERNELS)}"
     if trainable_only:
         expected += " in a trainable layer"
@@ -96,15 +97,6 @@ def select_kernels(
     return kernels if layers is None else _in_layers(model, kernels, layers)
 
 
-def _without_depthwise(model: keras.Model, kernels: Kernels) -> dict[str, keras.Variable]:
-    makers = owners(model, kernels)
-    return {
-        name: kernel
-        for name, kernel in kernels.items()
-        if kernel.name != "depthwise_kernel" and not isinstance(makers[name], DEPTHWISE)
-    }
-
-
 def _in_layers(
     model: keras.Model, kernels: Kernels, layers: Iterable[str | keras.Layer] | str | keras.Layer
 ) -> dict[str, keras.Variable]:
@@ -113,8 +105,10 @@ def _in_layers(
     if not choices:
         raise InputError("layers", "an empty list", "one layer or more, or None to prune all")
     prunable = {id(kernel) for kernel in kernels.values()}
+    # Keras has no public way to layers inside layers.
     owned = [
-        (layer, {id(weight) for weight in layer.weights} & prunable) for layer in _layers(model)
+        (layer, {id(weight) for weight in layer.weights} & prunable)
+        for layer in model._flatten_layers(include_self=False)
     ]
     selected: set[int] = set()
     for choice in choices:
@@ -122,9 +116,8 @@ def _in_layers(
         if not matches:
             name = choice.name if isinstance(choice, keras.Layer) else choice
             names = _quoted(sorted({layer.name for layer, own in owned if own}))
-            raise InputError(
-                "layers", repr(name), f"layers of {model.name!r} with a kernel: {names}"
-            )
+            expected = f"layers of {model.name!r} with a kernel: {names}"
+            raise InputError("layers", repr(name), expected)
         selected.update(*matches)
     return {name: kernel for name, kernel in kernels.items() if id(kernel) in selected}
 
@@ -147,13 +140,11 @@ def kernels_of_masks(model: keras.Model, masks: Mapping[str, Any]) -> dict[str, 
             raise InputError("masks", repr(name), f"kernels of {model.name!r}: {_quoted(kernels)}")
         shape = tuple(kernels[match].shape)
         if np.shape(mask) != shape:
-            raise InputError(
-                "masks", f"shape {np.shape(mask)} for {name!r}", f"{shape}, the shape of the kernel"
-            )
+            got = f"shape {np.shape(mask)} for {name!r}"
+            raise InputError("masks", got, f"{shape}, the shape of the kernel")
         if any(kernels[match] is other for other in selected.values()):
-            raise InputError(
-                "masks", f"{name!r} and another mask for {match!r}", "one mask per kernel"
-            )
+            got = f"{name!r} and another mask for {match!r}"
+            raise InputError("masks", got, "one mask per kernel")
         selected[name] = kernels[match]
     return selected
 
@@ -164,13 +155,14 @@ def _match(name: str, kernels: Iterable[str]) -> str | None:
         return name
     shared = {kernel: _equal_parts(name, kernel) for kernel in kernels}
     most = max(shared.values(), default=0)
-    best = [kernel for kernel, parts in shared.items() if parts == most]
+    best = [kernel for kernel, count in shared.items() if count == most]
     return best[0] if most >= 2 and len(best) == 1 else None
 
 
 def _equal_parts(one: str, other: str) -> int:
+    """Return how many parts of two paths are equal, from the end."""
     pairs = zip(reversed(one.split("/")), reversed(other.split("/")), strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return [*(mine == theirs for mine, theirs in pairs), False].index(False)
 
 
 def owners(model: keras.Model, kernels: Kernels) -> dict[str, keras.Layer]:
@@ -180,18 +172,12 @@ def owners(model: keras.Model, kernels: Kernels) -> dict[str, keras.Layer]:
     >>> owners(model, find_kernels(model))["net/only/kernel"].name
     'only'
     """
-    creators: dict[int, keras.Layer] = {}
-    for layer in model._flatten_layers():
-        creators |= {
-            id(v): layer for v in (*layer._trainable_variables, *layer._non_trainable_variables)
-        }
+    creators = {
+        id(variable): layer
+        for layer in model._flatten_layers()
+        for variable in (*layer._trainable_variables, *layer._non_trainable_variables)
+    }
     return {name: creators[id(kernel)] for name, kernel in kernels.items()}
-
-
-def _layers(model: keras.Model) -> list[keras.Layer]:
-    return list(
-        model._flatten_layers(include_self=False)
-    )  # Keras has no public way to layers inside layers.
 
 
 def _quoted(names: Iterable[str]) -> str:

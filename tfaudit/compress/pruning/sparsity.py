@@ -1,13 +1,12 @@
 """Zeros of a model, and the sparsity that a compression ratio needs."""
 
+import math
 from collections.abc import Iterable
-from typing import Any
 
 import keras
-import numpy as np
 import pandas as pd
 
-from tfaudit.compress.pruning.kernels import Kernels, find_kernels, owners, select_kernels
+from tfaudit.compress.pruning.kernels import find_kernels, owners, select_kernels
 from tfaudit.compress.pruning.reached_sparsity import effective_values
 from tfaudit.errors import InputError, require
 
@@ -36,28 +35,24 @@ def sparsity(model: keras.Model, *, embeddings: bool = False) -> pd.DataFrame:
     """
     kernels = find_kernels(model, embeddings=embeddings)
     layers = owners(model, kernels)
-    values = {
-        id(kernel): effective_values(kernel, layers[name]) for name, kernel in kernels.items()
+    values = {name: effective_values(kernel, layers[name]) for name, kernel in kernels.items()}
+    prunable = {id(kernel) for kernel in kernels.values()}
+    others = [
+        keras.ops.convert_to_numpy(weight) for weight in model.weights if id(weight) not in prunable
+    ]
+    rows = {
+        **{name: [array] for name, array in values.items()},
+        "total: kernels": [*values.values()],
+        "total: model": [*values.values(), *others],
     }
-    sizes = {id(weight): int(np.prod(weight.shape)) for weight in model.weights}
-    counts = {
-        id(w): (sizes[id(w)], sizes[id(w)] - _nonzero(values.get(id(w), w))) for w in model.weights
-    }
-    rows = [(name, *counts[id(kernel)]) for name, kernel in kernels.items()]
-    rows.append(("total: kernels", sum(row[1] for row in rows), sum(row[2] for row in rows)))
-    rows.append(
-        (
-            "total: model",
-            sum(n for n, _ in counts.values()),
-            sum(zeros for _, zeros in counts.values()),
-        )
+    frame = pd.DataFrame(
+        {
+            "kernel": list(rows),
+            "parameters": [sum(array.size for array in arrays) for arrays in rows.values()],
+            "zeros": [sum(int((array == 0).sum()) for array in arrays) for arrays in rows.values()],
+        }
     )
-    frame = pd.DataFrame(rows, columns=["kernel", "parameters", "zeros"])
     return frame.assign(sparsity=frame["zeros"] / frame["parameters"].clip(lower=1))
-
-
-def _nonzero(weights: Any) -> int:
-    return int(np.count_nonzero(keras.ops.convert_to_numpy(weights)))
 
 
 def sparsity_at(
@@ -87,10 +82,13 @@ def sparsity_at(
     (0.5555555555555556, 0.4444444444444444)
     """
     require(ratio > 1, "ratio", ratio, "a number above 1")
-    total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
+    total = _size(model.trainable_variables)
     kernels = select_kernels(model, layers)
-    prunable = sum(int(np.prod(kernel.shape)) for kernel in kernels.values())
-    others = total - prunable - (0 if count_biases else _biases(model, kernels))
+    prunable = _size(kernels.values())
+    pruned_layers = dict.fromkeys(owners(model, kernels).values())
+    biases = [getattr(layer, "bias", None) for layer in pruned_layers]
+    freed = 0 if count_biases else _size(bias for bias in biases if bias is not None)
+    others = total - prunable - freed
     remaining = (total / ratio - others) / prunable
     if remaining <= 0:
         most = total / others if others else float("inf")
@@ -99,16 +97,10 @@ def sparsity_at(
         )
         raise InputError("ratio", f"{ratio:g}", expected)
     if remaining >= 1:
-        raise InputError(
-            "ratio",
-            f"{ratio:g}",
-            f"above {total / (others + prunable):.4g}, at which no weight is pruned",
-        )
+        expected = f"above {total / (others + prunable):.4g}, at which no weight is pruned"
+        raise InputError("ratio", f"{ratio:g}", expected)
     return 1 - remaining
 
 
-def _biases(model: keras.Model, kernels: Kernels) -> int:
-    """Return the number of biases in the layers of kernels."""
-    layers = {id(layer): layer for layer in owners(model, kernels).values()}
-    biases = (getattr(layer, "bias", None) for layer in layers.values())
-    return sum(int(np.prod(bias.shape)) for bias in biases if bias is not None)
+def _size(variables: Iterable[keras.Variable]) -> int:
+    return sum(math.prod(variable.shape) for variable in variables)

@@ -37,25 +37,23 @@ class TFMOT:
     sparsity_m_by_n: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        for argument in ("block_size", "sparsity_m_by_n"):
-            value = getattr(self, argument)
-            if value is None and argument == "sparsity_m_by_n":
-                continue
-            sizes = tuple(value) if isinstance(value, tuple | list) else ()
-            valid = len(sizes) == 2 and all(type(size) is int and size >= 1 for size in sizes)
-            require(valid, argument, value, "two integers >= 1")
-            object.__setattr__(self, argument, sizes)
+        self._make_pair("block_size")
         pooling = self.block_pooling_type
         require(pooling in ("AVG", "MAX"), "block_pooling_type", pooling, "'AVG' or 'MAX'")
         if self.sparsity_m_by_n is not None:
+            self._make_pair("sparsity_m_by_n")
             zeros, size = self.sparsity_m_by_n
             require(zeros < size, "sparsity_m_by_n", self.sparsity_m_by_n, "m below n")
-            require(
-                self.block_size == (1, 1),
-                "block_size",
-                self.block_size,
-                "(1, 1) with sparsity_m_by_n",
-            )
+            single = self.block_size == (1, 1)
+            require(single, "block_size", self.block_size, "(1, 1) with sparsity_m_by_n")
+
+    def _make_pair(self, argument: str) -> None:
+        """Make a list a tuple; raise an `InputError` unless it is one of two integers above 0."""
+        value = getattr(self, argument)
+        sizes = tuple(value) if isinstance(value, tuple | list) else ()
+        valid = len(sizes) == 2 and all(type(size) is int and size >= 1 for size in sizes)
+        require(valid, argument, value, "two integers >= 1")
+        object.__setattr__(self, argument, sizes)
 
     def mask(self, weights: Any, sparsity: Any, *, xla: bool = False) -> tf.Tensor:
         """Compute the mask of one kernel: a bool tensor of its shape, True where the weight stays.
@@ -80,11 +78,8 @@ class TFMOT:
         if self.sparsity_m_by_n is not None and sparsity is not None:
             zeros, size = self.sparsity_m_by_n
             if sparsity != zeros / size:
-                raise InputError(
-                    "sparsity",
-                    f"{sparsity:g}",
-                    f"{zeros / size:g}, which is {zeros} of {size} weights",
-                )
+                expected = f"{zeros / size:g}, which is {zeros} of {size} weights"
+                raise InputError("sparsity", f"{sparsity:g}", expected)
 
     def _pooled(self, magnitudes: tf.Tensor) -> tf.Tensor:
         """Pool one axis after the other, as TF-MOT does: sums in another order could make or break a tie."""

@@ -84,11 +84,16 @@ def _known(node: Any) -> list[Step]:
         none = np.full_like(same, -1)
         sources = tuple(same if width(tensor) == same.size else none for tensor in tensors)
         return [_channelwise(node, *sources, values=values_of_call(node))]
-    if len(tensors) > 1:
-        return []
+    return _of_one_tensor(node) if len(tensors) == 1 else []
+
+
+def _of_one_tensor(node: Any) -> list[Step]:
+    operation = node.operation
+    kind = type(operation)
     if kind in WEIGHTED:
         return _weighted(node)
-    if kind is layers.BatchNormalization and operation.axis in (-1, len(tensors[0].shape) - 1):
+    last = len(node.outputs[0].shape) - 1
+    if kind is layers.BatchNormalization and operation.axis in (-1, last):
         return [_normalised(node)]
     if kind in PASSING or kind in PADDING:
         return [_channelwise(node, _all_channels(node), pads=kind in PADDING)]
