@@ -1,4 +1,4 @@
-"""Equality of audit results."""
+"""Equality of audit results and of lists of arrays."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -32,3 +32,9 @@ def require_equal(one, other):
             require_equal(first, second)
     else:
         assert one == other or (one != one and other != other)
+
+
+def assert_all_close(found, wanted, *, rtol=0.0, atol=0.0):
+    """As `np.testing.assert_allclose` for every pair of arrays; by default they are equal."""
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=atol)

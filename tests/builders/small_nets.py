@@ -3,9 +3,14 @@
 import keras
 import numpy as np
 
+from tests.builders.equality import assert_all_close
 from tests.builders.pruning_reference import keep_count
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.pruning import Pruning
 
 STEPS = 12
+EPS = 0.02
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8 * STEPS, 6)).astype(np.float32)
 Y = RNG.integers(0, 4, len(X))
@@ -43,8 +48,32 @@ def fit(model, *callbacks, x=X, y=Y, **settings):
 
 
 def assert_same_weights(one, other, atol=0.0):
-    for got, want in zip(one.get_weights(), other.get_weights(), strict=True):
-        np.testing.assert_allclose(got, want, rtol=0, atol=atol)
+    assert_all_close(one.get_weights(), other.get_weights(), atol=atol)
+
+
+def decayed_model(**compiling):
+    """Its loss holds eps/2 |w|^2 for every kernel: Keras' L2 of eps/2."""
+    model = small_model(**compiling)
+    for kernel in find_kernels(model).values():
+        kernel.regularizer = keras.regularizers.L2(EPS / 2)
+    return model
+
+
+def gradual():
+    """A callback that prunes by a schedule of TF-MOT."""
+    return Pruning(schedules.polynomial(**POLYNOMIAL))
+
+
+def assert_zero_outside(model, masks):
+    """Assert that exactly the weights outside the masks are zero."""
+    for kernel, mask in zip(find_kernels(model).values(), masks.values(), strict=True):
+        np.testing.assert_array_equal(kernel.numpy() != 0, mask)
+
+
+def assert_equal_masks(one, other):
+    assert one.keys() == other.keys()
+    for name, mask in one.items():
+        np.testing.assert_array_equal(mask, other[name])
 
 
 def zeros(model):
@@ -56,7 +85,9 @@ def zeros(model):
 
 
 def zeros_at(sparsity):
-    return {
-        "hidden/kernel": 96 - keep_count(96, sparsity),
-        "logits/kernel": 64 - keep_count(64, sparsity),
-    }
+    sizes = {"hidden/kernel": 96, "logits/kernel": 64}
+    return {name: size - keep_count(size, sparsity) for name, size in sizes.items()}
+
+
+DENSE = {"hidden/kernel": 0, "logits/kernel": 0}
+"""The zeros of a model that was not pruned."""

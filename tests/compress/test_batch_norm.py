@@ -7,6 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.builders.equality import assert_all_close
 from tfaudit import InputError, load_dataset, recalibrate_batch_norm
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
 
@@ -87,8 +88,7 @@ def test_statistics_are_those_of_torch_without_a_momentum(fused):
     if fused:
         fuse_batch_norm(model)
     recalibrate_batch_norm(spoiled(model), data)
-    for mine, expected in zip(statistics(model), statistics(reference), strict=True):
-        np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
+    assert_all_close(statistics(model), statistics(reference), rtol=1e-4, atol=1e-5)
 
 
 @settings(max_examples=10)
@@ -131,8 +131,7 @@ def test_nothing_but_the_statistics_changes():
     recalibrate_batch_norm(model, batches_of((4, 6, 6, 1)))
     found = statistics(model)
     recalibrate_batch_norm(model, batches_of((4, 6, 6, 1)))
-    for again, first in zip(statistics(model), found, strict=True):
-        np.testing.assert_array_equal(again, first)
+    assert_all_close(statistics(model), found)
     changed = [
         v.path
         for v, old in zip(model.variables, before, strict=True)
@@ -154,8 +153,7 @@ def test_a_model_is_whole_again_where_the_data_fail():
     for data, error in ((failing(), OSError), (batches_of((4, 6, 5, 2), 3), InputError)):
         with pytest.raises(error):
             recalibrate_batch_norm(model, data)
-        for mine, expected in zip(model.get_weights(), before, strict=True):
-            np.testing.assert_array_equal(mine, expected)
+        assert_all_close(model.get_weights(), before)
         assert [layer.call for layer in norms(model)] == calls
         assert {layer.momentum for layer in norms(model)} == {0.99}
 
@@ -172,8 +170,7 @@ def test_a_compiled_model_trains_on_as_before():
         layer.moving_variance.assign(same.moving_variance)
     for model in (one, other):
         model.fit(images, labels, batch_size=8, shuffle=False, verbose=0)
-    for mine, expected in zip(one.variables, other.variables, strict=True):
-        np.testing.assert_array_equal(mine.numpy(), expected.numpy())
+    assert_all_close(one.variables, other.variables)
 
 
 class InInference(L.Wrapper):
@@ -202,8 +199,7 @@ def test_a_model_without_batch_norm_stays_as_it_is():
     model = keras.Sequential([keras.Input((3,)), L.Dropout(0.5), L.Dense(2)])
     before = [variable.numpy() for variable in model.variables]
     assert recalibrate_batch_norm(model, batches_of((4, 3), 1)) == ()
-    for variable, value in zip(model.variables, before, strict=True):
-        np.testing.assert_array_equal(variable.numpy(), value)
+    assert_all_close(model.variables, before)
 
 
 def test_a_layer_that_is_called_twice_averages_over_both():
@@ -292,8 +288,8 @@ def test_other_precisions_and_synchronized_layers(settings):
     data = batches_of((8, 6, 5, 2))
     for model in (plain, other):
         recalibrate_batch_norm(spoiled(model), data)
-    for mine, expected in zip(statistics(other), statistics(plain), strict=True):
-        np.testing.assert_allclose(np.float32(mine), expected, rtol=2e-2, atol=2e-2)
+    found = [np.float32(value) for value in statistics(other)]
+    assert_all_close(found, statistics(plain), rtol=2e-2, atol=2e-2)
     assert [value.dtype for value in statistics(other)] == [variable_type(settings)] * 4
 
 

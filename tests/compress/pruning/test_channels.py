@@ -2,7 +2,6 @@
 
 import keras
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -159,24 +158,3 @@ def test_all_kernels_together_may_lose_one_as_a_whole():
     model.get_layer("big").kernel.assign(np.ones((4, 4)))
     masks = prune(model, 0.5, method="l1", scope="global", granularity="channel")
     assert [mask.sum() for mask in masks.values()] == [0, 16]
-
-
-def test_channels_that_are_zero_already_go_first():
-    model = every_layer()
-    first = prune(
-        model, 0.4, method="random", granularity="channel", seed=1, layers=["conv1d", "transpose"]
-    )
-    second = prune(
-        model, 0.6, method="random", granularity="channel", seed=2, layers=["conv1d", "transpose"]
-    )
-    assert all(not (second[name] & ~first[name]).any() for name in first)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
-def test_the_dtype_is_kept(dtype):
-    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(10, dtype=dtype)])
-    [mask] = prune(model, 0.5, method="linf", granularity="channel").values()
-    [kernel] = find_kernels(model).values()
-    assert kernel.dtype == dtype
-    assert mask.dtype == bool
-    assert (kernel.numpy() != 0).any(axis=1).sum() == 4 == mask.any(axis=1).sum()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders.nightly import first_and_nightly
 from tests.builders.pruning_reference import keep_count
-from tests.builders.small_nets import compiled
+from tests.builders.small_nets import assert_equal_masks, compiled
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.channels import AXES, channel_axes, channel_count, slices
 from tfaudit.compress.pruning.kernels import find_kernels
@@ -34,6 +34,7 @@ EVERY = [
     *({**each, "scope": scope} for each in WEIGHTS + CHANNELS[::2] for scope in SCOPES),
     *({**each, "scope": "layer"} for each in CHANNELS[1::2]),
 ]
+DTYPES = ("float64", "bfloat16", "float16")
 every = pytest.mark.parametrize(
     "settings", EVERY, ids=lambda each: "-".join(map(str, each.values()))
 )
@@ -100,6 +101,15 @@ def test_masks_are_monotone_and_the_same_again_after_json(settings):
         np.testing.assert_array_equal(more[name], same[name])
 
 
+@pytest.mark.parametrize("granularity", GRANULARITIES)
+def test_what_is_zero_already_goes_first(granularity):
+    model, settings = net(), {"method": "random", "granularity": granularity}
+    first, second = (
+        prune(model, share, seed=seed, **settings) for share, seed in ((0.4, 1), (0.6, 2))
+    )
+    assert all(not (second[name] & ~first[name]).any() for name in first)
+
+
 @pytest.mark.parametrize(
     "settings", [e for e in WEIGHTS + CHANNELS if e["method"] != "random"], ids=str
 )
@@ -116,7 +126,7 @@ def test_of_equal_scores_the_first_stay(settings):
 
 @pytest.mark.parametrize(
     ("settings", "dtype"),
-    [(each, ("float64", "bfloat16")[i % 2]) for i, each in enumerate(WEIGHTS + CHANNELS)],
+    [(each, DTYPES[i % 3]) for i, each in enumerate(WEIGHTS + CHANNELS)],
     ids=str,
 )
 def test_the_dtype_is_kept(settings, dtype):
@@ -138,8 +148,7 @@ def test_a_compiled_update_finds_the_masks_of_one_shot_pruning(settings):
         model, find_kernels(model), schedules.constant(0.7, begin=1, end=1), method, data
     )
     masked.update(1)
-    for name, mask in masked.masks().items():
-        np.testing.assert_array_equal(mask, wanted[name])
+    assert_equal_masks(masked.masks(), wanted)
 
 
 WRONG = [
@@ -179,6 +188,7 @@ def test_a_method_of_another_granularity_is_refused(settings):
         ({"decay": -1.0}, r"decay: got -1\.0, expected a finite number >= 0"),
         ({"decay": float("nan")}, "decay: got nan, expected a finite number >= 0"),
         ({"seed": 0.5}, r"seed: got 0\.5, expected an integer >= 0"),
+        ({"seed": -1}, "seed: got -1, expected an integer >= 0"),
         (
             {"method": "gradient"},
             "gradient_data: got None, expected data to .* method 'gradient' over",

@@ -3,8 +3,17 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from tests.builders.small_nets import X, Y, assert_same_weights, compiled, fit, small_model
+from tests.builders.small_nets import (
+    X,
+    Y,
+    assert_same_weights,
+    assert_zero_outside,
+    compiled,
+    fit,
+    small_model,
+)
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.one_shot import prune
@@ -15,8 +24,6 @@ def plain_masked_sgd(model, masks, rate=0.1):
     """One epoch of SGD on batches of 8 with the masks applied after every step."""
     optimizer = keras.optimizers.SGD(rate, momentum=0.9)
     kernels = find_kernels(model)
-    import tensorflow as tf
-
     for start in range(0, len(X), 8):
         with tf.GradientTape() as tape:
             loss = model.compute_loss(
@@ -48,31 +55,20 @@ def test_masks_may_be_replaced_between_fits_and_the_model_is_free_afterwards():
     second = prune(model, 0.8)
     hold.masks = second
     fit(model, hold)
-    for name, kernel in find_kernels(model).items():
-        np.testing.assert_array_equal(kernel.numpy() != 0, second[name])
-        assert kernel.constraint is None
+    assert_zero_outside(model, second)
+    assert all(kernel.constraint is None for kernel in find_kernels(model).values())
     fit(model)
     assert all((kernel.numpy() != 0).all() for kernel in find_kernels(model).values())
 
 
 @pytest.mark.slow
-def test_a_model_that_was_trained_before_obeys_the_masks():
+def test_a_model_that_was_trained_before_and_restored_weights_obey_the_masks():
     model = small_model()
     fit(model)
     masks = prune(model, 0.5)
-    fit(model, HoldMasks(masks))
-    for name, kernel in find_kernels(model).items():
-        np.testing.assert_array_equal(kernel.numpy() != 0, masks[name])
-
-
-@pytest.mark.slow
-def test_restored_weights_obey_the_masks():
-    model = small_model()
-    masks = prune(model, 0.5)
     stop = keras.callbacks.EarlyStopping(monitor="loss", patience=5, restore_best_weights=True)
     fit(model, HoldMasks(masks), stop, epochs=3)
-    for name, kernel in find_kernels(model).items():
-        np.testing.assert_array_equal(kernel.numpy() != 0, masks[name])
+    assert_zero_outside(model, masks)
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,22 @@
 import subprocess
 
 import keras
-import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.builders.equality import assert_all_close
 from tests.builders.nightly import first_and_nightly
 from tests.builders.small_nets import (
+    DENSE,
     POLYNOMIAL,
     Counted,
     X,
     Y,
+    assert_equal_masks,
     assert_same_weights,
     compiled,
     fit,
+    gradual,
     small_model,
     zeros,
     zeros_at,
@@ -37,7 +40,7 @@ def test_dense_then_pruned_then_dense():
     fit(model)
     fit(twin)  # never saw a mask
     assert_same_weights(model, twin)
-    assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}
+    assert zeros(model) == DENSE
 
 
 def reset(model, weights):
@@ -61,8 +64,7 @@ def test_members_share_one_trace(schedule):
     for _ in range(2):
         reset(model, start)
         fit(model, pruning)
-        for got, want in zip(model.get_weights(), first, strict=True):
-            np.testing.assert_array_equal(got, want)
+        assert_all_close(model.get_weights(), first)
     assert model.traces == traces
     fit(model)
     dense = model.traces
@@ -98,14 +100,14 @@ def test_after_an_exception_the_next_fit_is_a_plain_one(error):
         fit(model, Pruning(schedules.constant(0.5, 1)), Stop(error))
     assert zeros(model) == zeros_at(0.5)
     fit(model, epochs=1)
-    assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}
+    assert zeros(model) == DENSE
     assert model.get_layer("hidden").kernel.constraint is None
     assert "make_train_function" not in vars(model)
 
 
 @pytest.mark.slow
 def test_after_an_exception_pruning_goes_on_as_if_nothing_was(reference):
-    model, pruning = small_model(), Pruning(schedules.polynomial(**POLYNOMIAL))
+    model, pruning = small_model(), gradual()
     with pytest.raises(RuntimeError):
         fit(model, pruning, Stop(RuntimeError))  # 13 steps are done
     model.fit(
@@ -123,7 +125,7 @@ def test_after_an_exception_one_may_compile_or_use_another_model():
     fit(other, pruning)
     assert zeros(other) == zeros_at(0.8)
     fit(compiled(model))
-    assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}
+    assert zeros(model) == DENSE
 
 
 @pytest.mark.slow
@@ -137,17 +139,17 @@ def test_a_callback_may_force_a_new_trace_in_the_middle():
     fit(model, Freeze(), Pruning(0.8))
     assert zeros(model) == zeros_at(0.8)
     fit(model)
-    assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}
+    assert zeros(model) == DENSE
 
 
 @pytest.mark.slow
 def test_a_resumed_run_equals_an_uninterrupted_one(reference, tmp_path):
     model = small_model()
     checkpoint = keras.callbacks.ModelCheckpoint(tmp_path / "{epoch}.keras")
-    fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)), checkpoint, epochs=1)
+    fit(model, gradual(), checkpoint, epochs=1)
     resumed = keras.models.load_model(tmp_path / "1.keras")
-    assert zeros(resumed) == zeros(model) != {"hidden/kernel": 0, "logits/kernel": 0}
-    fit(resumed, Pruning(schedules.polynomial(**POLYNOMIAL)), epochs=2, initial_epoch=1)
+    assert zeros(resumed) == zeros(model) != DENSE
+    fit(resumed, gradual(), epochs=2, initial_epoch=1)
     assert_same_weights(resumed, reference[0])
 
 
@@ -159,7 +161,7 @@ def test_a_run_resumed_after_the_last_update_holds_its_masks(tmp_path):
     model.save(tmp_path / "pruned.keras")
     resumed, again = keras.models.load_model(tmp_path / "pruned.keras"), Pruning(schedule)
     fit(resumed, again, epochs=1)
-    assert all((mask == pruning.masks()[name]).all() for name, mask in again.masks().items())
+    assert_equal_masks(pruning.masks(), again.masks())
     assert zeros(resumed) == zeros_at(0.8)
 
 

@@ -7,23 +7,22 @@ import tensorflow as tf
 
 from tests.builders.nightly import first_and_nightly
 from tests.builders.pruning_reference import highest, loss_gradients
-from tests.builders.small_nets import X, Y, assert_same_weights, fit, small_model
+from tests.builders.small_nets import (
+    EPS,
+    X,
+    Y,
+    assert_equal_masks,
+    assert_same_weights,
+    decayed_model,
+    fit,
+)
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.channels import expand_channel_mask, norm
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.pruning import Pruning
 
-EPS = 0.02
 DATA = (X[:30], Y[:30])
 POLYNOMIAL = {"initial": 0.2, "final": 0.7, "begin": 2, "end": 10, "frequency": 4}
-
-
-def decayed_model(**compiling):
-    """Its loss holds eps/2 |w|^2 for every kernel."""
-    model = small_model(**compiling)
-    for kernel in find_kernels(model).values():
-        kernel.regularizer = keras.regularizers.L2(EPS / 2)
-    return model
 
 
 def scores_by_hand(model, kernels, values, method, gradient):
@@ -86,8 +85,7 @@ def test_training_equals_a_loop_that_is_written_out(method, gradient):
     wanted, kept = trained_by_hand(method, gradient)
     model, callback = decayed_model(), pruning(method, gradient)
     fit(model, callback, epochs=1)
-    for name, mask in callback.masks().items():
-        np.testing.assert_array_equal(mask, kept[name])
+    assert_equal_masks(callback.masks(), kept)
     assert_same_weights(model, wanted, atol=1e-5)
 
 
@@ -99,7 +97,7 @@ def test_every_way_to_compile_gives_the_same(method, compiling):
     one, two = pruning(method, "loss"), pruning(method, "loss")
     fit(plain, one, epochs=1)
     fit(other, two, epochs=1)
-    assert all((mask == two.masks()[name]).all() for name, mask in one.masks().items())
+    assert_equal_masks(one.masks(), two.masks())
     assert_same_weights(plain, other, atol=1e-5)
 
 

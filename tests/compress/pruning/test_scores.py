@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, magnitude, score_inputs
+from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, score_inputs
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "pruning.md"
 
@@ -22,10 +22,6 @@ def test_a_method_scores_every_weight_with_a_number_not_below_zero(method):
     assert scores.shape == weights.shape
     assert scores.dtype == np.float32
     assert (scores >= 0).all()
-
-
-def test_magnitude_ignores_the_sign():
-    np.testing.assert_array_equal(magnitude(np.array([-3.0, 0.0, 2.0])), [3, 0, 2])
 
 
 def test_draws_depend_on_seed_and_position_alone():

@@ -17,6 +17,7 @@ from tests.builders.small_nets import X, Y, small_model
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.one_shot import prune
 
+EPS = 0.02
 FRACTIONS = (0.9, 0.5, 0.25, 0.1, 0.02)
 
 
@@ -32,25 +33,34 @@ def shrinkbench(scores, fraction, scope):
 
 @pytest.mark.parametrize("fraction", FRACTIONS)
 @pytest.mark.parametrize("scope", ["layer", "global"])
-@pytest.mark.parametrize("method", ["magnitude", "gradient"])
+@pytest.mark.parametrize("method", ["magnitude", "gradient", "undecayed"])
 def test_equal_but_for_the_weight_at_the_threshold(method, scope, fraction):
     model = small_model()
     kernels = find_kernels(model)
-    slopes = (
-        loss_gradients(model, kernels, (X, Y))
-        if method == "gradient"
-        else dict.fromkeys(kernels, 1.0)
-    )
-    scores = {name: np.abs(kernel.numpy() * slopes[name]) for name, kernel in kernels.items()}
+    values = {name: kernel.numpy() for name, kernel in kernels.items()}
+    scores = values
+    if method != "magnitude":
+        slopes = loss_gradients(model, kernels, (X, Y))
+        decay = EPS if method == "undecayed" else 0
+        scores = {name: decay * w**2 - w * slopes[name] for name, w in values.items()}
+    scores = {name: np.abs(score) for name, score in scores.items()}
     theirs = shrinkbench(scores, fraction, scope)
-    ours = prune(model, 1 - fraction, method=method, scope=scope, gradient_data=(X, Y))
-    for group in [list(kernels)] if scope == "global" else [[name] for name in kernels]:
-        values, one, other = (
-            np.concatenate([of[n].ravel() for n in group]) for of in (scores, ours, theirs)
+    ours = prune(model, 1 - fraction, method=method, scope=scope, gradient_data=(X, Y), decay=EPS)
+    groups = [list(kernels)] if scope == "global" else [[name] for name in kernels]
+    for group in groups:
+        assert_alike(
+            *(
+                np.concatenate([of[name].ravel() for name in group])
+                for of in (scores, ours, theirs)
+            ),
+            fraction,
         )
-        assert len(set(values.tolist())) == len(values)
-        assert one.sum() == keep_count(len(values), 1 - fraction)
-        assert other.sum() == len(values) - math.ceil((len(values) - 1) * (1 - fraction) - 1e-9)
-        differ = np.flatnonzero(one != other)
-        assert len(differ) <= 1
-        assert all(values[i] == values[one | other].min() for i in differ)
+
+
+def assert_alike(scores, ours, theirs, fraction):
+    assert len(set(scores.tolist())) == len(scores)
+    assert ours.sum() == keep_count(len(scores), 1 - fraction)
+    assert theirs.sum() == len(scores) - math.ceil((len(scores) - 1) * (1 - fraction) - 1e-9)
+    differ = np.flatnonzero(ours != theirs)
+    assert len(differ) <= 1
+    assert all(scores[i] == scores[ours | theirs].min() for i in differ)

@@ -1,10 +1,7 @@
 import keras
-import numpy as np
-import pytest
 
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.sparsity import sparsity
-from tfaudit.errors import InputError
 
 
 def test_every_kernel_and_both_totals():
@@ -33,8 +30,3 @@ def test_every_kernel_and_both_totals():
 def test_a_model_without_kernels_has_totals_of_zero():
     model = keras.Sequential([keras.Input((3,)), keras.layers.ReLU()])
     assert sparsity(model)["sparsity"].tolist() == [0, 0]
-
-
-def test_what_is_no_model():
-    with pytest.raises(InputError, match="model: got ndarray, expected a Keras 3 model"):
-        sparsity(np.zeros(3))

@@ -69,12 +69,6 @@ def test_m_by_n(theirs, shape, m_by_n):
         np.testing.assert_array_equal(found, theirs(weights, 0.5, sparsity_m_by_n=m_by_n))
 
 
-def test_m_by_n_leaves_at_most_so_many_in_every_run_of_inputs(rng):
-    mask = TFMOT(sparsity_m_by_n=(2, 4)).mask(rng.normal(size=(3, 3, 16, 5)), 0.5).numpy()
-    runs = np.moveaxis(mask, -2, -1).reshape(-1, 4)
-    assert (runs.sum(axis=1) == 2).all()
-
-
 def test_prune_takes_it():
     model = small_model()
     kernels = find_kernels(model)

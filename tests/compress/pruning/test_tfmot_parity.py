@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.builders.equality import assert_all_close
 from tests.builders.nightly import first_and_nightly
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.one_shot import prune
@@ -136,8 +137,7 @@ def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled)
     np.testing.assert_allclose(our_losses, their_losses, rtol=0, atol=1e-6)
     expected = by_layer(theirs)
     for name, weights in by_layer(ours).items():
-        for got, want in zip(weights, expected[name], strict=True):
-            np.testing.assert_allclose(got, want, rtol=0, atol=1e-5)
+        assert_all_close(weights, expected[name], atol=1e-5)
     wanted, got = masks_of(theirs), our_masks(pruning)
     assert got.keys() == wanted.keys()
     assert all((got[name] == wanted[name]).all() for name in wanted)
@@ -190,8 +190,7 @@ def test_masks_of_an_epochs_first_step_equal_those_of_tfmot(
     for (masks, weights), (wanted, same) in zip(found, expected, strict=True):
         assert all((masks[name] == wanted[name]).all() for name in wanted)
         for name in same:
-            for got, want in zip(weights[name], same[name], strict=True):
-                np.testing.assert_allclose(got, want, rtol=0, atol=1e-5)
+            assert_all_close(weights[name], same[name], atol=1e-5)
     assert not all(mask.all() for mask in found[-1][0].values())
 
 

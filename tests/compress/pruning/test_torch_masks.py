@@ -3,8 +3,6 @@
 PyTorch ran once: torch_masks.py says how and writes the file that is read here.
 """
 
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -71,25 +69,7 @@ def test_random_numbers(amount):
         assert_equal(spreads, recorded(f"random_structured{axis}", amount))
 
 
-@pytest.mark.parametrize("amount", AMOUNTS)
-def test_seeded_random_pruning_takes_as_many_as_pytorch(amount):
-    for what, settings in (
-        ("random_unstructured", {}),
-        ("random_structured-2", {"granularity": "channel"}),
-        ("random_structured-1", {"granularity": "channel", "axis": -1}),
-    ):
-        found = prune(model(), amount, method="random", **settings)
-        wanted = recorded(what, amount)
-        assert {name: found[f"{name}/kernel"].sum() for name in wanted} == {
-            n: m.sum() for n, m in wanted.items()
-        }
-
-
 def test_where_half_a_weight_would_go_pytorch_rounds_what_goes_and_we_round_what_stays():
     # torch.nn.utils.prune._compute_nparams_toprune: round(amount * n). TF-MOT and we: keep round(n * (1 - amount)).
     assert 5 - round(0.5 * 5) == 3
     assert keep_count(5, 0.5) == 2
-
-
-def test_the_file_says_which_pytorch():
-    assert int(json.loads(str(RECORDED["versions"]))["torch"].split(".")[0]) >= 2

@@ -10,6 +10,7 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 from keras import layers
 
+from tests.builders.equality import assert_all_close
 from tests.builders.operators import operators
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.quantize import quantize
@@ -223,8 +224,7 @@ def test_the_model_itself_does_not_change_and_the_copy_has_its_weights():
         aware.predict(IMAGES[:8], verbose=0) - model.predict(IMAGES[:8], verbose=0)
     ).max()
     assert 0 < difference < 0.02  # only weights are rounded before the first step
-    for before, after in zip(weights, model.get_weights(), strict=True):
-        np.testing.assert_array_equal(before, after)
+    assert_all_close(weights, model.get_weights())
     assert len(aware.trainable_weights) == len(model.trainable_weights)
     assert [w.shape for w in aware.outputs] == [w.shape for w in model.outputs]
 

@@ -9,7 +9,9 @@ import pytest
 import tensorflow as tf
 
 import tfaudit
+from tests.builders.equality import assert_all_close
 from tests.builders.remedy_nets import HELD_OUT, X, Y, compiled, fit, net
+from tests.builders.small_nets import Counted, assert_same_weights
 from tfaudit import Distillation, ExcessGap, HoldMasks, InputError, Pruning
 
 TEACHER = net(7)
@@ -27,21 +29,6 @@ every = pytest.mark.parametrize("make", REMEDIES.values(), ids=REMEDIES)
 
 def all_remedies():
     return [make() for make in REMEDIES.values()]
-
-
-class Counted(keras.Model):
-    """Counts how often its training step is traced."""
-
-    traces = 0
-
-    def train_step(self, data):
-        self.traces += 1
-        return super().train_step(data)
-
-
-def assert_same_weights(one, other, atol=1e-6):
-    for got, want in zip(one.get_weights(), other.get_weights(), strict=True):
-        np.testing.assert_allclose(got, want, rtol=0, atol=atol)
 
 
 def trained(remedies, *others, model=None, **settings):
@@ -72,7 +59,7 @@ def assert_next_fit_is_plain(model):
         mine.assign(its)
     fit(model)
     fit(twin)
-    assert_same_weights(model, twin)
+    assert_same_weights(model, twin, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -91,7 +78,7 @@ def test_masks_stay_in_any_order_of_the_callbacks():
                 np.testing.assert_array_equal(weight.numpy() != 0, masks[weight.path])
         ends.append(model)
     for model in ends[1:]:
-        assert_same_weights(ends[0], model)
+        assert_same_weights(ends[0], model, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -182,7 +169,7 @@ class NeverAsks(keras.Model):
 def test_own_training_steps_and_losses(cls):
     one, _ = trained(all_remedies())
     other, _ = trained(all_remedies(), model=compiled(net(cls=cls)))
-    assert_same_weights(one, other)
+    assert_same_weights(one, other, atol=1e-6)
 
 
 @every
@@ -194,8 +181,7 @@ def test_a_training_step_that_computes_its_loss_itself_is_refused_before_a_step(
     ) as caught:
         fit(model, make())
     assert "\n" not in str(caught.value)
-    for old, new in zip(before, model.get_weights(), strict=True):
-        np.testing.assert_array_equal(old, new)
+    assert_all_close(before, model.get_weights())
     fit(model)  # the remedies are gone
 
 
@@ -214,8 +200,7 @@ def test_one_instance_serves_several_fits_with_one_trace():
         fit(model, *callbacks)
         ends.append(model.get_weights())
     assert model.traces == once
-    for first, second in zip(*ends, strict=True):
-        np.testing.assert_array_equal(first, second)
+    assert_all_close(*ends)
 
 
 class Interrupt(keras.callbacks.Callback):

@@ -7,7 +7,9 @@ import tensorflow as tf
 from scipy.special import log_softmax, rel_entr, softmax
 
 import tfaudit
+from tests.builders.equality import assert_all_close
 from tests.builders.remedy_nets import CLASSES, HELD_OUT, X, Y, compiled, fit, net
+from tests.builders.small_nets import Counted
 from tfaudit import Distillation, InputError
 
 TEACHER = net(7)
@@ -137,19 +139,11 @@ def test_the_teacher_may_be_the_model_before_it_is_pruned_and_is_never_trained()
     np.testing.assert_allclose(first_loss(model, remedy), wanted, rtol=1e-5)
     weights = [weight.copy() for weight in TEACHER.get_weights()]
     fit(compiled(net()), Distillation(TEACHER))
-    for before, after in zip(weights, TEACHER.get_weights(), strict=True):
-        np.testing.assert_array_equal(before, after)
+    assert_all_close(weights, TEACHER.get_weights())
 
 
 @pytest.mark.slow
 def test_another_teacher_is_used_without_a_new_trace():
-    class Counted(keras.Model):
-        traces = 0
-
-        def train_step(self, data):
-            self.traces += 1
-            return super().train_step(data)
-
     model, remedy = compiled(net(cls=Counted)), Distillation(TEACHER)
     fit(model, remedy, epochs=1, batch_size=64)
     once, start = model.traces, net().get_weights()
@@ -281,8 +275,7 @@ def test_models_that_are_refused_are_not_changed(model, teacher, message):
     with pytest.raises(InputError, match=message) as caught:
         fit(model, Distillation(teacher), x=images)
     assert "\n" not in str(caught.value)
-    for old, new in zip(before, model.get_weights(), strict=True):
-        np.testing.assert_array_equal(old, new)
+    assert_all_close(before, model.get_weights())
 
 
 def test_losses_of_validation_do_not_contain_the_term():

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 import tfaudit
+from tests.builders.equality import assert_all_close
 from tests.builders.remedy_nets import CLASSES, HELD_OUT, X, Y, compiled, fit, net
 from tfaudit import ExcessGap, InputError
 from tfaudit.compress.remedies.excess_gap import excess_gaps, group_weights, updated_multipliers
@@ -109,8 +110,7 @@ def test_a_fit_equals_the_algorithm_by_hand():
     assert (wanted > 0).any()
     np.testing.assert_allclose(frame["multiplier"], wanted, atol=1e-5)
     assert history["excess_gap"][-1] == frame["excess_gap"].max()
-    for got, want in zip(model.get_weights(), twin.get_weights(), strict=True):
-        np.testing.assert_allclose(got, want, atol=1e-5)
+    assert_all_close(model.get_weights(), twin.get_weights(), atol=1e-5)
 
 
 def test_the_baseline_in_all_its_forms():
@@ -214,8 +214,7 @@ def test_a_fit_without_the_column_is_refused_before_it_begins():
         match="groups: got inputs without names, expected a dictionary of inputs with site",
     ):
         fit(model, remedy)
-    for old, new in zip(before, model.get_weights(), strict=True):
-        np.testing.assert_array_equal(old, new)
+    assert_all_close(before, model.get_weights())
 
 
 @pytest.mark.slow
@@ -224,5 +223,4 @@ def test_no_multiplier_no_change():
     model, twin = compiled(net()), compiled(net())
     fit(model, ExcessGap(HELD_OUT[1], validation=HELD_OUT, epsilon=1.0, every=1))
     fit(twin)
-    for got, want in zip(model.get_weights(), twin.get_weights(), strict=True):
-        np.testing.assert_allclose(got, want, atol=1e-6)
+    assert_all_close(model.get_weights(), twin.get_weights(), atol=1e-6)
