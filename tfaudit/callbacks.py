@@ -1,6 +1,7 @@
 """Keras callbacks: `Pruning`, `HoldMasks` and `Rewind` prune inside `model.fit`, `ClassAudit` audits every epoch."""
 
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +117,9 @@ class ClassAudit(ModelCallback):
         Columns: `epoch`, `class`, `class_name`, `recall` (NaN for a class without examples), `support`.
         """
         columns = ["epoch", "class", "class_name", "recall", "support"]
-        return (
-            pd.concat(self._history, ignore_index=True)
-            if self._history
-            else pd.DataFrame(columns=columns)
-        )
+        if not self._history:
+            return pd.DataFrame(columns=columns)
+        return pd.concat(self._history, ignore_index=True)
 
     def _class_table(self, epoch: int, predicted: np.ndarray, width: int) -> pd.DataFrame:
         names = self._class_names or [str(c) for c in range(width)]
@@ -135,21 +134,12 @@ class ClassAudit(ModelCallback):
         data = self._validation
         size = self._batch_size
         if isinstance(data, tuple):
-            inputs, labels = data
-
-            def cut(start: int) -> tuple[Any, Any]:
-                parts = (
-                    mapped(lambda array: array[start : start + size], part)
-                    for part in (inputs, labels)
-                )
-                return next(parts), next(parts)
-
-            data = (cut(start) for start in range(0, length_of(inputs), size))
+            cuts = [slice(start, start + size) for start in range(0, length_of(data[0]), size)]
+            data = [mapped(itemgetter(cut), data) for cut in cuts]
         for batch in data.batches(size) if hasattr(data, "batches") else data:
             if not isinstance(batch, tuple) or len(batch) < 2:
-                raise InputError(
-                    "validation", "a batch without labels", "batches of (images, labels)"
-                )
+                got = "a batch without labels"
+                raise InputError("validation", got, "batches of (images, labels)")
             yield batch[0], self._checked_labels(batch[1])
 
     def _checked_labels(self, labels: Any) -> np.ndarray:
@@ -205,12 +195,8 @@ class ClassAudit(ModelCallback):
         if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(baseline).__mro__):
             require_keras_model(baseline)
         if isinstance(baseline, Predictions):
-            require(
-                self._task == "classes",
-                "baseline",
-                "Predictions",
-                "labels (N, C) for a multi-label task",
-            )
+            single = self._task == "classes"
+            require(single, "baseline", "Predictions", "labels (N, C) for a multi-label task")
             if not np.array_equal(baseline.labels, self._labels):
                 got = "other labels than those of validation"
                 raise InputError("baseline", got, "the same examples as in validation")
@@ -218,10 +204,8 @@ class ClassAudit(ModelCallback):
         classes = np.asarray(baseline)
         if classes.dtype.kind not in "iub" or classes.shape != self._labels.shape:
             got = f"{type(baseline).__name__} of type {classes.dtype} and shape {classes.shape}"
-            expected = (
-                "a Keras model, a flatbuffer, a path, Predictions or integer classes of shape"
-            )
-            raise InputError("baseline", got, f"{expected} {self._labels.shape}")
+            forms = "a Keras model, a flatbuffer, a path, Predictions or integer classes of shape"
+            raise InputError("baseline", got, f"{forms} {self._labels.shape}")
         return classes.astype(bool) if self._task == "multilabel" else classes
 
 
@@ -231,22 +215,16 @@ def _reiterable(validation: Any) -> Any:
         if len(validation) != 2:
             raise InputError("validation", f"{len(validation)} parts", "(images, labels)")
         inputs, labels = (mapped(np.asarray, part) for part in validation)
-        lengths = {
-            len(array) if array.ndim else 0
+        counts = [
+            [len(array) if array.ndim else 0 for array in arrays_of(part)]
             for part in (inputs, labels)
-            for array in arrays_of(part)
-        }
-        if len(lengths) != 1 or 0 in lengths:
-            first, second = (
-                next((len(a) for a in arrays_of(part) if a.ndim), 0) for part in (inputs, labels)
-            )
-            raise InputError(
-                "validation", f"{first} images and {second} labels", "the same, 1 or more"
-            )
+        ]
+        if len({*counts[0], *counts[1]}) != 1 or not counts[0][0]:
+            got = f"{max(counts[0])} images and {max(counts[1])} labels"
+            raise InputError("validation", got, "the same, 1 or more")
         return inputs, labels
-    if hasattr(validation, "batches") or (
-        hasattr(validation, "__iter__") and not hasattr(validation, "__next__")
-    ):
+    reiterable = hasattr(validation, "__iter__") and not hasattr(validation, "__next__")
+    if reiterable or hasattr(validation, "batches"):
         return validation
     expected = "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch"
     raise InputError("validation", type(validation).__name__, expected)
@@ -259,20 +237,16 @@ def _class_indices(labels: np.ndarray) -> np.ndarray:
     if labels.dtype.kind not in "iufb" or labels.ndim not in (1, 2):
         raise InputError("validation", got, expected)
     if labels.ndim == 2 and labels.shape[1] > 1:
-        binary = np.isin(labels, (0, 1)).all()
-        if binary and not (labels.sum(axis=1) == 1).all():
-            got = f"{got} with {int(labels.sum(axis=1).min())} to {int(labels.sum(axis=1).max())} classes per example"
-            raise InputError(
-                "validation", got, f"{expected}; task='multilabel' for several labels per example"
-            )
-        if not binary:
+        counts = labels.sum(axis=1)
+        if not np.isin(labels, (0, 1)).all():
             raise InputError("validation", f"{got} and other values than 0 and 1", expected)
+        if (counts != 1).any():
+            got += f" with {int(counts.min())} to {int(counts.max())} classes per example"
+            expected += "; task='multilabel' for several labels per example"
+            raise InputError("validation", got, expected)
     labels = without_one_hot(labels)
-    if (
-        not np.isfinite(labels).all()
-        or (labels != np.floor(labels)).any()
-        or labels.min(initial=0) < 0
-    ):
+    whole = np.isfinite(labels) & (labels == np.floor(labels)) & (labels >= 0)
+    if not whole.all():
         raise InputError("validation", f"{got} that are no whole numbers from 0", expected)
     return labels.astype(np.int64)
 

@@ -91,23 +91,18 @@ _SAME_VALUES = {
 }
 
 
-def _size(tensor: Any) -> int:
-    return math.prod(tensor.shape.as_list())
+def _convolution(end: int, *, transposed: bool = False) -> Callable[[Any], int]:
+    """Return a function that counts a convolution: every output has a weight per place of `kernel.shape[:end]`.
 
+    If it is transposed, every input has.
+    """
 
-def _convolution(operation: Any) -> int:
-    """Count a convolution whose kernel is `(sides, channels of a group, filters)`."""
-    return _size(operation.outputs[0]) * math.prod(operation.inputs[1].shape.as_list()[:-1])
+    def macs(operation: Any) -> int:
+        values = operation.inputs[2] if transposed else operation.outputs[0]
+        sides = operation.inputs[1].shape.as_list()[:end]
+        return math.prod(values.shape.as_list()) * math.prod(sides)
 
-
-def _depthwise(operation: Any) -> int:
-    """Count a convolution whose kernel is `(height, width, channels, multiplier)`."""
-    return _size(operation.outputs[0]) * math.prod(operation.inputs[1].shape.as_list()[:2])
-
-
-def _transposed(operation: Any) -> int:
-    """Count a convolution whose kernel is `(sides, filters, channels)`; every input is multiplied with all of them."""
-    return _size(operation.inputs[2]) * math.prod(operation.inputs[1].shape.as_list()[:-1])
+    return macs
 
 
 def _matrices(transposed: str) -> Callable[[Any], int]:
@@ -115,7 +110,7 @@ def _matrices(transposed: str) -> Callable[[Any], int]:
 
     def macs(operation: Any) -> int:
         inner = operation.inputs[0].shape.as_list()[-2 if operation.get_attr(transposed) else -1]
-        return _size(operation.outputs[0]) * inner
+        return math.prod(operation.outputs[0].shape.as_list()) * inner
 
     return macs
 
@@ -135,9 +130,14 @@ def _einsum(operation: Any) -> int:
 
 
 _MACS: dict[str, Callable[[Any], int]] = {
-    **dict.fromkeys(("Conv2D", "Conv3D"), _convolution),
-    "DepthwiseConv2dNative": _depthwise,
-    **dict.fromkeys(("Conv2DBackpropInput", "Conv3DBackpropInputV2"), _transposed),
+    # kernel: (sides, channels of a group, filters)
+    **dict.fromkeys(("Conv2D", "Conv3D"), _convolution(-1)),
+    # kernel: (height, width, channels, multiplier)
+    "DepthwiseConv2dNative": _convolution(2),
+    # kernel: (sides, filters, channels)
+    **dict.fromkeys(
+        ("Conv2DBackpropInput", "Conv3DBackpropInputV2"), _convolution(-1, transposed=True)
+    ),
     "MatMul": _matrices("transpose_a"),
     **dict.fromkeys(("BatchMatMulV2", "BatchMatMulV3"), _matrices("adj_x")),
     "Einsum": _einsum,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import keras
 import numpy as np
@@ -59,17 +59,15 @@ def warn_of_shortfall(model: keras.Model, kernels: Kernels, masked: float, remed
 
 def warn_of_quantized(model: keras.Model) -> None:
     """Warn of layers whose kernels Keras has quantized to integers: they have no weights to prune."""
-    layers = [layer for layer in model._flatten_layers(include_self=False) if _is_quantized(layer)]
-    if layers:
-        names = listed([layer.name for layer in layers])
-        warnings.warn(
-            f"layers that Keras has quantized are not pruned: {names}; prune, then quantize",
-            stacklevel=3,
-        )
-
-
-def _is_quantized(layer: keras.Layer) -> bool:
-    return any("kernel" in v.name and "int" in str(v.dtype) for v in layer._non_trainable_variables)
+    names = [
+        layer.name
+        for layer in model._flatten_layers(include_self=False)
+        for variable in layer._non_trainable_variables
+        if "kernel" in variable.name and "int" in str(variable.dtype)
+    ]
+    if names:
+        text = f"layers that Keras has quantized are not pruned: {listed([*dict.fromkeys(names)])}"
+        warnings.warn(f"{text}; prune, then quantize", stacklevel=3)
 
 
 class KeptEpochs:
@@ -79,30 +77,29 @@ class KeptEpochs:
     epoch before the last mask.
     """
 
-    def __init__(self, callbacks: Iterable[keras.callbacks.Callback]) -> None:
-        self._watched = [(other, getattr(other, "best", None)) for other in callbacks]
-        self._sparsities: list[float | None] = [None for _ in self._watched]
+    def __init__(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
+        self._callbacks = callbacks
+        self._best = [getattr(callback, "best", None) for callback in callbacks]
+        self._sparsities: dict[int, float] = {}  # of the epoch that a callback keeps
 
     def after_epoch(self, sparsity: float) -> None:
         """Take note of the callbacks that found the epoch, which ended at this sparsity, the best so far."""
-        for i, (other, best) in enumerate(self._watched):
-            if other.best != best:
-                self._watched[i], self._sparsities[i] = (other, other.best), sparsity
+        for i, callback in enumerate(self._callbacks):
+            if callback.best != self._best[i]:
+                self._best[i] = callback.best
+                self._sparsities[i] = sparsity
 
     def warn(self, final: float) -> bool:
         """Warn of every callback that keeps an epoch of less than the final sparsity; return whether there is one."""
-        warned = False
-        for (other, _), sparsity in zip(self._watched, self._sparsities, strict=True):
-            if sparsity is not None and sparsity < final - TOLERANCE:
-                name = type(other).__name__
-                keeps = (
-                    "saved" if isinstance(other, keras.callbacks.ModelCheckpoint) else "restores"
-                )
-                remedy = "let it watch the epochs after the last mask only"
-                message = f"sparsity: {name} {keeps} an epoch of {sparsity:.3f}, not {final:.3f}: {remedy}"
-                warnings.warn(message, stacklevel=3)
-                warned = True
-        return warned
+        early = {i: kept for i, kept in self._sparsities.items() if kept < final - TOLERANCE}
+        for i, sparsity in early.items():
+            callback = self._callbacks[i]
+            saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
+            keeps = f"{type(callback).__name__} {'saved' if saves else 'restores'}"
+            remedy = "let it watch the epochs after the last mask only"
+            text = f"sparsity: {keeps} an epoch of {sparsity:.3f}, not {final:.3f}: {remedy}"
+            warnings.warn(text, stacklevel=3)
+        return bool(early)
 
 
 def require_best_keepers(callbacks: Iterable[keras.callbacks.Callback]) -> None:
@@ -111,8 +108,9 @@ def require_best_keepers(callbacks: Iterable[keras.callbacks.Callback]) -> None:
     >>> require_best_keepers([keras.callbacks.EarlyStopping(restore_best_weights=True)])
     """
     for callback in callbacks:
-        keeps = getattr(callback, "save_best_only", False) or getattr(
-            callback, "restore_best_weights", False
+        keeps = any(
+            getattr(callback, setting, False)
+            for setting in ("save_best_only", "restore_best_weights")
         )
         expected = (
             "ModelCheckpoint(save_best_only=True) or EarlyStopping(restore_best_weights=True)"

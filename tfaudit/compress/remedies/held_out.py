@@ -98,10 +98,8 @@ class HeldOutGroups:
     @property
     def labels(self) -> list[str]:
         """Readable names of the groups, such as `"7"` or `"female, old"`."""
-        return [
-            ", ".join(map(_text, combination)) for combination in zip(*self.values, strict=True)
-        ]
-
-
-def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+        texts = (
+            [value.decode() if isinstance(value, bytes) else str(value) for value in column]
+            for column in self.values
+        )
+        return list(map(", ".join, zip(*texts, strict=True)))
