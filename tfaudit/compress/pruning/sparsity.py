@@ -26,7 +26,7 @@ def sparsity(model: keras.Model, *, embeddings: bool = False) -> pd.DataFrame:
         InputError: not a Keras 3 model, or one that has no variables yet.
 
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="only")], name="net")
-    >>> _ = model.layers[0].kernel.assign(np.eye(4, 3))
+    >>> _ = model.layers[0].kernel.assign(keras.ops.eye(4, 3))
     >>> sparsity(model)
                 kernel  parameters  zeros  sparsity
     0  net/only/kernel          12      9      0.75

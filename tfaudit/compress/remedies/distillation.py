@@ -73,7 +73,6 @@ class Distillation(Remedy):
         self._alpha, self._beta = map(float, pair)
         self._from_logits = from_logits
         self._copy: keras.Model | None = None
-        self._strategy: Any = None
         self._augmented: AugmentedInputs | None = None
         self.teacher = teacher
 
@@ -96,21 +95,16 @@ class Distillation(Remedy):
         self._values = self._teacher.get_weights()
         self._stale = True
 
-    def _begin(self) -> bool:
-        strategy = self.model.distribute_strategy
-        shapes = [value.shape for value in self._values]
+    def _begin(self, moved: bool) -> bool:
         copy = self._copy
-        retrace = (
-            copy is None
-            or strategy is not self._strategy
-            or shapes != [weight.shape for weight in copy.weights]
-        )
+        shapes = [value.shape for value in self._values]
+        retrace = moved or copy is None or shapes != [weight.shape for weight in copy.weights]
         if copy is None or retrace:
-            with strategy.scope():
+            with self.model.distribute_strategy.scope():
                 copy = self._copied()
         if retrace or self._stale:
             copy.set_weights(self._values)
-        self._copy, self._strategy, self._stale = copy, strategy, False
+        self._copy, self._stale = copy, False
         self._probabilities = known_probabilities(self.model, self._from_logits, "from_logits")
         self._of_teacher = known_probabilities(self._teacher, self._from_logits, "from_logits")
         self._augmented = AugmentedInputs(self.model, copy)

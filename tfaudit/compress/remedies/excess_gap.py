@@ -93,7 +93,6 @@ class ExcessGap(Remedy):
         self._every = every
         self._examples = examples
         self._multipliers: tf.Variable | None = None
-        self._strategy: Any = None
         self._traced: HeldOutGroups | None = None
         self.hold_out(baseline, validation)
 
@@ -149,16 +148,11 @@ class ExcessGap(Remedy):
         assert self._multipliers is not None
         return group_weights(self._members(batch), tf.convert_to_tensor(self._multipliers))
 
-    def _begin(self) -> bool:
-        strategy = self.model.distribute_strategy
-        retrace = (
-            self._traced is None
-            or not self._groups.same_as(self._traced)
-            or strategy is not self._strategy
-        )
+    def _begin(self, moved: bool) -> bool:
+        retrace = moved or self._traced is None or not self._groups.same_as(self._traced)
         if retrace:
-            self._strategy, self._traced = strategy, self._groups
-            with strategy.scope():
+            self._traced = self._groups
+            with self.model.distribute_strategy.scope():
                 self._multipliers = tf.Variable(tf.zeros(len(self._groups)), trainable=False)
         assert self._multipliers is not None
         self._multipliers.assign(tf.zeros(len(self._groups)))

@@ -18,6 +18,7 @@ class Remedy(Term, TrainingCallback):
     def __init__(self) -> None:
         super().__init__()
         self._loss: RemediedLoss | None = None
+        self._strategy: Any = None  # of the latest fit
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Put the remedy in place."""
@@ -32,7 +33,9 @@ class Remedy(Term, TrainingCallback):
         if model.built and not optimizer.built:
             with model.distribute_strategy.scope():
                 optimizer.build(model.trainable_variables)
-        retrace = self._begin()
+        strategy = model.distribute_strategy
+        retrace = self._begin(strategy is not self._strategy)
+        self._strategy = strategy
         if self._train_function is None or retrace or not self._train_function.fits(model):
             self._train_function = SecondTrainFunction(model, self._detach)
             self.used = False
@@ -48,8 +51,11 @@ class Remedy(Term, TrainingCallback):
             expected = "model.fit, or model.train_on_batch between on_train_begin and on_train_end"
             raise InputError("callbacks", got, expected)
 
-    def _begin(self) -> bool:
-        """Prepare a fit of `self.model`; return whether an earlier traced train function is outdated."""
+    def _begin(self, moved: bool) -> bool:
+        """Prepare a fit of `self.model`, under another distribution strategy than the last if `moved`.
+
+        Return whether an earlier traced train function is outdated.
+        """
         raise NotImplementedError
 
     def _detach(self) -> None:
