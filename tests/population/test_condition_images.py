@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.builders.image_streams import image_sets
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import small_study
 from tfaudit.datasets.corruptions.corrupt import corrupt
-from tfaudit.errors import InputError
 from tfaudit.population import condition_images as module
 from tfaudit.population.condition_images import check_conditions, condition_images
 from tfaudit.study.conditions import Condition
@@ -96,11 +96,13 @@ def test_a_full_disk_is_one_line(folder, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", Full)
-    with pytest.raises(
-        InputError, match=r"corruptions: got no space in .* for 0.0 GB .*No space left.*TMPDIR"
-    ) as caught:
-        condition_images(STUDY, dataset(streams=True), SHOT)
-    assert "\n" not in str(caught.value)
+    assert_refused(
+        r"corruptions: got no space in .* for 0.0 GB .*No space left.*TMPDIR",
+        condition_images,
+        STUDY,
+        dataset(streams=True),
+        SHOT,
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,5 +118,4 @@ def test_a_full_disk_is_one_line(folder, monkeypatch):
 def test_what_cannot_be_corrupted_is_told_before_a_run(pixels, message):
     check_conditions(STUDY, dataset())
     check_conditions(small_study(), dataset(pixels=pixels))
-    with pytest.raises(InputError, match=message):
-        check_conditions(STUDY, dataset(pixels=pixels))
+    assert_refused(message, check_conditions, STUDY, dataset(pixels=pixels))

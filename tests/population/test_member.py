@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from tests.builders.made_members import make_members
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import small_study
 from tfaudit import Pruned, Training, load_dataset
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
 from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
-from tfaudit.errors import InputError
 from tfaudit.models.registry import build_model
 from tfaudit.population.member import MemberMaker, check_pruning, gradual_trainer, prune_and_retrain
 from tfaudit.population.training import Trainer
@@ -194,10 +194,12 @@ def test_a_member_depends_on_its_seeds_alone(made, kernels):
 def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
     model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(10, name="only")])
     assert sparsity_at(model, 4) == pytest.approx(1 - 15 / 90)
-    with pytest.raises(
-        InputError, match=r"ratio: got 20, expected below 10, .* 90 of 100 parameters can be pruned"
-    ):
-        sparsity_at(model, 20)
+    assert_refused(
+        r"ratio: got 20, expected below 10, .* 90 of 100 parameters can be pruned",
+        sparsity_at,
+        model,
+        20,
+    )
 
 
 def test_biases_may_be_left_out_of_a_ratio():
@@ -209,10 +211,13 @@ def test_biases_may_be_left_out_of_a_ratio():
         found = sparsity_at(model, 50, layers, count_biases=counted)
         assert (1 - found) * weights == pytest.approx(remaining)
     assert sparsity_at(model, 1.001, count_biases=True) > 0
-    with pytest.raises(
-        InputError, match=r"ratio: got 1.001, expected above 1.004, at which no weight is pruned"
-    ):
-        sparsity_at(model, 1.001, count_biases=False)
+    assert_refused(
+        r"ratio: got 1.001, expected above 1.004, at which no weight is pruned",
+        sparsity_at,
+        model,
+        1.001,
+        count_biases=False,
+    )
 
 
 @pytest.mark.slow
@@ -232,8 +237,7 @@ def test_biases_may_be_left_out_of_a_ratio():
 )
 def test_impossible_settings_are_refused_before_any_member_is_made(made, variant, message):
     _, maker = made
-    with pytest.raises(InputError, match=message):
-        check_pruning(maker._retrainer, variant)
+    assert_refused(message, check_pruning, maker._retrainer, variant)
 
 
 @pytest.mark.parametrize(
@@ -251,8 +255,7 @@ def test_impossible_settings_are_refused_before_any_member_is_made(made, variant
     ],
 )
 def test_settings_that_do_not_go_together(settings, message):
-    with pytest.raises(InputError, match=message):
-        Pruned(**settings)
+    assert_refused(message, Pruned, **settings)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tests.builders.made_members import make_members
 from tests.builders.nightly import first_and_nightly
 from tests.builders.operators import operators
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import small_study
 from tfaudit import InputError, Pruned, Quantized, Training
 from tfaudit.compress.remedies.excess_gap import ExcessGap
@@ -118,8 +119,13 @@ def test_a_pruned_member_is_quantized_without_its_zeros(tmp_path):
 
 def test_a_layer_in_float_that_the_model_lacks_is_refused_before_conversion(tmp_path):
     one = study(variants=(Quantized("int8", keep_float=("none",)),))
-    with pytest.raises(InputError, match="keep_float: got none, expected names of layers, such as"):
-        make_members(tmp_path / "s", one, ["int8-keep_float=none"])
+    assert_refused(
+        "keep_float: got none, expected names of layers, such as",
+        make_members,
+        tmp_path / "s",
+        one,
+        ["int8-keep_float=none"],
+    )
 
 
 def grouped(split):

@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from tfaudit import InputError, Training
+from tests.builders.refusals import assert_refused
+from tfaudit import Training
 
 SCRIPT = """
 import dataclasses
@@ -58,9 +59,16 @@ def test_two_devices_train_dense_and_pruned_members_as_one_does(warm_python):
 
 
 def test_settings_that_no_strategy_takes():
-    with pytest.raises(InputError, match="strategy: got 'central', expected None or 'mirrored'"):
-        Training(epochs=1, strategy="central")
-    with pytest.raises(
-        InputError, match="steps_per_execution: got 4, expected 1 with strategy='mirrored'"
-    ):
-        Training(epochs=1, strategy="mirrored", steps_per_execution=4)
+    assert_refused(
+        "strategy: got 'central', expected None or 'mirrored'",
+        Training,
+        epochs=1,
+        strategy="central",
+    )
+    assert_refused(
+        "steps_per_execution: got 4, expected 1 with strategy='mirrored'",
+        Training,
+        epochs=1,
+        strategy="mirrored",
+        steps_per_execution=4,
+    )

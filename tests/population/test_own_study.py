@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.builders.own_code import write_own
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import save_examples, save_member, small_study
 from tests.builders.tiny_studies import STUDY
 from tfaudit import InputError, Pruned, Study, Training, open_store, run
@@ -131,10 +132,14 @@ def test_a_run_that_resumes_refuses_another_model_file(tmp_path):
     with_a_member(tmp_path / "out", study)
     keras_file(tmp_path / "net.keras", 1)
     for settings in ({}, {"accept_changed_code": True}):
-        with pytest.raises(
-            InputError, match=r"model: got .*net.keras, which has changed since the members in"
-        ):
-            run(dataclasses.replace(study, population=3), tmp_path / "out", workers=1, **settings)
+        assert_refused(
+            r"model: got .*net.keras, which has changed since the members in",
+            run,
+            dataclasses.replace(study, population=3),
+            tmp_path / "out",
+            workers=1,
+            **settings,
+        )
 
 
 def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
@@ -149,11 +154,13 @@ def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
     assert moved.study.model.endswith("there/own.py:build")
     write_own(tmp_path / "there", more="# changed")
     changed = studies["there"].with_fingerprints()
-    with pytest.raises(
-        InputError,
-        match=r"model: got .*there/own.py:build, which has changed .* --accept-changed-code",
-    ):
-        Store.create(tmp_path / "out", changed, {})
+    assert_refused(
+        r"model: got .*there/own.py:build, which has changed .* --accept-changed-code",
+        Store.create,
+        tmp_path / "out",
+        changed,
+        {},
+    )
     accepted = Store.create(tmp_path / "out", changed, {}, accept_changed_code=True)
     assert open_store(tmp_path / "out").study == accepted.study == changed
 
@@ -227,11 +234,12 @@ def test_bad_input_is_one_line_before_anything_is_written(tmp_path, code, change
 
 
 def test_a_name_in_place_of_a_study_is_one_line(tmp_path):
-    with pytest.raises(
-        InputError,
-        match=r"study: got 'digits', expected a tfaudit.Study; the command `tfaudit run digits`",
-    ):
-        run("digits", tmp_path)
+    assert_refused(
+        r"study: got 'digits', expected a tfaudit.Study; the command `tfaudit run digits`",
+        run,
+        "digits",
+        tmp_path,
+    )
 
 
 def test_a_file_that_runs_its_study_when_workers_import_it_is_told_how_not_to(tmp_path):
@@ -240,11 +248,13 @@ def test_a_file_that_runs_its_study_when_workers_import_it_is_told_how_not_to(tm
         f"{code} training=tfaudit.Training(epochs=1)), 'out')\ndef build():\n    pass\n"
     )
     study = dataclasses.replace(STUDY, model=f"{tmp_path}/script.py:build", model_options={})
-    with pytest.raises(
-        InputError,
-        match=r"expected the call under `if __name__ == .__main__.:`, since workers import the f",
-    ):
-        run(study, tmp_path / "out", workers=1)
+    assert_refused(
+        r"expected the call under `if __name__ == .__main__.:`, since workers import the f",
+        run,
+        study,
+        tmp_path / "out",
+        workers=1,
+    )
 
 
 def test_members_of_a_file_have_weights_of_their_own_or_those_of_the_file():

@@ -2,10 +2,9 @@
 
 import io
 
-import pytest
 from rich.console import Console
 
-from tfaudit.errors import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.population.plan import ConditionJob, Event
 from tfaudit.population.plan import MemberJob as Job
 from tfaudit.population.progress import (
@@ -105,7 +104,6 @@ def test_progress_is_chosen_by_word():
     assert type(chosen_progress("auto")) is PlainProgress  # a test has no terminal
     shown = PlainProgress(Console())
     assert chosen_progress(shown) is shown
-    with pytest.raises(
-        InputError, match="progress: got 'bar', expected 'auto', a display, or None"
-    ):
-        chosen_progress("bar")
+    assert_refused(
+        "progress: got 'bar', expected 'auto', a display, or None", chosen_progress, "bar"
+    )

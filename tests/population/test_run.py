@@ -16,8 +16,9 @@ import psutil
 import pytest
 from PIL import Image
 
+from tests.builders.refusals import assert_refused
 from tests.builders.tiny_studies import STUDY, stamps, wait_for, write_recipe
-from tfaudit import InputError, Pruned, open_store, predict, run, sparsity
+from tfaudit import Pruned, open_store, predict, run, sparsity
 from tfaudit.store.store import Store
 
 pytestmark = pytest.mark.slow
@@ -91,9 +92,7 @@ def test_a_member_that_fails_is_recorded_while_the_others_go_on(warm_workers, tm
 @pytest.mark.usefixtures("warm_workers")
 def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
     before = psutil.Process().children()  # of other tests
-    with pytest.raises(InputError, match=message) as caught:
-        run(dataclasses.replace(STUDY, **change), tmp_path / "s", workers=1)
-    assert "\n" not in str(caught.value)
+    assert_refused(message, run, dataclasses.replace(STUDY, **change), tmp_path / "s", workers=1)
     assert {*psutil.Process().children()} <= {*before}
 
 
@@ -111,18 +110,17 @@ def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
     ],
 )
 def test_settings_that_no_run_takes(tmp_path, options, message):
-    with pytest.raises(InputError, match=message):
-        run(STUDY, tmp_path, **options)
+    assert_refused(message, run, STUDY, tmp_path, **options)
 
 
 def test_what_a_run_lacks_is_one_line(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"directory: got .*file, which cannot be written"):
-        run(STUDY, tmp_path / "file", workers=1)
+    assert_refused(
+        r"directory: got .*file, which cannot be written", run, STUDY, tmp_path / "file", workers=1
+    )
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     expected = r"engine: got 'ray', but Ray is not installed, .*pip install 'tfaudit\[ray\]'"
-    with pytest.raises(InputError, match=expected):
-        run(STUDY, tmp_path, engine="ray")
+    assert_refused(expected, run, STUDY, tmp_path, engine="ray")
 
 
 def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
@@ -149,11 +147,13 @@ def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
 
 def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(warm_workers, small_disk):
     study = dataclasses.replace(STUDY, population=3)
-    with pytest.raises(
-        InputError,
-        match=r"cannot be written \(No space left on device: .*free space; then run again",
-    ):
-        run(study, small_disk / "s", workers=1)
+    assert_refused(
+        r"cannot be written \(No space left on device: .*free space; then run again",
+        run,
+        study,
+        small_disk / "s",
+        workers=1,
+    )
     assert not list(small_disk.rglob("*.part"))
     made = open_store(small_disk / "s").members("dense")
     assert made
@@ -166,5 +166,6 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(warm_wor
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a read-only tmpfs")
 def test_a_directory_that_cannot_be_written_is_one_line(warm_workers, small_disk):
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    with pytest.raises(InputError, match=r"which cannot be written \(Read-only file system"):
-        run(STUDY, small_disk / "s", workers=1)
+    assert_refused(
+        r"which cannot be written \(Read-only file system", run, STUDY, small_disk / "s", workers=1
+    )

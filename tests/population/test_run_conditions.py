@@ -10,6 +10,7 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import reseal, small_study
 from tests.builders.tiny_studies import STUDY as PLAIN
 from tests.builders.tiny_studies import stamps, started, wait_for, write_recipe
@@ -87,8 +88,7 @@ def test_a_second_run_does_nothing_and_damage_is_repaired(copied, monkeypatch):
     ):
         path = copied.directory / copied.prediction_path(name, 1, "fog-5")
         path.write_bytes(damage(path.read_bytes()))
-        with pytest.raises(InputError, match="got a damaged file"):
-            copied.predictions(name, "fog-5")
+        assert_refused("got a damaged file", copied.predictions, name, "fog-5")
     run(STUDY, copied.directory, workers=1)
     assert contents(copied.directory) == written
     changed = [
@@ -214,7 +214,5 @@ def test_what_cannot_be_tested_is_one_line_before_anything_starts(
     tmp_path, monkeypatch, changes, message
 ):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "nothing"))
-    with pytest.raises(InputError, match=message) as caught:
-        run(dataclasses.replace(PLAIN, **changes), tmp_path / "s", workers=1)
-    assert "\n" not in str(caught.value)
+    assert_refused(message, run, dataclasses.replace(PLAIN, **changes), tmp_path / "s", workers=1)
     assert not (tmp_path / "s").exists()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.builders.refusals import assert_refused
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.charts.rendering import chart_bytes
 from tfaudit.datasets.examples import Examples
@@ -48,10 +49,12 @@ def test_control_characters_differ_and_meet_their_own_symbols_only():
             "a␡",
             "a\\u0085",
         )
-    with pytest.raises(
-        InputError, match="names: got names that differ only in a control character and its symbol"
-    ):
-        clean_names(["a\a", "a␇"], "names")
+    assert_refused(
+        "names: got names that differ only in a control character and its symbol",
+        clean_names,
+        ["a\a", "a␇"],
+        "names",
+    )
 
 
 def test_the_user_is_told_once_in_one_line_which_names_were_changed():

@@ -8,6 +8,7 @@ import keras
 import pytest
 
 from tests.builders.own_code import write_own
+from tests.builders.refusals import assert_refused
 from tfaudit.errors import InputError
 from tfaudit.runtime.user_functions import (
     as_reference,
@@ -66,8 +67,7 @@ def of_a_notebook():
     ],
 )
 def test_what_no_worker_can_import_says_what_to_do(value, message):
-    with pytest.raises(InputError, match=message):
-        as_reference("model", value, "a name")
+    assert_refused(message, as_reference, "model", value, "a name")
 
 
 def test_a_file_called_like_a_library_hides_none(tmp_path):
@@ -131,16 +131,14 @@ def test_wrong_parameters_show_the_signature_and_the_call():
     def fit(model, data):
         """Lack what is handed in."""
 
-    with pytest.raises(
-        InputError,
-        match=r"training: got fit\(model, data\) of 'own.py:fit' \(.*seed.*\), expected a fun",
-    ):
-        check_call(
-            "training",
-            "own.py:fit",
-            fit,
-            "fit(model, train, seed=..., callbacks=[...])",
-            1,
-            2,
-            seed=0,
-        )
+    assert_refused(
+        r"training: got fit\(model, data\) of 'own.py:fit' \(.*seed.*\), expected a fun",
+        check_call,
+        "training",
+        "own.py:fit",
+        fit,
+        "fit(model, train, seed=..., callbacks=[...])",
+        1,
+        2,
+        seed=0,
+    )

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.refusals import assert_refused
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.errors import InputError
 from tfaudit.store.copy_without_models import save_copy_without_models, small_image
 from tfaudit.store.store import open_store
 
@@ -68,13 +68,22 @@ def test_a_smaller_population(study, tmp_path):
     assert {copy.members(key) for key in copy.variants} == {(0, 1)}
     assert not copy.missing()
     for population in (0, 99):
-        with pytest.raises(InputError, match=f"population: got {population}, expected 1 to "):
-            save_copy_without_models(study, tmp_path / f"copy{population}", population=population)
+        assert_refused(
+            f"population: got {population}, expected 1 to ",
+            save_copy_without_models,
+            study,
+            tmp_path / f"copy{population}",
+            population=population,
+        )
 
 
 def test_a_folder_with_files_is_refused(study, tmp_path):
-    with pytest.raises(InputError, match=r"directory: got .*, expected an empty or missing folder"):
-        save_copy_without_models(study, tmp_path)
+    assert_refused(
+        r"directory: got .*, expected an empty or missing folder",
+        save_copy_without_models,
+        study,
+        tmp_path,
+    )
 
 
 def test_images_have_few_colours_and_the_same_size():

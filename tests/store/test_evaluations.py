@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import (
     LABELS,
     flips,
@@ -58,15 +59,18 @@ def test_evaluations_are_read_back_for_the_members_that_were_evaluated(store, rn
     assert predictions.example_ids[3] == "e3"
     assert store.predictions("dense").members == (0, 1, 2)
     assert store.conditions == (FOG,)
-    with pytest.raises(
-        InputError,
-        match=r"split: got 'fog-3', which has not been predicted with 'magnitude-0\.5', expected .* run the study",
-    ):
-        store.predictions("magnitude-0.5", FOG.split)
-    with pytest.raises(
-        InputError, match="split: got 'snow-1', which has not been predicted with 'dense'"
-    ):
-        store.predictions("dense", SNOW.split)
+    assert_refused(
+        r"split: got 'fog-3', which has not been predicted with 'magnitude-0\.5', expected .* run the study",
+        store.predictions,
+        "magnitude-0.5",
+        FOG.split,
+    )
+    assert_refused(
+        "split: got 'snow-1', which has not been predicted with 'dense'",
+        store.predictions,
+        "dense",
+        SNOW.split,
+    )
 
 
 def test_any_parquet_engine_reads_them_with_the_others(store, rng):
@@ -96,11 +100,12 @@ def test_a_file_that_a_full_disk_or_a_crash_cut_short_does_not_count(store, rng,
     file(store).write_bytes(damage(file(store).read_bytes()))
     assert store.conditions == ()
     assert ("dense", 0) in missing_evaluations(store, FOG)
-    with pytest.raises(
-        InputError,
-        match=r"predictions: got a damaged file, .*000.parquet, expected .* `tfaudit run`",
-    ):
-        store.predictions("dense", FOG.split)
+    assert_refused(
+        r"predictions: got a damaged file, .*000.parquet, expected .* `tfaudit run`",
+        store.predictions,
+        "dense",
+        FOG.split,
+    )
 
 
 def test_an_evaluation_is_stale_once_the_members_model_changes(store, rng):
@@ -111,11 +116,12 @@ def test_an_evaluation_is_stale_once_the_members_model_changes(store, rng):
     save_member(store, "dense", 0, SAME, b"other weights")
     assert ("dense", 0) in missing_evaluations(store, FOG)
     assert ("dense", 1) not in missing_evaluations(store, FOG)
-    with pytest.raises(
-        InputError,
-        match=r"of another model than this member, .*000.parquet, expected .* `tfaudit run`",
-    ):
-        store.predictions("dense", FOG.split)
+    assert_refused(
+        r"of another model than this member, .*000.parquet, expected .* `tfaudit run`",
+        store.predictions,
+        "dense",
+        FOG.split,
+    )
 
 
 def test_predictions_that_were_not_made_as_evaluations_do_not_count(store):
@@ -123,15 +129,13 @@ def test_predictions_that_were_not_made_as_evaluations_do_not_count(store):
     file(store).parent.mkdir(parents=True)
     file(store).write_bytes((store.directory / store.prediction_path("dense", 0)).read_bytes())
     assert store.conditions == ()
-    with pytest.raises(InputError, match="got a damaged file"):
-        store.predictions("dense", FOG.split)
+    assert_refused("got a damaged file", store.predictions, "dense", FOG.split)
 
 
 def test_a_benchmark_set_has_its_own_examples(store, rng):
-    with pytest.raises(
-        InputError, match=r"examples: got a file that cannot be read .*imagenet_a.parquet"
-    ):
-        store.examples(SET.split)
+    assert_refused(
+        r"examples: got a file that cannot be read .*imagenet_a.parquet", store.examples, SET.split
+    )
     assert len(missing_evaluations(store, SET)) == 6
     save_examples(store, SET.split)
     evaluate(store, SET, "dense", 0, rng)
@@ -141,14 +145,14 @@ def test_a_benchmark_set_has_its_own_examples(store, rng):
     assert len(missing_evaluations(store, SET)) == 6, (
         "the number of examples differs from the evaluated ones"
     )
-    with pytest.raises(InputError, match="got predictions of 40 examples instead of 3"):
-        store.predictions("dense", SET.split)
+    assert_refused(
+        "got predictions of 40 examples instead of 3", store.predictions, "dense", SET.split
+    )
 
 
 def test_a_computed_corruption_has_the_test_sets_examples(store):
     assert store.examples(FOG.split, images=False).equals(store.examples("test", images=False))
-    with pytest.raises(InputError, match=r"cannot be read .*fog-5\.parquet"):
-        store.examples("fog-5")
+    assert_refused(r"cannot be read .*fog-5\.parquet", store.examples, "fog-5")
 
 
 def test_jobs_depend_on_variants_members_and_existing_evaluations(store, rng):

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.populations import population
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import small_study
 from tfaudit import InputError, Predictions, Study, Training, open_store
 from tfaudit.analysis.study_audit import StudyAudit
@@ -127,8 +128,7 @@ def test_remarks_on_the_examples_stand_among_the_notes_and_are_sealed(tmp_path, 
     table = pq.read_table(tmp_path / "s/examples/test.parquet")
     changed = {**table.schema.metadata, b"remarks": b'["none is left out"]'}
     pq.write_table(table.replace_schema_metadata(changed), tmp_path / "s/examples/test.parquet")
-    with pytest.raises(InputError, match="a damaged file"):
-        store.examples()
+    assert_refused("a damaged file", store.examples)
 
 
 def test_hostile_names_are_titles_and_never_paths(tmp_path, baseline):
@@ -142,8 +142,7 @@ def test_hostile_names_are_titles_and_never_paths(tmp_path, baseline):
         assert len(key) < 80
     for name in (" ", "a\nb"):
         expected = re.escape(f"name: got {name!r}, expected printable text")
-        with pytest.raises(InputError, match=expected):
-            ImportedPredictions(name)
+        assert_refused(expected, ImportedPredictions, name)
 
 
 def test_the_same_study_is_replaced_and_another_is_not_touched(tmp_path, baseline):
@@ -153,8 +152,14 @@ def test_the_same_study_is_replaced_and_another_is_not_touched(tmp_path, baselin
     predictions = open_store(tmp_path).predictions("x")
     np.testing.assert_array_equal(predictions.ranked, fewer.ranked)
     for changes in ({"name": "yours"}, {"name": "mine", "model": "another"}):
-        with pytest.raises(InputError, match=r"holds another study: its .* another directory"):
-            import_predictions(tmp_path, baseline, {"x": baseline}, **changes)
+        assert_refused(
+            r"holds another study: its .* another directory",
+            import_predictions,
+            tmp_path,
+            baseline,
+            {"x": baseline},
+            **changes,
+        )
     np.testing.assert_array_equal(open_store(tmp_path).predictions("x").ranked, fewer.ranked)
 
 
@@ -162,8 +167,14 @@ def test_a_trained_study_is_not_touched(tmp_path, baseline):
     own = {"name": "mine", "dataset": "given predictions", "model": "models", "variants": ()}
     store = Store.create(tmp_path, small_study(**own), {})
     store.save_member("dense", 0, {}, {})
-    with pytest.raises(InputError, match="holds another study: its training"):
-        import_predictions(tmp_path, baseline, {"x": baseline}, name="mine")
+    assert_refused(
+        "holds another study: its training",
+        import_predictions,
+        tmp_path,
+        baseline,
+        {"x": baseline},
+        name="mine",
+    )
     assert open_store(tmp_path).members("dense") == (0,)
 
 
@@ -203,8 +214,14 @@ def test_bad_input_leaves_nothing_behind(tmp_path, baseline, changes, message):
 
 def test_a_directory_that_cannot_be_used(tmp_path, baseline):
     (tmp_path / "taken").touch()
-    with pytest.raises(InputError, match="taken, which cannot be written"):
-        import_predictions(tmp_path / "taken", baseline, {"x": baseline}, name="mine")
+    assert_refused(
+        "taken, which cannot be written",
+        import_predictions,
+        tmp_path / "taken",
+        baseline,
+        {"x": baseline},
+        name="mine",
+    )
     with lock(tmp_path / "held"), pytest.raises(InputError, match="in use by another"):
         import_predictions(tmp_path / "held", baseline, {"x": baseline}, name="mine")
 
@@ -212,11 +229,9 @@ def test_a_directory_that_cannot_be_used(tmp_path, baseline):
 def test_imported_predictions_cannot_be_run(tmp_path, baseline):
     study = import_predictions(tmp_path, baseline, {"x": baseline}, name="mine").study
     for ask in (lambda: study.planned_training, study.smoke):
-        with pytest.raises(
-            InputError,
-            match="got 'mine', which holds imported predictions, expected a study with a training",
-        ):
-            ask()
+        assert_refused(
+            "got 'mine', which holds imported predictions, expected a study with a training", ask
+        )
     assert Study.from_json(study.to_json()) == study
     assert dataclasses.replace(study, training=Training(epochs=1)).all_variants[0].title == "dense"
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import (
     LABELS,
     flips,
@@ -87,8 +88,7 @@ def test_a_damaged_prediction_file_does_not_count_and_the_error_names_the_remedy
     assert not store.is_complete("dense", 1)
     assert store.is_complete("dense", 0)
     expected = r"001.parquet, expected .*`tfaudit run` with the same recipe and directory makes it"
-    with pytest.raises(InputError, match=expected):
-        store.predictions("dense")
+    assert_refused(expected, store.predictions, "dense")
 
 
 def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store, examples):
@@ -125,37 +125,31 @@ def test_a_seal_changes_with_what_is_displayed(store, examples):
 def test_images_that_are_no_bytes_are_damaged(store, examples, value):
     forge(examples, "image", [value] * 40)
     for read in (store.examples, lambda: store.images("test", [0])):
-        with pytest.raises(InputError, match=DAMAGED):
-            read()
+        assert_refused(DAMAGED, read)
 
 
 def test_forged_columns_are_noticed_where_they_are_read(store, examples):
     save_examples(store, groups=GROUPS)
     forge(examples, "age", GROUPS["age"][::-1].tolist())
-    with pytest.raises(InputError, match=DAMAGED):
-        store.examples()
+    assert_refused(DAMAGED, store.examples)
     assert store.predictions("dense").num_examples == 40  # which rests on labels and ids alone
     save_examples(store)
     forge(examples, "image", [b"jpg"] * 40)
     assert len(store.examples(images=False)) == 40
-    with pytest.raises(InputError, match=DAMAGED):
-        store.examples()
+    assert_refused(DAMAGED, store.examples)
     pq.write_table(pq.read_table(examples).replace_schema_metadata(), examples)
-    with pytest.raises(InputError, match=DAMAGED):
-        store.examples(images=False)
+    assert_refused(DAMAGED, store.examples, images=False)
 
 
 def test_examples_of_another_split_or_time_are_noticed(store, examples):
     save_examples(store, "imagenet_a")
     before = examples.read_bytes()
     examples.write_bytes(examples.with_stem("imagenet_a").read_bytes())
-    with pytest.raises(InputError, match=DAMAGED):
-        store.examples()
+    assert_refused(DAMAGED, store.examples)
     save_examples(store, labels=LABELS[::-1])
     assert store.damage("dense", 0) == "its predictions are of other examples"
     expected = r"got predictions of other examples than examples/test.parquet holds"
-    with pytest.raises(InputError, match=expected):
-        store.predictions("dense")
+    assert_refused(expected, store.predictions, "dense")
     examples.write_bytes(before)
     assert store.predictions("dense").num_members == 3
 
@@ -187,11 +181,9 @@ def test_a_flipped_byte_of_the_images_is_noticed_or_changes_nothing(store, examp
 @pytest.mark.parametrize("positions", [[40], [0, -1]])
 def test_missing_images(store, positions):
     expected = r"positions: got .*, expected 0 to 39 of the examples in .*test.parquet"
-    with pytest.raises(InputError, match=expected):
-        store.images("test", positions)
+    assert_refused(expected, store.images, "test", positions)
     expected = r"examples: got a file that cannot be read \(No such file.*other.parquet"
-    with pytest.raises(InputError, match=expected):
-        store.images("other", [0])
+    assert_refused(expected, store.images, "other", [0])
 
 
 def test_images_under_a_computed_condition_are_those_of_the_test_set(tmp_path):
@@ -232,8 +224,7 @@ def test_facts_about_classes_are_read_back_and_damage_is_noticed(store):
     pd.testing.assert_frame_equal(store.table("classes"), facts)
     path = store.directory / "examples/classes.parquet"
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(InputError, match=r"got a damaged file, .*classes.parquet"):
-        store.table("classes")
+    assert_refused(r"got a damaged file, .*classes.parquet", store.table, "classes")
 
 
 def test_a_member_without_its_model_file_does_not_count(store):
@@ -269,8 +260,7 @@ def test_json_that_no_writer_of_tfaudit_would_write(store, text):
     with pytest.raises(ValueError, match=r"nested|surrogates|Exceeds"):
         read_sealed_json(text)
     (store.directory / "study.json").write_bytes(text)
-    with pytest.raises(InputError, match="got a damaged file"):
-        open_store(store.directory)
+    assert_refused("got a damaged file", open_store, store.directory)
 
 
 @pytest.mark.parametrize(
@@ -286,8 +276,9 @@ def test_json_that_no_writer_of_tfaudit_would_write(store, text):
 def test_a_description_of_a_study_with_values_of_other_types(store, change):
     study = store.directory / "study.json"
     reseal(study, study=read_sealed_json(study.read_bytes())["study"] | change)
-    with pytest.raises(InputError, match="study: got a description with a wrong or missing field"):
-        open_store(store.directory)
+    assert_refused(
+        "study: got a description with a wrong or missing field", open_store, store.directory
+    )
 
 
 def test_a_failure_is_recorded_with_its_traceback_until_the_member_is_made(store, rng):
@@ -303,11 +294,9 @@ def test_the_population_may_grow_and_nothing_else_may_change(store):
     Store.create(store.directory, small_study(population=5), {})
     assert open_store(store.directory).study.population == 5
     expected = r"population: got 3, expected 5 or more, which .* already holds"
-    with pytest.raises(InputError, match=expected):
-        Store.create(store.directory, STUDY, {})
+    assert_refused(expected, Store.create, store.directory, STUDY, {})
     other = small_study(population=5, training=Training(epochs=2))
-    with pytest.raises(InputError, match="holds another study: its training"):
-        Store.create(store.directory, other, {})
+    assert_refused("holds another study: its training", Store.create, store.directory, other, {})
 
 
 def test_a_study_without_members_is_replaced(tmp_path):
@@ -323,16 +312,15 @@ def test_missing_files_are_one_line(store, tmp_path):
         (lambda: store.examples("train"), "cannot be read"),
         (lambda: open_store(tmp_path), "holds no study"),
     ):
-        with pytest.raises(InputError, match=expected):
-            read()
+        assert_refused(expected, read)
     study = store.directory / "study.json"
     for other in (FORMAT - 1, FORMAT + 1):
         reseal(study, format=other)
-        with pytest.raises(InputError, match=f"with the format {other}, expected {FORMAT}, which"):
-            open_store(store.directory)
+        assert_refused(
+            f"with the format {other}, expected {FORMAT}, which", open_store, store.directory
+        )
     study.write_text("{")
-    with pytest.raises(InputError, match="got a damaged file"):
-        open_store(store.directory)
+    assert_refused("got a damaged file", open_store, store.directory)
 
 
 def test_a_changed_digit_of_a_record_or_of_the_study_is_noticed(store, record):
@@ -347,8 +335,7 @@ def test_a_changed_digit_of_a_record_or_of_the_study_is_noticed(store, record):
     assert store.missing()[0] == Missing("dense", 0, "test", "failed")
     study = store.directory / "study.json"
     study.write_text(study.read_text().replace('"population": 3', '"population": 2'))
-    with pytest.raises(InputError, match="got a damaged file"):
-        open_store(store.directory)
+    assert_refused("got a damaged file", open_store, store.directory)
 
 
 def test_unfinished_files_of_a_killed_writer_are_removed(store):

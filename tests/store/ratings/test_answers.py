@@ -21,6 +21,7 @@ import pytest
 
 from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
+from tests.builders.refusals import assert_refused
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.audits.survey.sample import survey_sample
@@ -140,8 +141,7 @@ def test_one_person_is_one_rater_however_typed(answers):
     ],
 )
 def test_names_that_are_refused(name, message):
-    with pytest.raises(InputError, match=message):
-        rater_name(name)
+    assert_refused(message, rater_name, name)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,7 @@ def test_names_that_are_refused(name, message):
     ],
 )
 def test_refusals(rated, call, message):
-    with pytest.raises(InputError, match=message):
-        call(rated)
+    assert_refused(message, call, rated)
 
 
 RATERS = ("ann", "👩\u200d🔬 <script>", "'; DROP TABLE answers; --", "a,b", "*x*")
@@ -344,10 +343,14 @@ def test_a_locked_file_is_one_line(tmp_path):
         sqlite3.connect(tmp_path / "answers.sqlite", isolation_level=None)
     ) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(
-            InputError, match=r"answers: .*answers\.sqlite, which another program locks .*try again"
-        ):
-            hasty.record(1, "ann", IMAGES[1], ALL)
+        assert_refused(
+            r"answers: .*answers\.sqlite, which another program locks .*try again",
+            hasty.record,
+            1,
+            "ann",
+            IMAGES[1],
+            ALL,
+        )
         assert hasty.next_place(1, "ann") == 1  # readers go on
     hasty.record(1, "ann", IMAGES[1], ALL)
 
@@ -418,8 +421,7 @@ def test_a_file_that_is_not_as_tfaudit_made_it_is_one_line_and_left_alone(
         lambda: rated.record(1, "bob", IMAGES[0], ALL),
         lambda: begun(rated, seed=9),
     ):
-        with pytest.raises(InputError, match=rf"answers: got [^\n]*sqlite, which {message}[^\n]*$"):
-            call()
+        assert_refused(rf"answers: got [^\n]*sqlite, which {message}[^\n]*$", call)
     assert (tmp_path / "answers.sqlite").read_bytes() == before
 
 
@@ -477,10 +479,14 @@ def test_a_file_that_is_read_only(rated, tmp_path):
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     closed = open_answers(tmp_path, read_only=True)
     assert len(closed.answers(1)) == 1
-    with pytest.raises(
-        InputError, match="which is opened read-only, expected a viewer without --read-only"
-    ):
-        closed.record(1, "ann", IMAGES[0], ALL)
+    assert_refused(
+        "which is opened read-only, expected a viewer without --read-only",
+        closed.record,
+        1,
+        "ann",
+        IMAGES[0],
+        ALL,
+    )
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     with contextlib.closing(
         sqlite3.connect(tmp_path / "answers.sqlite")
@@ -515,10 +521,7 @@ def test_a_directory_that_may_not_be_searched(answers, monkeypatch):
 
     monkeypatch.setattr(Path, "exists", refuse)
     for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
-        with pytest.raises(
-            InputError, match=r"answers: .* cannot be opened [^\n]* check its permissions$"
-        ):
-            call()
+        assert_refused(r"answers: .* cannot be opened [^\n]* check its permissions$", call)
 
 
 SCHEMA = "PRAGMA writable_schema = ON; UPDATE sqlite_schema"
@@ -552,10 +555,7 @@ SCHEMA = "PRAGMA writable_schema = ON; UPDATE sqlite_schema"
 def test_a_changed_digit_is_found_and_never_sealed(rated, tmp_path, statement):
     change(tmp_path, statement)
     for _ in range(2):  # an attempt to write must not make the damage valid
-        with pytest.raises(
-            InputError, match=rf"{DAMAGED[:-1]}; move it away to start from scratch "
-        ):
-            rated.answers(1)
+        assert_refused(rf"{DAMAGED[:-1]}; move it away to start from scratch ", rated.answers, 1)
         with contextlib.suppress(InputError):
             rated.record(1, "ann", IMAGES[0], dict.fromkeys(KEYS, 0))
         with contextlib.suppress(InputError):
@@ -565,10 +565,14 @@ def test_a_changed_digit_is_found_and_never_sealed(rated, tmp_path, statement):
 def test_answers_of_another_rater_can_be_recorded_beside_damaged_ones(rated, tmp_path):
     change(tmp_path, "UPDATE answers SET value = 0 WHERE rowid = 2")
     rated.record(1, "bob", IMAGES[0], ALL)
-    with pytest.raises(
-        InputError, match="whose answers of 'ann' in study 1 do not match their checksum"
-    ):
-        rated.record(1, "ann", IMAGES[0], ALL)
+    assert_refused(
+        "whose answers of 'ann' in study 1 do not match their checksum",
+        rated.record,
+        1,
+        "ann",
+        IMAGES[0],
+        ALL,
+    )
     assert rated.of_image(1, "bob", IMAGES[0]).answers == ALL
 
 
@@ -592,10 +596,7 @@ def test_links_out_of_the_study_are_refused(tmp_path, name):
         lambda: open_answers(home).studies("test", SEAL),
         lambda: begun(open_answers(home), seed=9),
     ):
-        with pytest.raises(
-            InputError, match=rf"answers: .*{name}, a link out of the study's directory"
-        ):
-            call()
+        assert_refused(rf"answers: .*{name}, a link out of the study's directory", call)
     assert (away / "answers.sqlite").read_bytes() == content
     link = tmp_path / "link"  # the study itself may be reached by a link
     link.symlink_to(away)
@@ -609,16 +610,16 @@ def test_a_link_to_itself_is_one_line(tmp_path, name):
         begun(answers)
     (tmp_path / name).symlink_to(tmp_path / name)
     for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
-        with pytest.raises(InputError, match=DAMAGED):
-            call()
+        assert_refused(DAMAGED, call)
 
 
 def test_a_directory_or_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "answers.sqlite")
     with pytest.raises(InputError, match="which is not a file"):
         open_answers(tmp_path).studies("test", SEAL)
-    with pytest.raises(InputError, match=r"directory: got .*nowhere, which does not exist"):
-        open_answers(tmp_path / "nowhere")
+    assert_refused(
+        r"directory: got .*nowhere, which does not exist", open_answers, tmp_path / "nowhere"
+    )
 
 
 def test_a_read_only_study_can_be_read(small_disk):
@@ -626,8 +627,9 @@ def test_a_read_only_study_can_be_read(small_disk):
     answers.record(begun(answers), "ann", IMAGES[0], ALL)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     assert len(answers.answers(1)) == 1
-    with pytest.raises(InputError, match=r"answers: .* cannot be (written|opened)[^\n]*$"):
-        answers.record(1, "ann", IMAGES[0], ALL)
+    assert_refused(
+        r"answers: .* cannot be (written|opened)[^\n]*$", answers.record, 1, "ann", IMAGES[0], ALL
+    )
 
 
 def test_a_full_disk_loses_nothing(small_disk):
@@ -635,8 +637,7 @@ def test_a_full_disk_loses_nothing(small_disk):
     answers.record(begun(answers), "ann", IMAGES[0], ALL)
     disk = os.statvfs(small_disk)
     (small_disk / "ballast").write_bytes(bytes(disk.f_bavail * disk.f_bsize))
-    with pytest.raises(InputError, match=r"answers: .* cannot be [^\n]*$"):
-        rate(small_disk, "bob", 1, IMAGES * 200)
+    assert_refused(r"answers: .* cannot be [^\n]*$", rate, small_disk, "bob", 1, IMAGES * 200)
     (small_disk / "ballast").unlink()
     assert answers.of_image(1, "ann", IMAGES[0]).answers == ALL
     answers.record(1, "bob", IMAGES[1], ALL)
