@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.drawings import texts
 from tests.builders.populations import population
 from tfaudit.audits.classes.chart import ranked_classes
 from tfaudit.audits.classes.classes import class_impact
@@ -74,15 +75,6 @@ def charts():
         "counts": pie_count_chart(COUNTS),
         "difficulty": difficulty_bars(FOUND.difficulty),
     }
-
-
-def texts(chart):
-    drawn = ET.fromstring(inline_svg(chart, "")).iter()
-    return [
-        element.text
-        for element in drawn
-        if element.tag.endswith(("}text", "}tspan")) and element.text
-    ]
 
 
 def marks(chart, colour):

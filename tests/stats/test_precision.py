@@ -5,21 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.builders.heterogeneous import heterogeneous_study
 from tfaudit.stats.precision import SampleSize, Spread
 from tfaudit.stats.two_way import group_changes
-
-
-def simulated(rng, members, images, *, paired):
-    """Right-or-wrong answers of heterogeneous images and members."""
-    difficulty, harm = rng.normal(1.2, 1, images), rng.normal(0.3, 0.5, images)
-
-    def noise(of_members, of_images):
-        own = rng.normal(0, of_members, members)[:, None]
-        return own + rng.normal(0, of_images, (members, images))
-
-    before = difficulty + noise(0.2, 0.4)
-    after = before + noise(0.1, 0.2) if paired else difficulty + noise(0.2, 0.4)
-    return before > 0, after - harm > 0
 
 
 def change_of(before, after, *, paired):
@@ -31,7 +19,7 @@ def change_of(before, after, *, paired):
 def test_at_its_own_design_a_spread_gives_the_interval_that_was_measured(
     members, images, paired, rng
 ):
-    change = change_of(*simulated(rng, members, images, paired=paired), paired=paired)
+    change = change_of(*heterogeneous_study(rng, members, images, paired=paired), paired=paired)
     components = (float(part[0]) for part in (change.of_images, change.of_members, change.overlap))
     spread = Spread.measured(*components, SampleSize(images, members), paired=paired)
     low, high = change.interval(0.9)
@@ -51,7 +39,8 @@ def test_the_spread_of_one_design_foretells_the_intervals_of_others(members, ima
 
     def mean_components(*size, times):
         changes = [
-            change_of(*simulated(rng, *size, paired=paired), paired=paired) for _ in range(times)
+            change_of(*heterogeneous_study(rng, *size, paired=paired), paired=paired)
+            for _ in range(times)
         ]
         rows = [
             (c.of_images[0], c.of_members[0], c.overlap[0], *np.ravel(c.interval()))

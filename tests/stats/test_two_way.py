@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.builders.heterogeneous import heterogeneous_study
 from tests.builders.nightly import and_nightly
 from tfaudit.stats.two_way import (
     Change,
@@ -16,25 +17,6 @@ from tfaudit.stats.two_way import (
     negative_flips,
     total_change,
 )
-
-
-def study(rng, members, images, *, paired):
-    """Draw a study of heterogeneous images: booleans before and after, `(K, N)` each."""
-    difficulty, harm = rng.normal(1.2, 1.5, images), 0.4 + rng.normal(0, 0.6, images)
-
-    def strength():
-        return (
-            difficulty
-            + rng.normal(0, 0.15, members)[:, None]
-            + rng.normal(0, 0.5, (members, images))
-        )
-
-    noise = rng.logistic(size=(members, images))
-    before = strength()
-    if paired:
-        drift = rng.normal(0, 0.1, members)[:, None] + rng.normal(0, 0.3, (members, images))
-        return before + noise > 0, before + noise - harm - drift > 0
-    return before + noise > 0, strength() - harm + rng.logistic(size=(members, images)) > 0
 
 
 def bootstrap(before, after, groups, *, paired, rng, times=2000):
@@ -70,7 +52,7 @@ def residual_variance(values):
 @pytest.mark.parametrize(("members", "images"), [(30, 60), (15, 400)])
 def test_widths_are_those_of_the_pigeonhole_bootstrap(members, images, paired, rng):
     """The bootstrap counts the interaction of images and members three times (Owen 2007), which is taken off here."""
-    before, after = study(rng, members, 3 * images, paired=paired)
+    before, after = heterogeneous_study(rng, members, 3 * images, paired=paired)
     groups = np.arange(3 * images) % 3
     changes = group_changes(before, after, groups, 3, paired=paired)
     own, relative = bootstrap(before, after, groups, paired=paired, rng=rng)
@@ -84,7 +66,7 @@ def test_widths_are_those_of_the_pigeonhole_bootstrap(members, images, paired, r
 @pytest.mark.parametrize("paired", [True, False])
 def test_a_sum_over_sets_of_other_images_is_that_of_a_bootstrap(paired, rng):
     """Corrupted images less clean ones, where they are others: members are drawn once for both sets, images apart."""
-    before, after = study(rng, 20, 500, paired=paired)
+    before, after = heterogeneous_study(rng, 20, 500, paired=paired)
     signs, sets = np.r_[np.ones(300), -np.ones(200)], np.repeat([0, 1], [300, 200])
     before, after = before * signs, after * signs
     change = total_change(before, after, sets, 2, paired=paired)
@@ -148,7 +130,7 @@ def test_no_group_is_surer_than_if_an_image_had_been_lost_and_another_won(rng):
 @given(st.integers(0, 2**31), st.booleans(), st.integers(2, 5), st.integers(1, 4))
 def test_invariants(seed, paired, members, groups_count):
     rng = np.random.default_rng(seed)
-    before, after = study(rng, members, 24, paired=paired)
+    before, after = heterogeneous_study(rng, members, 24, paired=paired)
     groups = rng.integers(groups_count, size=24)
     options = {"count": groups_count, "paired": paired}
     changes = group_changes(before, after, groups, **options)
@@ -257,12 +239,14 @@ def test_intervals_cover_the_change_on_new_images_with_new_members(
     """Standard error 2.2 points in 100 studies. Welch's interval, which treats images as fixed, covers less."""
     rng = np.random.default_rng(7)
     truths = [
-        np.subtract(*[side.mean() for side in study(rng, 50, 4000, paired=paired)[::-1]])
+        np.subtract(
+            *[side.mean() for side in heterogeneous_study(rng, 50, 4000, paired=paired)[::-1]]
+        )
         for _ in range(30)
     ]
     truth, covered, fixed = np.mean(truths), [], []
     for _ in range(studies):
-        before, after = study(rng, members, images, paired=paired)
+        before, after = heterogeneous_study(rng, members, images, paired=paired)
         changes = group_changes(before, after, np.zeros(images, int), 1, paired=paired)
         low, high = changes.absolute.interval()
         covered.append(low[0] <= truth <= high[0])

@@ -89,10 +89,8 @@ class BestClasses:
     first: np.ndarray
     ties: Ties
 
-    def among_best(self, classes: np.ndarray, k: int = 1) -> np.ndarray:
+    def among_best(self, classes: np.ndarray) -> np.ndarray:
         """Return the probability that `classes` `(R,)` are the predictions, `(R,)` in [0, 1].
-
-        With k > 1, that a class of a tie of more than k is among the k best; other rows are right for k = 1 only.
 
         Example:
             >>> best = BestClasses(np.array([1, 0]), Ties(np.array([0, 0]), np.array([1, 2])))
@@ -100,7 +98,7 @@ class BestClasses:
             array([0.5, 1. ])
         """
         shares = (self.first == classes).astype(float)
-        settle_ties(shares, self.ties, classes, k)
+        settle_ties(shares, self.ties, classes)
         return shares
 
     def votes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -131,18 +129,15 @@ class BestClasses:
         tied = np.union1d(self.ties.rows, other.ties.rows)
         if not len(tied):
             return same
-        span = 1 + int(
-            max(self.first.max(), other.first.max(), *self.ties.classes, *other.ties.classes)
-        )
-        (own_keys, own_votes), (other_keys, other_votes) = (
-            side._votes_in(tied, span) for side in (self, other)
-        )
+        sides = self.first, other.first, self.ties.classes, other.ties.classes
+        span = 1 + max(int(classes.max(initial=0)) for classes in sides)
+        own_keys, own_votes = self._votes_in(tied, span)
+        other_keys, other_votes = other._votes_in(tied, span)
         keys, own, others = np.intersect1d(
             own_keys, other_keys, assume_unique=True, return_indices=True
         )
-        same[tied] = np.bincount(
-            keys // span, np.minimum(own_votes[own], other_votes[others]), len(tied)
-        )
+        common = np.minimum(own_votes[own], other_votes[others])
+        same[tied] = np.bincount(keys // span, common, len(tied))
         return same
 
     def names(self, class_names: Sequence[str]) -> np.ndarray:
@@ -153,10 +148,8 @@ class BestClasses:
             'cat or dog'
         """
         texts = np.array(class_names, object)[self.first]
-        starts = np.flatnonzero(np.diff(self.ties.rows, prepend=-1))
-        for row, classes in zip(
-            self.ties.rows[starts], np.split(self.ties.classes, starts[1:]), strict=False
-        ):
+        rows, starts = np.unique(self.ties.rows, return_index=True)
+        for row, classes in zip(rows, np.split(self.ties.classes, starts[1:]), strict=False):
             texts[row] = " or ".join(sorted(class_names[i] for i in classes))
         return texts
 

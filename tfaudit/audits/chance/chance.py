@@ -52,15 +52,11 @@ class Chance(Result):
         Other columns are the fields of `CountNull`: `observed`, `expected` (the mean by chance), `low` and `high` (the
         central 95 % by chance), `p`, `permutations` and `exact`; and the `verdict`, see `count_verdict`.
         """
-        fields = ("observed", "mean", "low", "high", "p", "permutations", "exact")
-        rows = [
-            (name, *(getattr(null, field) for field in fields))
-            for name, null in self._nulls().items()
-        ]
-        frame = pd.DataFrame(rows, columns=["count", *fields]).rename(columns={"mean": "expected"})
-        return frame.assign(
-            verdict=[count_verdict(null, self.alpha) for null in self._nulls().values()]
-        )
+        nulls = self._nulls()
+        frame = pd.DataFrame(map(vars, nulls.values())).rename(columns={"mean": "expected"})
+        frame.insert(0, "count", list(nulls))
+        verdicts = [count_verdict(null, self.alpha) for null in nulls.values()]
+        return frame.drop(columns=["smallest_p", "counts"]).assign(verdict=verdicts)
 
     def distribution(self) -> pd.DataFrame:
         """Return how often each value occurred: `count` (as in `frame`), `value` and `share` of the permutations."""
@@ -208,20 +204,19 @@ def _all_members(
     populations: tuple[Predictions, Predictions], ties: str, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None, Ties]:
     """Return `(K1 + K2, N, k)` ranked classes of all members as far as modes depend on them, probabilities and ties."""
-    members = [
+    everyone = [
         population.member(i) for population in populations for i in range(population.num_members)
     ]
-    tied = Ties.joined([members[i].ties for i in order], [populations[0].num_examples] * len(order))
+    members = [everyone[i] for i in order]
+    tied = Ties.joined([member.ties for member in members], [len(members[0].classes)] * len(order))
     if ties != "confidence":
-        return np.stack([members[i].classes[:, :1] for i in order]), None, tied
+        return np.stack([member.classes[:, :1] for member in members]), None, tied
     if any(member.probabilities is None for member in members):
-        raise InputError(
-            "ties", "'confidence' for predictions without probabilities", "lowest or highest"
-        )
-    depths = [population.ranked.shape[2] for population in populations]
-    if depths[0] != depths[1]:
-        raise InputError(
-            "ties", f"'confidence' for {depths[0]} and {depths[1]} ranks", "equally many ranks"
-        )
-    probabilities = np.stack([np.asarray(members[i].probabilities) for i in order])
-    return np.stack([members[i].classes for i in order]), probabilities, tied
+        got = "'confidence' for predictions without probabilities"
+        raise InputError("ties", got, "lowest or highest")
+    first, second = (population.ranked.shape[2] for population in populations)
+    if first != second:
+        got = f"'confidence' for {first} and {second} ranks"
+        raise InputError("ties", got, "equally many ranks")
+    classes, probabilities = zip(*members, strict=True)
+    return np.stack(classes), np.stack(probabilities), tied

@@ -18,7 +18,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.t_tests import TTests, welch
-from tfaudit.stats.two_way import GroupChanges
+from tfaudit.stats.two_way import Change, GroupChanges
 
 CENTERINGS = ("member", "population", "none", "ratio")
 """What may be subtracted from each recall; "ratio" divides it by the accuracy instead."""
@@ -95,15 +95,22 @@ class ClassImpact(Result):
         p = {"none": test.p} | {method: adjust(test.p, method) for method in CORRECTIONS[1:]}
         columns = {
             "class": self.class_names,
-            **{name: getattr(self, name) for name in ("examples", "recall_before", "recall_after")},
-            **{name: getattr(self, name) for name in ("lowest_recall", "collapsed")},
+            "examples": self.examples,
+            "recall_before": self.recall_before,
+            "recall_after": self.recall_after,
+            "lowest_recall": self.lowest_recall,
+            "collapsed": self.collapsed,
             **change_columns(self.changes, self.alpha, self.margin_pp, correction),
-            **{name: getattr(self, name) for name in ("relative_recall", "zero_denominators")},
+            "relative_recall": self.relative_recall,
+            "zero_denominators": self.zero_denominators,
             "published_pp": 100 * test.difference,
             "published_low_pp": 100 * test.low,
             "published_high_pp": 100 * test.high,
-            **{f"published_{name}": getattr(test, name) for name in ("t", "df", "p")},
-            **{f"published_p_{method}": p[method] for method in CORRECTIONS[1:]},
+            "published_t": test.t,
+            "published_df": test.df,
+            "published_p": test.p,
+            "published_p_holm": p["holm"],
+            "published_p_bh": p["bh"],
             "published_direction": directions(test.difference, p[correction], self.alpha),
         }
         return pd.DataFrame(columns)
@@ -133,22 +140,20 @@ class ClassImpact(Result):
         test = self.published
         change_pp = 100 * self.changes.absolute.value
         direction = directions(test.difference, test.p, self.alpha)
-        masks = {"harmed": direction == WORSE, "favoured": direction == BETTER}
+        harmed, favoured = direction == WORSE, direction == BETTER
         tested = int(np.isfinite(test.p).sum())
         return {
             "tested": tested,
             "significant": int((test.p <= self.alpha).sum()),
             "expected_by_chance": self.alpha * tested if not self.pairs else float("nan"),
-            **{
-                f"significant_{m}": int((adjust(test.p, m) <= self.alpha).sum())
-                for m in CORRECTIONS[1:]
-            },
-            **{name: int(mask.sum()) for name, mask in masks.items()},
-            **{f"{name}_mean_change_pp": _mean(change_pp[mask]) for name, mask in masks.items()},
-            **{
-                f"{name}_mean_published_pp": _mean(100 * test.difference[mask])
-                for name, mask in masks.items()
-            },
+            "significant_holm": int((adjust(test.p, "holm") <= self.alpha).sum()),
+            "significant_bh": int((adjust(test.p, "bh") <= self.alpha).sum()),
+            "harmed": int(harmed.sum()),
+            "favoured": int(favoured.sum()),
+            "harmed_mean_change_pp": _mean(change_pp[harmed]),
+            "favoured_mean_change_pp": _mean(change_pp[favoured]),
+            "harmed_mean_published_pp": _mean(100 * test.difference[harmed]),
+            "favoured_mean_published_pp": _mean(100 * test.difference[favoured]),
         }
 
     def chart(self) -> Drawing:
@@ -256,31 +261,31 @@ def change_columns(
         noun: what is lost, such as accuracy for groups.
         parts: how many comparisons of G / parts groups each these are, such as one per corruption.
     """
-    columns: dict[str, np.ndarray] = {}
-    own = np.arange(len(changes.examples))
+    own = np.arange(len(changes.examples)).reshape(parts, -1)
     # The changes of two groups relative to both are one figure with two signs: one test.
     known = changes.examples.reshape(parts, -1) > 0
-    mirrored = np.where(
-        known & (known.sum(1, keepdims=True) == 2),
-        -1 - np.arange(parts)[:, None],
-        own.reshape(parts, -1),
-    )
-    for name, change, tests in (
-        ("change", changes.absolute, own),
-        ("relative", changes.relative, mirrored.ravel()),
-    ):
-        most = 1 if name == "change" else 2  # no change of a share can be larger
-        figures = change.value, *np.clip(change.interval(1 - alpha), -most, most), change.p()
-        columns |= question_columns(
+    two = known & (known.sum(1, keepdims=True) == 2)
+    mirrored = np.where(two, -1 - np.arange(parts)[:, None], own)
+
+    def columns(name: str, change: Change, most: int, tests: np.ndarray) -> dict[str, np.ndarray]:
+        low, high = np.clip(change.interval(1 - alpha), -most, most)
+        return question_columns(
             name,
-            *figures,
+            change.value,
+            low,
+            high,
+            change.p(),
             alpha=alpha,
             margin_pp=margin_pp,
             correction=correction,
             noun=noun,
-            tests=tests,
+            tests=tests.ravel(),
         )
-    return columns
+
+    # No change of a share can be larger than 1, none of them relative to another than 2.
+    return columns("change", changes.absolute, 1, own) | columns(
+        "relative", changes.relative, 2, mirrored
+    )
 
 
 def question_columns(
@@ -325,13 +330,12 @@ def question_columns(
     within = (100 * low > -margin_pp) & (low <= 0) & (high >= 0) & (100 * high < margin_pp)
     claims = np.where(value < 0, lost, gained)
     return {
-        **{
-            f"{name}_pp": 100 * value,
-            f"{name}_low_pp": 100 * low,
-            f"{name}_high_pp": 100 * high,
-            f"{name}_p": p,
-        },
-        **{f"{name}_p_{method}": all_p[method] for method in CORRECTIONS[1:]},
+        f"{name}_pp": 100 * value,
+        f"{name}_low_pp": 100 * low,
+        f"{name}_high_pp": 100 * high,
+        f"{name}_p": p,
+        f"{name}_p_holm": all_p["holm"],
+        f"{name}_p_bh": all_p["bh"],
         "verdict" if name == "change" else f"{name}_verdict": np.where(
             all_p[correction] <= alpha, claims, np.where(within, none, CANNOT_TELL)
         ),

@@ -226,14 +226,11 @@ def _difficulty(populations: Mapping[str, Predictions], changed: np.ndarray) -> 
     masks = {"PIE": changed, "non-PIE": ~changed, "all": np.ones_like(changed)}
     for name, population in populations.items():
         for k in (k for k in (1, 5) if k <= population.ranked.shape[2]):
-            correct = population.correct(k)
             for group, mask in masks.items():
-                interval = mean_interval(
-                    correct[:, mask].mean(1) if mask.any() else np.full(len(correct), np.nan)
-                )
-                rows.append(
-                    (name, group, k, int(mask.sum()), interval.mean, interval.low, interval.high)
-                )
-    return pd.DataFrame(
-        rows, columns=["population", "group", "k", "examples", "accuracy", "low", "high"]
-    )
+                examples = np.count_nonzero(mask)
+                hits = population.correct(k)[:, mask].sum(1)
+                interval = mean_interval(ratio(hits, examples))
+                row = {"population": name, "group": group, "k": k, "examples": examples}
+                ends = {"low": interval.low, "high": interval.high}
+                rows.append(row | {"accuracy": interval.mean, **ends})
+    return pd.DataFrame(rows)

@@ -140,15 +140,26 @@ class PairComparison(Result):
             correction: of the verdicts for the number of classes: "none", "holm" or "bh".
         """
         require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
-        options: dict[str, Any] = {"alpha": self.alpha, "margin_pp": self.margin_pp}
-        figures = self.difference, self.low, self.high, self.p
-        absolute = question_columns("change", *figures, **options, correction=correction)
-        relative = change_columns(self.changes, **options, correction=correction)
+        absolute = question_columns(
+            "change",
+            self.difference,
+            self.low,
+            self.high,
+            self.p,
+            alpha=self.alpha,
+            margin_pp=self.margin_pp,
+            correction=correction,
+        )
+        relative = change_columns(self.changes, self.alpha, self.margin_pp, correction)
         columns = {
             "class": self.class_names,
-            **{name: getattr(self, name) for name in ("examples", "recall_before", "recall_after")},
+            "examples": self.examples,
+            "recall_before": self.recall_before,
+            "recall_after": self.recall_after,
             "lowest_recall": self.recall_after,
-            **{name: getattr(self, name) for name in ("collapsed", "lost", "won")},
+            "collapsed": self.collapsed,
+            "lost": self.lost,
+            "won": self.won,
             **absolute,
             "p_mid": self.p_mid,
             **{name: values for name, values in relative.items() if name.startswith("relative_")},
@@ -175,10 +186,9 @@ class PairComparison(Result):
         whole = self.overall
         frame = self.frame()
         return {
-            **{
-                name: getattr(whole, name)
-                for name in ("examples", "accuracy_before", "accuracy_after")
-            },
+            "examples": whole.examples,
+            "accuracy_before": whole.accuracy_before,
+            "accuracy_after": whole.accuracy_after,
             "change_pp": 100 * (whole.won - whole.lost) / whole.examples,
             "change_low_pp": 100 * whole.low,
             "change_high_pp": 100 * whole.high,
@@ -188,10 +198,11 @@ class PairComparison(Result):
             "negative_flips": whole.lost,
             "positive_flips": whole.won,
             "wrong_to_other_wrong": whole.other_wrong,
-            **{
-                name: getattr(whole, name)
-                for name in ("btc", "bec", "agreement", "top5_overlap", "kappa")
-            },
+            "btc": whole.btc,
+            "bec": whole.bec,
+            "agreement": whole.agreement,
+            "top5_overlap": whole.top5_overlap,
+            "kappa": whole.kappa,
             "classes": len(self.class_names),
             "tested": int(np.isfinite(self.p).sum()),
             "significant": int((self.p <= self.alpha).sum()),

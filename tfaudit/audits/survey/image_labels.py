@@ -24,28 +24,15 @@ def image_labels(answers: pd.DataFrame, categories: pd.DataFrame) -> pd.DataFram
     """
     answers = answers.drop_duplicates(["rater", "example", "question"], keep="last")
     judged = answers.groupby("example")["rater"].nunique()
-    chosen = (
-        categories.drop_duplicates()
-        .groupby(["example", "category"])
-        .size()
-        .rename("raters")
-        .reset_index()
-    )
-    chosen = chosen.rename(columns={"category": "label"})
-    parts = [
-        chosen.assign(
-            kind="category",
-            judged=chosen["example"].map(judged).fillna(chosen["raters"]).astype(int),
-        )
-    ]
+    chosen = categories.drop_duplicates().rename(columns={"category": "label"})
+    chosen = chosen.groupby(["example", "label"]).size().rename("raters").reset_index()
+    judged_by = chosen["example"].map(judged).fillna(chosen["raters"]).astype(int)
+    parts = [chosen.assign(kind="category", judged=judged_by)]
     decided = answers.dropna(subset=["value"])
     for question in QUESTIONS:
         votes = decided[decided["question"] == question.key]
-        counts = (
-            (votes["value"] == question.holds)
-            .groupby(votes["example"])
-            .agg(raters="sum", judged="size")
-        )
+        holds = votes["value"] == question.holds
+        counts = holds.groupby(votes["example"]).agg(raters="sum", judged="size")
         most = counts[2 * counts["raters"] > counts["judged"]].reset_index()
         parts.append(most.assign(kind="attribute", label=question.attribute))
     labels = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)

@@ -116,16 +116,12 @@ def survey(
 
 def _with_co_occurring(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the answers with a column for the labels that co-occur, from the categories where raters used them."""
-    if (
-        CO_OCCURRING.key in answers
-        or "categories" not in answers
-        or not answers["categories"].notna().any()
-    ):
+    categories = answers.get("categories", pd.Series(dtype=object))
+    if CO_OCCURRING.key in answers or not categories.notna().any():
         return answers
-    chosen = answers["categories"].fillna("").astype(str).str.split("; ")
-    return answers.assign(
-        **{CO_OCCURRING.key: [int(CO_OCCURRING.attribute in names) for names in chosen]}
-    )
+    chosen = categories.fillna("").astype(str).str.split("; ")
+    together = [int(CO_OCCURRING.attribute in names) for names in chosen]
+    return answers.assign(**{CO_OCCURRING.key: together})
 
 
 def _row(
@@ -133,10 +129,9 @@ def _row(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return counts and agreement of one question, and notes about them."""
     decided_answers = answers.dropna(subset=[question.key])
-    holds = (decided_answers[question.key].astype(int) == question.holds).groupby(
-        decided_answers["example"]
-    )
-    votes = pd.DataFrame({"yes": holds.sum(), "raters": holds.size()})
+    holds = decided_answers[question.key].astype(int) == question.holds
+    by_example = holds.groupby(decided_answers["example"])
+    votes = pd.DataFrame({"yes": by_example.sum(), "raters": by_example.size()})
     margin = 2 * votes["yes"] - votes["raters"]
     decided = margin[margin != 0]
     pie = is_pie[decided.index]
@@ -151,15 +146,14 @@ def _row(
         "non_pies": int((decided[~pie] > 0).sum()),
         "non_pies_judged": int((~pie).sum()),
         "undecided": len(margin) - len(decided),
-        **{"kappa": kappa, "kappa_examples": judged, "kappa_raters": raters},
+        "kappa": kappa,
+        "kappa_examples": judged,
+        "kappa_raters": raters,
     }
+    some = f"{judged} of {len(votes)} images that have {raters} raters"
     if judged == 0:
         return row, [f"{question.key}: no agreement, because no image has two raters."]
-    if judged < len(votes):
-        return row, [
-            f"{question.key}: kappa rests on the {judged} of {len(votes)} images that have {raters} raters."
-        ]
-    return row, []
+    return row, [f"{question.key}: kappa rests on the {some}."] if judged < len(votes) else []
 
 
 def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
@@ -173,10 +167,7 @@ def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
     raters = int(sizes.index[sizes == sizes.max()].max())
     yes = votes.loc[votes["raters"] == raters, "yes"].to_numpy()
     # All answers are the same: chance alone explains that agreement.
-    if yes.sum() in (
-        0,
-        raters * len(yes),
-    ):
+    if yes.mean() in (0, raters):
         return float("nan"), len(yes), raters
     return float(fleiss_kappa(np.stack([yes, raters - yes], axis=1))), len(yes), raters
 
@@ -193,11 +184,8 @@ def _is_pie(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
         raise InputError("answers", "no rows", "one per rater and image")
     for name in ("rater", "example", "is_pie"):
         if empty := int(answers[name].isna().sum()):
-            raise InputError(
-                "answers",
-                f"column {name} without a value in {empty} of {len(answers)} rows",
-                "values",
-            )
+            got = f"column {name} without a value in {empty} of {len(answers)} rows"
+            raise InputError("answers", got, "values")
     for name in needed[2:]:
         odd = answers.loc[~answers[name].isin([0, 1]) & answers[name].notna(), name]
         if len(odd):

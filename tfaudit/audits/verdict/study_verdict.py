@@ -170,9 +170,8 @@ def study_verdict(
         _Variant(str(facts["title"][key]), known.get(key), verdicts.get(key), lost.get(key, ()))
         for key in measured
     ]
-    table = pd.DataFrame([variant.row() for variant in variants]).assign(
-        variant=list(measured), best=False
-    )
+    rows = pd.DataFrame([variant.row() for variant in variants])
+    table = rows.reindex(columns=_COLUMNS).assign(variant=list(measured), best=False)
     plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
     sizes = pd.to_numeric(facts["bytes" if plain else "gzipped_bytes"])
     table["size_ratio"] = (sizes[list(measured)] / sizes[baseline]).to_numpy()
@@ -184,7 +183,7 @@ def study_verdict(
     if best is not None:
         table.loc[best, "best"] = True
     return StudyVerdict(
-        table=table[list(_COLUMNS)],
+        table=table,
         headline=_headline(variants, best, table),
         alerts=tuple(alert for variant in variants for alert in variant.alerts()),
         best=None if best is None else list(measured)[best],
@@ -277,12 +276,10 @@ class _Variant:
 
     def row(self) -> dict[str, Any]:
         """Return the columns of `StudyVerdict.frame` that measurements give."""
-        row: dict[str, Any] = dict.fromkeys(_COLUMNS, np.nan)
-        row |= {
+        row: dict[str, Any] = {
             "title": self.title,
             "outcome": self.outcome,
             "reason": self.reason,
-            "worst_class": None,
         }
         if self.measurements is not None:
             whole = self.measurements.overall
