@@ -54,7 +54,7 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
         axis=alt.Axis(values=[-1, 0, 1, 2], labelExpr=labels),
     )
     interval = alt.X("low_share:Q"), alt.X2("high_share:Q")
-    layers = _outcomes(base, x, y, interval, tooltips("title", "outcome", "sentence"))
+    layers = _outcomes(base, x, y, interval, tooltips("title", "outcome", "sentence"), 90)
     return alt.layer(limit_rule(base, x=alt.XDatum(1)), *layers)
 
 
@@ -69,11 +69,12 @@ def _outcomes(
     y: alt.Y,
     interval: tuple[alt.X, alt.X2],
     tooltip: list[alt.Tooltip],
+    size: int = 80,
 ) -> tuple[alt.Chart, alt.Chart]:
     """Return intervals and values, in colour and shape of the outcome."""
     low, high = interval
     bars = base.mark_rule(strokeWidth=2).encode(x=low, x2=high, y=y, color=COLOUR)
-    points = base.mark_point(size=80, filled=True, opacity=1)
+    points = base.mark_point(size=size, filled=True, opacity=1)
     return bars, points.encode(x=x, y=y, color=COLOUR, shape=SHAPE, tooltip=tooltip)
 
 
