@@ -110,13 +110,6 @@ def test_with_exemplars_alone():
     assert "no others to compare" in found.notes[0]
 
 
-def test_order_of_examples_plays_no_part():
-    order = np.random.default_rng(3).permutation(400)
-    permuted = [Predictions(p.labels[order], p.ranked[:, order]) for p in (BEFORE, AFTER)]
-    found = attributes(*permuted, TABLE.iloc[order]).frame()
-    pd.testing.assert_frame_equal(found, attributes(BEFORE, AFTER, TABLE).frame())
-
-
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
@@ -132,7 +125,6 @@ def test_order_of_examples_plays_no_part():
             {},
             "table: got 400 distinct numbers in column 'age', expected at most",
         ),
-        (TABLE, {"alpha": 0}, "alpha: got 0"),
         (TABLE, {"ties": "first"}, "ties: got 'first'"),
     ],
 )

@@ -7,14 +7,19 @@ import pandas as pd
 import pytest
 
 from tests.builders.populations import population
+from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.groups.groups import groups
+from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.audits.trends.trends import trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
@@ -27,12 +32,25 @@ LIMITS = Limits(
     intensification=1.2,
 )
 GATE = functools.partial(gate, limits=LIMITS)
+
+
+def by_class(audit, before, after, **options):
+    """An audit of a column of the examples, here their classes."""
+    column = before.labels if audit is not attributes else pd.DataFrame({"class": before.labels})
+    return audit(before, after, column, **options)
+
+
 AUDITS = [
     (class_impact, 6),
     (exemplars, 6),
     (functools.partial(chance, permutations=50), 6),
     (flip_rates, 6),
     (calibration, 6),
+    (distortion, 6),
+    (intersections, 6),
+    (functools.partial(by_class, groups), 6),
+    (functools.partial(by_class, trends), 6),
+    (functools.partial(by_class, attributes), 6),
     (GATE, 6),
     (GATE, 1),
     (compare, 1),
@@ -82,6 +100,6 @@ def test_other_examples_and_levels_are_refused(audit, members):
     before, after = pair(members)
     with pytest.raises(InputError, match="compressed: got 100 examples, expected 200"):
         audit(before, population(2, members=members, examples=100))
-    if audit is not exemplars:
+    if audit not in (exemplars, distortion):
         with pytest.raises(InputError, match=r"alpha: got 5, expected a level in \(0, 1\)"):
             audit(before, after, alpha=5)

@@ -64,20 +64,11 @@ def test_every_grouping_and_every_intersection_is_there():
 
 
 def test_kinds_within_the_classes_are_not_crossed_with_them():
-    kinds = pd.DataFrame(
-        {
-            "kind": [f"{label} {i % 2}" for i, label in enumerate(BEFORE.labels)],
-            "sex": COLUMNS["sex"],
-        }
-    )
+    names = [f"{label} {i % 2}" for i, label in enumerate(BEFORE.labels)]
+    kinds = pd.DataFrame({"kind": names, "sex": COLUMNS["sex"]})
     result = intersections(BEFORE, AFTER, kinds)
-    assert list(result.frame()["grouping"]) == [
-        "class",
-        "kind",
-        "sex",
-        "class and sex",
-        "kind and sex",
-    ]
+    expected = ["class", "kind", "sex", "class and sex", "kind and sex"]
+    assert list(result.frame()["grouping"]) == expected
 
 
 def test_gaps_of_one_model_are_fairlearns():

@@ -214,11 +214,6 @@ def test_a_floor_needs_accuracy():
     assert operating_points(PAPER.drop(columns="accuracy")).summary()["pareto"] == 1
 
 
-def test_frozen():
-    with pytest.raises(AttributeError):
-        operating_points(PAPER).floor = 0.1
-
-
 def test_pareto_shares_equal_resampling_by_hand():
     generator = np.random.default_rng(3)
     means = {"small": (0.5, 0.90), "middle": (0.7, 0.905), "large": (0.9, 0.91), "bad": (0.9, 0.5)}

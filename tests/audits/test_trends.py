@@ -119,15 +119,6 @@ def test_what_is_unknown_is_left_out():
     assert len(nothing.frame()) == len(nothing.bins_frame()) == 0
 
 
-def test_order_of_examples_plays_no_part():
-    order = np.random.default_rng(3).permutation(200)
-    permuted = [Predictions(p.labels[order], p.ranked[:, order]) for p in (BEFORE, AFTER)]
-    found = trends(*permuted, VALUES[order], column=SERIES[order], individuals=WRITERS[order])
-    pd.testing.assert_frame_equal(
-        found.frame(), trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS).frame()
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -139,7 +130,6 @@ def test_order_of_examples_plays_no_part():
         ({"values": VALUES, "column": [1]}, r"column: got shape \(1,\)"),
         ({"values": VALUES, "individuals": [1]}, r"individuals: got shape \(1,\)"),
         ({"values": VALUES, "bins": 0}, "bins: got 0"),
-        ({"values": VALUES, "alpha": 0}, "alpha: got 0"),
     ],
 )
 def test_bad_input(arguments, message):

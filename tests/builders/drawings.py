@@ -1,6 +1,9 @@
-"""The texts that a chart shows."""
+"""What a chart shows: its texts, its rows, its colours and its width."""
 
+import re
 import xml.etree.ElementTree as ET
+
+import pandas as pd
 
 from tfaudit.charts.rendering import inline_svg
 
@@ -11,3 +14,16 @@ def texts(chart):
         element.text
         for element in ET.fromstring(inline_svg(chart, "")).iter("{http://www.w3.org/2000/svg}text")
     ]
+
+
+def rows_of(chart):
+    """Return the rows of all data of a chart."""
+    return pd.concat(pd.DataFrame(rows) for rows in chart.to_dict()["datasets"].values())
+
+
+def assert_fits(chart, widest):
+    """Assert that a chart is at most so many pixels wide, and has no colour that is lost on a light or a dark page."""
+    svg = inline_svg(chart, "")
+    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= widest
+    drawn = re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|black|white)"', svg)
+    assert not {"black", "#000", "#000000", "white", "#fff", "#ffffff"} & set(drawn)

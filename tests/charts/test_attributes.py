@@ -1,11 +1,11 @@
 """Charts of over-indexing, of attributes and of the human study."""
 
 import re
-import xml.etree.ElementTree as ET
 
 import numpy as np
 import pandas as pd
 
+from tests.builders.drawings import assert_fits, texts
 from tests.builders.populations import population
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.exemplars.exemplars import exemplars
@@ -23,23 +23,20 @@ TABLE = pd.DataFrame(
 )
 
 
-def texts(svg):
-    return [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-
-
-def strokes(svg, colour):
-    return len(re.findall(rf'<line [^>]*stroke="{colour}"', svg))
+def strokes(chart, colour):
+    return len(re.findall(rf'<line [^>]*stroke="{colour}"', inline_svg(chart, "")))
 
 
 def test_names_carry_values_and_ratios_the_highest_first():
     found = attributes(BEFORE, AFTER, TABLE)
-    svg = inline_svg(found.chart(), "")
-    shown = [text for text in texts(svg) if text and "×" in text]
+    shown = [text for text in texts(found.chart()) if text and "×" in text]
     assert shown[0].startswith("blond, ")
     assert {text.split(",")[0] for text in shown} == {"blond", "hair: black", "hair: grey"}
     ratios = [float(re.search(r"([\d.]+) ×", text)[1]) for text in shown]
     assert ratios == sorted(ratios, reverse=True)
-    assert strokes(svg, "#d07c00") == found.summary()["over"] + found.summary()["under"] == 1
+    assert (
+        strokes(found.chart(), "#d07c00") == found.summary()["over"] + found.summary()["under"] == 1
+    )
 
 
 def test_the_survey_has_a_chart_that_fits():
@@ -48,32 +45,27 @@ def test_the_survey_has_a_chart_that_fits():
     answers = sample.key.assign(
         rater="ann", **{q.key: np.where(pie, q.holds, 1 - q.holds) for q in QUESTIONS}
     )
-    svg = inline_svg(survey(answers).chart(), "")
-    assert {question.attribute for question in QUESTIONS} <= set(
-        texts(svg)
-    )  # no ratio: no other image has any
-    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 400
-    assert not {"black", "white", "#000", "#fff"} & set(re.findall(r'fill="([^"]+)"', svg))
-    assert strokes(svg, "#d07c00") == 6
+    chart = survey(answers).chart()
+    # No ratio: no other image has any.
+    assert {question.attribute for question in QUESTIONS} <= set(texts(chart))
+    assert_fits(chart, 400)
+    assert strokes(chart, "#d07c00") == 6
 
 
 def test_the_longest_attribute_of_the_survey_keeps_its_ratio():
     table = pd.DataFrame({"incorrect or inadequate label": RNG.random(400) < 0.5})
-    assert any(
-        (text or "").endswith("×")
-        for text in texts(inline_svg(attributes(BEFORE, AFTER, table).chart(), ""))
-    )
+    shown = texts(attributes(BEFORE, AFTER, table).chart())
+    assert any((text or "").endswith("×") for text in shown)
 
 
 def test_without_exemplars_there_is_still_a_chart():
-    svg = inline_svg(attributes(BEFORE, BEFORE, TABLE).chart(), "")
-    assert "hair: grey" in texts(svg)
+    assert "hair: grey" in texts(attributes(BEFORE, BEFORE, TABLE).chart())
 
 
 def test_the_most_telling_of_many():
     table = pd.DataFrame({f"a{i}": RNG.random(400) < 0.5 for i in range(60)}).assign(
         blond=TABLE["blond"]
     )
-    shown = texts(inline_svg(attributes(BEFORE, AFTER, table).chart(), ""))
+    shown = texts(attributes(BEFORE, AFTER, table).chart())
     assert sum("×" in (text or "") for text in shown) == 40
     assert any((text or "").startswith("blond") for text in shown)

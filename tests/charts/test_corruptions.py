@@ -1,13 +1,12 @@
 """Charts of robustness: what they name, in which order, that they follow the page's colour and its width."""
 
 import functools
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.builders.drawings import texts
+from tests.builders.drawings import assert_fits, rows_of, texts
 from tests.builders.populations import population
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart
@@ -50,10 +49,6 @@ def curves():
     return {title: each.curves() for title, each in levels().items()}
 
 
-def rows_of(chart):
-    return pd.concat(pd.DataFrame(rows) for rows in chart.to_dict()["datasets"].values())
-
-
 @pytest.mark.parametrize(
     "draw",
     [
@@ -68,10 +63,7 @@ def rows_of(chart):
     ],
 )
 def test_charts_fit_a_narrow_page_and_a_dark_one(draw):
-    svg = inline_svg(draw(), "")
-    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 470
-    drawn = re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|black|white)"', svg)
-    assert not {"black", "#000", "#000000", "white", "#fff", "#ffffff"} & set(drawn)
+    assert_fits(draw(), 470)
 
 
 def test_corruptions_stand_by_their_deepest_fall_and_the_mean_last():

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.drawings import assert_fits, rows_of
 from tests.builders.populations import population
 from tfaudit.audits.distortion.chart import balance_chart
 from tfaudit.audits.distortion.recall_distortion import distortion
@@ -48,10 +49,6 @@ def fills(chart, colour):
     return len(re.findall(f'fill="{colour}"', inline_svg(chart, "")))
 
 
-def table_of(chart):
-    return pd.concat(pd.DataFrame(rows) for rows in chart.to_dict()["datasets"].values())
-
-
 @functools.cache
 def charts():
     return {
@@ -65,12 +62,7 @@ def charts():
 
 @pytest.mark.parametrize("name", ["one", "balances", "slopes", "intervals", "tradeoff"])
 def test_charts_fit_a_narrow_page_and_a_dark_one(name):
-    svg = inline_svg(charts()[name], "")
-    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= (
-        860 if name == "balances" else 440
-    )
-    drawn = re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|black|white)"', svg)
-    assert not {"black", "#000", "#000000", "white", "#fff", "#ffffff"} & set(drawn)
+    assert_fits(charts()[name], 860 if name == "balances" else 440)
 
 
 def test_every_class_of_every_member_is_a_point_and_the_line_has_the_pooled_slope():
@@ -85,12 +77,8 @@ def test_every_class_of_every_member_is_a_point_and_the_line_has_the_pooled_slop
 
 
 def test_two_methods_stand_side_by_side():
-    panels = [
-        text
-        for text in texts(charts()["balances"])
-        if text in {"magnitude 2", "random 2", "magnitude 4", "random 4"}
-    ]
-    assert panels == ["magnitude 2", "random 2", "magnitude 4", "random 4"]
+    expected = ["magnitude 2", "random 2", "magnitude 4", "random 4"]
+    assert [text for text in texts(charts()["balances"]) if text in expected] == expected
 
 
 @pytest.mark.slow
@@ -102,7 +90,7 @@ def test_thousands_of_points_are_sampled_and_that_is_said():
         for _ in range(2)
     ]
     chart = distortion(*many).chart()
-    assert table_of(chart)["class"].notna().sum() == 4500
+    assert rows_of(chart)["class"].notna().sum() == 4500
     assert "4,500 of 5,400 points drawn" in texts(chart)
     assert chart.to_dict() == distortion(*many).chart().to_dict()
 
@@ -200,6 +188,6 @@ def test_numbers_and_names_of_levels_stand_in_one_chart_without_a_column_of_both
         interval_chart(slope_intervals(slopes)),
     ):
         assert all(
-            len(set(map(type, table_of(chart)[name].dropna()))) <= 1 for name in table_of(chart)
+            len(set(map(type, rows_of(chart)[name].dropna()))) <= 1 for name in rows_of(chart)
         )
     assert any("int8" in text for text in texts(tradeoff_chart(level_table(slopes))))

@@ -1,13 +1,11 @@
 """The charts of a regression show its frame, for hundreds of rows and for tens of thousands."""
 
-import xml.etree.ElementTree as ET
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.drawings import rows_of, texts
 from tfaudit.audits.factors.regression import factors, factors_glm
-from tfaudit.charts.rendering import inline_svg
 
 
 def table(n):
@@ -21,13 +19,6 @@ def table(n):
     )
     rows["accuracy"] = 0.7 - 0.2 * rows["sparsity"] + rows["imbalance"] + rng.normal(0, 0.03, n)
     return rows.assign(examples=100, correct=(100 * rows["accuracy"]).round().clip(1, 99))
-
-
-def texts(chart):
-    return [
-        element.text
-        for element in ET.fromstring(inline_svg(chart, "")).iter("{http://www.w3.org/2000/svg}text")
-    ]
 
 
 @pytest.mark.slow
@@ -50,18 +41,12 @@ def test_each_hypothesis_has_its_own_scale():
 
 def test_estimates_are_drawn_in_the_unit_of_the_axis():
     found = factors(table(300))
-    spec = found.chart().to_dict()
-    rows = [row for data in spec["datasets"].values() for row in data if "term" in row]
+    rows = rows_of(found.chart()).set_index("term")
     estimates = found.frame().set_index("term")["estimate"]
-    steps = {
-        "imbalance": 1,
-        "class_entropy": 100,
-        "sparsity": 100,
-    }  # points per point, per bit, per unit
+    steps = {"imbalance": 1, "class_entropy": 100, "sparsity": 100}  # per point, per bit, per unit
     for term, step in steps.items():
-        (drawn,) = {row["estimate"] for row in rows if row["term"] == term}
-        assert drawn == pytest.approx(step * estimates[term])
-    assert {row["evidence"] for row in rows if row["term"] == "imbalance"} == {"interval without 0"}
+        assert rows.loc[term, "estimate"] == pytest.approx(step * estimates[term])
+    assert rows.loc["imbalance", "evidence"] == "interval without 0"
 
 
 def test_without_hypotheses_the_other_terms_are_drawn():

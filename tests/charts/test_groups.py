@@ -1,12 +1,12 @@
 """Charts of groups, individuals and trends: what they name, how they crowd, that they follow the page's colour."""
 
 import re
-import xml.etree.ElementTree as ET
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.drawings import assert_fits, rows_of, texts
 from tests.builders.populations import population
 from tfaudit.audits.groups.chart import individuals_chart
 from tfaudit.audits.groups.groups import groups, individual_fits
@@ -19,20 +19,6 @@ BEFORE, AFTER = population(1), population(2, hurt=[3])
 WRITERS = np.random.default_rng(5).integers(0, 100, 200)
 SERIES = pd.Series(np.where(WRITERS < 30, "employee", "student"), name="series")
 VALUES = pd.Series(np.random.default_rng(6).random(200), name="absolute tilt")
-
-
-def texts(svg):
-    return [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-
-
-def width(svg):
-    return float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])
-
-
-def points(svg, colour):
-    """Marks of one colour that are not legend symbols."""
-    marks = ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}path")
-    return sum(mark.get("fill") == colour for mark in marks)
 
 
 @pytest.mark.parametrize(
@@ -58,16 +44,14 @@ def points(svg, colour):
     ],
 )
 def test_charts_fit_a_column_and_any_page(result):
-    svg = inline_svg(result.chart(), "")
-    assert width(svg) <= 400
-    assert not {"black", "white", "#000", "#fff"} & set(re.findall(r'fill="([^"]+)"', svg))
+    assert_fits(result.chart(), 400)
 
 
 def test_individuals_are_coloured_by_their_property():
     found = trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS)
     svg = inline_svg(found.scatter(), "")
-    assert width(svg) <= 400
-    assert {"absolute tilt", "employee", "student"} <= set(texts(svg))
+    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 400
+    assert {"absolute tilt", "employee", "student"} <= set(texts(found.scatter()))
     assert len(found.units_frame()) == len(np.unique(WRITERS))
     hues = re.findall(r'fill="(rgb[^"]+)"', svg)
     assert len(set(hues)) > 10
@@ -77,7 +61,7 @@ def test_every_group_stands_once_the_most_harmed_first():
     found = groups(
         BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance")
     )
-    shown = [text for text in texts(inline_svg(found.chart(), "")) if text in ("far", "near")]
+    shown = [text for text in texts(found.chart()) if text in ("far", "near")]
     assert shown == ["far", "near"]
 
 
@@ -91,7 +75,7 @@ def test_only_a_loss_beyond_chance_has_its_colour():
 def test_many_groups_show_their_ends():
     found = groups(BEFORE, AFTER, WRITERS)
     names = set(found.frame()["group"])
-    svg = texts(inline_svg(found.chart(), ""))
+    svg = texts(found.chart())
     assert any(f"10 smallest losses of {len(names)}" in (text or "") for text in svg)
     ordered = found.frame().sort_values("change_pp", kind="stable")["group"]
     assert set(ordered.head(10)) | set(ordered.tail(10)) <= set(svg)
@@ -100,41 +84,37 @@ def test_many_groups_show_their_ends():
 def test_individuals_are_points_and_groups_have_lines():
     found = groups(BEFORE, AFTER, SERIES, individuals=WRITERS)
     svg = inline_svg(found.chart(), "")
-    blue = points(svg, "#4a7fc1")
+    blue = len(re.findall('<path [^>]*fill="#4a7fc1"', svg))
     assert blue == (found.individuals_frame()["group"] == "employee").sum() + 1  # and the legend
     assert svg.count('stroke="#4a7fc1"') >= 1
-    assert "individuals by series; below the dashes: worse after" in texts(svg)
+    assert "individuals by series; below the dashes: worse after" in texts(found.chart())
 
 
 def test_single_models_have_no_intervals_and_a_chart():
     lone = [type(p)(p.labels, p.ranked[:1]) for p in (BEFORE, AFTER)]
-    assert "student" in texts(inline_svg(groups(*lone, SERIES, individuals=WRITERS).chart(), ""))
+    assert "student" in texts(groups(*lone, SERIES, individuals=WRITERS).chart())
 
 
 def test_individuals_on_one_spot():
-    svg = inline_svg(groups(BEFORE, BEFORE, SERIES, individuals=np.zeros(200)).chart(), "")
-    assert "accuracy after, %" in texts(svg)
+    found = groups(BEFORE, BEFORE, SERIES, individuals=np.zeros(200))
+    assert "accuracy after, %" in texts(found.chart())
 
 
 def test_a_panel_per_group():
-    svg = texts(inline_svg(trends(BEFORE, AFTER, VALUES, column=SERIES).chart(), ""))
+    svg = texts(trends(BEFORE, AFTER, VALUES, column=SERIES).chart())
     assert {"series employee", "series student", "absolute tilt"} <= set(svg)
 
 
 def test_lines_run_through_the_means():
     """A line is drawn from the first to the last mean, at the heights of the fit."""
     found = trends(BEFORE, AFTER, VALUES)
-    data = next(iter(found.chart().to_dict()["datasets"].values()))
-    bins = found.bins_frame()
+    drawn = rows_of(found.chart()).query("part == 'line'")
+    bins = found.bins_frame()["value"]
     for row in found.frame().query("measure != 'change'").to_dict("records"):
-        ends = [d for d in data if d["part"] == "line" and d["measure"] == row["measure"]]
-        assert [d["value"] for d in ends] == pytest.approx(
-            [bins["value"].min(), bins["value"].max()]
-        )
-        for d in ends:
-            assert d["accuracy"] == pytest.approx(
-                100 * (row["intercept"] + row["slope"] * d["value"])
-            )
+        ends = drawn[drawn["measure"] == row["measure"]]
+        np.testing.assert_allclose(ends["value"], [bins.min(), bins.max()])
+        heights = 100 * (row["intercept"] + row["slope"] * ends["value"])
+        np.testing.assert_allclose(ends["accuracy"], heights)
 
 
 def test_of_many_individuals_a_sample_is_drawn_and_the_title_says_so():
@@ -147,25 +127,17 @@ def test_of_many_individuals_a_sample_is_drawn_and_the_title_says_so():
     people["change_pp"] = 100 * (shares[1] - shares[0])
     chart = individuals_chart(people, individual_fits(people), "series")
     assert chart.title.startswith("4,500 of 5,000 individuals by series")
-    drawn = [rows for rows in chart.to_dict()["datasets"].values() if "individual" in rows[0]]
-    assert len(drawn[0]) == len({row["individual"] for row in drawn[0]}) == 4500
+    drawn = rows_of(chart)["individual"].dropna()
+    assert len(drawn) == drawn.nunique() == 4500
 
 
 def test_changes_and_histograms_of_a_property():
     """[P] figures 2 and 11: every unit has a point and is counted once."""
     found = trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS)
-    drawn = found.change_chart().to_dict()
-    points = max(drawn["datasets"].values(), key=len)
-    curves = [
-        rows
-        for rows in drawn["datasets"].values()
-        if rows[0].keys() == {"group", "value", "change_pp"}
-    ]
-    assert len(curves[0]) == 40 * len(set(SERIES))
-    assert {len(rows) for rows in drawn["datasets"].values()} >= {len(found.units_frame())}
-    assert points
-    bars = found.histogram().to_dict()["datasets"].values()
-    assert sum(bar["units"] for panel in bars for bar in panel) == len(found.units_frame())
+    drawn = rows_of(found.change_chart())
+    assert drawn["unit"].notna().sum() == len(found.units_frame())
+    assert drawn["unit"].isna().sum() == 40 * len(set(SERIES))  # of the curves
+    assert rows_of(found.histogram())["units"].sum() == len(found.units_frame())
     flat = trends(BEFORE, AFTER, np.repeat([0, 1], 100))
     assert len(flat.change_chart().to_dict()["layer"]) == 2  # two values have no parabola
     flat.histogram().to_dict()
@@ -176,7 +148,7 @@ def test_of_many_groups_the_extremes_are_named_that_are_more_than_chance():
         [np.repeat(np.arange(12), 15), 100 + np.arange(20)]
     )  # 20 groups of one image
     result = groups(BEFORE, AFTER, pd.Series(many).map(lambda kind: f"kind {kind}").rename("kind"))
-    shown = set(texts(inline_svg(result.chart(), "")))
+    shown = set(texts(result.chart()))
     assert (
         "kind: 10 largest and 10 smallest losses of 32" in shown
     )  # too few of 10 images for both ends

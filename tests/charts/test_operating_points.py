@@ -1,12 +1,10 @@
 """The charts of trade-offs show what the frame says, for few points and for thousands."""
 
-import re
-import xml.etree.ElementTree as ET
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.drawings import rows_of, texts
 from tfaudit.audits.operating_points.chart import operating_points_chart
 from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.charts.rendering import inline_svg
@@ -23,43 +21,26 @@ TABLE = pd.DataFrame(
 LOOKS = {"chosen": "#d07c00", "pareto": "#4a7fc1", "rest": "#a9aeb8"}
 
 
-def drawn(chart):
-    svg = inline_svg(chart, "")
-    texts = [
-        element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
-    ]
-    points = re.findall(r'aria-roledescription="point"[^>]*fill="(#[0-9a-f]{6})"', svg)
-    return texts, points or re.findall(r'fill="(#[0-9a-f]{6})"', svg)
-
-
 @pytest.mark.slow
 def test_marks_follow_the_frame():
     found = operating_points(TABLE, floor=0.98, weights={"sparsity": 1, "unfairness": 10})
     assert found.frame()[["pareto", "chosen"]].to_numpy().sum(0).tolist() == [2, 1]
-    texts, fills = drawn(found.chart())
+    svg = inline_svg(found.chart(), "")
     # Two panels and the legend; points of the Pareto set bear their names.
-    assert [fills.count(LOOKS[kind]) for kind in ("chosen", "pareto", "rest")] == [
-        2 + 1 + 2,
-        2 + 1 + 2,
-        4 + 2,
-    ]
-    assert {"b", "c"} <= set(texts)
-    assert not {"a", "d"} & set(texts)
-    assert {"sparsity, %", "unfairness, points", "accuracy, %"} <= set(texts)
+    fills = {kind: svg.count(f'fill="{colour}"') for kind, colour in LOOKS.items()}
+    assert fills == {"chosen": 2 + 1 + 2, "pareto": 2 + 1 + 2, "rest": 4 + 2}
+    shown = set(texts(found.chart()))
+    assert {"b", "c", "sparsity, %", "unfairness, points", "accuracy, %"} <= shown
+    assert not {"a", "d"} & shown
 
 
 def test_what_the_gate_says_is_a_mark_of_its_own():
     found = operating_points(
         TABLE, floor=0.98, outcomes={"b": "fail", "c": "cannot judge", "d": "fail"}
     )
-    points = next(iter(found.chart().to_dict()["datasets"].values()))
-    status = {point["variant"]: point["status"] for point in points}
-    assert status == {
-        "a": "Pareto set",
-        "b": "fails the gate",
-        "c": "cannot be judged",
-        "d": "fails the gate",
-    }
+    points = rows_of(found.chart()).dropna(subset=["variant"]).drop_duplicates("variant")
+    status = points.sort_values("variant")["status"].tolist()
+    assert status == ["Pareto set", "fails the gate", "cannot be judged", "fails the gate"]
 
 
 @pytest.mark.slow
@@ -75,9 +56,9 @@ def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_ch
     assert found.frame()["pareto"].all()
     for choice in crowd["variant"]:
         frame = found.frame().assign(chosen=crowd["variant"] == choice)
-        texts, _ = drawn(operating_points_chart(frame, found.objectives, None))
+        named = set(texts(operating_points_chart(frame, found.objectives, None)))
         shown = {choice if choice.startswith("a name") else crowd["variant"][0], "far", "away"}
-        assert set(texts) & set(crowd["variant"]) == shown
+        assert named & set(crowd["variant"]) == shown
 
 
 @pytest.mark.slow
@@ -114,11 +95,11 @@ def test_thousands_of_points_are_thinned_but_the_choice_stays():
         }
     )
     found = operating_points(many, objectives={"x": "max", "y": "max"}, weights={"x": 1, "y": 1})
-    texts, _ = drawn(found.chart())
+    shown = texts(found.chart())
     optimal = int(found.frame()["pareto"].sum())
     others = -(-(20_000 - optimal) // 10)
-    assert f"{others + optimal:,} of 20,000 points are drawn" in texts
-    assert found.summary()["choice"] in texts
+    assert f"{others + optimal:,} of 20,000 points are drawn" in shown
+    assert found.summary()["choice"] in shown
 
 
 def test_sizes_are_written_in_the_unit_of_the_axis():
@@ -127,4 +108,4 @@ def test_sizes_are_written_in_the_unit_of_the_axis():
         TABLE.assign(**{"gzipped kB": [3242, 2500, 1257, 528]}), objectives={"gzipped kB": "min"}
     )
     assert '"format": ",.4~f"' in found.chart().to_json()
-    assert {"1,000", "3,000"} <= set(drawn(found.chart())[0])
+    assert {"1,000", "3,000"} <= set(texts(found.chart()))
