@@ -1,7 +1,7 @@
 """The page of an audit that has no page of its own: its question, and the charts and tables of a variant."""
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -69,15 +69,9 @@ def show_result(
     def click(row: Mapping[str, Any]) -> None:
         show_images(study_audit, {**(known or {}), **row}, **({} if "quantity" in row else kind))
 
-    charts = [
-        chart
-        for chart in shown.charts
-        if chart.shown(result) and (not tables or chart.name in tables)
-    ]
-    places = st.columns(2) if len(charts) > 1 else [st.container()]
-    for chart, place in zip(charts, itertools.cycle(places), strict=False):
-        with place:
-            _show_chart(shown, chart, result, "-".join(filter(None, (name, chart.name))), click)
+    charts = [chart for chart in shown.charts if chart.shown(result)]
+    charts = [chart for chart in charts if not tables or chart.name in tables]
+    _show_charts(shown, charts, result, name, click)
     declared = shown.tables or {"": shown.table}
     for number, (which, table) in enumerate(declared.items()):
         if not tables or which in tables:
@@ -89,16 +83,22 @@ def show_result(
     show_notes(result.notes)
 
 
-def _show_chart(shown: Declaration, chart: Chart, result: Result, name: str, click: Act) -> None:
-    drawing = chart.draw(result)
-    columns = fields_of(drawing)
-    fields = [field for field in FIELDS if field in columns]
-    description = chart.description.format(result=result) or shown.question
-    if fields:
-        text = f"{description} A click shows the images."
-        show_chart(drawing, name, text, click=click, fields=fields)
-    else:
-        show_chart(drawing, name, description)
+def _show_charts(
+    shown: Declaration, charts: Sequence[Chart], result: Result, name: str, click: Act
+) -> None:
+    places = st.columns(2) if len(charts) > 1 else [st.container()]
+    for chart, place in zip(charts, itertools.cycle(places), strict=False):
+        drawing = chart.draw(result)
+        columns = fields_of(drawing)
+        fields = [field for field in FIELDS if field in columns]
+        description = chart.description.format(result=result) or shown.question
+        file = "-".join(filter(None, (name, chart.name)))
+        with place:
+            if fields:
+                text = f"{description} A click shows the images."
+                show_chart(drawing, file, text, click=click, fields=fields)
+            else:
+                show_chart(drawing, file, description)
 
 
 def _show_table(frame: pd.DataFrame, heading: str, name: str, table: Table, click: Act) -> None:

@@ -20,12 +20,23 @@ from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHA
 from tfaudit.audits.prediction_counts.chart import class_recall_chart, confusion_chart
 from tfaudit.datasets.corruptions.registry import corruption_title
 
-WRONG_PREDICTIONS, CARDS = 8, 6  # wrong predictions in the chart, and exemplars, at most
+WRONG_PREDICTIONS = 8  # in the chart at most
+CARDS = 6  # exemplars at most
 
 CONFUSION = ("name", "before", "after", "change_pp")
-LOST = ("change_pp", "change_low_pp", "change_high_pp", "change_p_holm", "verdict")
-RELATIVE = ("relative_pp", "clean_relative_pp", "relative_verdict")
-CORRUPTIONS = ("corruption", "recall_before", "recall_after", *LOST, *RELATIVE)
+CORRUPTIONS = (
+    "corruption",
+    "recall_before",
+    "recall_after",
+    "change_pp",
+    "change_low_pp",
+    "change_high_pp",
+    "change_p_holm",
+    "verdict",
+    "relative_pp",
+    "clean_relative_pp",
+    "relative_verdict",
+)
 
 
 def show_images_of_class(study_audit: StudyAudit, variant: str, label: int) -> None:

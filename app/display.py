@@ -90,31 +90,26 @@ def show_chart(
         now: of `on_selection`.
     """
     description = with_noun(description)
-    words = [_CLICK.sub("", description).rstrip("."), *_variant_of(name)]
     numbers = itertools.count()
     config = _theme(click is not None)
 
     def act(selected: Any) -> None:
-        chosen = selected.get(selection)
-        for mark in [chosen or {}] if interval else chosen or ():
+        for mark in _marks(selected.get(selection), interval):
             click(mark)  # type: ignore[misc]
 
     clicks = on_selection(f"chart {name}", now, act) if click else None
 
     def draw(panel: Any, data: Any, clickable: bool = True) -> None:
         name_tooltips(panel)
-        if panel.data is alt.Undefined and data is not alt.Undefined:
-            panel = panel.properties(data=data)  # Altair stores data that all panels share once
         selecting: dict[str, Any] = {}
         clicked: dict[str, Sequence[str]] = {}
         if clicks and clickable:
             selecting = {**clicks(next(numbers)), "selection_mode": selection}
             clicked = {selection: fields} if fields else {}
-        shown: Any = Specified(panel, config, clicked)
+        shown: Any = Specified(_with_data(panel, data), config, clicked)
         st.altair_chart(shown, width="stretch", alt=description, **selecting)
 
-    parts: list[Any] = chart.vconcat if isinstance(chart, alt.VConcatChart) else [chart]
-    figures = [parts] if is_grid(chart) else [[part] for part in parts]
+    figures = _figures(chart)
     for i, figure in enumerate(figures, start=1):
         for part in figure:
             if isinstance(part, alt.ConcatChart):
@@ -124,12 +119,35 @@ def show_chart(
             else:
                 draw(part, chart.data, clickable=len(figure) == 1)  # a grid has a legend above it
         whole, file = (chart, name) if len(figures) == 1 else (figure[0], f"{name}-{i}")
+        words = [_CLICK.sub("", description).rstrip("."), *_variant_of(name)]
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            for form in ("png", "svg"):
-                content = functools.partial(_picture, whole, chart.data, form, words)
-                _download(file, form, content, f"This chart as {form.upper()}")
+            _offer_pictures(whole, chart.data, file, words)
             caption = "Click a mark for its details." if click else ""
             st.caption(caption, help=escape(description), width="content")
+
+
+def _with_data(chart: Any, data: Any) -> Any:
+    """Return a part of a chart with the data of the whole, which Altair stores once, where it has none of its own."""
+    missing = chart.data is alt.Undefined and data is not alt.Undefined
+    return chart.properties(data=data) if missing else chart
+
+
+def _figures(chart: Any) -> list[list[Any]]:
+    """Return the parts of each figure: a grid with its legend is one, and so is each of other stacked charts."""
+    parts = chart.vconcat if isinstance(chart, alt.VConcatChart) else [chart]
+    return [parts] if is_grid(chart) else [[part] for part in parts]
+
+
+def _marks(chosen: Any, interval: bool) -> Sequence[Mapping[str, Any]]:
+    """Return the selected marks, or the ends of the interval: one mapping, which is empty without an interval."""
+    return [chosen or {}] if interval else chosen or ()
+
+
+def _offer_pictures(chart: Any, data: Any, file: str, words: Sequence[str]) -> None:
+    """Draw the downloads of a chart."""
+    for form in ("png", "svg"):
+        content = functools.partial(_picture, chart, data, form, words)
+        _download(file, form, content, f"This chart as {form.upper()}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,9 +241,7 @@ def _picture(chart: Any, data: Any, form: str, words: Sequence[str]) -> bytes:
     if isinstance(chart.title, (str, list)):
         lines += [chart.title] if isinstance(chart.title, str) else chart.title
     titled = chart.properties(title=alt.TitleParams(lines, anchor="start"))
-    if titled.data is alt.Undefined:
-        titled.data = data
-    return chart_bytes(widened(titled, WIDE), form)
+    return chart_bytes(widened(_with_data(titled, data), WIDE), form)
 
 
 def name_tooltips(chart: Any) -> None:
@@ -299,28 +315,11 @@ def show_table(
         click: takes the row that is clicked, with its `index` and the `column` of the cell.
         now: of `on_selection`.
     """
-    settings, entries = settings or {}, entries or {}
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
     shown = shown.rename(columns=str)
     fields = list(map(str, shown))
     visible = fields if _shows_all() else first_columns(fields)
-    styled = len(shown) * len(visible) <= STYLED and shown.columns.is_unique
-    written: dict[str, Any] = {}
-    configured: dict[str, Any] = {}
-    texts: dict[str, Any] = {}
-    for field in fields:
-        entry = entries.get(field) or column(field, table)
-        if entry.unit == "bytes":
-            entry = in_round_unit(entry, shown[field].max())
-        written[field] = cells = _written(shown[field], entry, styled)
-        configured[field] = settings.get(field) or _column_config(
-            cells, entry, field if field in entries else "", field == fields[0], styled
-        )
-        if styled and field in visible and field not in settings and _holds_numbers(cells):
-            texts[field] = functools.partial(_text, entry)
-    rows: Any = shown.assign(**written)
-    if texts:
-        rows = rows.reset_index(drop=True).style.format(texts)
+    rows, config = _grid(shown, visible, table, entries or {}, settings or {})
 
     def act(selected: Any) -> None:
         for row, clicked in selected["cells"]:
@@ -334,7 +333,7 @@ def show_table(
         rows,
         hide_index=True,
         placeholder="–",
-        column_config=configured,
+        column_config=config,
         column_order=None if visible == fields else visible,
         **selecting,
     )
@@ -342,6 +341,36 @@ def show_table(
         _download(name, "csv", lambda: csv_bytes(shown), "These rows with all columns, unrounded")
         if len(fields) > FIRST:
             _offer_all_columns(name, len(fields))
+
+
+def _grid(
+    shown: pd.DataFrame,
+    visible: Sequence[str],
+    table: str,
+    entries: Mapping[str, Column],
+    settings: Mapping[str, Any],
+) -> tuple[Any, dict[str, Any]]:
+    """Return rows as Streamlit takes them, and how it shows their columns; numbers of few cells bring their texts."""
+    styled = len(shown) * len(visible) <= STYLED and shown.columns.is_unique
+    written: dict[str, Any] = {}
+    config: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
+    for field in map(str, shown):
+        entry = entries.get(field) or column(field, table)
+        if entry.unit == "bytes":
+            entry = in_round_unit(entry, shown[field].max())
+        written[field] = cells = _written(shown[field], entry, styled)
+        if field in settings:
+            config[field] = settings[field]
+            continue
+        heading = field if field in entries else ""
+        config[field] = _column_config(cells, entry, heading, not config, styled)
+        if styled and field in visible and _holds_numbers(cells):
+            texts[field] = functools.partial(_text, entry)
+    rows: Any = shown.assign(**written)
+    if texts:
+        rows = rows.reset_index(drop=True).style.format(texts)
+    return rows, config
 
 
 def _shows_all() -> bool:

@@ -45,11 +45,30 @@ PAGE_SIZE = 24  # images on one page of the gallery
 KINDS = (CHANGED, NEWLY_WRONG, NEWLY_CORRECT, OTHER_WRONG, UNCHANGED, ALL)
 ORDERS = {"most decisive": "decisiveness", "most right votes lost": "lost_share", "as stored": ""}
 
-VOTES = ("baseline_share", "compressed_share", "decisiveness", "lost_share")
-PIES = ("example", "label", "baseline_mode", "compressed_mode", "kind", *VOTES)
+PIES = (
+    "example",
+    "label",
+    "baseline_mode",
+    "compressed_mode",
+    "kind",
+    "baseline_share",
+    "compressed_share",
+    "decisiveness",
+    "lost_share",
+)
 DIFFICULTY = ("population", "group", "k", "examples", "accuracy", "low", "high")
-RIGHT = ("baseline_mode_right", "compressed_mode_right")
-COUNTS = ("title", "pies", "share", "expected", "low", "high", "p", "verdict", *RIGHT)
+COUNTS = (
+    "title",
+    "pies",
+    "share",
+    "expected",
+    "low",
+    "high",
+    "p",
+    "verdict",
+    "baseline_mode_right",
+    "compressed_mode_right",
+)
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -81,39 +100,48 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
         order = choose_filter("Sort by", list(ORDERS), "order", next(iter(ORDERS)), width=210)
     if label is not None:
         mask &= images["label"] == label
-    if kind != ALL:
-        mask &= images["kind"] != UNCHANGED if kind == CHANGED else images["kind"] == kind
+    mask &= _is_of_kind(images["kind"], kind)
     minority = ""
     for side, name in sides.items():
-        if name is None:
-            continue
-        answer = names.index(name)
-        counts = study_audit.counts(BASELINE if side == "before" else variant)
-        by_majority = mask & (images[side] == answer)
-        by_some = mask & (counts.predicted(answer) > 0)
-        if by_some.any() and not by_majority.any():
-            minority = f" No majority predicts {name} {side} compression: these are images where some members do."
-        mask = by_majority if by_majority.any() else by_some
+        if name is not None:
+            answer = names.index(name)
+            counts = study_audit.counts(BASELINE if side == "before" else variant)
+            by_some = mask & (counts.predicted(answer) > 0)
+            mask &= images[side] == answer
+            if by_some.any() and not mask.any():
+                mask = by_some
+                minority = f" No majority predicts {name} {side} compression: these are images where some members do."
     rows = images[mask]
     if by := ORDERS[order]:
         rows = rows.sort_values(by, ascending=False, kind="stable")
     total = len(exemplars.index)
     matching = f"{len(rows):,} of {len(images):,} images match the filters, {order}{' first' if by else ''}"
     st.markdown(escape(with_noun(f"{matching}; {total:,} of all images are PIEs.{minority}")))
-    if rows.empty:
-        no_pies = kind == CHANGED and not total
-        none = "This variant has no PIEs." if no_pies else "No image matches these filters."
-        st.info(with_noun(none))
-        return
+    if len(rows):
+        _show_images(study_audit, variant, rows)
+    elif kind == CHANGED and not total:
+        st.info("This variant has no PIEs.")
+    else:
+        st.info(with_noun("No image matches these filters."))
+
+
+def _is_of_kind(kinds: pd.Series, kind: str) -> pd.Series:
+    """Return which images are of one of `KINDS`."""
+    if kind == ALL:
+        return pd.Series(True, kinds.index)
+    return kinds != UNCHANGED if kind == CHANGED else kinds == kind
+
+
+def _show_images(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
+    """Draw one page of the images, rows of `image_changes`, and the table of all."""
     above = st.container()
     with st.container(horizontal_alignment="center"):
         shown = page_of(rows, PAGE_SIZE, "page")
     with above:
         draw_cards(study_audit, variant, shown)
     with st.expander("As a table"):
-        table = _named(study_audit, rows)
         show_table(
-            table,
+            _named(study_audit, rows),
             f"images-{variant}",
             PIES,
             click=lambda row: open_image(row["index"]),

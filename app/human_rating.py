@@ -26,8 +26,22 @@ Facts: TypeAlias = dict[Hashable, Any]  # a row of `Answers.studies`
 SIZES = (100, 50, 20, 10, 8, 6, 4, 2)
 """Default numbers of images: the largest that a variant allows. An exact number would reveal its number of PIEs."""
 
-COUNTS = ("pies", "pies_judged", "non_pies", "non_pies_judged", "undecided", "answers", "raters")
-ANALYSIS = ("attribute", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "kappa", *COUNTS)
+ANALYSIS = (
+    "attribute",
+    "share_pie",
+    "share_non_pie",
+    "ratio",
+    "p",
+    "p_holm",
+    "kappa",
+    "pies",
+    "pies_judged",
+    "non_pies",
+    "non_pies_judged",
+    "undecided",
+    "answers",
+    "raters",
+)
 NOT_BLIND = (
     "The labels that the models predict before and after compression differ for PIEs only, and would give them away: "
     "they are shown with the last question alone, so its answers are not blind."

@@ -14,8 +14,15 @@ from tfaudit.compress.cost_chart import size_chart
 from tfaudit.errors import plural
 from tfaudit.outlets.headlines import headlines
 
-CLASSES = ("significant", "expected_by_chance", "significant_holm")
-MODELS = (
+COLUMNS = (
+    "title",
+    "top1",
+    "top1_change",
+    "significant",
+    "expected_by_chance",
+    "significant_holm",
+    "pies",
+    "pies_by_chance",
     "harmed",
     "favoured",
     "significant_bh",
@@ -26,7 +33,6 @@ MODELS = (
     "bytes",
     "gzipped_bytes",
 )
-COLUMNS = ("title", "top1", "top1_change", *CLASSES, "pies", "pies_by_chance", *MODELS)
 
 
 def page(study_audit: StudyAudit) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders.corrupted_studies import corrupted_study, evaluate
 from tests.builders.equality import require_equal
-from tests.builders.studies import WRITERS, before_and_after, make_study
+from tests.builders.studies import WRITERS, before_and_after, change_images, make_study
 from tfaudit.analysis.fingerprints import Fingerprints
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
@@ -28,6 +28,11 @@ from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.store import Store, open_store
 
 FEW = {"permutations": 20}
+
+
+def read_few(store):
+    """The audit of a study with few permutations."""
+    return StudyAudit.read(store, **FEW)
 
 
 @pytest.fixture
@@ -49,7 +54,7 @@ def grouped(tmp_path_factory):
 
 
 def test_it_holds_what_the_audits_find(grouped):
-    study_audit = StudyAudit.read(grouped, **FEW)
+    study_audit = read_few(grouped)
     before, after = before_and_after(grouped, "int8")
     assert study_audit.data.compressed_keys == ("magnitude-0.9", "int8")
     assert list(study_audit.data.titles) == ["dense", "magnitude-0.9", "int8"]
@@ -86,18 +91,18 @@ def test_kinds_of_a_class_are_groups_in_any_number_and_writers_are_individuals(
         {"kind": kinds, "writer": writers, "number": labels * 100 + np.arange(len(labels)) % 2}
     )
     store = make_study(tmp_path_factory.mktemp("kinds"), groups=facts)
-    data = StudyAudit.read(store, **FEW).data
+    data = read_few(store).data
     assert facts["kind"].nunique() > 8
     assert (data.group_columns, data.individuals.name) == (["kind"], "writer")
     monkeypatch.setattr("tfaudit.analysis.study_data.LEAST_OF_KIND", 21)
-    data = StudyAudit.read(store, **FEW).data
+    data = read_few(store).data
     assert (data.group_columns, data.individuals.name) == ([], "kind")
 
 
 @pytest.mark.slow
 def test_once_prepared_no_population_is_read_again(grouped, read):
     told = []
-    StudyAudit.read(grouped, **FEW).prepare(lambda share, words: told.append((share, words)))
+    read_few(grouped).prepare(lambda share, words: told.append((share, words)))
     assert [share for share, _ in told] == sorted(share for share, _ in told)
     assert told[-1][0] == 1
     assert all(
@@ -116,10 +121,10 @@ def test_once_prepared_no_population_is_read_again(grouped, read):
 @pytest.mark.slow
 def test_corrupted_populations_are_not_read_again(tmp_path, read):
     store = corrupted_study(tmp_path)
-    first = robustness_section(StudyAudit.read(store, **FEW))
+    first = robustness_section(read_few(store))
     assert ("int8", "fog-3") in read
     read.clear()
-    second = robustness_section(StudyAudit.read(store, **FEW))
+    second = robustness_section(read_few(store))
     assert (second.tables, second.strip, second.notes) == (first.tables, first.strip, first.notes)
     assert first.strip
     assert not read
@@ -139,9 +144,16 @@ def changed(store, before):
 def prepared(tmp_path):
     """A study with one member too few, audited, and what was kept."""
     store = make_study(tmp_path / "study", members=4, missing={("int8", 3)}, groups=WRITERS)
-    study_audit = StudyAudit.read(store, **FEW)
+    study_audit = read_few(store)
     study_audit.prepare()
     return store, study_audit, kept(store)
+
+
+def read_anew(store, old, **options):
+    """The audit of a study that is another one than before."""
+    study_audit = StudyAudit.read(store, **FEW | options)
+    assert study_audit.data.fingerprint != old.data.fingerprint
+    return study_audit
 
 
 @pytest.mark.slow
@@ -150,8 +162,7 @@ def test_a_member_that_is_added_makes_its_variant_anew(prepared, tmp_path):
     whole = make_study(tmp_path / "whole", members=4, groups=WRITERS)
     path = store.prediction_path("int8", 3)
     store.save_member("int8", 3, {path: whole.read(path)}, {"bytes": 3_333})
-    study_audit = StudyAudit.read(store, **FEW)
-    assert study_audit.data.fingerprint != old.data.fingerprint
+    study_audit = read_anew(store, old)
     study_audit.prepare()
     require_equal(study_audit.class_impact("int8"), class_impact(*before_and_after(store, "int8")))
     assert changed(store, before) == {name for name in before if "int8" in name.split(".")}
@@ -161,8 +172,7 @@ def test_a_member_that_is_added_makes_its_variant_anew(prepared, tmp_path):
 @pytest.mark.slow
 def test_another_level_makes_the_tests_anew_and_not_the_counts(prepared):
     store, old, before = prepared
-    study_audit = StudyAudit.read(store, alpha=0.2, **FEW)
-    assert study_audit.data.fingerprint != old.data.fingerprint
+    study_audit = read_anew(store, old, alpha=0.2)
     study_audit.prepare()
     assert study_audit.class_impact("int8").alpha == 0.2
     assert changed(store, before) == {
@@ -174,8 +184,7 @@ def test_another_level_makes_the_tests_anew_and_not_the_counts(prepared):
 def test_other_permutations_and_seeds_count(prepared):
     store, old, _ = prepared
     for options in ({"permutations": 30}, {"permutations": 20, "seed": 1}):
-        study_audit = StudyAudit.read(store, **options)
-        assert study_audit.data.fingerprint != old.data.fingerprint
+        study_audit = read_anew(store, old, **options)
         expected = chance(*before_and_after(store), **options)
         require_equal(study_audit.chance("magnitude-0.9"), expected)
 
@@ -201,8 +210,7 @@ def test_a_file_cut_short_is_noticed(prepared):
     store, old, _ = prepared
     path = store.directory / store.prediction_path("int8", 0)
     path.write_bytes(path.read_bytes()[:-9])
-    study_audit = StudyAudit.read(store, **FEW)
-    assert study_audit.data.fingerprint != old.data.fingerprint
+    study_audit = read_anew(store, old)
     with pytest.raises(InputError, match="does not match its checksum"):
         study_audit.exemplars("int8")
 
@@ -229,10 +237,7 @@ def test_images_that_were_replaced_count(tmp_path):
     before = {
         split: (data.fingerprints.study, data.fingerprints.examples) for split, data in old.items()
     }
-    examples = store.examples()
-    images = [*examples["image"][:-1], examples["image"][0]]
-    ids, names = list(examples["example"]), examples.attrs["class_names"]
-    store.save_examples("test", examples["label"].to_numpy(), ids, names, images)
+    change_images(store, lambda images: [*images[:-1], images[0]])
     for split in old:  # pictures under a computed condition are the test set's
         data = StudyData(store, split)
         assert not {data.fingerprints.study, data.fingerprints.examples} & {*before[split]}
@@ -264,13 +269,13 @@ def test_examples_that_may_not_be_looked_at_are_not_there(tmp_path, monkeypatch,
 
 def test_files_that_are_no_evaluations_do_not_count(tmp_path):
     store = corrupted_study(tmp_path)
-    before = StudyAudit.read(store, **FEW)
+    before = read_few(store)
     folder = (store.directory / store.prediction_path("int8", 0, "fog-3")).parent
     (folder / "²³.parquet").touch()
     other = (store.directory / store.prediction_path("int8", 0, "fog-1")).parent
     shutil.rmtree(other)
     other.write_text("a file")
-    study_audit = StudyAudit.read(store, **FEW)
+    study_audit = read_few(store)
     assert (
         {"fog 3"}
         < {each.title for each in before.data.conditions} - {"fog 1"}
@@ -283,7 +288,7 @@ def test_a_member_whose_record_names_no_files_is_not_there(tmp_path):
     place = store.directory / store.member_path("int8", 1, "member.json")
     for damage in ({"files": None}, {"files": []}, {"files": {"x": 1}}):
         place.write_bytes(sealed_json(read_sealed_json(place.read_bytes()) | damage))
-        study_audit = StudyAudit.read(store, **FEW)
+        study_audit = read_few(store)
         assert study_audit.data.members["int8"] == (0, 2, 3)
         assert study_audit.data.populations["int8"].members == (0, 2, 3)
 
@@ -299,13 +304,12 @@ def test_a_fact_that_is_no_number_is_not_known(tmp_path):
 @pytest.mark.slow
 def test_an_evaluation_that_is_added_counts(tmp_path):
     store = corrupted_study(tmp_path, without={("magnitude-0.9", "fog 1")})
-    old = StudyAudit.read(store, **FEW)
+    old = read_few(store)
     assert len(old.data.conditions) == 3
     old.robustness("int8")
     (condition,) = set(store.study.conditions) - set(old.data.conditions)
     evaluate(store, condition, "magnitude-0.9", range(4))
-    study_audit = StudyAudit.read(store, **FEW)
-    assert study_audit.data.fingerprint != old.data.fingerprint
+    study_audit = read_anew(store, old)
     assert study_audit.robustness("int8").conditions == tuple(store.study.conditions)
 
 
@@ -321,7 +325,7 @@ def test_the_answers_under_a_condition_are_a_split_of_their_own(tmp_path):
 
 def test_single_models_are_compared(tmp_path):
     store = make_study(tmp_path, members=1)
-    study_audit = StudyAudit.read(store, **FEW)
+    study_audit = read_few(store)
     study_audit.prepare()
     require_equal(study_audit.model_pair("int8"), compare(*before_and_after(store, "int8")))
     assert study_audit.chance("int8") is None
@@ -357,7 +361,7 @@ def test_threads_compute_once(tmp_path, read):
 )
 def test_what_there_is_not(grouped, ask, message):
     with pytest.raises(InputError, match=message):
-        ask(StudyAudit.read(grouped, **FEW))
+        ask(read_few(grouped))
 
 
 @pytest.mark.parametrize(("name", "value"), [("alpha", 0), ("permutations", -1), ("split", "x")])
@@ -367,7 +371,7 @@ def test_options_that_are_not_allowed(store, name, value):
 
 
 def test_trade_offs_are_those_of_every_member(grouped):
-    table = StudyAudit.read(grouped, **FEW).trade_offs()
+    table = read_few(grouped).trade_offs()
     assert list(table["variant"]) == [
         key for key in ("dense", "magnitude-0.9", "int8") for _ in range(4)
     ]

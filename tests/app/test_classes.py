@@ -1,5 +1,6 @@
 """The page Classes shows what the audit of the store gives, for any choice, and names as the text they are."""
 
+import functools
 import re
 
 import numpy as np
@@ -34,13 +35,19 @@ def table(app, *columns):
     return next(frame.value for frame in app.dataframe if set(columns) <= set(frame.value))
 
 
+@pytest.fixture
+def opened(open_page, store):
+    """Opens the page of the study with choices."""
+    return functools.partial(open_page, store.directory, "classes", **HARMED)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("shown", "correction"),
     [("uncorrected", "none"), ("Holm", "holm"), ("Benjamini-Hochberg", "bh")],
 )
-def test_verdicts_are_those_of_the_correction(open_page, store, shown, correction):
-    app = open_page(store.directory, "classes", correction=shown, **HARMED)
+def test_verdicts_are_those_of_the_correction(opened, store, shown, correction):
+    app = opened(correction=shown)
     expected = impact(store).frame(correction)
     shown_table = table(app, "class", "verdict").set_index("class")
     for column in ("verdict", "relative_verdict"):
@@ -50,9 +57,7 @@ def test_verdicts_are_those_of_the_correction(open_page, store, shown, correctio
     count = (expected["verdict"] == "lost recall").sum()
     assert f"Of 5 classes: {count} lost recall" in words(app)
     assert shown in words(app)
-    relative = open_page(
-        store.directory, "classes", correction=shown, question="more than the average", **HARMED
-    )
+    relative = opened(correction=shown, question="more than the average")
     count = (expected["relative_verdict"] == "worse than average").sum()
     assert f"Of 5 classes: {count} worse than average" in words(relative)
 
@@ -67,12 +72,12 @@ def test_a_collapsed_class_is_named_whatever_the_test_says(open_page, tmp_path):
 
 
 @pytest.mark.parametrize("centering", ["member", "population", "none", "ratio"])
-def test_differences_are_centred_as_chosen(open_page, store, centering):
+def test_differences_are_centred_as_chosen(opened, store, centering):
     chosen = {
         "published": "true",
         "centering": {"none": "nothing", "ratio": "ratio to accuracy"}.get(centering, centering),
     }
-    app = open_page(store.directory, "classes", **chosen, **HARMED)
+    app = opened(**chosen)
     shown = (
         table(app, "class", "published_p").set_index("class").loc[list(impact(store).class_names)]
     )
@@ -114,14 +119,14 @@ def test_a_range_that_cannot_be_meant_is_an_error(text):
         _parse_range(text, 50)
 
 
-def test_without_a_choice_the_class_that_pays_most_is_open(open_page, store):
-    app = open_page(store.directory, "classes", **HARMED)
+def test_without_a_choice_the_class_that_pays_most_is_open(opened, store):
+    app = opened()
     frame = impact(store).frame()
     assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(frame)]
 
 
-def test_one_class(open_page, store):
-    app = open_page(store.directory, "classes", **{"class": "dog & co"}, **HARMED)
+def test_one_class(opened, store):
+    app = opened(**{"class": "dog & co"})
     app.session_state["confusion-magnitude-0.9-class-1 every"] = True  # unfolds the table
     app.run()
     counts = before_and_after(store, measure=count_predictions)
@@ -138,8 +143,8 @@ def test_one_class(open_page, store):
     assert len(cards(app)) == min((kinds != "unchanged").sum(), 6)
 
 
-def test_a_class_that_is_not_there_is_named(open_page, store):
-    app = open_page(store.directory, "classes", **{"class": "unicorn"}, **HARMED)
+def test_a_class_that_is_not_there_is_named(opened, store):
+    app = opened(**{"class": "unicorn"})
     assert "got 'unicorn', expected" in app.warning[0].value
     assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(impact(store).frame())]
 

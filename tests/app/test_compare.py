@@ -1,13 +1,20 @@
 """Page 9: two models on the same images, whether the study holds one model a variant or many."""
 
+import functools
+
 import numpy as np
 import pytest
 
 from tests.builders.pages import bodies, words
-from tests.builders.studies import NAMES, before_and_after, make_study
+from tests.builders.studies import (
+    NAMES,
+    before_and_after,
+    change_images,
+    make_study,
+    without_images,
+)
 from tfaudit.app.viewer import PAGES
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.store.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +26,14 @@ def metrics(app):
     return {metric.label: metric.value for metric in app.metric}
 
 
-def test_single_models_are_compared_at_once(open_page, singles):
-    app = open_page(singles.directory, "compare")
+@pytest.fixture
+def opened(open_page, singles):
+    """Opens the page of the study with choices."""
+    return functools.partial(open_page, singles.directory, "compare")
+
+
+def test_single_models_are_compared_at_once(opened, singles):
+    app = opened()
     assert not app.error
     told = compare(*before_and_after(singles)).summary()
     assert metrics(app)["newly wrong"] == f"{told['negative_flips']:g}"
@@ -52,9 +65,9 @@ def test_members_of_populations_are_chosen(open_page, store):
     assert again.dataframe[0].value.equals(shown)
 
 
-def test_flips_are_filtered_by_kind_and_class(open_page, singles):
+def test_flips_are_filtered_by_kind_and_class(opened, singles):
     flips = compare(*before_and_after(singles)).flips_frame()
-    app = open_page(singles.directory, "compare")
+    app = opened()
     assert set(app.dataframe[1].value["example"]) == set(flips["example"])
     app.segmented_control(key="kind").set_value("newly wrong").run()
     app.selectbox(key="class").set_value(NAMES[3]).run()
@@ -68,8 +81,8 @@ def test_flips_are_filtered_by_kind_and_class(open_page, singles):
     assert "<script>" not in pictures
 
 
-def test_the_url_opens_the_same_view(open_page, singles):
-    app = open_page(singles.directory, "compare", kind="newly correct", **{"class": NAMES[1]})
+def test_the_url_opens_the_same_view(opened, singles):
+    app = opened(kind="newly correct", **{"class": NAMES[1]})
     shown = app.dataframe[1].value if len(app.dataframe) > 1 else []
     flips = compare(*before_and_after(singles)).flips_frame()
     assert len(shown) == ((flips["kind"] == "won") & (flips["label"] == NAMES[1])).sum()
@@ -83,9 +96,7 @@ def test_without_a_compressed_model(open_page, tmp_path):
 
 def test_no_image_stored(open_page, tmp_path):
     store = make_study(tmp_path, members=1)
-    examples = store.examples()
-    labels, ids = examples["label"].to_numpy(), list(examples["example"])
-    Store.save_examples(store, "test", labels, ids, NAMES, [b""] * len(ids))
+    change_images(store, without_images)
     app = open_page(store.directory, "compare")
     assert not app.error
 

@@ -1,11 +1,19 @@
 """Page 4: changes, severities, classes, exemplars and one image under corruption; numbers are those of the audit."""
 
+import functools
+
 import numpy as np
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.pages import bodies, words
-from tests.builders.studies import NAMES, before_and_after, make_study
+from tests.builders.studies import (
+    NAMES,
+    before_and_after,
+    change_images,
+    make_study,
+    without_images,
+)
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 
@@ -20,9 +28,15 @@ def found(store):
     return StudyAudit.read(store).robustness("magnitude-0.9")
 
 
+@pytest.fixture
+def opened(open_page, store):
+    """Opens the page of the study with choices."""
+    return functools.partial(open_page, store.directory, "corruptions")
+
+
 @pytest.mark.slow
-def test_means_over_severities_and_one_severity(open_page, store, found):
-    app = open_page(store.directory, "corruptions")
+def test_means_over_severities_and_one_severity(opened, found):
+    app = opened()
     means, rows = (each.value for each in app.dataframe)
     assert list(means["title"]) == ["magnitude 90 %", "fixed-point int8"]
     assert means["mce"].iloc[0] == pytest.approx(found.summary()["mce"])
@@ -37,12 +51,12 @@ def test_means_over_severities_and_one_severity(open_page, store, found):
     np.testing.assert_allclose(
         rows[rows["title"] == "magnitude 90 %"]["change_pp"], expected["change_pp"]
     )
-    again = open_page(store.directory, "corruptions", severity="3", rank="top-5")
+    again = opened(severity="3", rank="top-5")
     assert again.dataframe[1].value.equals(rows)
 
 
-def test_severities_of_chosen_corruptions_and_variants(open_page, store, found):
-    app = open_page(store.directory, "corruptions", corruptions="Severities")
+def test_severities_of_chosen_corruptions_and_variants(opened, found):
+    app = opened(corruptions="Severities")
     assert app.multiselect(key="panels").value == ["fog", "gaussian_noise"]
     app.multiselect(key="panels").set_value(["fog"])
     app.multiselect(key="variants").set_value(["magnitude 90 %"]).run()
@@ -53,8 +67,8 @@ def test_severities_of_chosen_corruptions_and_variants(open_page, store, found):
     assert "Choose at least one corruption" in words(app)
 
 
-def test_classes_are_found_by_name(open_page, store, found):
-    app = open_page(store.directory, "corruptions", corruptions="Classes")
+def test_classes_are_found_by_name(opened, found):
+    app = opened(corruptions="Classes")
     assert len(app.dataframe[0].value) == len(found.class_frame())
     assert app.dataframe[0].value["change_p"].is_monotonic_increasing
     app.multiselect(key="hit").set_value([NAMES[3]]).run()
@@ -66,16 +80,16 @@ def test_classes_are_found_by_name(open_page, store, found):
     assert not app.error
 
 
-def test_exemplars_among_flips(open_page, store, found):
-    app = open_page(store.directory, "corruptions", corruptions="Exemplars")
+def test_exemplars_among_flips(opened, found):
+    app = opened(corruptions="Exemplars")
     rows = app.dataframe[0].value
     assert list(rows[rows["title"] == "magnitude 90 %"]["flips"]) == list(
         found.flip_frame()["flips"]
     )
 
 
-def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(open_page, store, found):
-    app = open_page(store.directory, "corruptions", corruptions="One image", corruption="fog")
+def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(opened, store, found):
+    app = opened(corruptions="One image", corruption="fog")
     lost = found.lost_first["fog"]
     box = app.selectbox(key="picture")
     position = int(np.argmax(lost))
@@ -92,7 +106,7 @@ def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(open_p
     assert "test-0" in "".join(bodies(app))
 
 
-def test_an_image_that_is_lost_when_clean_is_not_called_lost_at_no_severity(open_page, store):
+def test_an_image_that_is_lost_when_clean_is_not_called_lost_at_no_severity(opened, store):
     labels = store.examples()["label"].to_numpy()
     counts = before_and_after(store, measure=count_predictions)
     before, after = (count.mode() == labels for count in counts)
@@ -100,9 +114,7 @@ def test_an_image_that_is_lost_when_clean_is_not_called_lost_at_no_severity(open
         (np.flatnonzero(before & ~after)[0], "lost when clean"),
         (np.flatnonzero(~before)[0], "wrong before compression when clean"),
     ):
-        app = open_page(
-            store.directory, "corruptions", corruptions="One image", picture=str(position)
-        )
+        app = opened(corruptions="One image", picture=str(position))
         assert said in words(app)
 
 
@@ -132,9 +144,7 @@ def test_other_images_alone_have_no_strip_and_no_exemplars(open_page, tmp_path):
 @pytest.mark.slow
 def test_no_image_stored(open_page, tmp_path):
     store = corrupted_study(tmp_path, corruptions=("fog",))
-    examples = store.examples()
-    ids = list(examples["example"])
-    store.save_examples("test", examples["label"].to_numpy(), ids, NAMES, [b""] * len(ids))
+    change_images(store, without_images)
     app = open_page(store.directory, "corruptions", corruptions="One image")
     assert not app.error
     assert "<img" not in "".join(bodies(app))

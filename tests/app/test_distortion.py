@@ -1,5 +1,6 @@
 """Page 5: slopes of the chosen variants, classes of one, the questions of [R]; numbers are those of the audits."""
 
+import functools
 import json
 
 import numpy as np
@@ -22,9 +23,15 @@ def store(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("ratios"), variants=RATIOS)
 
 
+@pytest.fixture
+def opened(open_page, store):
+    """Opens the page of the study with choices."""
+    return functools.partial(open_page, store.directory, "distortion")
+
+
 @pytest.mark.slow
-def test_slopes_of_the_chosen_variants(open_page, store):
-    app = open_page(store.directory, "distortion")
+def test_slopes_of_the_chosen_variants(opened, store):
+    app = opened()
     shown = app.dataframe[0].value
     assert len(shown) == 4
     alphas = [distortion(*before_and_after(store, v.key)).alpha.mean() for v in RATIOS]
@@ -35,14 +42,12 @@ def test_slopes_of_the_chosen_variants(open_page, store):
     np.testing.assert_allclose(
         fewer[["alpha", "corrected"]], shown[["alpha", "corrected"]].iloc[3:]
     )
-    again = open_page(store.directory, "distortion", variants=["random ratio 10"])
+    again = opened(variants=["random ratio 10"])
     assert list(again.dataframe[0].value["title"]) == ["random ratio 10"]
 
 
-def test_a_panel_for_every_chosen_variant(open_page, store):
-    app = open_page(
-        store.directory, "distortion", distortion="Scatter matrix", variants=["random ratio 10"]
-    )
+def test_a_panel_for_every_chosen_variant(opened):
+    app = opened(distortion="Scatter matrix", variants=["random ratio 10"])
     assert not app.error
     assert len(app.get("vega_lite_chart")) == 1
     app.multiselect(key="variants").set_value(
@@ -52,15 +57,15 @@ def test_a_panel_for_every_chosen_variant(open_page, store):
     assert titles == ["magnitude ratio 2", "magnitude ratio 10", "random ratio 2"]
 
 
-def test_no_variant_chosen(open_page, store):
-    app = open_page(store.directory, "distortion")
+def test_no_variant_chosen(opened):
+    app = opened()
     app.multiselect(key="variants").set_value([]).run()
     assert not app.error
     assert "Choose at least one variant" in words(app)
 
 
-def test_classes_of_one_variant(open_page, store):
-    app = open_page(store.directory, "distortion", distortion="Classes", variant="random ratio 10")
+def test_classes_of_one_variant(opened, store):
+    app = opened(distortion="Classes", variant="random ratio 10")
     found = distortion(*before_and_after(store, RATIOS[3].key))
     shown = app.dataframe[0].value.set_index("class")
     np.testing.assert_allclose(
@@ -69,15 +74,15 @@ def test_classes_of_one_variant(open_page, store):
     assert "class in one member" in words(app)
 
 
-def test_many_points_are_means(open_page, store, monkeypatch):
+def test_many_points_are_means(opened, monkeypatch):
     monkeypatch.setattr("tfaudit.app.distortion.MOST_POINTS", 10)
-    app = open_page(store.directory, "distortion", distortion="Classes")
+    app = opened(distortion="Classes")
     assert not app.error
     assert "mean over 4 members" in words(app)
 
 
-def test_questions_about_levels_and_methods(open_page, store):
-    app = open_page(store.directory, "distortion", distortion="Questions")
+def test_questions_about_levels_and_methods(opened):
+    app = opened(distortion="Questions")
     rising, apart, variance = (frame.value for frame in app.dataframe)
     assert list(rising) == ["pair", "magnitude", "random"]
     assert list(apart["pair"]) == ["magnitude vs random"]

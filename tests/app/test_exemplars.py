@@ -1,5 +1,7 @@
 """The page Images: filters against masks, pages, missing images, one image over all levels."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,9 +41,15 @@ def ids(app):
     return list(next(frame.value for frame in app.dataframe if "example" in frame.value)["example"])
 
 
+@pytest.fixture
+def opened(open_page, store):
+    """Opens the page of the study with choices."""
+    return functools.partial(open_page, store.directory, "exemplars", **HARMED)
+
+
 @pytest.mark.slow
-def test_the_gallery_shows_the_surest_first(open_page, store, found):
-    app = open_page(store.directory, "exemplars", **HARMED)
+def test_the_gallery_shows_the_surest_first(opened, found):
+    app = opened()
     surest = found.pies.sort_values("decisiveness", ascending=False, kind="stable")
     assert ids(app) == list(surest["example"])
     assert len(cards(app)) == 24
@@ -56,8 +64,8 @@ def test_the_gallery_shows_the_surest_first(open_page, store, found):
     )
 
 
-def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, found, monkeypatch):
-    open_page(store.directory, "exemplars", **HARMED)  # the audits measure all images once
+def test_pages_follow_each_other_and_read_their_images_alone(opened, found, monkeypatch):
+    opened()  # the audits measure all images once
     read = []
     images = Store.images
     monkeypatch.setattr(
@@ -73,15 +81,15 @@ def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, f
     surest = found.pies.sort_values("decisiveness", ascending=False, kind="stable")[
         "index"
     ].tolist()
-    open_page(store.directory, "exemplars", page="2", **HARMED)
+    opened(page="2")
     assert read == [surest[24:48]]
     read.clear()
-    open_page(store.directory, "exemplars", page="99", **HARMED)
+    opened(page="99")
     assert read == [surest[:24]]
 
 
 @pytest.mark.slow
-def test_filters_equal_masks(open_page, store, found):
+def test_filters_equal_masks(opened, store, found):
     labels, changed = found.labels, np.isin(np.arange(len(found.labels)), found.index)
     before, after = (counts.mode() for counts in before_and_after(store, measure=count_predictions))
     young = GROUPS["age"].to_numpy() == "young"
@@ -102,22 +110,20 @@ def test_filters_equal_masks(open_page, store, found):
         ),
     ]
     for choices, mask in cases:
-        app = open_page(store.directory, "exemplars", **choices, **HARMED)
+        app = opened(**choices)
         assert 0 < mask.sum() < 200
         assert set(ids(app)) == {f"test-{i}" for i in np.flatnonzero(mask)}
         assert f"{mask.sum()} of 200 images match" in words(app)
 
 
-def test_images_are_sorted_as_asked(open_page, store):
+def test_images_are_sorted_as_asked(opened, store):
     before, after = before_and_after(store, measure=count_predictions)
     lost = before.right_share() - after.right_share()
-    app = open_page(
-        store.directory, "exemplars", show="all images", order="most right votes lost", **HARMED
-    )
+    app = opened(show="all images", order="most right votes lost")
     assert ids(app) == [f"test-{i}" for i in np.argsort(-lost, kind="stable")]
 
 
-def test_a_prediction_of_no_majority_shows_where_some_members_make_it(open_page, store, found):
+def test_a_prediction_of_no_majority_shows_where_some_members_make_it(opened, store, found):
     counts = count_predictions(store.predictions("magnitude-0.9"))
     label, answer = next(
         (label, answer)
@@ -127,14 +133,14 @@ def test_a_prediction_of_no_majority_shows_where_some_members_make_it(open_page,
         and (counts.predicted(answer)[found.labels == label] > 0).any()
     )
     choices = {"class": NAMES[label], "to": NAMES[answer], "show": "all images"}
-    app = open_page(store.directory, "exemplars", **choices, **HARMED)
+    app = opened(**choices)
     wanted = np.flatnonzero((found.labels == label) & (counts.predicted(answer) > 0))
     assert set(ids(app)) == {f"test-{i}" for i in wanted}
     assert "these are images where some members do" in words(app)
 
 
-def test_another_filter_begins_at_the_first_page(open_page, store, found):
-    app = open_page(store.directory, "exemplars", page="2", **HARMED)
+def test_another_filter_begins_at_the_first_page(opened, found):
+    app = opened(page="2")
     second = cards(app)
     assert app.query_params["page"] == "2"
     app.selectbox(key="class").set_value(NAMES[3]).run()
@@ -169,7 +175,7 @@ def test_answers_that_cannot_be_read_do_not_hide_the_gallery(open_page, tmp_path
     assert len(cards(app)) == 24
 
 
-def test_nothing_left_by_the_filters(open_page, store, found):
+def test_nothing_left_by_the_filters(opened, found):
     labels, right = (
         found.labels[found.index],
         found.baseline_mode.among_best(found.labels)[found.index] > 0,
@@ -179,7 +185,7 @@ def test_nothing_left_by_the_filters(open_page, store, found):
         c for c in range(5) if not (young & right & (labels == c)).any()
     )  # so none is newly wrong
     choices = {"class": found.class_names[label], "show": "newly wrong", "attribute": "age: young"}
-    app = open_page(store.directory, "exemplars", **choices, **HARMED)
+    app = opened(**choices)
     assert not cards(app)
     assert "No image matches these filters" in app.info[0].value
 
@@ -194,8 +200,8 @@ def test_a_variant_without_pies(open_page, tmp_path):
     assert "This variant has no PIEs" in app.info[0].value
 
 
-def test_one_image_over_all_levels(open_page, store):
-    app = open_page(store.directory, "exemplars", image="17", **HARMED)
+def test_one_image_over_all_levels(opened, store):
+    app = opened(image="17")
     shown = app.dataframe[-1].value
     assert shown["probability"].between(0, 1).all()
     for key, title in store.study.titles.items():
@@ -208,8 +214,8 @@ def test_one_image_over_all_levels(open_page, store):
 
 
 @pytest.mark.parametrize("image", ["200", "-1", "x", "1.5", "<b>"])
-def test_an_image_that_is_not_there(open_page, store, image):
-    app = open_page(store.directory, "exemplars", image=image, **HARMED)
+def test_an_image_that_is_not_there(opened, image):
+    app = opened(image=image)
     assert (
         unescaped(app.warning[0].value) == f"In the link, image: got {image!r}, expected 0 to 199."
     )
@@ -225,15 +231,15 @@ def test_missing_images_are_boxes_with_their_ids(open_page, tmp_path):
     assert len(cards(app)) == 24
 
 
-def test_difficulty(open_page, store, found):
-    app = open_page(store.directory, "exemplars", exemplars="Difficulty", **HARMED)
+def test_difficulty(opened, found):
+    app = opened(exemplars="Difficulty")
     pd.testing.assert_frame_equal(
         app.dataframe[0].value, found.difficulty, check_dtype=False, check_column_type=False
     )
 
 
-def test_counts_of_every_level(open_page, store, found):
-    app = open_page(store.directory, "exemplars", exemplars="PIEs by variant", **HARMED)
+def test_counts_of_every_level(opened, store, found):
+    app = opened(exemplars="PIEs by variant")
     table = app.dataframe[0].value.set_index("title")
     assert table.loc["magnitude 90 %", "pies"] == len(found.index)
     null = chance(*before_and_after(store)).frame().iloc[0]

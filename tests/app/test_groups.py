@@ -1,5 +1,7 @@
 """Page 7: groups, individuals, the groups of exemplars, properties of images; numbers are those of the audits."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,9 +17,15 @@ def store(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("groups"), groups=facts)
 
 
+@pytest.fixture
+def opened(open_page, store):
+    """Opens the page of the study with choices."""
+    return functools.partial(open_page, store.directory, "groups")
+
+
 @pytest.mark.slow
-def test_a_column_is_chosen_and_kept_in_the_url(open_page, store):
-    app = open_page(store.directory, "groups")
+def test_a_column_is_chosen_and_kept_in_the_url(opened, store):
+    app = opened()
     assert app.selectbox(key="by").options == ["series", "light"]
     app.selectbox(key="by").set_value("light").run()
     expected = (
@@ -28,13 +36,11 @@ def test_a_column_is_chosen_and_kept_in_the_url(open_page, store):
     shown = app.dataframe[0].value
     assert list(shown["group"]) == list(expected["group"])
     np.testing.assert_allclose(shown["change_p"].astype(float), expected["change_p"], atol=5e-5)
-    assert list(
-        open_page(store.directory, "groups", by="light").dataframe[0].value["group"]
-    ) == list(shown["group"])
+    assert list(opened(by="light").dataframe[0].value["group"]) == list(shown["group"])
 
 
-def test_individuals_stand_by_their_loss(open_page, store):
-    app = open_page(store.directory, "groups", groups="Individuals")
+def test_individuals_stand_by_their_loss(opened, store):
+    app = opened(groups="Individuals")
     people, fits = app.dataframe[0].value, app.dataframe[1].value
     found = groups(*before_and_after(store), WRITERS["series"], individuals=WRITERS["writer"])
     assert len(people) == len(found.individuals)
@@ -43,8 +49,8 @@ def test_individuals_stand_by_their_loss(open_page, store):
     np.testing.assert_allclose(fits["slope"], found.fits["slope"])
 
 
-def test_groups_of_the_exemplars(open_page, store):
-    app = open_page(store.directory, "groups", groups="Exemplars", variant="fixed-point int8")
+def test_groups_of_the_exemplars(opened, store):
+    app = opened(groups="Exemplars", variant="fixed-point int8")
     expected = attributes(
         *before_and_after(store, "int8"), store.examples()[["series", "light"]]
     ).frame()
@@ -61,8 +67,8 @@ def test_a_tab_that_would_be_empty_is_shown_to_a_link_only(open_page, tmp_path):
     ]
 
 
-def test_properties_of_small_images(open_page, store):
-    app = open_page(store.directory, "groups", groups="Images")
+def test_properties_of_small_images(opened):
+    app = opened(groups="Images")
     assert not app.error
     assert len(app.dataframe[0].value) > 0 or app.info
 

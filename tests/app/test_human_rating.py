@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.pages import bodies, unescaped, words
-from tests.builders.studies import make_study
+from tests.builders.studies import change_images, make_study, without_images
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.rating_form import ASKED
 from tfaudit.audits.survey.questions import CATEGORIES
@@ -286,21 +286,8 @@ def test_a_name_that_is_no_name_is_one_line(open_page, directory):
     assert app.text_input[0].label == "Your name"
 
 
-def store_images(directory, change):
-    """Store the study's examples again, with other images; a second `tfaudit audit` with the same --out does so."""
-    store = open_store(directory)
-    examples = store.examples("test")
-    labels, names = examples["label"].to_numpy(), examples.attrs["class_names"]
-    images = change(list(examples["image"]))
-    store.save_examples("test", labels, list(examples["example"]), names, images)
-
-
 def only_the_first(images):
-    return [images[0], *[b""] * (len(images) - 1)]
-
-
-def without(images):
-    return [b""] * len(images)
+    return [images[0], *without_images(images[1:])]
 
 
 def reversed_images(images):
@@ -309,14 +296,14 @@ def reversed_images(images):
 
 @pytest.mark.slow
 def test_a_missing_image_can_be_judged(open_page, directory):
-    store_images(directory, only_the_first)
+    change_images(open_store(directory), only_the_first)
     app = start(begin(open_page, directory))
     assert "no image stored" in bodies(app)[0]
     assert asked(press(app, "Yes")) == (1, 2)
 
 
 def test_a_study_without_images_cannot_be_rated(open_page, directory):
-    store_images(directory, without)
+    change_images(open_store(directory), without_images)
     app = open_page(directory, "label")
     assert "stores no images" in app.info[0].value
     assert not app.button
@@ -380,7 +367,7 @@ def test_studies_of_images_that_were_replaced_are_not_shown(open_page, directory
     app = start(begin(open_page, directory))
     app = press(app, "Yes")
     assert "replaced" not in words(app)
-    store_images(directory, reversed_images)
+    change_images(open_store(directory), reversed_images)
     app = open_page(directory, "label", rater="ann", series="1")
     assert (
         "Human studies of images that have since been replaced, stored but not shown: 1."
@@ -398,7 +385,7 @@ def test_studies_of_images_that_were_replaced_are_not_shown(open_page, directory
 @pytest.mark.slow
 def test_images_that_are_replaced_while_a_rater_looks(open_page, directory):
     app = start(begin(open_page, directory))
-    store_images(directory, reversed_images)
+    change_images(open_store(directory), reversed_images)
     app = press(app, "Yes")
     assert "expected the same examples; read the study again" in unescaped(app.error[0].value)
     assert "Yes" not in [button.label for button in app.button]

@@ -1,5 +1,7 @@
 """Page 6: gate, floor and worths choose a point, and the URL holds them."""
 
+import functools
+
 import pandas as pd
 import pytest
 
@@ -33,11 +35,17 @@ def expected(store, **options):
     ).frame()
 
 
+@pytest.fixture
+def opened(open_page, store):
+    """Opens the page of the study with choices."""
+    return functools.partial(open_page, store.directory, "operating_points")
+
+
 @pytest.mark.slow
-def test_points_are_those_of_the_audit(open_page, store):
+def test_points_are_those_of_the_audit(opened, store):
     weights = {"size": 1, "unfairness": 10, "accuracy": 10}
     worths = {"worth-unfairness": "10", "worth-accuracy": "10"}
-    app = open_page(store.directory, "operating_points", **PASSABLE, **worths)
+    app = opened(**PASSABLE, **worths)
     found = expected(store, weights=weights)
     assert list(table_of(app)["chosen"]) == list(found["chosen"])
     assert list(table_of(app)["pareto"]) == list(found["pareto"])
@@ -58,30 +66,30 @@ def test_points_are_those_of_the_audit(open_page, store):
 
 
 @pytest.mark.slow
-def test_the_floor_shuts_out_and_the_url_remembers_it(open_page, store):
+def test_the_floor_shuts_out_and_the_url_remembers_it(opened, store):
     accuracy = expected(store)["accuracy"].sort_values()
     floor = round(100 * (accuracy.iloc[1] + accuracy.iloc[2]) / 2, 1)
-    app = open_page(store.directory, "operating_points")
+    app = opened()
     app.slider(key="floor").set_value(floor).run()
     assert list(table_of(app)["above_floor"]) == list(expected(store)["accuracy"] >= floor / 100)
-    again = open_page(store.directory, "operating_points", floor=str(floor))
+    again = opened(floor=str(floor))
     pd.testing.assert_frame_equal(table_of(again), table_of(app))
 
 
-def test_by_default_the_choice_is_that_of_overview(open_page, store):
+def test_by_default_the_choice_is_that_of_overview(opened, store):
     """And a variant that cannot be judged is not chosen for its size."""
     verdict = StudyAudit.read(store).verdict(Limits(overall_drop_pp=10))
     assert verdict.best == "magnitude-0.7"
     for worth in ({}, {"worth": "100"}):
-        app = open_page(store.directory, "operating_points", **PASSABLE, **worth)
+        app = opened(**PASSABLE, **worth)
         rows = table_of(app).set_index("title")
         assert list(rows.index[rows["chosen"]]) == ["magnitude 70 %"]
         assert rows["size"].idxmin() == "magnitude 90 %"
         assert rows["gate"]["magnitude 90 %"] == "cannot be judged"
 
 
-def test_where_nothing_passes_nothing_is_chosen(open_page, store):
-    app = open_page(store.directory, "operating_points", worth="100")
+def test_where_nothing_passes_nothing_is_chosen(opened):
+    app = opened(worth="100")
     rows = table_of(app).set_index("title")
     assert not rows["chosen"].any()
     assert not app.success
@@ -90,8 +98,8 @@ def test_where_nothing_passes_nothing_is_chosen(open_page, store):
 
 
 @pytest.mark.slow
-def test_worths_move_the_choice(open_page, store):
-    app = open_page(store.directory, "operating_points", **PASSABLE)
+def test_worths_move_the_choice(opened):
+    app = opened(**PASSABLE)
     for only, best in (
         ("worth", lambda rows: rows["size"].idxmin()),
         ("worth-accuracy", lambda rows: rows["accuracy"].idxmax()),
@@ -104,17 +112,15 @@ def test_worths_move_the_choice(open_page, store):
         assert rows["chosen"].sum() == 1
 
 
-def test_sparsity_can_take_the_place_of_size(open_page, store):
-    app = open_page(store.directory, "operating_points", against="sparsity")
+def test_sparsity_can_take_the_place_of_size(opened):
+    app = opened(against="sparsity")
     assert "sparsity" in table_of(app)
     assert "size" not in table_of(app)
 
 
 @pytest.mark.slow
-def test_a_floor_that_nothing_reaches(open_page, store):
-    app = open_page(
-        store.directory, "operating_points", **PASSABLE, max_size_ratio="0.3"
-    )  # not of the most accurate
+def test_a_floor_that_nothing_reaches(opened):
+    app = opened(**PASSABLE, max_size_ratio="0.3")  # not of the most accurate
     app.slider(key="floor").set_value(app.slider(key="floor").max).run()
     assert not table_of(app)["chosen"].any()
     assert "No variant that passes the gate reaches" in app.warning[0].value

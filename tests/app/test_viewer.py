@@ -16,7 +16,7 @@ from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.nightly import first_and_nightly
 from tests.builders.pages import unescaped, words
 from tests.builders.populations import population
-from tests.builders.studies import TWO, make_study
+from tests.builders.studies import TWO, change_images, make_study
 from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
@@ -38,11 +38,7 @@ SOME = first_and_nightly(NAMES, 3)
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
     store = make_study(tmp_path_factory.mktemp("texts"))
-    rows = store.examples()
-    written = [f"Tweet {i}".encode() for i in range(len(rows))]
-    store.save_examples(
-        "test", rows["label"].to_numpy(), list(rows["example"]), rows.attrs["class_names"], written
-    )
+    change_images(store, lambda images: [f"Tweet {i}".encode() for i in range(len(images))])
     return store.directory
 
 

@@ -73,6 +73,19 @@ def before_and_after(store, key="magnitude-0.9", measure=lambda predictions: pre
     return tuple(measure(store.predictions(variant)) for variant in ("dense", key))
 
 
+def change_images(store, change):
+    """Store the test examples again, with what `change` makes of the list of their images."""
+    examples = store.examples()
+    labels, names = examples["label"].to_numpy(), examples.attrs["class_names"]
+    images = change(list(examples["image"]))
+    store.save_examples("test", labels, list(examples["example"]), names, images)
+
+
+def without_images(images):
+    """What `change_images` takes to leave no image."""
+    return [b""] * len(images)
+
+
 EXAMPLES = 200
 WRITERS = pd.DataFrame(
     {

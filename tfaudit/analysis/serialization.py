@@ -105,8 +105,8 @@ def _to_json(value: Any, hint: Any, files: Files) -> Any:
     """Return a value as JSON; put arrays and tables into files."""
     if hint in (Any, object):
         return _plain(value)
-    if _is_optional(hint):
-        return None if value is None else _to_json(value, _known(hint), files)
+    if known := _known(hint):
+        return None if value is None else _to_json(value, known, files)
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, _class(hint)):
         raise TypeError(f"{type(value).__name__} {value!r:.60}, where {hint} is expected")
@@ -148,8 +148,8 @@ def _from_json(tree: Any, hint: Any, files: Files) -> Any:
     """Return the value that `_to_json` wrote."""
     if hint in (Any, object):
         return _plain(tree)
-    if _is_optional(hint):
-        return None if tree is None else _from_json(tree, _known(hint), files)
+    if known := _known(hint):
+        return None if tree is None else _from_json(tree, known, files)
     if dataclasses.is_dataclass(hint):
         fields = _fields(hint)  # type: ignore[arg-type]
         if tree.keys() != fields.keys():
@@ -180,12 +180,10 @@ def _class(hint: Any) -> tuple[type, ...]:
     return (float, int) if hint is float else (get_origin(hint) or hint,)
 
 
-def _is_optional(hint: Any) -> bool:
-    return get_origin(hint) in (Union, types.UnionType)
-
-
 def _known(hint: Any) -> Any:
-    """Return T of `T | None`."""
+    """Return T of `T | None`; None of any other type."""
+    if get_origin(hint) not in (Union, types.UnionType):
+        return None
     return next(part for part in get_args(hint) if part is not type(None))
 
 
