@@ -154,18 +154,18 @@ def permuted_welch(
     values = values - np.where(values.min(0) == values.max(0), values[0], values.mean(0))
     # Rounding must not decide whether a group is constant: the ranks of the values are exact.
     ranks = stats.rankdata(values, method="dense", axis=0)
-    means = []
-    errors = []
-    free = []
-    for group in (first, ~first):
+
+    def moments(group: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the shifted means, their squared errors, and the degrees of freedom."""
         size = int(group[0].sum())
         members = group.astype(np.float64)
         mean = members @ values / size
         variance = np.maximum(members @ values**2 - size * mean**2, 0) / (size - 1)
         constant = size * (members @ ranks**2) == (members @ ranks) ** 2
-        errors.append(np.where(constant, 0.0, variance / size))
-        means.append(mean - (members @ shift / size)[:, None])
-        free.append(size - 1)
-    return welch_from_moments(
-        np.round(means[0] - means[1], 12), errors[0], free[0], errors[1], free[1]
-    )[2]
+        error = np.where(constant, 0.0, variance / size)
+        return mean - (members @ shift / size)[:, None], error, size - 1
+
+    mean1, error1, free1 = moments(first)
+    mean2, error2, free2 = moments(~first)
+    difference = np.round(mean1 - mean2, 12)
+    return welch_from_moments(difference, error1, free1, error2, free2)[2]

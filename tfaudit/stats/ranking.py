@@ -78,9 +78,8 @@ def scores_of_both(
     """
     if probabilities is None:
         probabilities = bool((scores >= 0).all() and (scores <= 1).all())
-    return np.stack(
-        [1 - scores if probabilities else np.zeros_like(scores), scores], axis=-1
-    ), probabilities
+    first = 1 - scores if probabilities else np.zeros_like(scores)
+    return np.stack([first, scores], axis=-1), probabilities
 
 
 def rank_scores(
@@ -124,12 +123,11 @@ def rank_scores(
             parts.append(_RankedBlock.of(scores, k, classes))
     if not rows:
         raise InputError("scores", "no examples", "at least one")
-    best, exponentials, sums = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("best", "exponentials", "sums")
-    )
+    best = np.concatenate([part.best for part in parts])
+    sums = np.concatenate([part.sums for part in parts])
     if not scale.are_probabilities():
         with np.errstate(over="ignore", under="ignore"):
+            exponentials = np.concatenate([part.exponentials for part in parts])
             top = np.exp(best - best[:, :1]) / exponentials
     elif classes is None:
         top = best.clip(0, 1)

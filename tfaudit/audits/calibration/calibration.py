@@ -11,7 +11,7 @@ import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes, verdict_counts
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.result import Drawing, Result
+from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.calibration import (
@@ -278,9 +278,7 @@ def _classes(
             "confidence_after": confidence[1],
             "overconfidence_before_pp": 100 * of_classes[0],
             "overconfidence_after_pp": 100 * of_classes[1],
-            "change_pp": 100 * change.value,
-            "change_low_pp": 100 * low,
-            "change_high_pp": 100 * high,
+            **in_points("change", change.value, low, high),
             "change_p": p,
             "change_p_holm": adjusted,
             "verdict": _verdict(change.value, adjusted, alpha, MORE, LESS),

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.result import Drawing, Result
+from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions
@@ -103,9 +103,7 @@ class ClassImpact(Result):
             **change_columns(self.changes, self.alpha, self.margin_pp, correction),
             "relative_recall": self.relative_recall,
             "zero_denominators": self.zero_denominators,
-            "published_pp": 100 * test.difference,
-            "published_low_pp": 100 * test.low,
-            "published_high_pp": 100 * test.high,
+            **in_points("published", test.difference, test.low, test.high),
             "published_t": test.t,
             "published_df": test.df,
             "published_p": test.p,
@@ -140,7 +138,8 @@ class ClassImpact(Result):
         test = self.published
         change_pp = 100 * self.changes.absolute.value
         direction = directions(test.difference, test.p, self.alpha)
-        harmed, favoured = direction == WORSE, direction == BETTER
+        harmed = direction == WORSE
+        favoured = direction == BETTER
         tested = int(np.isfinite(test.p).sum())
         return {
             "tested": tested,
@@ -330,9 +329,7 @@ def question_columns(
     within = (100 * low > -margin_pp) & (low <= 0) & (high >= 0) & (100 * high < margin_pp)
     claims = np.where(value < 0, lost, gained)
     return {
-        f"{name}_pp": 100 * value,
-        f"{name}_low_pp": 100 * low,
-        f"{name}_high_pp": 100 * high,
+        **in_points(name, value, low, high),
         f"{name}_p": p,
         f"{name}_p_holm": all_p["holm"],
         f"{name}_p_bh": all_p["bh"],

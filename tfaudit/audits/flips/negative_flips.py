@@ -10,7 +10,7 @@ import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.result import Drawing, Result
+from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
@@ -153,9 +153,7 @@ def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) ->
 def _columns(name: str, change: Change, alpha: float) -> dict[str, np.ndarray]:
     low, high = change.interval(1 - alpha)
     return {
-        f"{name}_pp": 100 * change.value,
-        f"{name}_low_pp": 100 * low,
-        f"{name}_high_pp": 100 * high,
+        **in_points(name, change.value, low, high),
         f"{name}_p": change.p(),
         f"{name}_p_holm": adjust(change.p(), "holm"),
     }

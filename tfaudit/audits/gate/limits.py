@@ -20,8 +20,8 @@ class Quantity:
     to `maximum` are allowed, in words `allowed`; `neutral` is no change, where the chart's scale starts.
     """
 
-    description: str
-    title: str
+    description: str = ""
+    title: str = ""
     number_format: str
     scale: float = 1.0
     minimum: float = 0.0
@@ -39,17 +39,10 @@ class Quantity:
         return "unknown" if math.isnan(value) else self.number_format.format(self.scale * value)
 
 
-_POINTS = {
-    "number_format": "{:.2f} pp",
-    "maximum": 100.0,
-    "allowed": "percentage points in [0, 100]",
-}
-_SHARE = {
-    "number_format": "{:.2f} %",
-    "scale": 100.0,
-    "maximum": 1.0,
-    "allowed": "a share in [0, 1]",
-}
+_POINTS = Quantity(
+    number_format="{:.2f} pp", maximum=100.0, allowed="percentage points in [0, 100]"
+)
+_SHARE = Quantity(number_format="{:.2f} %", scale=100.0, maximum=1.0, allowed="a share in [0, 1]")
 
 
 def _is_number(value: object, least: float, most: float) -> bool:
@@ -58,11 +51,9 @@ def _is_number(value: object, least: float, most: float) -> bool:
     return math.isfinite(value) and least <= value <= most
 
 
-def _limit(description: str, title: str, **quantity: Any) -> Any:
-    return dataclasses.field(
-        default=None,
-        metadata={"quantity": Quantity(description=description, title=title, **quantity)},
-    )
+def _limit(description: str, title: str, unit: Quantity) -> Any:
+    quantity = dataclasses.replace(unit, description=description, title=title)
+    return dataclasses.field(default=None, metadata={"quantity": quantity})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,42 +77,44 @@ class Limits:
     """
 
     overall_drop_pp: float | None = _limit(
-        "Drop of accuracy, percentage points.", "drop of accuracy", **_POINTS
+        "Drop of accuracy, percentage points.", "drop of accuracy", _POINTS
     )
     worst_class_drop_pp: float | None = _limit(
-        "Drop of any class's recall, percentage points.", "drop of worst class", **_POINTS
+        "Drop of any class's recall, percentage points.", "drop of worst class", _POINTS
     )
     harmed_share: float | None = _limit(
         "Share of classes that lost recall, in [0, 1].",
         "harmed classes",
-        **_SHARE | {"number_format": "{:.1f} %"},
+        dataclasses.replace(_SHARE, number_format="{:.1f} %"),
     )
-    flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", **_SHARE)
+    flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", _SHARE)
     negative_flips: float | None = _limit(
-        "Share of predictions that turn from right to wrong, in [0, 1].", "right to wrong", **_SHARE
+        "Share of predictions that turn from right to wrong, in [0, 1].", "right to wrong", _SHARE
     )
     intensification: float | None = _limit(
         "Slope of recall distortion: above 1 the classes drift apart.",
         "intensification",
-        number_format="{:.3f}",
-        minimum=1.0,
-        allowed="a slope of 1 or more; 1 is no intensification",
-        neutral=1.0,
+        Quantity(
+            number_format="{:.3f}",
+            minimum=1.0,
+            allowed="a slope of 1 or more; 1 is no intensification",
+            neutral=1.0,
+        ),
     )
     size_bytes: float | None = _limit(
         "Bytes of the compressed model's file.",
         "size",
-        number_format="{:,.6g} MB",
-        scale=1e-6,
-        minimum=1.0,
-        allowed="a number of bytes, 1 or more",
+        Quantity(
+            number_format="{:,.6g} MB",
+            scale=1e-6,
+            minimum=1.0,
+            allowed="a number of bytes, 1 or more",
+        ),
     )
     size_ratio: float | None = _limit(
         "Bytes of the compressed model's file divided by the baseline's.",
         "size against baseline",
-        number_format="{:.1f} %",
-        scale=100.0,
-        allowed="compressed / baseline, 0 or more",
+        Quantity(number_format="{:.1f} %", scale=100.0, allowed="compressed / baseline, 0 or more"),
     )
 
     min_baseline_accuracy: float | None = None
@@ -190,10 +183,8 @@ FLAGS: Mapping[str, str] = MappingProxyType(
 
 _OF_SET_UPS: Mapping[str, Quantity] = MappingProxyType(
     {
-        "baseline_accuracy": Quantity(
-            description="Accuracy of the baseline.",
-            title="accuracy of baseline",
-            **_SHARE,  # type: ignore[arg-type]
+        "baseline_accuracy": dataclasses.replace(
+            _SHARE, description="Accuracy of the baseline.", title="accuracy of baseline"
         ),
         "missing_members": Quantity(
             description="Members of a study that may be missing.",

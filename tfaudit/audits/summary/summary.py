@@ -98,9 +98,8 @@ class VariantAudit:
             tested = ("significant", "expected_by_chance", *_TESTED)
             row |= {name: published[name] for name in tested}
         if self.chance:
-            pies, classes = self.chance.pies, self.chance.classes
-            row |= {"pies_by_chance": pies.mean, "pies_p": pies.p}
-            if classes:
+            row |= {"pies_by_chance": self.chance.pies.mean, "pies_p": self.chance.pies.p}
+            if classes := self.chance.classes:
                 # The exact null of coarse recalls and of pairs; alpha times the classes is its bound.
                 row |= {"expected_by_chance": classes.mean, "significant_p": classes.p}
         return row
