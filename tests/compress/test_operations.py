@@ -59,11 +59,6 @@ def test_attention_counts_its_products_of_activations():
     assert sum(macs(model)) == projections + scores
 
 
-def test_lenet_by_hand():
-    found = macs(build_model("lenet_r", (28, 28, 1), 10))
-    assert found == [28 * 28 * 6 * 25, 10 * 10 * 16 * 25 * 6, 400 * 120, 120 * 84, 84 * 10]
-
-
 def resnet50_by_formula(*, stride_in_middle):
     """He et al. 2016, table 1: version 1.5 has the stride of a stage in the 3x3 convolution, version 1 before it."""
     total, channels, side = 112**2 * 7**2 * 3 * 64, 64, 56

@@ -68,33 +68,33 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     from tfaudit.compress.pruning.sparsity import sparsity
 
     rows = sparsity(opened).set_index("kernel").to_dict("index")
-    return Counts(
-        parameters=rows["total: model"]["parameters"],
-        prunable=rows["total: kernels"]["parameters"],
-        zeros=rows["total: kernels"]["zeros"],
-        **_figures(keras_operations(opened)),
-    )
+    prunable = rows["total: kernels"]
+    parameters = rows["total: model"]["parameters"]
+    operations = keras_operations(opened)
+    return _counted(operations, parameters, prunable["parameters"], prunable["zeros"])
 
 
 def _of_flatbuffer(content: bytes) -> Counts:
     from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer
 
     contents = read_flatbuffer(content)
-    figures = _figures(contents.operations)
-    figures["notes"] += contents.notes
+    notes = contents.notes
     if contents.sparse:
         note = "kernels are stored without their zeros; LiteRT puts the zeros back when it loads the file, so it is "
-        figures["notes"] += (f"{len(contents.sparse)} {note}smaller, not faster",)
-    return Counts(contents.parameters, contents.prunable, contents.zeros, **figures)
+        notes += (f"{len(contents.sparse)} {note}smaller, not faster",)
+    return _counted(
+        contents.operations, contents.parameters, contents.prunable, contents.zeros, notes
+    )
 
 
-def _figures(operations: Operations) -> dict[str, Any]:
-    left_out = ", ".join(operations.uncounted)
-    notes = (f"FLOPs are a lower bound: they leave out {left_out}",) if left_out else ()
-    if left_out and not operations.counted:
-        return {"flops": float("nan"), "effective_flops": float("nan"), "notes": notes}
-    return {
-        "flops": operations.flops,
-        "effective_flops": operations.effective_flops,
-        "notes": notes,
-    }
+def _counted(
+    operations: Operations, parameters: int, prunable: int, zeros: int, notes: tuple[str, ...] = ()
+) -> Counts:
+    flops: float = operations.flops
+    effective_flops: float = operations.effective_flops
+    if operations.uncounted:
+        left_out = ", ".join(operations.uncounted)
+        notes = (f"FLOPs are a lower bound: they leave out {left_out}", *notes)
+        if not operations.counted:
+            flops = effective_flops = float("nan")
+    return Counts(parameters, prunable, zeros, flops, effective_flops, notes)

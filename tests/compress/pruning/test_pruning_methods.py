@@ -102,16 +102,6 @@ def test_every_way_to_compile_gives_the_same(method, compiling):
 
 
 @pytest.mark.slow
-def test_undecayed_pruning_of_a_decayed_loss_is_gradient_pruning_of_the_data():
-    """[R] 3: where L holds the decay, |-w dL/dw + eps w^2| is |w dD/dw|."""
-    one, two = pruning("undecayed", "loss"), pruning("gradient", "data")
-    fit(decayed_model(), one, epochs=1)
-    fit(decayed_model(), two, epochs=1)
-    for name, mask in one.masks().items():
-        assert (mask == two.masks()[name]).mean() > 0.98  # equal but for rounding
-
-
-@pytest.mark.slow
 def test_taking_gradients_moves_neither_statistics_nor_metrics():
     def net():
         keras.utils.set_random_seed(0)

@@ -63,21 +63,20 @@ class MaskedKernels:
         self.kernels, self.schedule = dict(kernels), schedule
         self._done = steps_done(model.optimizer)
         self._model, self._method, self._data = model, method, data
-        self._axes = channel_axes(model, kernels, self._method.axis)
+        self._axes = channel_axes(model, kernels, method.axis)
         trainable = {id(variable) for variable in model.trainable_variables}
         self._frozen = {name for name, kernel in kernels.items() if id(kernel) not in trainable}
         self._constraints: dict[str, _Masked] = {}
         self._first_call = _FirstCall()
         # Without aggregation every replica writes its own copy, also inside `tf.cond`; all write the same values.
         with model.distribute_strategy.scope():
-            shapes = {name: kernel.shape for name, kernel in kernels.items()}
             self._masks = {
-                name: tf.Variable(tf.ones(s, tf.bool), trainable=False)
-                for name, s in shapes.items()
+                name: tf.Variable(tf.ones(kernel.shape, tf.bool), trainable=False)
+                for name, kernel in kernels.items()
             }
-            draws = self._method.draws(shapes, self._axes)
             self._draws = {
-                name: tf.Variable(numbers, trainable=False) for name, numbers in draws.items()
+                name: tf.Variable(numbers, trainable=False)
+                for name, numbers in method.draws(kernels, self._axes).items()
             }
             self._updated = tf.Variable(0, dtype=tf.int64, trainable=False)
             self._beyond = tf.Variable(-1, dtype=tf.int64, trainable=False)
@@ -85,10 +84,8 @@ class MaskedKernels:
 
     def fits(self, kernels: Kernels, schedule: Schedule) -> bool:
         """Return whether a train function traced with these masks serves these kernels and this schedule."""
-        return (
-            list(map(id, kernels.values())) == list(map(id, self.kernels.values()))
-            and schedule is self.schedule
-        )
+        same = list(map(id, kernels.values())) == list(map(id, self.kernels.values()))
+        return same and schedule is self.schedule
 
     def start(self, masks: Mapping[str, np.ndarray], steps: int | None) -> None:
         """Start a run with these masks, and a first epoch of so many steps (None: unknown)."""

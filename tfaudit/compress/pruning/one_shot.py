@@ -84,16 +84,14 @@ def prune(
         as_tfmot=tfmot is not None,
     )
     warn_of_quantized(model)
-    if tfmot is not None:
-        for name, kernel in kernels.items():
-            tfmot.check(name, tuple(kernel.shape), sparsity)
+    pruning_method.check_kernels(kernels, sparsity)
     values = {name: tf.convert_to_tensor(kernel) for name, kernel in kernels.items()}
     axes = channel_axes(model, kernels, axis)
     masks = pruning_method.masks(
         values,
         sparsity,
         axes=axes,
-        draws=pruning_method.draws({name: w.shape for name, w in values.items()}, axes),
+        draws=pruning_method.draws(kernels, axes),
         measured=pruning_method.measured(model, kernels, gradient_data),
         zeros_first=True,
     )

@@ -205,9 +205,7 @@ class Pruning(MaskingCallback):
         warn_of_quantized(model)
         if self._method.needs_loss:
             check_loss(model)
-        if self._method.tfmot is not None:
-            for name, kernel in kernels.items():
-                self._method.tfmot.check(name, tuple(kernel.shape), None)
+        self._method.check_kernels(kernels, None)
         self._require_optimizer("model.compile(optimizer) first: masks are held by model.optimizer")
         self._begun = int(steps_done(model.optimizer).numpy())
         epochs = (self.params or {}).get("epochs", 1) - epoch

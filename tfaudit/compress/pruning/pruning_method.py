@@ -97,14 +97,21 @@ class PruningMethod:
                 f"data to average the scores of method {self.method!r} over",
             )
 
-    def draws(self, shapes: Mapping[str, Sequence[int]], axes: Axes) -> dict[str, np.ndarray]:
-        """Return the random numbers of all kernels, from their shapes and `channel_axes`; none if it needs none."""
+    def check_kernels(self, kernels: Kernels, sparsity: float | None) -> None:
+        """Raise an `InputError` if TF-MOT's settings do not suit a kernel, or the sparsity (None: not known yet)."""
+        if self.tfmot is not None:
+            for name, kernel in kernels.items():
+                self.tfmot.check(name, tuple(kernel.shape), sparsity)
+
+    def draws(self, kernels: Kernels, axes: Axes) -> dict[str, np.ndarray]:
+        """Return the random numbers of all kernels, given their `channel_axes`; none if it needs none."""
         if "draws" not in self.inputs:
             return {}
         draws = {}
-        for position, (name, shape) in enumerate(shapes.items()):
-            by_channel = self.granularity == "channel"
-            size = (channel_count(shape, axes[name]),) if by_channel else tuple(shape)
+        for position, (name, kernel) in enumerate(kernels.items()):
+            size = tuple(kernel.shape)
+            if self.granularity == "channel":
+                size = (channel_count(size, axes[name]),)
             draws[name] = draws_for(position, size, self.seed)
         return draws
 

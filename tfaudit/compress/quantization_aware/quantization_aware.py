@@ -26,9 +26,21 @@ from tfaudit.study.quantization import LAST
 L = keras.layers
 
 SAME_RANGE = layer_kinds(
-    *("MaxPooling{}D", "AveragePooling{}D", "GlobalMaxPooling{}D", "ZeroPadding{}D", "Cropping{}D"),
-    *("UpSampling2D", "Flatten", "Reshape", "Permute", "Identity", "ActivityRegularization"),
-    *("Dropout", "SpatialDropout{}D", "GaussianNoise", "GaussianDropout"),
+    "MaxPooling{}D",
+    "AveragePooling{}D",
+    "GlobalMaxPooling{}D",
+    "ZeroPadding{}D",
+    "Cropping{}D",
+    "UpSampling2D",
+    "Flatten",
+    "Reshape",
+    "Permute",
+    "Identity",
+    "ActivityRegularization",
+    "Dropout",
+    "SpatialDropout{}D",
+    "GaussianNoise",
+    "GaussianDropout",
     dimensions=(1, 2),
 )
 """Layers whose output has the range of their input."""

@@ -42,8 +42,15 @@ FUNCTIONS = {
 }
 
 LAYERS = layer_kinds(
-    *("ReLU", "LeakyReLU", "ELU"),
-    *("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"),
+    "ReLU",
+    "LeakyReLU",
+    "ELU",
+    "Add",
+    "Subtract",
+    "Multiply",
+    "Average",
+    "Maximum",
+    "Minimum",
 )
 
 # Classes of operations on tensors, such as `x + y` or `keras.ops.relu(x)`; Keras does not publish them.

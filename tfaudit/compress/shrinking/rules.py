@@ -26,9 +26,19 @@ from tfaudit.compress.shrinking.steps import (
 
 PADDING = layer_kinds("ZeroPadding{}D")
 PASSING = layer_kinds(
-    *("Dropout", "GaussianDropout", "GaussianNoise", "AlphaDropout", "SpatialDropout{}D"),
-    *("Identity", "ActivityRegularization", "UpSampling{}D", "Cropping{}D"),
-    *("MaxPooling{}D", "AveragePooling{}D", "GlobalMaxPooling{}D", "GlobalAveragePooling{}D"),
+    "Dropout",
+    "GaussianDropout",
+    "GaussianNoise",
+    "AlphaDropout",
+    "SpatialDropout{}D",
+    "Identity",
+    "ActivityRegularization",
+    "UpSampling{}D",
+    "Cropping{}D",
+    "MaxPooling{}D",
+    "AveragePooling{}D",
+    "GlobalMaxPooling{}D",
+    "GlobalAveragePooling{}D",
 )
 
 

@@ -14,8 +14,13 @@ from tfaudit.compress.shrinking.steps import ChannelwiseStep, MixingStep, Opaque
 from tfaudit.errors import InputError, listed
 
 COLUMNS = (
-    *("layer", "channels_before", "channels_after"),
-    *("parameters_before", "parameters_after", "idle", "why"),
+    "layer",
+    "channels_before",
+    "channels_after",
+    "parameters_before",
+    "parameters_after",
+    "idle",
+    "why",
 )
 """Columns of the table of a shrunk model."""
 
