@@ -31,51 +31,46 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
         columns: panels side by side at most.
     """
     factors = list(panels.columns[: list(panels.columns).index("metric")])
-    panels = panels.assign(group=group_names(panels, [name for name in factors if name != "level"]))
+    others = [name for name in factors if name != "level"]
+    panels = panels.assign(group=group_names(panels, others))
     if "level" in factors and panels.groupby("level")["group"].nunique().eq(2).all():
-        panels = panels.sort_values(
-            "level", kind="stable", key=lambda levels: pd.factorize(levels)[0]
-        )
+        order = pd.Series(pd.factorize(panels["level"])[0]).sort_values(kind="stable").index
+        panels = panels.iloc[order]
     panels["panel"] = [_caption(row, factors) for row in panels.to_dict("records")]
     complete = points.dropna(subset=["normalised_before", "normalised_after"])
     complete = complete.merge(panels[[*factors, "panel"]], on=factors)
-    complete = complete.assign(
-        x=100 * complete["normalised_before"], y=100 * complete["normalised_after"]
-    )
+    complete[["x", "y"]] = 100 * complete[["normalised_before", "normalised_after"]]
     drawn = _some(complete)
+    some = []
+    if len(drawn) < len(complete):
+        some = [f"{len(drawn):,} of {len(complete):,} points drawn"]
     ends = np.array([drawn["x"].min(), drawn["x"].max()])
+    gradients = [1, *panels["pooled_slope"].dropna()]
+    heights = [*drawn["y"], *np.outer(gradients, ends).ravel()]
     single = len(panels) == 1
-    scales = [
-        alt.Scale(zero=False, nice=True, domain=[float(min(values)), float(max(values))])
-        for values in (
-            ends,
-            [*drawn["y"], *np.outer([1, *panels["pooled_slope"].dropna()], ends).ravel()],
-        )
-    ]
     of = " of accuracy" if single else ""  # titles of small panels side by side would overlap
-    x = alt.X("x:Q", title=f"balance before, %{of}", axis=alt.Axis(tickCount=5), scale=scales[0])
-    y = alt.Y("y:Q", title=f"balance after, %{of}", axis=alt.Axis(tickCount=5), scale=scales[1])
+    reaches = [[float(min(values)), float(max(values))] for values in (ends, heights)]
+    across, along = (alt.Scale(zero=False, nice=True, domain=reach) for reach in reaches)
+    x = alt.X("x:Q", title=f"balance before, %{of}", scale=across).axis(tickCount=5)
+    y = alt.Y("y:Q", title=f"balance after, %{of}", scale=along).axis(tickCount=5)
     tooltip = tooltips("class", "member", rate_before=".3f", rate_after=".3f")
     opacity = 0.6 if len(drawn) / len(panels) < 300 else 0.25
-    some = (
-        [] if len(drawn) == len(complete) else [f"{len(drawn):,} of {len(complete):,} points drawn"]
-    )
+    width, height = (WIDTH, WIDTH * 2 // 3) if single else (110, 150)
 
     def panel(title: str, pooled: float) -> Drawing:
         rows = alt.Chart(drawn.loc[drawn["panel"] == title, SHOWN])
-        dots = rows.mark_circle(size=22, color=BLUE, opacity=opacity).encode(
-            x=x, y=y, tooltip=tooltip
-        )
+        dots = rows.mark_circle(size=22, color=BLUE, opacity=opacity)
         equal, slope = (
             alt.Chart(pd.DataFrame({"x": ends, "y": gradient * ends})).encode(x=x, y=y)
             for gradient in (1.0, pooled)
         )
-        dashes = equal.mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1.5)
-        chart = alt.layer(dots, dashes, slope.mark_line(color=AMBER, strokeWidth=2))
-        width, height = (WIDTH, WIDTH * 2 // 3) if single else (110, 150)
-        return chart.properties(
-            width=width, height=height, title=[*title.split("|"), *(some if single else [])]
+        chart = alt.layer(
+            dots.encode(x=x, y=y, tooltip=tooltip),
+            equal.mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1.5),
+            slope.mark_line(color=AMBER, strokeWidth=2),
         )
+        lines = [*title.split("|"), *(some if single else [])]
+        return chart.properties(width=width, height=height, title=lines)
 
     charts = [panel(*row) for row in panels[["panel", "pooled_slope"]].itertuples(index=False)]
     if single:
