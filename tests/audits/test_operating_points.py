@@ -40,12 +40,8 @@ def test_floor_then_set_then_value():
     assert (summary["points"], summary["above_floor"], summary["pareto"]) == (4, 3, 2)
     assert (summary["choice"], summary["chosen"]) == ("fair", 1)
     # The value function rules: who does not mind unfairness takes the sparse one.
-    assert (
-        operating_points(PAPER, floor=0.98, weights={"sparsity": 1, "unfairness": 0}).summary()[
-            "choice"
-        ]
-        == "sparse"
-    )
+    sparse = operating_points(PAPER, floor=0.98, weights={"sparsity": 1, "unfairness": 0})
+    assert sparse.summary()["choice"] == "sparse"
 
 
 def test_what_the_gate_fails_or_cannot_judge_is_neither_optimal_nor_chosen():
@@ -66,18 +62,13 @@ def test_what_the_gate_fails_or_cannot_judge_is_neither_optimal_nor_chosen():
 
 def test_without_the_floor_the_broken_model_dominates_all():
     assert marked(operating_points(PAPER), "pareto") == {"broken"}
-    assert marked(operating_points(PAPER, objectives=THREE), "pareto") == {
-        "fair",
-        "sparse",
-        "early",
-        "broken",
-    }
+    assert marked(operating_points(PAPER, objectives=THREE), "pareto") == set(PAPER["variant"])
 
 
 def test_no_choice_without_weights():
     found = operating_points(PAPER)
     assert found.frame()["value"].isna().all()
-    assert not found.frame()["chosen"].any()
+    assert marked(found, "chosen") == set()
     assert found.summary()["choice"] is None
 
 

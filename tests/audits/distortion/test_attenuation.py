@@ -25,6 +25,13 @@ def simulated(rng, classes=40, images=40, members=3, grown=1.0):
     return *sides, labels
 
 
+def populations_of(before, after, labels):
+    wrong = (labels + 1) % 40
+    return (
+        Predictions.from_top1(labels, np.where(side, labels, wrong)) for side in (before, after)
+    )
+
+
 def by_halves(before, after, labels, classes, rng, times=3000):
     """Slope instrumented by the balances of the other half of the images, averaged over halvings."""
     above = below = 0.0
@@ -70,11 +77,7 @@ def test_finite_images_do_not_attenuate_it(rng, grown):
         before, after, labels = simulated(rng, grown=grown)
         slope = corrected_slope(before, after, labels, 40, paired=False)
         corrected.append(slope.value[0])
-        populations = (
-            Predictions.from_top1(labels, np.where(side, labels, (labels + 1) % 40))
-            for side in (before, after)
-        )
-        found = distortion(*populations)
+        found = distortion(*populations_of(before, after, labels))
         raw.append(found.alpha.mean())
         assert found.corrected.value == pytest.approx(slope.value)
     assert np.mean(raw) < grown - 0.1
@@ -132,11 +135,7 @@ def test_no_change_claims_little_where_the_raw_slope_always_does(rng):
     marks, raw = [], []
     for _ in range(60):
         before, after, labels = simulated(rng, members=5)
-        populations = [
-            Predictions.from_top1(labels, np.where(side, labels, (labels + 1) % 40))
-            for side in (before, after)
-        ]
-        found = distortion(*populations)
+        found = distortion(*populations_of(before, after, labels))
         assert not found.paired
         marks.append(found.mark().mark)
         raw.append(found.published_mark().mark)
@@ -158,18 +157,15 @@ def test_a_model_does_not_differ_from_itself():
 
 def test_undefined_slopes():
     labels = np.repeat([0, 1, 2], [10, 10, 1])
-    everything = np.ones((1, 21), bool)
-    assert np.isnan(
-        corrected_slope(everything, everything, labels, 4, paired=True).value
-    ).all()  # all balances are 0
-    alike = np.tile([True, False], (2, 200))  # and here they cannot be told from 0
-    assert np.isnan(corrected_slope(alike, alike, np.arange(400) // 100, 4, paired=True).value)
+    fours = np.arange(400) // 100
     one = np.arange(400) < 150
-    assert np.isnan(
-        corrected_slope(
-            one[None], np.stack([one] * 2), np.arange(400) // 100, 4, paired=False
-        ).value
-    )
+    alike = np.tile([True, False], (2, 200))
+    for before, after, classes, paired in (
+        (np.ones((1, 21), bool), np.ones((1, 21), bool), labels, True),  # all balances are 0
+        (alike, alike, fours, True),  # and here they cannot be told from 0
+        (one[None], np.stack([one] * 2), fours, False),  # one model against two
+    ):
+        assert np.isnan(corrected_slope(before, after, classes, 4, paired=paired).value)
     found = distortion(*[Predictions.from_top1(labels, labels)] * 2, metric="f1")
     assert np.isnan(found.corrected.value).all()
     assert found.mark().mark == "?"

@@ -41,6 +41,14 @@ def simulated(datasets=("cifar10",), models=MODELS, methods=METHODS, members=8):
 
 
 SLOPES = simulated()
+CONSECUTIVE = [*itertools.pairwise(MODELS)]
+EVERY_TWO = [*itertools.combinations(METHODS, 2)]
+
+
+def p_value(first, second, *, paired, alternative="two-sided", equal_var=False, **_):
+    if paired:
+        return stats.ttest_rel(first, second, alternative=alternative).pvalue
+    return stats.ttest_ind(first, second, equal_var=equal_var, alternative=alternative).pvalue
 
 
 def sample(slopes=SLOPES, **chosen):
@@ -49,98 +57,61 @@ def sample(slopes=SLOPES, **chosen):
     return slopes["alpha"].to_numpy()
 
 
-def test_tables_1_to_4_consecutive_levels():
-    slopes = SLOPES[SLOPES["method"] == "magnitude"]
-    tests = slope_tests(
-        slopes.sample(frac=1, random_state=0).sort_values("model"),
-        "level",
-        paired=True,
-        alternative="less",
+@pytest.mark.parametrize(
+    ("chosen", "factor", "options", "columns", "pairs"),
+    [
+        # [R] tables 1 to 4: consecutive levels; 5 and 6: sizes of a model; 8: all pairs of methods.
+        ({"method": "magnitude"}, "level", {"paired": True}, "model", [(2, 4), (4, 10)]),
+        ({"method": "undecayed"}, "model", {"paired": False}, "level", CONSECUTIVE),
+        (
+            {"method": "undecayed"},
+            "model",
+            {"paired": False, "equal_var": True},
+            "level",
+            CONSECUTIVE,
+        ),
+        ({"model": "resnet32"}, "method", {"paired": True, "pairs": "all"}, "level", EVERY_TWO),
+    ],
+)
+@pytest.mark.parametrize("alternative", ["less", "greater", "two-sided"])
+def test_tables_of_the_paper(chosen, factor, options, columns, pairs, alternative):
+    slopes = SLOPES[(SLOPES[list(chosen)] == list(chosen.values())).all(axis=1)]
+    shuffled = slopes.sample(frac=1, random_state=0) if factor == "level" else slopes
+    table = p_table(
+        slope_tests(shuffled, factor, alternative=alternative, **options), columns=columns
     )
-    table = p_table(tests, columns="model")
-    assert list(table.index) == ["2 vs 4", "4 vs 10"]
-    assert set(table.columns) == set(MODELS)
-    for model, (first, second) in itertools.product(MODELS, ((2, 4), (4, 10))):
-        reference = stats.ttest_rel(
-            *(sample(slopes, model=model, level=level) for level in (first, second)),
-            alternative="less",
-        )
-        assert table.loc[f"{first} vs {second}", model] == pytest.approx(
-            min(2 * reference.pvalue, 1)
-        )
-
-
-@pytest.mark.parametrize("equal_var", [False, True])
-def test_tables_5_and_6_sizes_of_a_model(equal_var):
-    slopes = SLOPES[SLOPES["method"] == "undecayed"]
-    tests = slope_tests(slopes, "model", paired=False, alternative="greater", equal_var=equal_var)
-    table = p_table(tests, columns="level")
-    assert list(table.index) == ["resnet20 vs resnet32", "resnet32 vs resnet110"]
-    assert list(table.columns) == list(LEVELS)
-    for level, (first, second) in itertools.product(LEVELS, itertools.pairwise(MODELS)):
-        samples = (sample(slopes, model=model, level=level) for model in (first, second))
-        reference = stats.ttest_ind(*samples, equal_var=equal_var, alternative="greater")
-        assert table.loc[f"{first} vs {second}", level] == pytest.approx(
-            min(2 * reference.pvalue, 1)
-        )
+    assert list(table.index) == [f"{first} vs {second}" for first, second in pairs]
+    assert set(table.columns) == set(SLOPES[columns])
+    for column, (first, second) in itertools.product(table.columns, pairs):
+        sides = [sample(slopes, **{columns: column, factor: side}) for side in (first, second)]
+        reference = p_value(*sides, alternative=alternative, **options)
+        expected = min(len(pairs) * reference, 1)
+        assert table.loc[f"{first} vs {second}", column] == pytest.approx(expected)
 
 
 def test_table_7_chosen_pairs_of_data_sets_whose_models_differ():
-    slopes = pd.concat(
-        [
-            simulated(("mnist",), ("lenet",), ("magnitude",), 5),
-            simulated(("cifar10",), ("resnet56",), ("magnitude",)),
-        ]
-    )
+    small = simulated(("mnist",), ("lenet",), ("magnitude",), 5)
+    slopes = pd.concat([small, simulated(("cifar10",), ("resnet56",), ("magnitude",))])
     options = {"paired": False, "alternative": "less", "pairs": [("mnist", "cifar10")]}
-    assert slope_tests(
-        slopes, "dataset", **options
-    ).empty  # nothing is comparable while models are held fixed
+    # Nothing is comparable while models are held fixed.
+    assert slope_tests(slopes, "dataset", **options).empty
     tests = slope_tests(slopes, "dataset", within=["level"], **options)
-    assert list(tests["members_first"]) == [5] * 3
-    assert list(tests["members_second"]) == [8] * 3
+    assert tests[["members_first", "members_second"]].to_numpy().tolist() == [[5, 8]] * 3
     for row in tests.itertuples():
-        samples = (
-            sample(slopes, dataset=dataset, level=row.level) for dataset in ("mnist", "cifar10")
-        )
-        assert row.p == pytest.approx(
-            stats.ttest_ind(*samples, equal_var=False, alternative="less").pvalue
-        )
+        sides = [sample(slopes, dataset=name, level=row.level) for name in ("mnist", "cifar10")]
+        assert row.p == pytest.approx(p_value(*sides, **options))
         assert row.p_bonferroni == row.p  # one row in its column
 
 
-def test_table_8_all_pairs_of_methods():
-    slopes = SLOPES[SLOPES["model"] == "resnet32"]
-    tests = slope_tests(slopes, "method", paired=True, pairs="all")
-    table = p_table(tests, columns="level")
-    assert list(table.index) == [
-        "magnitude vs gradient",
-        "magnitude vs undecayed",
-        "gradient vs undecayed",
-    ]
-    for level, (first, second) in itertools.product(LEVELS, itertools.combinations(METHODS, 2)):
-        reference = stats.ttest_rel(
-            *(sample(slopes, method=method, level=level) for method in (first, second))
-        )
-        assert table.loc[f"{first} vs {second}", level] == pytest.approx(
-            min(3 * reference.pvalue, 1)
-        )
-
-
 def test_table_9_two_methods_corrected_by_all_cells():
-    tests = slope_tests(
-        SLOPES, "method", paired=True, pairs=[("magnitude", "undecayed")], family="all"
-    )
+    pair = ("magnitude", "undecayed")
+    tests = slope_tests(SLOPES, "method", paired=True, pairs=[pair], family="all")
     table = p_table(tests, columns="model")
     assert table.index.name == "level"
     assert table.shape == (3, 3)
     for level, model in itertools.product(LEVELS, MODELS):
-        samples = (
-            sample(model=model, method=method, level=level) for method in ("magnitude", "undecayed")
-        )
-        assert table.loc[level, model] == pytest.approx(
-            min(9 * stats.ttest_rel(*samples).pvalue, 1)
-        )
+        sides = [sample(model=model, method=method, level=level) for method in pair]
+        assert table.loc[level, model] == pytest.approx(min(9 * p_value(*sides, paired=True), 1))
 
 
 def test_pairs_are_matched_by_member_and_the_unmatched_left_out():

@@ -39,11 +39,8 @@ def test_one_factor_needs_no_tuples():
 
 
 def test_points_and_lines_of_the_figures():
-    points, lines = (
-        balance_frame(STUDY, by=("method", "level")),
-        pooled_frame(STUDY, by=("method", "level")),
-    )
-    assert len(points) == 3 * 6 * 5
+    assert len(balance_frame(STUDY, by=("method", "level"))) == 3 * 6 * 5
+    lines = pooled_frame(STUDY, by=("method", "level"))
     assert list(lines["pooled_slope"]) == [each.pooled_slope for each in STUDY.values()]
 
 

@@ -31,12 +31,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
         columns: panels side by side at most.
     """
     factors = list(panels.columns[: list(panels.columns).index("metric")])
-    others = [name for name in factors if name != "level"]
-    panels = panels.assign(group=group_names(panels, others))
-    if "level" in factors and panels.groupby("level")["group"].nunique().eq(2).all():
-        order = pd.Series(pd.factorize(panels["level"])[0]).sort_values(kind="stable").index
-        panels = panels.iloc[order]
-    panels["panel"] = [_caption(row, factors) for row in panels.to_dict("records")]
+    panels = _titled(panels, factors)
     complete = points.dropna(subset=["normalised_before", "normalised_after"])
     complete = complete.merge(panels[[*factors, "panel"]], on=factors)
     complete[["x", "y"]] = 100 * complete[["normalised_before", "normalised_after"]]
@@ -77,6 +72,17 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
         return charts[0]
     chart = in_grid(charts, most=columns)
     return chart.properties(title=some) if some else chart
+
+
+def _titled(panels: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
+    """Return the panels with their titles, `panel`; where two groups have the same levels, these are neighbours."""
+    group = group_names(panels, [name for name in factors if name != "level"])
+    titled = panels.assign(
+        group=group, panel=[_caption(row, factors) for row in panels.to_dict("records")]
+    )
+    if "level" in factors and titled.groupby("level")["group"].nunique().eq(2).all():
+        titled = titled.iloc[np.argsort(pd.factorize(titled["level"])[0], kind="stable")]
+    return titled
 
 
 def group_names(frame: pd.DataFrame, factors: list[str]) -> list[str]:
