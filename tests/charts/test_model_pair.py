@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import vl_convert
 
+from tests.builders.drawings import rows_of
 from tests.builders.populations import population
 from tfaudit.audits.model_pair.model_pair import compare
 
@@ -16,22 +17,13 @@ def pair(**options):
     )
 
 
-def rows(spec):
-    return [row for data in spec["datasets"].values() for row in data]
-
-
 def test_bars_show_the_lost_and_won_shares_and_points_the_change():
     found = pair(examples=400)
-    drawn = rows(found.chart().to_dict())
-    lost = {row["class"]: row["share_pp"] for row in drawn if row.get("kind") == "newly wrong"}
-    assert lost == pytest.approx(
-        {
-            name: -100 * n / count
-            for name, n, count in zip("01234", found.lost, found.examples, strict=True)
-        }
-    )
-    changes = {row["class"]: row["change_pp"] for row in drawn if "kind" not in row}
-    assert changes == pytest.approx(dict(zip("01234", 100 * found.difference, strict=True)))
+    drawn = rows_of(found.chart()).set_index("class")
+    lost = drawn.loc[drawn["kind"] == "newly wrong", "share_pp"]
+    np.testing.assert_allclose(lost[list("01234")], -100 * found.lost / found.examples)
+    changes = drawn.loc[drawn["kind"].isna(), "change_pp"]
+    np.testing.assert_allclose(changes[list("01234")], 100 * found.difference)
 
 
 def test_hundreds_of_classes_become_an_overview_and_two_ends():
@@ -44,13 +36,14 @@ def test_hundreds_of_classes_become_an_overview_and_two_ends():
 
 
 def test_classes_without_examples_are_left_out_and_equal_names_stay_apart():
-    spec = pair(empty=(3,)).chart().to_dict()
-    assert {row["class"] for row in rows(spec)} == set("0124")
+    assert set(rows_of(pair(empty=(3,)).chart())["class"]) == set("0124")
 
 
 @pytest.mark.parametrize("classes", [5, 60])
 def test_it_renders_without_a_colour_that_one_theme_would_hide(classes):
-    spec = pair(examples=600, classes=classes).chart().to_dict()
+    chart = pair(examples=600, classes=classes).chart()
+    spec = chart.to_dict()
     assert vl_convert.vegalite_to_svg(spec).startswith("<svg")
     assert not any(colour in json.dumps(spec) for colour in ('"black"', '"#000'))
-    assert np.isfinite([row["share_pp"] for row in rows(spec) if "share_pp" in row]).all()
+    rows = rows_of(chart)
+    assert np.isfinite(rows.loc[rows["kind"].notna(), "share_pp"]).all()

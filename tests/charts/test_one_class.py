@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.builders.drawings import texts
+from tests.builders.drawings import assert_fits, rows_of, texts
 from tests.builders.populations import population
 from tfaudit.audits.classes.chart import ranked_classes
 from tfaudit.audits.classes.classes import class_impact
@@ -81,19 +81,11 @@ def marks(chart, colour):
     return len(re.findall(f'<path [^>]*fill="{colour}"', inline_svg(chart, "")))
 
 
-def table_of(chart):
-    return pd.concat(pd.DataFrame(rows) for rows in chart.to_dict()["datasets"].values())
-
-
 @pytest.mark.parametrize(
     "name", ["range", "choice", "recall", "confusion", "votes", "counts", "difficulty"]
 )
 def test_charts_fit_a_page_and_a_dark_one(name):
-    svg = inline_svg(charts()[name], "")
-    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 560
-    drawn = re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|black)"', svg)
-    assert drawn
-    assert "black" not in drawn
+    assert_fits(charts()[name], 560)
 
 
 def test_a_click_on_a_line_chooses_its_class():
@@ -101,7 +93,7 @@ def test_a_click_on_a_line_chooses_its_class():
     (parameter,) = spec["params"]
     assert parameter["name"] == CLASS
     assert parameter["select"]["fields"] == ["position"]
-    assert sorted(table_of(charts()["choice"])["position"]) == [0, 1, 2, 3, 4]
+    assert sorted(rows_of(charts()["choice"])["position"]) == [0, 1, 2, 3, 4]
     assert marks(charts()["choice"], AMBER) == 1
     assert marks(class_choice_chart(RANKED), AMBER) == 0
 
@@ -139,7 +131,7 @@ def test_kinds_are_the_verdicts_of_one_question(question, verdict):
 
 def test_recall_has_a_dot_per_member_and_a_bar_per_variant():
     drawn = charts()["recall"]
-    shown = table_of(drawn)
+    shown = rows_of(drawn)
     for title, each in TALLIES.items():
         assert sorted(shown.loc[shown["title"] == title, "percent"]) == pytest.approx(
             sorted(100 * each.recall[:, 3])
@@ -155,7 +147,7 @@ def test_a_class_without_examples_draws_nothing_and_fails_nowhere():
 
 
 def test_confusion_keeps_the_order_of_the_answers():
-    shown = table_of(charts()["confusion"])
+    shown = rows_of(charts()["confusion"])
     assert dict(zip(shown["name"] + shown["when"], shown["percent"], strict=True)) == pytest.approx(
         {"owlbefore": 25, "owlafter": 10, "catbefore": 5, "catafter": 20}
     )
@@ -166,7 +158,7 @@ def test_confusion_keeps_the_order_of_the_answers():
 
 
 def test_votes_of_every_variant_add_up():
-    shown = table_of(charts()["votes"])
+    shown = rows_of(charts()["votes"])
     assert shown.groupby("title")["percent"].sum().tolist() == pytest.approx([100, 100])
     assert list(shown["title"].drop_duplicates()) == ["dense", "90 %"]
 
@@ -178,7 +170,7 @@ def test_the_true_class_has_the_colour_of_gains_also_where_nobody_predicts_it():
     spec = votes_chart(table, "z").to_dict()["encoding"]["color"]["scale"]
     assert (spec["domain"][0], spec["range"][0]) == ("z", GAIN)
     assert (spec["domain"][-1], spec["range"][-1]) == (OTHERS, GREY)
-    shown = table_of(votes_chart(table, "z"))
+    shown = rows_of(votes_chart(table, "z"))
     assert shown.loc[shown["prediction"] == OTHERS, "percent"].tolist() == pytest.approx([20])
 
 
@@ -189,7 +181,7 @@ def test_counts_without_figures_by_chance_have_no_band():
 
 def test_difficulty_has_three_bars_per_population_and_k():
     drawn = charts()["difficulty"]
-    shown = table_of(drawn).set_index(["panel", "group"])["accuracy"]
+    shown = rows_of(drawn).set_index(["panel", "group"])["accuracy"]
     for row in FOUND.difficulty.to_dict("records"):
         assert shown[f"{row['population']}, top-{row['k']}", row["group"]] == pytest.approx(
             100 * row["accuracy"]
