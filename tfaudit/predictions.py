@@ -142,8 +142,7 @@ class Predictions:
             >>> Predictions.from_ranked([0, 1], [RankedClasses(np.array([[0, 1], [0, 1]]))]).accuracy(2)
             array([1.])
         """
-        classes, probabilities, ties = _stacked(ranked)
-        return cls(labels, classes, probabilities, ties=ties, **names)
+        return cls(labels, list(ranked), **names)
 
     @classmethod
     def from_top1(cls, labels: ArrayLike, classes: ArrayLike, **names) -> Predictions:

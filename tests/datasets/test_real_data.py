@@ -57,29 +57,13 @@ def moments(images):
 
 @pytest.mark.slow
 def test_cifar10(real_data, tmp_path):
-    """All published images are read, and the first 1,000 of each file prepared."""
+    """All published images are read."""
     read = cifar10_files(real_data / "cifar10", find_builder("cifar10", tmp_path)).splits["train"]
-    examples = [example for _, example in read]
-    images, labels = (
-        np.stack([example[name] for example in examples]) for name in ("image", "label")
-    )
+    images, labels = zip(*((one["image"], one["label"]) for _, one in read), strict=True)
     assert np.bincount(labels).tolist() == [5000] * 10
-    mean, std = moments(images)  # against the figures everyone normalises with
+    mean, std = moments(np.stack(images))  # against the figures everyone normalises with
     np.testing.assert_allclose(mean / 255, [0.4914, 0.4822, 0.4465], atol=5e-5)
     np.testing.assert_allclose(std / 255, [0.2470, 0.2435, 0.2616], atol=5e-5)
-
-    files = tmp_path / "files"
-    files.mkdir()
-    for place in (real_data / "cifar10").iterdir():
-        (files / place.name).write_bytes(place.read_bytes()[: 1_000 * 3_073])
-    prepare("cifar10", files)
-    train = load_dataset("cifar10", "train")
-    assert train.class_names[3] == "cat"
-    first = np.arange(50_000) % 10_000 < 1_000
-    order = np.argsort(train.example_ids)
-    np.testing.assert_array_equal(train.images[order], images[first])
-    np.testing.assert_array_equal(train.labels[order], labels[first])
-    np.testing.assert_allclose(train.moments(), moments(images[first]), rtol=1e-6)
 
 
 @pytest.mark.slow

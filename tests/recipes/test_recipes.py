@@ -186,14 +186,7 @@ ONE_OF_EACH_KIND += ("tweets_transformer", "insurance_table", "imagenet_resnet50
     "name", and_nightly(ONE_OF_EACH_KIND, sorted(RECIPES.keys() - ONE_OF_EACH_KIND))
 )
 def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
-    study = RECIPES[name].study.smoke()
-    if study.model.endswith(".keras"):
-        study = with_files(study, tmp_path, monkeypatch)
-    elif name in ARCHIVES:
-        ARCHIVES[name](tmp_path)
-        monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
-    if study.dataset in TRAIN_EXAMPLES and not study.model.endswith(".keras"):
-        study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
+    study = with_data(RECIPES[name].study.smoke(), tmp_path, monkeypatch)
     store = Store.create(tmp_path / "study", study, {})
     splits = load_splits(study)
     store_examples(store, *splits)
@@ -215,6 +208,18 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     for variant in made[1:]:
         sparsity = sparsities[variant.key]
         assert sparsity is None if isinstance(variant, Quantized) else sparsity > 0
+
+
+def with_data(study, folder, monkeypatch):
+    """The study on data that are made up: files, an archive, or a mock."""
+    if study.model.endswith(".keras"):
+        return with_files(study, folder, monkeypatch)
+    if study.name in ARCHIVES:
+        ARCHIVES[study.name](folder)
+        monkeypatch.setenv("TFDS_DATA_DIR", str(folder))
+    if study.dataset in TRAIN_EXAMPLES:
+        return dataclasses.replace(study, dataset=f"mock:{study.dataset}")
+    return study
 
 
 def tweets_archive(folder):

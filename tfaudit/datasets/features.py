@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,13 +64,13 @@ def choose_features(name: str, features: Any, entry: CatalogueEntry) -> ChosenFe
     )
 
 
-def partial_decoding(keys: Iterable[str], *, encoded: Iterable[str] = ()) -> Any:
-    """Return what TFDS is to read of an example: the features of these keys, some of them still encoded."""
+def partial_decoding(keys: Collection[str], encoded: str) -> Any:
+    """Return what TFDS is to read of an example: the features of these keys, one of them still encoded."""
     import tensorflow_datasets as tfds
 
     wanted = {key: True for key in keys if key != "tfds_id"}
-    decoders = {key: tfds.decode.SkipDecoding() for key in encoded}
-    return tfds.decode.PartialDecoding(wanted, decoders=decoders or None)
+    decoders = {encoded: tfds.decode.SkipDecoding()} if encoded in keys else None
+    return tfds.decode.PartialDecoding(wanted, decoders=decoders)
 
 
 def value_of(example: Any, path: KeyPath) -> Any:

@@ -254,7 +254,7 @@ class _Reader:
     def images(self, seed: tf.Tensor | None) -> tf.data.Dataset:
         """Return `(encoded image, label, example id)`; a seed determines the order of the files."""
         image = self.features.image
-        return self._read([image], lambda example: example[image], seed, encoded=[image])
+        return self._read([image], lambda example: example[image], seed)
 
     def groups(self) -> tf.data.Dataset:
         """Return `(groups by column, label, example id)` in the fixed order."""
@@ -270,13 +270,11 @@ class _Reader:
         keys: Sequence[str],
         content: Callable[[dict[str, Any]], Any],
         seed: tf.Tensor | None,
-        *,
-        encoded: Sequence[str] = (),
     ) -> tf.data.Dataset:
         import tensorflow as tf
         import tensorflow_datasets as tfds
 
-        label, identity = self.features.label, self.features.identity
+        image, label, identity = self.features.image, self.features.label, self.features.identity
 
         def row(example: dict[str, Any]) -> tuple[Any, tf.Tensor, tf.Tensor]:
             return content(example), tf.cast(value_of(example, label), tf.int64), example[identity]
@@ -293,7 +291,7 @@ class _Reader:
         with quiet_tfds():
             examples = self.builder.as_dataset(
                 split=self.split,
-                decoders=partial_decoding([*keys, label[0], identity], encoded=encoded),
+                decoders=partial_decoding([*keys, label[0], identity], encoded=image),
                 read_config=config,
                 shuffle_files=seed is not None,
             )

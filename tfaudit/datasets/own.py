@@ -65,26 +65,17 @@ def _type(values: np.ndarray) -> str:
 
 
 def _class_names(reference: str, train: Examples, test: Examples) -> tuple[str, ...]:
-    if train.class_names is not None:
-        names = tuple(train.class_names)
-    elif train.y.ndim == 2 and train.y.shape[1] > 1:
-        names = tuple(map(str, range(train.y.shape[1])))
-    else:
-        names = tuple(map(str, range(max(int(train.labels.max()), int(test.labels.max())) + 1)))
+    one_hot = train.y.ndim == 2 and train.y.shape[1] > 1
+    count = train.y.shape[1] if one_hot else max(train.labels.max(), test.labels.max()) + 1
+    names = tuple(map(str, range(count)) if train.class_names is None else train.class_names)
     if len(names) < 2 or len(set(names)) < len(names):
-        raise InputError(
-            "dataset",
-            f"{len(set(names))} classes from {reference!r}",
-            "2 or more, of different names",
-        )
-    missing = sorted({*range(len(names))} - {*train.labels.tolist()})
+        got = f"{len(set(names))} classes from {reference!r}"
+        raise InputError("dataset", got, "2 or more, of different names")
+    missing = sorted({*range(count)} - {*train.labels.tolist()})
     if missing and train.class_names is None:
-        got = (
-            f"labels up to {len(names) - 1}, but no {missing[0]}, from {_name(reference, 'train')}"
-        )
-        raise InputError(
-            "dataset", got, "integers 0..C-1 that all occur in the training set, or class_names"
-        )
+        got = f"labels up to {count - 1}, but no {missing[0]}, from {_name(reference, 'train')}"
+        expected = "integers 0..C-1 that all occur in the training set, or class_names"
+        raise InputError("dataset", got, expected)
     return names
 
 
