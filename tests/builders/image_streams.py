@@ -1,4 +1,4 @@
-"""Image sets in memory and as streams, of the same examples."""
+"""The same images as a data set in memory and as a stream."""
 
 import numpy as np
 

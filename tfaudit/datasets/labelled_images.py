@@ -277,7 +277,7 @@ def _held(
     image_shape: tuple[int | None, ...] = (),
     crop: int | None = None,
 ) -> LabelledImages:
-    """Return evenly spaced ones of examples in memory, of images their central squares."""
+    """Return `limit` evenly spaced examples of those in memory; images are cropped to the central square."""
     positions = _evenly_spaced(len(labels), limit)
     x = _rows(x, positions)
     return LabelledImages(

@@ -40,7 +40,7 @@ class Scaling:
         return self.crop or self.image_size
 
     def scaled(self, shape: ImageShape) -> ImageShape:
-        """Return the shape `(H, W, C)` of images that had a shape."""
+        """Return the shape that images of a shape `(H, W, C)` get."""
         return shape if self.edge is None else (self.edge, self.edge, shape[2])
 
 

@@ -1,4 +1,4 @@
-"""Settings that frozen dataclasses hold: how they are checked, and which of them are off their defaults."""
+"""Settings in frozen dataclasses: setting and checking them, and finding those that differ from their defaults."""
 
 import dataclasses
 from typing import Any
@@ -13,7 +13,11 @@ def set_fields(owner: object, **values: Any) -> None:
 
 
 def check_settings(owner: object, **rules: tuple[bool, str]) -> None:
-    """Raise an `InputError` for the first setting whose rule, whether it is valid and what is allowed, is broken.
+    """Raise an `InputError` for the first setting that is not valid.
+
+    Args:
+        owner: the dataclass that holds the settings.
+        **rules: whether the value is valid, and what is allowed, by the name of the setting.
 
     Example:
         >>> from types import SimpleNamespace
