@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.models.numpy_layers import batch_norm, convolve
+from tests.models.numpy_layers import check_forward_pass, rectified
 from tfaudit.models.registry import build_model
 
 
@@ -40,22 +40,19 @@ def test_projections_have_the_parameters_of_published_weights():
 def test_forward_pass_in_numpy(shortcuts):
     keras.utils.set_random_seed(0)
     model = build_model("resnet20", (8, 8, 3), 10, mean=120.0, std=60.0, shortcuts=shortcuts)
-    weights = {v.path: v.numpy().astype(float) for v in model.variables}
-    images = np.random.default_rng(0).integers(0, 256, (2, 8, 8, 3)).astype(np.float32)
 
-    def conv_bn(x, name, stride=1):
-        return batch_norm(convolve(x, weights[f"{name}/kernel"], stride), weights, f"{name}_bn")
+    def features(x, conv, conv_bn, weights):
+        x = rectified(conv_bn(x, "conv1"))
+        for stage in (1, 2, 3):
+            for block in (1, 2, 3):
+                stride, name = (2 if stage > 1 and block == 1 else 1), f"stage{stage}_block{block}"
+                y = conv_bn(rectified(conv_bn(x, f"{name}_conv1", stride)), f"{name}_conv2")
+                extra = (y.shape[-1] - x.shape[-1]) // 2
+                if stride == 2 and shortcuts == "projection":
+                    x = conv_bn(x, f"{name}_shortcut", stride)
+                else:
+                    x = np.pad(x[:, ::stride, ::stride], [(0, 0), (0, 0), (0, 0), (extra, extra)])
+                x = rectified(y + x)
+        return x
 
-    x = np.maximum(conv_bn((images - 120.0) / 60.0, "conv1"), 0)
-    for stage in (1, 2, 3):
-        for block in (1, 2, 3):
-            stride, name = (2 if stage > 1 and block == 1 else 1), f"stage{stage}_block{block}"
-            y = conv_bn(np.maximum(conv_bn(x, f"{name}_conv1", stride), 0), f"{name}_conv2")
-            extra = (y.shape[-1] - x.shape[-1]) // 2
-            if stride == 2 and shortcuts == "projection":
-                x = conv_bn(x, f"{name}_shortcut", stride)
-            else:
-                x = np.pad(x[:, ::stride, ::stride], [(0, 0), (0, 0), (0, 0), (extra, extra)])
-            x = np.maximum(y + x, 0)
-    logits = x.mean(axis=(1, 2)) @ weights["logits/kernel"] + weights["logits/bias"]
-    np.testing.assert_allclose(model(images), logits, rtol=1e-4, atol=1e-4)
+    check_forward_pass(model, features)

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.models.numpy_layers import batch_norm, convolve, max_pool
+from tests.models.numpy_layers import check_forward_pass, max_pool, rectified, scramble
 from tfaudit.models.registry import build_model
 
 BLOCKS = {  # blocks per stage, kernels of a block, strides of a stage's first one
@@ -14,44 +14,32 @@ BLOCKS = {  # blocks per stage, kernels of a block, strides of a stage's first o
 }
 
 
-def scrambled(model):
-    """Statistics and gammas as after training: fresh ones would hide where normalisation stands."""
-    random = np.random.default_rng(0)
-    for layer in model.layers:
-        if isinstance(layer, keras.layers.BatchNormalization):
-            layer.set_weights([random.uniform(0.5, 1.5, w.shape) for w in layer.get_weights()])
-    return {v.path: v.numpy().astype(float) for v in model.variables}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 def test_forward_pass_in_numpy(name):
     keras.utils.set_random_seed(0)
     model = build_model(name, (40, 40, 3), 10, mean=120.0, std=60.0, width=1 / 16)
-    weights = scrambled(model)
-    images = np.random.default_rng(0).integers(0, 256, (2, 40, 40, 3)).astype(np.float32)
+    scramble(model)
     counts, kernels, strides = BLOCKS[name]
-
-    def conv_bn(x, layer, stride=1):
-        return batch_norm(convolve(x, weights[f"{layer}/kernel"], stride), weights, f"{layer}_bn")
-
     small = name.endswith("small")
-    x = np.maximum(conv_bn((images - 120.0) / 60.0, "conv1", 1 if small else 2), 0)
-    if not small:
-        x = max_pool(x)
-    for stage, count in enumerate(counts, start=1):
-        for number in range(1, count + 1):
-            block, first = f"stage{stage}_block{number}", stage > 1 and number == 1
-            y = x
-            for i, (kernel, stride) in enumerate(zip(kernels, strides, strict=True), start=1):
-                assert weights[f"{block}_conv{i}/kernel"].shape[0] == kernel
-                y = conv_bn(y, f"{block}_conv{i}", stride if first else 1)
-                y = y if i == len(kernels) else np.maximum(y, 0)
-            if y.shape != x.shape:
-                x = conv_bn(x, f"{block}_shortcut", 2 if first else 1)
-            x = np.maximum(x + y, 0)
-    logits = x.mean(axis=(1, 2)) @ weights["logits/kernel"] + weights["logits/bias"]
-    np.testing.assert_allclose(model(images), logits, rtol=1e-4, atol=1e-4)
+
+    def features(x, conv, conv_bn, weights):
+        x = rectified(conv_bn(x, "conv1", 1 if small else 2))
+        x = x if small else max_pool(x)
+        for stage, count in enumerate(counts, start=1):
+            for number in range(1, count + 1):
+                block, first = f"stage{stage}_block{number}", stage > 1 and number == 1
+                y = x
+                for i, (kernel, stride) in enumerate(zip(kernels, strides, strict=True), start=1):
+                    assert weights[f"{block}_conv{i}/kernel"].shape[0] == kernel
+                    y = conv_bn(y, f"{block}_conv{i}", stride if first else 1)
+                    y = y if i == len(kernels) else rectified(y)
+                if y.shape != x.shape:
+                    x = conv_bn(x, f"{block}_shortcut", 2 if first else 1)
+                x = rectified(x + y)
+        return x
+
+    check_forward_pass(model, features)
 
 
 @pytest.mark.parametrize("name", BLOCKS)

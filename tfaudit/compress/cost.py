@@ -13,7 +13,14 @@ import pandas as pd
 
 from tfaudit.audits.result import Result
 from tfaudit.compress.counts import Counts, counts
-from tfaudit.compress.litert.latency import BATCHES, COLUMNS, REPEATS, as_flatbuffer, latencies
+from tfaudit.compress.litert.latency import (
+    BATCHES,
+    COLUMNS,
+    REPEATS,
+    as_flatbuffer,
+    latencies,
+    require_whole,
+)
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs
 from tfaudit.errors import require
@@ -125,33 +132,30 @@ def measure_variants(
     """
     rows = []
     for name, model_cost in _costs(models, repeats, threads, images).items():
-        ratios = model_cost.latency.set_index("batch")["ratio"]
-        extra = {f"latency_{batch}_ratio": float(ratios.get(batch, np.nan)) for batch in BATCHES}
-        rows.append(model_cost.frame().assign(**extra).assign(variant=name))
-    table = pd.concat(rows, ignore_index=True)
-    return table[["variant", *table.columns.drop("variant")]]
+        ratios = model_cost.latency.set_index("batch")["ratio"].astype(float)
+        extra = {f"latency_{batch}_ratio": ratios.get(batch, np.nan) for batch in BATCHES}
+        rows.append({"variant": name} | model_cost._row() | extra)
+    return pd.DataFrame(rows)
 
 
 def _costs(
     models: Mapping[str, Any], repeats: int, threads: int, images: Inputs | None
 ) -> dict[str, Cost]:
     require(len(models) > 0, "models", dict(models), "one model or more")
-    whole = isinstance(repeats, int | np.integer) and not isinstance(repeats, bool)
-    require(whole and repeats >= 0, "repeats", repeats, "a whole number of 0 or more")
-    model_counts = {}
-    contents = {}
-    for name, model in models.items():
-        opened = open_model(model)
-        model_counts[name], contents[name] = counts(opened), as_flatbuffer(opened, images)
+    require_whole("repeats", repeats, 0)
+    opened = {name: open_model(model) for name, model in models.items()}
+    contents = {name: as_flatbuffer(model, images) for name, model in opened.items()}
     times = pd.DataFrame(columns=list(COLUMNS))
     if repeats:
         times = latencies(
             contents, batches=BATCHES, repeats=repeats, threads=threads, images=images
         )
-    costs = {}
-    for name, content in contents.items():
-        latency = times[times["model"] == name].reset_index(drop=True)
-        costs[name] = Cost(
-            model_counts[name], len(content), len(gzip.compress(content, 6, mtime=0)), latency
+    return {
+        name: Cost(
+            counts(opened[name]),
+            len(content),
+            len(gzip.compress(content, 6, mtime=0)),
+            times[times["model"] == name].reset_index(drop=True),
         )
-    return costs
+        for name, content in contents.items()
+    }

@@ -23,8 +23,8 @@ def require_keras_model(model: object, expected: str = "a Keras 3 model") -> ker
         if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(model).__mro__):
             expected += (
                 "; prune others with TF-MOT's own prune_low_magnitude and audit their scores with "
+                "tfaudit.Predictions.from_scores(labels, scores)"
             )
-            expected += "tfaudit.Predictions.from_scores(labels, scores)"
             raise InputError("model", "a tf_keras (Keras 2) model", expected)
         raise InputError("model", type(model).__name__, expected)
     if not model.built:
@@ -76,34 +76,30 @@ class KerasForward:
         self.is_regression = _is_regression(self.model, output)
         declared = getattr(self.model, "inputs", None)
         if declared:
-            names = _input_names(self.model)
-            self.batch: int | None = next(
-                (t.shape[0] for t in declared if t.shape[0] is not None), None
+            shapes = dict(
+                zip(_input_names(self.model), (tensor.shape for tensor in declared), strict=True)
             )
             self.inputs: tuple[Input, ...] = tuple(
                 Input(name, tuple(tensor.shape[1:]), _dtype(tensor.dtype))
-                for name, tensor in zip(names, declared, strict=True)
+                for name, tensor in zip(shapes, declared, strict=True)
             )
         else:
             shapes = _built_shapes(self.model)
-            # A subclassed model was built for inputs of some size; only their channels are binding.
-            self.batch = next(iter(shapes.values()))[0]
-            only = np.dtype(np.float32) if len(shapes) == 1 else None
-            self.inputs = tuple(
-                Input(
-                    name,
-                    (*(None,) * (len(shape) - 2), *shape[1:][-1:])
-                    if only
-                    else (None,) * (len(shape) - 1),
-                    only,
+            # A subclassed model was built for inputs of some size; only the channels of a single one are binding.
+            if len(shapes) == 1:
+                [(name, (_, *sides))] = shapes.items()
+                channels = (*[None] * (len(sides) - 1), *sides[-1:])
+                self.inputs = (Input(name, channels, np.dtype(np.float32)),)
+            else:
+                self.inputs = tuple(
+                    Input(name, (None,) * (len(shape) - 1), None) for name, shape in shapes.items()
                 )
-                for name, shape in shapes.items()
-            )
-            self.example_shapes = [
-                tuple(side or OPEN_SIDE for side in shape[1:]) for shape in shapes.values()
-            ]
-            return
-        self.example_shapes = [source.example_shape for source in self.inputs]
+        self.batch: int | None = next(
+            (shape[0] for shape in shapes.values() if shape[0] is not None), None
+        )
+        self.example_shapes = [
+            tuple(side or OPEN_SIDE for side in shape[1:]) for shape in shapes.values()
+        ]
 
     def __call__(self, images: Inputs) -> np.ndarray:
         """Return the scores of inputs, such as images `(N, H, W, C)`."""
@@ -116,12 +112,12 @@ class KerasForward:
 
     def levels(self) -> int:
         """Return the number of different tokens that all tables of embeddings have; 256 without any."""
-        tables = [
-            layer
+        sizes = (
+            layer.input_dim
             for layer in self.model._flatten_layers()
             if isinstance(layer, keras.layers.Embedding)
-        ]
-        return min((layer.input_dim for layer in tables), default=256)
+        )
+        return min(sizes, default=256)
 
     def _traced(self, arrays: list[np.ndarray]) -> Callable:
         model = self.model
@@ -258,33 +254,27 @@ def _is_regression(model: keras.Model, output: str | None) -> bool | None:
         names = output_names(model)
         loss = loss[names.index(output)] if output in names else next(iter(loss), None)
     name = loss if isinstance(loss, str) else getattr(loss, "__name__", type(loss).__name__)
-    return True if _REGRESSION.search(name) else False if _CLASSIFICATION.search(name) else None
+    if _REGRESSION.search(name):
+        return True
+    return False if _CLASSIFICATION.search(name) else None
 
 
 def ends_in_probabilities(model: keras.Model, output: str | None = None) -> bool | None:
     """Return whether an output ends in softmax or sigmoid; None if its last operation does not show it."""
     # `operations`, not `layers`: a functional model may end in `keras.ops.softmax`, which is no layer.
-    last = (
-        model.layers
-        if isinstance(model, keras.Sequential)
-        else getattr(model, "operations", [None])
-    )[-1]
+    sequential = isinstance(model, keras.Sequential)
+    last = (model.layers if sequential else getattr(model, "operations", [None]))[-1]
     names = output_names(model)
     if len(names) > 1:
         structure = model._outputs_struct
-        last = (
-            structure[output] if isinstance(structure, dict) else model.outputs[names.index(output)]
-        )._keras_history[0]
+        keyed = isinstance(structure, dict)
+        tensor = structure[output] if keyed else model.outputs[names.index(output)]
+        last = tensor._keras_history[0]
     if isinstance(last, keras.Model):
         return ends_in_probabilities(last) if len(output_names(last)) <= 1 else None
     activation = getattr(last, "activation", None)
-    if isinstance(last, keras.layers.Softmax) or activation in (
-        keras.activations.softmax,
-        keras.activations.sigmoid,
-    ):
+    known = (keras.activations.softmax, keras.activations.sigmoid)
+    if isinstance(last, keras.layers.Softmax) or activation in known:
         return True
-    return (
-        False
-        if isinstance(last, keras.layers.Dense) and activation is keras.activations.linear
-        else None
-    )
+    is_linear = isinstance(last, keras.layers.Dense) and activation is keras.activations.linear
+    return False if is_linear else None

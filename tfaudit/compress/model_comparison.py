@@ -21,6 +21,7 @@ from tfaudit.datasets.examples import read_examples
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
+from tfaudit.stats.ranking import RankedClasses
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -70,30 +71,34 @@ def predictions_of(
         type(models).__name__,
         "models by name",
     )
-    names = class_names
-    widths = dict[str, int]()
     x: Any
-    first: Any
-    own_names: Sequence[str] | None
     if isinstance(data, Dataset):
         x = data
         labels = data.labels
         ids = data.example_ids
-        own_names = data.class_names
         first = next(iter(data.batches(SEVERAL)))[0]
     else:
-        examples = read_examples(data, "data")
-        x = examples.x
-        labels = examples.labels
-        ids = np.asarray(examples.ids)
-        own_names = examples.class_names
+        data = read_examples(data, "data")
+        x = data.x
+        labels = data.labels
+        ids = np.asarray(data.ids)
         first = mapped(lambda array: array[:SEVERAL], x)
-    names = names or own_names
-    options: dict[str, Any] = {"output": output, "scores_are": scores_are, "threads": threads}
-    options["check_range"] = check_range
-    for name, model in models.items():
+    names = class_names or data.class_names
+
+    def predicted(name: str, inputs: Any, k: int) -> RankedClasses:
         with _naming(name):
-            widths[name] = predict(model, [first], k=2**30, **options).classes.shape[1]
+            return predict(
+                models[name],
+                inputs,
+                k=k,
+                batch_size=batch_size,
+                output=output,
+                scores_are=scores_are,
+                threads=threads,
+                check_range=check_range,
+            )
+
+    widths = {name: predicted(name, [first], 2**30).classes.shape[1] for name in models}
     counts = set(widths.values()) | ({len(names)} if names else set())
     if len(counts) > 1:
         got = ", ".join(f"{width} of {name!r}" for name, width in widths.items())
@@ -101,20 +106,13 @@ def predictions_of(
             "models", f"numbers of classes {got}", f"{len(names or ()) or 'the same'} for all"
         )
     [classes] = counts
-    require(
-        int(labels.max()) < classes,
-        "data",
-        int(labels.max()),
-        f"labels 0 to {classes - 1}, the models' classes",
-    )
-    made = {}
-    for name, model in models.items():
-        with _naming(name):
-            ranked = predict(model, x, k=RANKS, batch_size=batch_size, **options)
-        made[name] = Predictions(
-            labels, ranked, class_names=names or tuple(map(str, range(classes))), example_ids=ids
-        )
-    return made
+    expected = f"labels 0 to {classes - 1}, the models' classes"
+    require(int(labels.max()) < classes, "data", int(labels.max()), expected)
+    names = names or tuple(map(str, range(classes)))
+    return {
+        name: Predictions(labels, predicted(name, x, RANKS), class_names=names, example_ids=ids)
+        for name in models
+    }
 
 
 def compare_models(
@@ -190,12 +188,8 @@ def _both(
         raise InputError(
             "compressed", type(compressed).__name__ if compressed else "none", expected
         )
-    require(
-        "baseline" not in compressed,
-        "compressed",
-        "baseline",
-        "another name than that of the baseline",
-    )
+    expected = "another name than that of the baseline"
+    require("baseline" not in compressed, "compressed", "baseline", expected)
     made = predictions_of({"baseline": baseline, **compressed}, data, **options)
     return made.pop("baseline"), made
 

@@ -67,21 +67,18 @@ class QuantizationSensitivity(Result):
     def summary(self) -> dict[str, Any]:
         """Return the figures of plain int8, the layer that matters most, and the one of the largest `rmse`."""
         first = self.table.iloc[0]
-        errors = self.table["rmse"].dropna()
+        rmse = self.table.set_index("layer")["rmse"]
+        overall = self.plain.overall
         return {
             "mode": self.mode,
             "layers": len(self.table),
-            "examples": self.plain.overall.examples,
-            "int8_negative_flips": self.plain.overall.lost,
-            "int8_change_pp": 100
-            * (self.plain.overall.won - self.plain.overall.lost)
-            / self.plain.overall.examples,
+            "examples": overall.examples,
+            "int8_negative_flips": overall.lost,
+            "int8_change_pp": 100 * (overall.won - overall.lost) / overall.examples,
             "int8_bytes": self.size,
             "first_layer": first["layer"],
             "first_negative_flips": int(first["negative_flips"]),
-            "largest_rmse": None
-            if errors.empty
-            else str(self.table["layer"].iloc[int(self.table["rmse"].argmax())]),
+            "largest_rmse": str(rmse.idxmax()) if rmse.notna().any() else None,
             "seconds": self.seconds,
         }
 
@@ -241,15 +238,28 @@ class LayeredInt8:
     def row(self, name: str, mode: str = "spared") -> dict[str, Any]:
         """Return what `QuantizationSensitivity.frame` says of a layer, but its `rmse` and what Holm's method adds."""
         operators = set(self._operators[name])
-        content = self._converted(
-            operators if mode == "spared" else set(self._source.operators) - operators
-        )
+        spared = operators if mode == "spared" else set(self._source.operators) - operators
+        content = self._converted(spared)
         after = self._predicted(content)
-        return (
-            {"layer": name, "operators": len(operators), "bytes": len(content)}
-            | _figures(compare(self._before, after))
-            | _avoided(self._with_int8, after, self._before, mode)
-        )
+        pair = compare(self._before, after)
+        summary = pair.summary()
+        avoided = float(self.plain.overall.lost - pair.overall.lost)
+        p = compare(self._with_int8, after).overall.p if mode == "spared" else np.nan
+        return {
+            "layer": name,
+            "operators": len(operators),
+            "bytes": len(content),
+            "negative_flips": summary["negative_flips"],
+            "positive_flips": summary["positive_flips"],
+            "change_pp": summary["change_pp"],
+            "change_low_pp": summary["change_low_pp"],
+            "change_high_pp": summary["change_high_pp"],
+            "changed": summary["flips"],
+            "worst_class": summary["worst_class"],
+            "worst_change_pp": summary["worst_change_pp"],
+            "avoided": avoided if mode == "spared" else np.nan,
+            "avoided_p": p,
+        }
 
     def rounding_errors(self) -> dict[str, float]:
         """Return the largest rounding error of each layer's operators on the first representative examples."""
@@ -262,27 +272,6 @@ class LayeredInt8:
     def _converted(self, spared: Iterable[str]) -> bytes:
         with captured_output():
             return self._source.quantized(sorted(spared))
-
-
-def _figures(pair: PairComparison) -> dict[str, Any]:
-    summary = pair.summary()
-    names = ("negative_flips", "positive_flips", "change_pp", "change_low_pp", "change_high_pp")
-    figures = {name: summary[name] for name in names}
-    return {
-        **figures,
-        "changed": summary["flips"],
-        **{name: summary[name] for name in ("worst_class", "worst_change_pp")},
-    }
-
-
-def _avoided(
-    plain: Predictions, after: Predictions, before: Predictions, mode: str
-) -> dict[str, Any]:
-    if mode == "alone":
-        return {"avoided": np.nan, "avoided_p": np.nan}
-    was_right = before.correct()[0]
-    lost = [float(np.maximum(was_right - one.correct()[0], 0).sum()) for one in (plain, after)]
-    return {"avoided": lost[0] - lost[1], "avoided_p": compare(plain, after).overall.p}
 
 
 def rounding_errors(source: Calibrated, feeds: Sequence[Any]) -> dict[str, float]:

@@ -25,8 +25,15 @@ def alexnet(images: KerasTensor, *, small: bool = False, width: float = 1.0) -> 
         if stride > 1:  # places strided kernels as PyTorch does
             x = layers.ZeroPadding2D(1 if small else 2, name=f"conv{i}_pad")(x)
             padding = "valid"
-        settings = {"activation": "relu", "kernel_initializer": "he_normal", "name": f"conv{i}"}
-        x = layers.Conv2D(scaled_width(filters, width), kernel, stride, padding, **settings)(x)
+        x = layers.Conv2D(
+            scaled_width(filters, width),
+            kernel,
+            stride,
+            padding,
+            activation="relu",
+            kernel_initializer="he_normal",
+            name=f"conv{i}",
+        )(x)
         if i in (1, 2, 5):
             x = layers.MaxPooling2D(2 if small else 3, 2, name=f"pool{i}")(x)
     x = layers.Flatten(name="flatten")(x)

@@ -1,8 +1,12 @@
-"""Building blocks of architectures: scaled widths, and convolutions of residual networks."""
+"""Building blocks of architectures: scaled widths, convolutions and stages of residual networks."""
+
+from collections.abc import Callable, Sequence
 
 from keras import KerasTensor, layers
 
 from tfaudit.errors import require
+
+Block = Callable[[KerasTensor, int, int, str], KerasTensor]
 
 
 def scaled_width(units: int, width: float) -> int:
@@ -16,7 +20,13 @@ def scaled_width(units: int, width: float) -> int:
 
 
 def convolution(
-    x: KerasTensor, filters: int, kernel: int, stride: int = 1, *, initializer: str, name: str
+    x: KerasTensor,
+    filters: int,
+    kernel: int,
+    stride: int = 1,
+    *,
+    name: str,
+    initializer: str = "he_normal",
 ) -> KerasTensor:
     """Apply a convolution padded by half its kernel.
 
@@ -37,3 +47,36 @@ def batch_norm(x: KerasTensor, *, name: str, gamma: str = "ones") -> KerasTensor
     return layers.BatchNormalization(
         momentum=0.9, epsilon=1e-5, gamma_initializer=gamma, name=name
     )(x)
+
+
+def conv_bn(
+    x: KerasTensor,
+    filters: int,
+    kernel: int,
+    stride: int = 1,
+    *,
+    name: str,
+    initializer: str = "he_normal",
+    gamma: str = "ones",
+) -> KerasTensor:
+    """Apply a convolution, then batch normalisation."""
+    x = convolution(x, filters, kernel, stride, name=name, initializer=initializer)
+    return batch_norm(x, name=f"{name}_bn", gamma=gamma)
+
+
+def residual_stages(
+    x: KerasTensor, block: Block, widths: Sequence[int], counts: Sequence[int]
+) -> KerasTensor:
+    """Apply stages of residual blocks; every stage but the first begins with stride 2.
+
+    Args:
+        x: what the first block takes.
+        block: takes the images, the filters, the stride and the name of the block.
+        widths: filters by stage.
+        counts: number of blocks by stage.
+    """
+    for stage, (filters, count) in enumerate(zip(widths, counts, strict=True), start=1):
+        for number in range(1, count + 1):
+            stride = 2 if stage > 1 and number == 1 else 1
+            x = block(x, filters, stride, f"stage{stage}_block{number}")
+    return x

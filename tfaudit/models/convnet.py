@@ -34,7 +34,7 @@ def cifar_convnet(
     """
     x = images
     for i, count in enumerate(filters, start=1):
-        x = convolution(x, scaled_width(count, width), 3, initializer="he_normal", name=f"conv{i}")
+        x = convolution(x, scaled_width(count, width), 3, name=f"conv{i}")
         x = layers.ReLU(name=f"relu{i}")(batch_norm(x, name=f"bn{i}"))
         if i <= pools:
             x = layers.MaxPooling2D(name=f"pool{i}")(x)

@@ -47,7 +47,7 @@ def check_outputs(model: keras.Model, data: Dataset, name: str) -> None:
 
     `name` says in the error which model it is.
     """
-    inputs = data.as_floats(keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(2)))
+    inputs = _first_inputs(data, 2)
     try:
         outputs = model(inputs, training=False)
     except Exception as problem:  # Keras raises whatever its layers raise
@@ -56,25 +56,19 @@ def check_outputs(model: keras.Model, data: Dataset, name: str) -> None:
         raise InputError(
             "model", got, f"a model for inputs of shape {data.input_shape}"
         ) from problem
-    units = f"{data.num_classes} scores per example" + " or one logit" * (data.num_classes == 2)
+    binary = data.num_classes == 2
+    units = f"{data.num_classes} scores per example{' or one logit' if binary else ''}"
     if not hasattr(outputs, "shape"):
         raise InputError("model", f"{name} with several outputs", f"one output, {units}")
     shape = tuple(outputs.shape)
-    allowed = [(2, data.num_classes)] + [(2, 1)] * (data.num_classes == 2)
-    if shape not in allowed:
+    if shape != (2, data.num_classes) and not (binary and shape == (2, 1)):
         got = f"{name}, which gives scores of shape {shape} for 2 examples of {data.name!r}"
-        raise InputError(
-            "model",
-            got,
-            f"{units}: classes are {', '.join(data.class_names[:5])}"
-            + ", ..." * (data.num_classes > 5),
-        )
+        more = ", ..." if data.num_classes > 5 else ""
+        classes = ", ".join(data.class_names[:5])
+        raise InputError("model", got, f"{units}: classes are {classes}{more}")
     if not np.isfinite(keras.ops.convert_to_numpy(outputs).astype(np.float64)).all():
-        raise InputError(
-            "model",
-            f"{name}, which gives scores of NaN or infinity before any training",
-            "finite scores",
-        )
+        got = f"{name}, which gives scores of NaN or infinity before any training"
+        raise InputError("model", got, "finite scores")
     if model.compiled:
         _check_own_loss(model, data, name)
 
@@ -84,7 +78,7 @@ def _check_own_loss(model: keras.Model, data: Dataset, name: str) -> None:
     count = (
         3 if data.num_classes == 2 else 2
     )  # not the number of classes, to which Keras would stretch the targets
-    inputs = data.as_floats(keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(count)))
+    inputs = _first_inputs(data, count)
     targets = (data.labels if data.targets is None else data.targets)[:count]
     try:
         model.compute_loss(
@@ -119,14 +113,17 @@ def gives_probabilities(model: keras.Model, data: Dataset) -> bool:
     known = ends_in_probabilities(model)
     if known is not None:
         return known
-    inputs = data.as_floats(
-        keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(CHECKED))
-    )
-    scores = keras.ops.convert_to_numpy(model(inputs, training=False)).astype(np.float64)
+    outputs = model(_first_inputs(data, CHECKED), training=False)
+    scores = keras.ops.convert_to_numpy(outputs).astype(np.float64)
     in_range = bool(((scores >= 0) & (scores <= 1)).all())
     return in_range and (
         scores.shape[1] == 1 or bool(np.allclose(scores.sum(axis=1), 1, atol=1e-3))
     )
+
+
+def _first_inputs(data: Dataset, count: int) -> Any:
+    """Return the inputs of the first examples as tensors in the types that the model takes."""
+    return data.as_floats(keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(count)))
 
 
 def _build(study: Study, data: Dataset, seed: int) -> keras.Model:

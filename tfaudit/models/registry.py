@@ -127,12 +127,8 @@ def _rescaling(mean: Any, std: Any, channels: int) -> tuple[Any, ...]:
     for argument, values in (("mean", means), ("std", stds)):
         valid = values.shape in ((1,), (channels,)) and bool(np.isfinite(values).all())
         require(valid, argument, values.tolist(), f"one finite number or {channels}")
-    require(
-        bool((stds > 0).all()),
-        "std",
-        stds.tolist(),
-        "positive numbers; 0 is that of a constant channel",
-    )
+    expected = "positive numbers; 0 is that of a constant channel"
+    require(bool((stds > 0).all()), "std", stds.tolist(), expected)
     return tuple(
         values.item() if values.size == 1 else values.tolist()
         for values in (1 / stds, -means / stds)

@@ -1,12 +1,13 @@
 """Residual networks for CIFAR (He et al. 2016, section 4.2)."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import keras
 from keras import KerasTensor, layers
 
 from tfaudit.errors import require
-from tfaudit.models.blocks import batch_norm, convolution, scaled_width
+from tfaudit.models.blocks import conv_bn, residual_stages, scaled_width
 
 WIDTHS = (16, 32, 64)
 SHORTCUTS = ("identity", "projection")
@@ -31,29 +32,19 @@ def resnet(
     require(shortcuts in SHORTCUTS, "shortcuts", shortcuts, ", ".join(map(repr, SHORTCUTS)))
     widths = [scaled_width(filters, width) for filters in WIDTHS]
     counts = blocks or [(depth - 2) // 6] * len(WIDTHS)
-    x = layers.ReLU(name="relu1")(_conv_bn(images, widths[0], stride=1, name="conv1"))
-    for stage, (filters, count) in enumerate(zip(widths, counts, strict=True), start=1):
-        for block in range(1, count + 1):
-            stride = 2 if stage > 1 and block == 1 else 1
-            x = _block(
-                x, filters, stride, shortcuts == "projection", name=f"stage{stage}_block{block}"
-            )
+    block = partial(_block, project=shortcuts == "projection")
+    x = layers.ReLU(name="relu1")(conv_bn(images, widths[0], 3, name="conv1"))
+    x = residual_stages(x, block, widths, counts)
     return layers.GlobalAveragePooling2D(name="pool")(x)
 
 
-def _block(x: KerasTensor, filters: int, stride: int, project: bool, name: str) -> KerasTensor:
-    y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, stride, name=f"{name}_conv1"))
-    y = _conv_bn(y, filters, stride=1, name=f"{name}_conv2")
+def _block(x: KerasTensor, filters: int, stride: int, name: str, *, project: bool) -> KerasTensor:
+    y = layers.ReLU(name=f"{name}_relu1")(conv_bn(x, filters, 3, stride, name=f"{name}_conv1"))
+    y = conv_bn(y, filters, 3, name=f"{name}_conv2")
     if stride > 1 and project:
-        x = convolution(x, filters, 1, stride, initializer="he_normal", name=f"{name}_shortcut")
-        x = batch_norm(x, name=f"{name}_shortcut_bn")
+        x = conv_bn(x, filters, 1, stride, name=f"{name}_shortcut")
     elif stride > 1:
         x = layers.AveragePooling2D(1, strides=stride, name=f"{name}_subsample")(x)
         added = filters - x.shape[-1]
         x = keras.ops.pad(x, [[0, 0], [0, 0], [0, 0], [added // 2, added - added // 2]])
     return layers.ReLU(name=f"{name}_relu2")(layers.Add(name=f"{name}_add")([x, y]))
-
-
-def _conv_bn(x: KerasTensor, filters: int, stride: int, name: str) -> KerasTensor:
-    x = convolution(x, filters, 3, stride, initializer="he_normal", name=name)
-    return batch_norm(x, name=f"{name}_bn")

@@ -1,14 +1,13 @@
 """Residual networks for ImageNet (He et al. 2016, section 4.1)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from keras import KerasTensor, layers
 
-from tfaudit.models.blocks import batch_norm, convolution, scaled_width
+from tfaudit.models.blocks import Block, conv_bn, residual_stages, scaled_width
 
 WIDTHS = (64, 128, 256, 512)
-
-Block = Callable[[KerasTensor, int, int, str], KerasTensor]
 
 
 def resnet18(
@@ -24,7 +23,7 @@ def resnet18(
     convolution without stride or pooling: 11,173,962 parameters for 32x32x3 and 10 classes.
     `blocks` has the number of blocks of each stage.
     """
-    return _stages(images, _basic_block, blocks, small, width)
+    return _network(images, _basic_block, blocks, small, width)
 
 
 def resnet50(
@@ -35,10 +34,10 @@ def resnet50(
     As in the released code of [F]: strides in the 3x3 convolution, no biases. 25,557,032 trainable parameters for 1,000
     classes, as in torchvision. ResNet-101 has 3, 4, 23 and 3 blocks.
     """
-    return _stages(images, _bottleneck_block, blocks, False, width)
+    return _network(images, _bottleneck_block, blocks, False, width)
 
 
-def _stages(
+def _network(
     images: KerasTensor, block: Block, counts: Sequence[int], small: bool, width: float
 ) -> KerasTensor:
     widths = [scaled_width(filters, width) for filters in WIDTHS]
@@ -46,38 +45,37 @@ def _stages(
     x = layers.ReLU(name="relu1")(x)
     if not small:
         x = layers.MaxPooling2D(3, 2, padding="same", name="pool1")(x)
-    for stage, (filters, count) in enumerate(zip(widths, counts, strict=True), start=1):
-        for number in range(1, count + 1):
-            stride = 2 if stage > 1 and number == 1 else 1
-            x = block(x, filters, stride, f"stage{stage}_block{number}")
+    x = residual_stages(x, block, widths, counts)
     return layers.GlobalAveragePooling2D(name="pool")(x)
 
 
 def _basic_block(x: KerasTensor, filters: int, stride: int, name: str) -> KerasTensor:
-    y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, 3, stride, name=f"{name}_conv1"))
-    return _add(
-        x, _conv_bn(y, filters, 3, name=f"{name}_conv2", gamma="zeros"), stride, name, "relu2"
-    )
+    return _block(x, stride, name, [(filters, 3, stride), (filters, 3, 1)])
 
 
 def _bottleneck_block(x: KerasTensor, filters: int, stride: int, name: str) -> KerasTensor:
-    y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, 1, name=f"{name}_conv1"))
-    y = layers.ReLU(name=f"{name}_relu2")(_conv_bn(y, filters, 3, stride, name=f"{name}_conv2"))
-    return _add(
-        x, _conv_bn(y, 4 * filters, 1, name=f"{name}_conv3", gamma="zeros"), stride, name, "relu3"
-    )
+    convolutions = [(filters, 1, 1), (filters, 3, stride), (4 * filters, 1, 1)]
+    return _block(x, stride, name, convolutions)
 
 
-def _add(x: KerasTensor, y: KerasTensor, stride: int, name: str, relu: str) -> KerasTensor:
-    """Add the shortcut, projected if the shapes differ. As `y` starts with gamma 0, a block starts as its shortcut."""
+def _block(
+    x: KerasTensor, stride: int, name: str, convolutions: Sequence[tuple[int, int, int]]
+) -> KerasTensor:
+    """Apply convolutions of some filters, kernel and stride, and add the shortcut, projected if the shapes differ.
+
+    As the last normalisation starts with gamma 0, a block starts as its shortcut.
+    """
+    y = x
+    last = len(convolutions)
+    for number, (filters, kernel, own_stride) in enumerate(convolutions, start=1):
+        gamma = "zeros" if number == last else "ones"
+        y = _conv_bn(y, filters, kernel, own_stride, name=f"{name}_conv{number}", gamma=gamma)
+        if number < last:
+            y = layers.ReLU(name=f"{name}_relu{number}")(y)
     if stride > 1 or x.shape[-1] != y.shape[-1]:
         x = _conv_bn(x, y.shape[-1], 1, stride, name=f"{name}_shortcut")
-    return layers.ReLU(name=f"{name}_{relu}")(layers.Add(name=f"{name}_add")([x, y]))
+    return layers.ReLU(name=f"{name}_relu{last}")(layers.Add(name=f"{name}_add")([x, y]))
 
 
-def _conv_bn(
-    x: KerasTensor, filters: int, kernel: int, stride: int = 1, *, name: str, gamma: str = "ones"
-) -> KerasTensor:
-    # The released code's initializer: a normal distribution truncated at two deviations, of variance 1 / fan-in.
-    x = convolution(x, filters, kernel, stride, initializer="lecun_normal", name=name)
-    return batch_norm(x, name=f"{name}_bn", gamma=gamma)
+# The released code's initializer: a normal distribution truncated at two deviations, of variance 1 / fan-in.
+_conv_bn = partial(conv_bn, initializer="lecun_normal")

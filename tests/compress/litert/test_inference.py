@@ -16,6 +16,7 @@ from tfaudit.compress import keras_model
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import KINDS, quantize
 from tfaudit.errors import InputError
+from tfaudit.stats.ranking import RankedClasses
 
 # Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
 pytestmark = pytest.mark.filterwarnings(
@@ -35,6 +36,19 @@ def net(*end, shape=(6, 6, 2), classes=7, **input_settings):
             layers.Dense(classes, kernel_initializer="random_normal"),
             *end,
         ]
+    )
+
+
+def forms(model):
+    """A model itself, and its float32 flatbuffer."""
+    return model, quantize(model, "float32")
+
+
+def require_same(ranked, expected, **tolerance):
+    """Equal classes, and probabilities that are equal or within a tolerance."""
+    np.testing.assert_array_equal(ranked.classes, expected.classes)
+    np.testing.assert_allclose(
+        ranked.probabilities, expected.probabilities, **{"rtol": 0, **tolerance}
     )
 
 
@@ -82,16 +96,13 @@ def ops_softmax():
     ],
 )
 def test_softmax_is_applied_once(model, ended):
-    wanted, probabilities = predict(model, IMAGES)
-    for other in (ended(), quantize(ended(), "float32")):
-        classes, got = predict(other, IMAGES)
-        np.testing.assert_array_equal(classes, wanted)
-        np.testing.assert_allclose(got, probabilities, atol=1e-6)
+    for other in forms(ended()):
+        require_same(predict(other, IMAGES), predict(model, IMAGES), atol=1e-6)
 
 
 def test_logits_that_look_like_probabilities_get_their_softmax():
     model = keras.Sequential([keras.Input((2,)), layers.Dense(2, kernel_initializer="identity")])
-    for form in (model, quantize(model, "float32")):
+    for form in forms(model):
         _, probabilities = predict(form, np.array([[0.25, 0.75]]))
         np.testing.assert_allclose(probabilities, [softmax([0.75, 0.25])], rtol=1e-6)
 
@@ -123,7 +134,7 @@ def test_int8_softmax_over_many_classes_keeps_its_probabilities():
 def test_one_unit_is_two_classes(end):
     logits = net(classes=1).predict(IMAGES, verbose=0)[:, 0]
     model = net(*end, classes=1)
-    for form in (model, quantize(model, "float32")):
+    for form in forms(model):
         # a file or model that ends in no sigmoid may be a regression
         classes, probabilities = predict(form, IMAGES, scores_are="auto" if end else "logits")
         np.testing.assert_array_equal(classes[:, 0], logits > 0)
@@ -135,7 +146,7 @@ def test_ties_go_to_the_lower_class():
     model = keras.Sequential(
         [keras.Input((2, 2, 1)), layers.Flatten(), layers.Dense(6, kernel_initializer="zeros")]
     )
-    for form in (model, quantize(model, "float32")):
+    for form in forms(model):
         classes, probabilities = predict(form, np.ones((3, 2, 2, 1)), k=4)
         np.testing.assert_array_equal(classes, [[0, 1, 2, 3]] * 3)
         np.testing.assert_allclose(probabilities, 1 / 6)
@@ -151,8 +162,7 @@ def test_every_form_of_images_and_model_gives_the_same(model, tmp_path):
     pairs = tf.data.Dataset.from_tensor_slices((IMAGES, np.arange(23))).batch(10)
     generator = (IMAGES[i : i + 10] for i in range(0, 23, 10))
     for images in (Batched(), pairs, pairs.map(lambda x, y: x), generator, tf.constant(IMAGES)):
-        for got, want in zip(predict(model, images, batch_size=10), wanted, strict=True):
-            np.testing.assert_array_equal(got, want)
+        require_same(predict(model, images, batch_size=10), wanted)
 
     model.save(tmp_path / "model.keras")
     (tmp_path / "model.tflite").write_bytes(quantize(model, "float32"))
@@ -162,11 +172,8 @@ def test_every_form_of_images_and_model_gives_the_same(model, tmp_path):
 
 def test_uint8_images_are_their_values(model):
     pixels = (IMAGES * 255).astype(np.uint8)
-    for form in (model, quantize(model, "float32")):
-        for got, want in zip(
-            predict(form, pixels), predict(form, pixels.astype(np.float32)), strict=True
-        ):
-            np.testing.assert_array_equal(got, want)
+    for form in forms(model):
+        require_same(predict(form, pixels), predict(form, pixels.astype(np.float32)))
 
 
 @pytest.mark.slow
@@ -177,17 +184,13 @@ def test_integer_input_and_output_go_through_scale_and_zero_point(model, int8):
     converter.representative_dataset = lambda: ([image[None]] for image in IMAGES)
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     converter.inference_input_type = converter.inference_output_type = tf.uint8
-    for got, want in zip(predict(converter.convert(), IMAGES), predict(int8, IMAGES), strict=True):
-        np.testing.assert_array_equal(got, want)
+    require_same(predict(converter.convert(), IMAGES), predict(int8, IMAGES))
 
 
 def test_a_fixed_batch_is_filled_up(model):
     fixed = net(batch_size=4)
-    wanted = predict(model, IMAGES)
-    for form in (fixed, quantize(fixed, "float32")):
-        classes, probabilities = predict(form, IMAGES, batch_size=10)
-        np.testing.assert_array_equal(classes, wanted[0])
-        np.testing.assert_allclose(probabilities, wanted[1], atol=1e-6)
+    for form in forms(fixed):
+        require_same(predict(form, IMAGES, batch_size=10), predict(model, IMAGES), atol=1e-6)
 
 
 def test_same_bits_every_time(model, int8):
@@ -315,16 +318,13 @@ def test_a_tf_keras_model_is_pointed_elsewhere(monkeypatch):
         predict(foreign, IMAGES)
 
 
-def test_damaged_files_get_one_line(model, int8, tmp_path):
-    for name, content in (
-        ("a.keras", b"no zip"),
-        ("b.tflite", int8[: len(int8) // 2]),
-        ("c.tflite", b""),
-    ):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError) as caught:
-            predict(tmp_path / name, IMAGES)
-        assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("name", ["a.keras", "b.tflite", "empty.tflite"])
+def test_damaged_files_get_one_line(int8, tmp_path, name):
+    contents = {"a.keras": b"no zip", "b.tflite": int8[: len(int8) // 2], "empty.tflite": b""}
+    (tmp_path / name).write_bytes(contents[name])
+    with pytest.raises(InputError) as caught:
+        predict(tmp_path / name, IMAGES)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -356,43 +356,37 @@ def test_floats_do_not_become_integers():
     model = keras.Sequential(
         [keras.Input((6, 6, 2), dtype="uint8"), layers.Rescaling(1 / 255), net()]
     )
-    for form in (model, quantize(model, "float32")):
+    for form in forms(model):
         with pytest.raises(InputError, match="images: got type float32, expected uint8"):
             predict(form, IMAGES)
         assert predict(form, (IMAGES * 255).astype(np.uint8))[0].shape == (23, 5)
 
 
+def only(ranked, classes):
+    """The ranking of all, the others struck out."""
+    kept = np.isin(ranked.classes, classes)
+    shape = len(ranked.classes), len(classes)
+    shares = ranked.probabilities[kept].reshape(shape)
+    return RankedClasses(ranked.classes[kept].reshape(shape), shares / shares.sum(1, keepdims=True))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["keras", *KINDS])
-def test_only_the_classes_that_are_allowed_are_answered(model, kind):
+def test_only_the_classes_that_are_allowed_are_predicted(model, kind):
     runs = model if kind == "keras" else quantize(model, kind, representative=IMAGES)
-    scores, shares = predict(runs, IMAGES, k=7)
-    answered, probabilities = predict(runs, IMAGES, k=5, classes=[6, 1, 4])
-    assert answered.shape == probabilities.shape == (len(IMAGES), 3)
-    for row in range(len(IMAGES)):  # the ranking of all, the others struck out
-        kept = np.isin(scores[row], [1, 4, 6])
-        np.testing.assert_array_equal(answered[row], scores[row][kept])
-        np.testing.assert_allclose(
-            probabilities[row], shares[row][kept] / shares[row][kept].sum(), rtol=1e-4
-        )
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+    found = predict(runs, IMAGES, k=5, classes=[6, 1, 4])
+    require_same(found, only(predict(runs, IMAGES, k=7), [1, 4, 6]), rtol=1e-4)
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_all_classes_allowed_is_as_none(model):
-    for ours, theirs in zip(
-        predict(model, IMAGES, classes=range(7)), predict(model, IMAGES), strict=True
-    ):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    require_same(predict(model, IMAGES, classes=range(7)), predict(model, IMAGES), rtol=1e-6)
 
 
 def test_classes_of_a_model_that_ends_in_softmax_or_in_one_unit():
     soft = net(layers.Softmax())
-    ranked, shares = predict(soft, IMAGES, k=7)
-    answered, probabilities = predict(soft, IMAGES, classes=np.array([2, 5]))
-    kept = np.isin(ranked, [2, 5])
-    np.testing.assert_array_equal(answered, ranked[kept].reshape(-1, 2))
-    wanted = shares[kept].reshape(-1, 2)
-    np.testing.assert_allclose(probabilities, wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-5)
+    found = predict(soft, IMAGES, classes=np.array([2, 5]))
+    require_same(found, only(predict(soft, IMAGES, k=7), [2, 5]), rtol=1e-5)
     one = net(layers.Activation("sigmoid"), classes=1)
     answered, probabilities = predict(one, IMAGES, classes=[1])
     assert (answered == 1).all()

@@ -1,11 +1,11 @@
 """Inference of a TensorFlow Lite flatbuffer in LiteRT, without TensorFlow."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from ai_edge_litert.interpreter import Interpreter
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfaudit.compress.input_range import is_in_other_range, outside
 from tfaudit.compress.model_inputs import Input, Inputs, as_inputs
@@ -99,28 +99,19 @@ class Flatbuffer:
 
         Raise an `InputError` if the inputs do not fit, or LiteRT cannot run the network on them.
         """
-        arrays = as_inputs(images, self.inputs)
-        details = list(self._details.values())
-        arrays = [_quantized(array, detail) for array, detail in zip(arrays, details, strict=True)]
+        arrays = {
+            detail["index"]: _quantized(array, detail)
+            for array, detail in zip(
+                as_inputs(images, self.inputs), self._details.values(), strict=True
+            )
+        }
         try:
-            now = {
-                detail["index"]: tuple(detail["shape"])
-                for detail in self._interpreter.get_input_details()
-            }
-            changed = False
-            for array, detail in zip(arrays, details, strict=True):
-                if now[detail["index"]] != array.shape:
-                    self._interpreter.resize_tensor_input(detail["index"], array.shape)
-                    changed = True
-            if changed:
-                self._interpreter.allocate_tensors()
-            for array, detail in zip(arrays, details, strict=True):
-                self._interpreter.set_tensor(detail["index"], array)
-            self._interpreter.invoke()
+            feed(self._interpreter, arrays)
         except (
             RuntimeError
         ) as error:  # LiteRT prepares some operators only once it knows the shapes.
-            got = f"a flatbuffer that LiteRT cannot run on {len(arrays[0])} images ({one_line(error)})"
+            count = len(next(iter(arrays.values())))
+            got = f"a flatbuffer that LiteRT cannot run on {count} images ({one_line(error)})"
             raise InputError("model", got, "one that runs") from error
         return self._interpreter.invoke
 
@@ -163,22 +154,20 @@ class Flatbuffer:
 
     def _ranges(self) -> dict[str, tuple[float, float]]:
         """Return the calibrated range of every float input that is quantized first, and of every integer input."""
-        ranges = {}
         tensors = {tensor["index"]: tensor for tensor in self._interpreter.get_tensor_details()}
-        first = {
+        quantized = {
             operator["inputs"][0]: operator["outputs"][0]
             for operator in self._interpreter._get_ops_details()
             if operator["op_name"] == "QUANTIZE"
         }
+        ranges = {}
         for name, detail in self._details.items():
-            detail = tensors.get(first.get(detail["index"]), detail)
-            scale, zero_point = detail["quantization"]
+            first = tensors.get(quantized.get(detail["index"]), detail)
+            scale, zero_point = first["quantization"]
             if scale:
-                bounds = np.iinfo(detail["dtype"])
-                ranges[name] = (
-                    float(scale * (bounds.min - zero_point)),
-                    float(scale * (bounds.max - zero_point)),
-                )
+                bounds = np.iinfo(first["dtype"])
+                low, high = (scale * (bound - zero_point) for bound in (bounds.min, bounds.max))
+                ranges[name] = float(low), float(high)
         return ranges
 
     def _named(self, kind: str, details: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -219,6 +208,34 @@ class Flatbuffer:
         )
 
 
+def feed(interpreter: Interpreter, arrays: Mapping[int, np.ndarray]) -> None:
+    """Run a network whose tensors are allocated on inputs by the index of their tensor, of the shapes that they have.
+
+    Raise a `RuntimeError` if LiteRT cannot run it on them.
+    """
+    shapes = {detail["index"]: tuple(detail["shape"]) for detail in interpreter.get_input_details()}
+    resized = {index: array for index, array in arrays.items() if array.shape != shapes[index]}
+    for index, array in resized.items():
+        interpreter.resize_tensor_input(index, array.shape)
+    if resized:
+        interpreter.allocate_tensors()
+    for index, array in arrays.items():
+        interpreter.set_tensor(index, array)
+    interpreter.invoke()
+
+
+def without_delegates(content: bytes, **options: Any) -> Interpreter:
+    """Return an interpreter that shows the tensors between operators, which delegates hide; tensors are allocated."""
+    interpreter = Interpreter(
+        model_content=content,
+        num_threads=1,
+        experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+        **options,
+    )
+    interpreter.allocate_tensors()
+    return interpreter
+
+
 def _position(name: str) -> int:
     """Return the position that `quantize` writes into the names of inputs without names of their own."""
     place = re.match(r"input_(\d+)_", name)
@@ -236,13 +253,9 @@ def _sides(detail: dict[str, Any]) -> list[int | None]:
 def _dtype(detail: dict[str, Any]) -> np.dtype:
     """Return the type in which values are given: float32 for integers with a scale."""
     kind = np.dtype(detail["dtype"])
-    return (
-        np.dtype(np.float32)
-        if detail["quantization"][0]
-        else np.dtype(object)
-        if kind.kind in "OSU"
-        else kind
-    )
+    if kind.kind in "OSU":
+        return np.dtype(object)
+    return np.dtype(np.float32) if detail["quantization"][0] else kind
 
 
 def _quantized(array: np.ndarray, detail: dict[str, Any]) -> np.ndarray:

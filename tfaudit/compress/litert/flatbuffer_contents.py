@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.flatbuffer import Flatbuffer, feed, without_delegates
 from tfaudit.compress.operations import Operation, Operations
 from tfaudit.errors import InputError, one_line
 
@@ -67,27 +66,20 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
     uncounted = []
     for operator in graph.operators:
         kind = graph.kind(operator)
+        results = [_name(graph.tensors[index]) for index in operator.outputs[:1]]
         if kind in _OPAQUE:
-            uncounted.append(
-                " ".join([kind, *(_name(graph.tensors[index]) for index in operator.outputs[:1])])
-            )
+            uncounted.append(" ".join([kind, *results]))
         if kind not in _MACS:
             continue
-        (result,) = operator.outputs
-        macs = (
-            _MACS[kind](list(map(graph.shape, operator.inputs)), graph.shape(result), operator)
-            // batch
-        )
+        operands = [graph.shape(index) for index in operator.inputs]
+        macs = _MACS[kind](operands, graph.shape(operator.outputs[0]), operator) // batch
         kernel = next(filter(None, map(graph.constant, operator.inputs[:2])), None)
         if kernel is None:
-            counted.append(Operation(_name(graph.tensors[result]), macs, macs))
+            counted.append(Operation(results[0], macs, macs))
         else:
             kernels[kernel.buffer] = kernel
-            counted.append(
-                Operation(
-                    _name(kernel), macs, round(macs * (graph.nonzero(kernel) / _size(kernel)))
-                )
-            )
+            effective = round(macs * (graph.nonzero(kernel) / _size(kernel)))
+            counted.append(Operation(_name(kernel), macs, effective))
     prunable = sum(map(_size, kernels.values()))
     unread = sorted({_name(kernel) for kernel in kernels.values() if kernel.type not in _TYPES})
     return FlatbufferContents(
@@ -107,14 +99,14 @@ def table_rows(content: bytes) -> int:
     """
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
     graph = _Graph(model, {})
-    rows = []
-    for operator in graph.operators:
-        if graph.kind(operator) in ("GATHER", "EMBEDDING_LOOKUP"):
-            table = operator.inputs[0] if graph.kind(operator) == "GATHER" else operator.inputs[1]
-            stored = graph.constant(table)
-            if stored is not None and stored.shape is not None and len(stored.shape) == 2:
-                rows.append(int(stored.shape[0]))
-    return min(rows, default=256)
+    positions = {"GATHER": 0, "EMBEDDING_LOOKUP": 1}  # of the table among the operands
+    tables = [
+        graph.constant(operator.inputs[positions[graph.kind(operator)]])
+        for operator in graph.operators
+        if graph.kind(operator) in positions
+    ]
+    shapes = [table.shape for table in tables if table is not None and table.shape is not None]
+    return min((int(shape[0]) for shape in shapes if len(shape) == 2), default=256)
 
 
 class _Graph:
@@ -137,11 +129,7 @@ class _Graph:
 
     def is_weight(self, tensor: Any) -> bool:
         scaled = tensor.quantization is not None and tensor.quantization.scale is not None
-        floating = tensor.type in (
-            schema.TensorType.FLOAT32,
-            schema.TensorType.FLOAT16,
-            schema.TensorType.FLOAT64,
-        )
+        floating = tensor.type in _TYPES and _TYPES[tensor.type].kind == "f"
         return self._data(tensor) is not None and (
             floating or (scaled and len(tensor.quantization.scale) > 0)
         )
@@ -156,9 +144,8 @@ class _Graph:
         if tensor.type not in _TYPES:
             return _size(tensor)
         points = None if tensor.quantization is None else tensor.quantization.zeroPoint
-        zero = (
-            0 if points is None or not len(points) else points[0]
-        )  # By specification, those per channel are all 0.
+        # By specification, those per channel are all 0.
+        zero = 0 if points is None or not len(points) else points[0]
         return int(np.count_nonzero(np.frombuffer(self._data(tensor), _TYPES[tensor.type]) != zero))
 
     def _data(self, tensor: Any) -> Any:
@@ -168,19 +155,13 @@ class _Graph:
 
 def _shapes(content: bytes, runnable: Flatbuffer, batch: int) -> dict[int, list[int]]:
     """Return the shapes of all tensors in a run, since the file is incomplete for an open batch."""
-    # Delegates hide the shapes of the tensors that they take over.
-    plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-    interpreter = Interpreter(
-        model_content=content, num_threads=1, experimental_op_resolver_type=plain
-    )
-    sources = {detail["index"]: detail["dtype"] for detail in interpreter.get_input_details()}
-    shapes = {index: (batch, *source.example_shape) for index, source in runnable.sources()}
-    for index, shape in shapes.items():
-        interpreter.resize_tensor_input(index, shape)
-    interpreter.allocate_tensors()
-    for index, shape in shapes.items():
-        interpreter.set_tensor(index, np.zeros(shape, sources[index]))
-    interpreter.invoke()
+    interpreter = without_delegates(content)
+    types = {detail["index"]: detail["dtype"] for detail in interpreter.get_input_details()}
+    inputs = {
+        index: np.zeros((batch, *source.example_shape), types[index])
+        for index, source in runnable.sources()
+    }
+    feed(interpreter, inputs)
     return {
         tensor["index"]: tensor["shape"].tolist() for tensor in interpreter.get_tensor_details()
     }

@@ -83,18 +83,12 @@ def predict(
     """
     forward = forward_of(model, threads, output)
     return _ranked(
-        forward, images, batch_size, k, classes, scores_are, sure=False, check_range=check_range
+        forward, images, k, classes, scores_are, batch_size=batch_size, check_range=check_range
     )
 
 
 def predict_classifier(
-    model: Any,
-    images: Any,
-    *,
-    k: int = 5,
-    batch_size: int = 256,
-    classes: Any = None,
-    output: str | None = None,
+    model: Any, images: Any, *, k: int = 5, classes: Any = None
 ) -> RankedClasses:
     """Predict as `predict` does, for a model that is known to be a classifier: one output is that of class 1.
 
@@ -102,16 +96,7 @@ def predict_classifier(
     >>> predict_classifier(keras.Sequential([keras.Input((1,)), keras.layers.Identity()]), np.array([[-1.0]])).classes
     array([[0, 1]], dtype=int32)
     """
-    return _ranked(
-        forward_of(model, 1, output),
-        images,
-        batch_size,
-        k,
-        classes,
-        "auto",
-        sure=True,
-        check_range=True,
-    )
+    return _ranked(forward_of(model), images, k, classes, is_classifier=True)
 
 
 def decisions(
@@ -128,41 +113,40 @@ def decisions(
     `predict`.
     """
     forward = forward_of(model, 1, output)
-    blocks = list(_blocks_of_decisions(forward, images, batch_size, multilabel))
-    if not blocks:
-        raise InputError("images", "no images", "one image or more")
-    return np.concatenate([decided for decided, _ in blocks]), blocks[0][1]
-
-
-def _blocks_of_decisions(
-    forward: Any, images: Any, batch_size: int, multilabel: bool
-) -> Iterator[tuple[np.ndarray, int]]:
-    probabilities = forward.gives_probabilities
-    if forward.is_regression and not probabilities:
-        raise InputError("model", "a regression: its loss compares numbers", "a classifier")
+    probabilities = _known_kind(forward)
+    outputs = 0
+    blocks = []
     for scores in _scores(forward, images, batch_size):
+        outputs = scores.shape[1]
         if probabilities is None:
             probabilities = bool(scores.min() >= 0 and scores.max() <= 1)
         positive = scores > (0.5 if probabilities else 0)
         if multilabel:
-            decided = positive
+            blocks.append(positive)
         else:
-            decided = (
-                positive[:, 0].astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
-            )
-        yield decided, scores.shape[1]
+            blocks.append(positive[:, 0].astype(int) if outputs == 1 else scores.argmax(axis=1))
+    if not blocks:
+        raise InputError("images", "no images", "one image or more")
+    return np.concatenate(blocks), outputs
+
+
+def _known_kind(forward: _Forward) -> bool | None:
+    """Return whether the scores are probabilities, None if unknown; those of a regression raise `InputError`."""
+    if forward.is_regression and not forward.gives_probabilities:
+        raise InputError("model", "a regression: its loss compares numbers", "a classifier")
+    return forward.gives_probabilities
 
 
 def _ranked(
     forward: _Forward,
     images: Any,
-    batch_size: int,
     k: int,
     classes: Any,
-    scores_are: str,
+    scores_are: str = "auto",
     *,
-    sure: bool,
-    check_range: bool,
+    batch_size: int = 256,
+    check_range: bool = True,
+    is_classifier: bool = False,
 ) -> RankedClasses:
     require(k >= 1, "k", k, "1 or more")
     allowed = None if classes is None else _allowed(classes)
@@ -172,15 +156,14 @@ def _ranked(
         raise InputError("images", "no images", "one image or more")
     probabilities = stated_kind(scores_are)
     if probabilities is None:
-        probabilities = forward.gives_probabilities
-        if forward.is_regression and not probabilities:
-            raise InputError("model", "a regression: its loss compares numbers", "a classifier")
-        if first.shape[1] == 1 and not probabilities and forward.is_regression is None and not sure:
-            got = "one output without a sigmoid, which may be a regression"
-            expected = "scores_are (--scores-are) set to logits or probabilities for a model of two classes"
-            raise InputError("model", got, expected)
-        if first.shape[1] == 1 and probabilities is None:
-            probabilities = bool(first.min() >= 0 and first.max() <= 1)
+        probabilities = _known_kind(forward)
+        if first.shape[1] == 1 and not probabilities:
+            if forward.is_regression is None and not is_classifier:
+                got = "one output without a sigmoid, which may be a regression"
+                expected = "scores_are (--scores-are) set to logits or probabilities for a model of two classes"
+                raise InputError("model", got, expected)
+            if probabilities is None:
+                probabilities = bool(first.min() >= 0 and first.max() <= 1)
     blocks = (_two_classes(scores, probabilities) for scores in itertools.chain([first], blocks))
     ranked = rank_scores(blocks, k=k, probabilities=probabilities, classes=allowed)
     return RankedClasses(ranked.classes.astype(np.int32), ranked.probabilities, ranked.ties)
@@ -200,11 +183,8 @@ def _scores(
             raise InputError("model", f"scores of shape {scores.shape}", "(N, classes)")
         if not np.isfinite(scores).all():
             rows = int((~np.isfinite(scores)).any(axis=1).sum())
-            raise InputError(
-                "model",
-                f"scores of NaN or infinity for {rows} of {len(scores)} images",
-                "finite scores",
-            )
+            got = f"scores of NaN or infinity for {rows} of {len(scores)} images"
+            raise InputError("model", got, "finite scores")
         yield scores
 
 
@@ -233,14 +213,14 @@ def _two_classes(scores: np.ndarray, probabilities: bool | None) -> np.ndarray:
 
 def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the classes in rising order, so that equal scores rank the lower one first."""
-    allowed = np.asarray(classes)
-    if allowed.ndim != 1 or not allowed.size or allowed.dtype.kind not in "iu":
-        raise InputError(
-            "classes", f"{allowed.dtype} of shape {allowed.shape}", "one class index or more"
-        )
-    if (np.diff(np.sort(allowed)) == 0).any() or allowed.min() < 0:
+    given = np.asarray(classes)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
+        got = f"{given.dtype} of shape {given.shape}"
+        raise InputError("classes", got, "one class index or more")
+    allowed = np.unique(given)
+    if len(allowed) < len(given) or allowed[0] < 0:
         raise InputError("classes", "a negative or repeated class", "different integers >= 0")
-    return np.sort(allowed)
+    return allowed
 
 
 def forward_of(model: object, threads: int = 1, output: str | None = None) -> Any:

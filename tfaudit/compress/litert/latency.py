@@ -84,8 +84,7 @@ def latencies(
         ("threads", threads),
         *(("batches", batch) for batch in batches),
     ):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        require(whole and value >= 1, argument, value, "a whole number of 1 or more")
+        require_whole(argument, value, 1)
     if images is not None and not all(
         isinstance(array, np.ndarray) and len(array) for array in arrays_of(images)
     ):
@@ -100,6 +99,13 @@ def latencies(
         times = pd.DataFrame(_times(runs, repeats, draws) * 1e3, columns=list(contents))
         tables.append(_table(times).assign(batch=batch, repeats=repeats, threads=threads))
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
+
+
+def require_whole(argument: str, value: object, least: int) -> None:
+    """Raise an `InputError` unless a value is a whole number of at least so much."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    expected = f"a whole number of {least} or more"
+    require(whole and value >= least, argument, value, expected)  # type: ignore[operator]
 
 
 def as_flatbuffer(model: Any, images: Inputs | None = None) -> bytes:
@@ -124,18 +130,15 @@ def _ready(
     if network.batch not in (None, batch):
         return None
     if images is None:
-        tokens = any(
-            source.dtype is not None and source.dtype.kind in "iu" for source in network.inputs
-        )
-        levels = table_rows(content) if tokens else 256
-        images = {source.name: _pixels(source, draws, batch, levels) for source in network.inputs}
+        images = {source.name: _drawn(source, draws, batch, content) for source in network.inputs}
     return network.run(mapped(lambda array: np.resize(array, (batch, *array.shape[1:])), images))
 
 
-def _pixels(source: Input, draws: np.random.Generator, batch: int, levels: int) -> np.ndarray:
+def _drawn(source: Input, draws: np.random.Generator, batch: int, content: bytes) -> np.ndarray:
+    """Return pixels for an input of floats, else tokens that all tables of embeddings have."""
     if source.dtype is not None and source.dtype.kind == "f":
         return draws.integers(0, 256, (batch, *source.example_shape), "uint8")
-    return source.drawn(draws, batch, levels=levels)
+    return source.drawn(draws, batch, levels=table_rows(content))
 
 
 def _times(
@@ -160,13 +163,14 @@ def _calls(timer: timeit.Timer) -> int:
 
 def _table(times: pd.DataFrame) -> pd.DataFrame:
     """Return a row per model from milliseconds by round (rows) and model (columns)."""
-    columns: dict[str, pd.Series] = {}
-    for table, (low, median, high) in (
-        (times, ("q25_ms", "latency_ms", "q75_ms")),
-        (times.div(times.iloc[:, 0], axis=0), ("ratio_q25", "ratio", "ratio_q75")),
-    ):
-        columns |= {
-            name: table.quantile(level)
-            for name, level in ((low, 0.25), (median, 0.5), (high, 0.75))
-        }
-    return pd.DataFrame({**columns, "least_ms": times.min()}).rename_axis("model").reset_index()
+    ratios = times.div(times.iloc[:, 0], axis=0)
+    columns = {
+        "latency_ms": times.median(),
+        "q25_ms": times.quantile(0.25),
+        "q75_ms": times.quantile(0.75),
+        "least_ms": times.min(),
+        "ratio": ratios.median(),
+        "ratio_q25": ratios.quantile(0.25),
+        "ratio_q75": ratios.quantile(0.75),
+    }
+    return pd.DataFrame(columns).rename_axis("model").reset_index()

@@ -129,21 +129,24 @@ def quantize(
     else:
         images = _checked(representative, forward, calibration_examples)
         _check_rescaling(forward.model, images[0])
-    conversion = _Conversion(forward, images, output, aware, check)
-    try:
-        with _float32_compute(forward.model):
-            return _converted(conversion, kind, sparse, kept, percentile, forward.batch)
-    except ConversionError as error:
-        if "TensorListReserve" not in str(error) or forward.batch is not None:
-            raise
-    except tf.errors.InvalidArgumentError:
-        if representative is not None or all(None not in source.shape for source in forward.inputs):
-            raise
-        got = f"None, and {forward.model.name!r} takes no inputs of {OPEN_SIDE} along an open side"
-        raise InputError("representative", got, "inputs of a size that the model takes") from None
-    # The lists of a recurrent layer need a batch size that is known.
+    conversion = _Conversion(
+        forward, images, output, forward.batch, check, aware=aware, kept=kept, percentile=percentile
+    )
     with _float32_compute(forward.model):
-        return _converted(conversion, kind, sparse, kept, percentile, 1)
+        try:
+            return _converted(conversion, kind, sparse)
+        except ConversionError as error:
+            if "TensorListReserve" not in str(error) or forward.batch is not None:
+                raise
+            # The lists of a recurrent layer need a batch size that is known.
+            return _converted(dataclasses.replace(conversion, batch=1), kind, sparse)
+        except tf.errors.InvalidArgumentError:
+            open_sides = any(None in source.shape for source in forward.inputs)
+            if representative is not None or not open_sides:
+                raise
+            got = f"None, and {forward.model.name!r} takes no inputs of {OPEN_SIDE} along an open side"
+            expected = "inputs of a size that the model takes"
+            raise InputError("representative", got, expected) from None
 
 
 def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool) -> None:
@@ -183,23 +186,13 @@ def calibrated(
     """
     forward = _forward(model, output)
     _check_layers(forward, "int8")
-    conversion = _Conversion(
-        forward, _checked(representative, forward, examples), output, check=check
-    )
-    with tempfile.TemporaryDirectory() as exported, _float32_compute(model):
-        try:
-            with captured_output():
-                with marked([[layer] for layer in layers]):
-                    converter = _converter(conversion, exported, forward.batch)
-                content = _convert(
-                    conversion, converter, "int8", forward.batch, calibrate_only=True
-                )
-        except Exception as error:
-            reason = (
-                f"kind 'int8': TensorFlow Lite cannot convert {model.name!r}: {one_line(error)}"
-            )
-            raise ConversionError(reason) from error
-    return Calibrated(content), _feeds(conversion, forward.batch)
+    images = _checked(representative, forward, examples)
+    conversion = _Conversion(forward, images, output, forward.batch, check)
+    with _float32_compute(model), _exporting("int8", forward) as folder:
+        with marked([[layer] for layer in layers]):
+            converter = _converter(conversion, folder)
+        content = _convert(conversion, converter, "int8", calibrate_only=True)
+    return Calibrated(content), _feeds(conversion)
 
 
 def _forward(model: Any, output: str | None) -> KerasForward:
@@ -224,82 +217,81 @@ def kept_layers(
         return {LAST: last_layers(model, output)}
     wanted = [names] if isinstance(names, str) else list(dict.fromkeys(names))
     layers = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
-    unknown = [name for name in wanted if name not in layers]
-    if unknown:
-        raise InputError(
-            "keep_float", listed(unknown), f"names of layers, such as {listed(list(layers), 5)}"
-        )
+    if unknown := [name for name in wanted if name not in layers]:
+        expected = f"names of layers, such as {listed(list(layers), 5)}"
+        raise InputError("keep_float", listed(unknown), expected)
     return {name: [layers[name]] for name in wanted}
 
 
 @dataclasses.dataclass(frozen=True)
 class _Conversion:
-    """What is converted: the inference of a model, the images that calibrate it, the only output or None for all."""
+    """What is converted, and how.
+
+    Attributes:
+        forward: the inference of the model.
+        images: those that calibrate it.
+        output: the only output, or None for all.
+        batch: the only batch size, or None for any.
+        check: as in `quantize`.
+        aware: whether the model learned its ranges.
+        kept: layers that stay in float, by name.
+        percentile: at which ranges end.
+    """
 
     forward: KerasForward
     images: list[np.ndarray]
     output: str | None
+    batch: int | None
+    check: Callable[[], None] | None
     aware: bool = False
-    check: Callable[[], None] | None = None
+    kept: Mapping[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
+    percentile: float = 100.0
 
 
-def _converted(
-    conversion: _Conversion,
-    kind: str,
-    sparse: bool,
-    kept: Mapping[str, Sequence[Any]],
-    percentile: float,
-    batch: int | None,
-) -> bytes:
-    forward = conversion.forward
-    selective = bool(kept) or percentile < 100
-    with tempfile.TemporaryDirectory() as exported:
+@contextlib.contextmanager
+def _exporting(kind: str, forward: KerasForward) -> Iterator[str]:
+    """Give a folder in which a conversion works silently; its failure is a `ConversionError` with what it printed."""
+    with tempfile.TemporaryDirectory() as folder:
         try:
             with captured_output() as captured:
-                with marked(list(kept.values())), exporting():
-                    converter = _converter(conversion, exported, batch)
-                plain = (
-                    b"" if conversion.aware else _convert(conversion, converter, "float32", batch)
-                )
-                if selective:
-                    dense = _selective(conversion, converter, kept, percentile, batch)
-                else:
-                    dense = (
-                        plain if kind == "float32" else _convert(conversion, converter, kind, batch)
-                    )
-                content = (
-                    _convert(conversion, converter, kind, batch, sparse=True) if sparse else dense
-                )
+                yield folder
         except InputError:
             raise
         except Exception as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
             reason = f"kind {kind!r}: TensorFlow Lite cannot convert {forward.model.name!r}: {one_line(error)}"
             details = f"{error}\nOutput of the converter:\n{captured.getvalue()}"
             raise ConversionError(f"{reason}\n{details}") from error
-    some = [array[: batch or CHECK_IMAGES] for array in conversion.images]
+
+
+def _converted(conversion: _Conversion, kind: str, sparse: bool) -> bytes:
+    with _exporting(kind, conversion.forward) as folder:
+        with marked(list(conversion.kept.values())), exporting():
+            converter = _converter(conversion, folder)
+        plain = b"" if conversion.aware else _convert(conversion, converter, "float32")
+        if conversion.kept or conversion.percentile < 100:
+            dense = _selective(conversion, converter)
+        elif kind == "float32":
+            dense = plain
+        else:
+            dense = _convert(conversion, converter, kind)
+        content = _convert(conversion, converter, kind, sparse=True) if sparse else dense
+    some = [array[: conversion.batch or CHECK_IMAGES] for array in conversion.images]
     _check_against_keras(conversion, plain or dense, kind, some)
     if sparse:
-        _check_sparse(dense, content, kind, _named(forward, some))
+        _check_sparse(dense, content, kind, _named(conversion.forward, some))
     return content
 
 
-def _selective(
-    conversion: _Conversion,
-    converter: Any,
-    kept: Iterable[str],
-    percentile: float,
-    batch: int | None,
-) -> bytes:
-    calibrated = Calibrated(_convert(conversion, converter, "int8", batch, calibrate_only=True))
-    if percentile < 100:
-        calibrated.clip(percentile, _feeds(conversion, batch))
+def _selective(conversion: _Conversion, converter: Any) -> bytes:
+    calibrated = Calibrated(_convert(conversion, converter, "int8", calibrate_only=True))
+    if conversion.percentile < 100:
+        calibrated.clip(conversion.percentile, _feeds(conversion))
     spared = []
-    for number, name in enumerate(kept):
+    for number, name in enumerate(conversion.kept):
         operators = calibrated.operators_of(number)
         if not operators:
-            raise InputError(
-                "keep_float", f"{name!r}, which has no operator of its own", "another layer"
-            )
+            got = f"{name!r}, which has no operator of its own"
+            raise InputError("keep_float", got, "another layer")
         spared.extend(operators)
     return calibrated.quantized(spared)
 
@@ -307,9 +299,8 @@ def _selective(
 def _checked(representative: Inputs, forward: KerasForward, examples: int) -> list[np.ndarray]:
     for array in arrays_of(representative):
         if not hasattr(array, "__array__"):
-            raise InputError(
-                "representative", type(array).__name__, "an array of shape (N, H, W, C)"
-            )
+            expected = "an array of shape (N, H, W, C)"
+            raise InputError("representative", type(array).__name__, expected)
     try:
         cut = mapped(lambda array: np.asarray(array)[:examples], representative)
         arrays = as_inputs(cut, forward.inputs)
@@ -321,35 +312,28 @@ def _checked(representative: Inputs, forward: KerasForward, examples: int) -> li
         raise InputError("representative", "no images", "one image or more")
     if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
         raise InputError("representative", "NaN or infinity", "finite values")
-    return [
-        np.resize(array, (max(len(array), forward.batch or 1), *array.shape[1:]))
-        for array in arrays
-    ]
+    least = forward.batch or 1
+    return [np.resize(array, (max(len(array), least), *array.shape[1:])) for array in arrays]
 
 
 def _noise(forward: KerasForward) -> list[np.ndarray]:
     draws = np.random.default_rng(0)
     count = forward.batch or CHECK_IMAGES
-    if not getattr(forward.model, "inputs", None):
-        return [
-            draws.random((count, *shape)).astype(np.float32) for shape in forward.example_shapes
-        ]
-    return [source.drawn(draws, count, levels=forward.levels()) for source in forward.inputs]
+    if getattr(forward.model, "inputs", None):
+        return [source.drawn(draws, count, levels=forward.levels()) for source in forward.inputs]
+    shapes = forward.example_shapes
+    return [draws.random((count, *shape)).astype(np.float32) for shape in shapes]
 
 
 def _check_layers(forward: KerasForward, kind: str) -> None:
     """Raise an `InputError` for layers that the converter cannot take: text, and recurrent ones in integers."""
+    layers = list(forward.model._flatten_layers())
     text = (keras.layers.TextVectorization, keras.layers.StringLookup)
-    if found := [
-        layer.name for layer in forward.model._flatten_layers() if isinstance(layer, text)
-    ]:
+    if found := [layer.name for layer in layers if isinstance(layer, text)]:
         got = f"the text layers {listed(found)}, which TensorFlow Lite cannot convert"
         raise InputError("model", got, "a model that starts behind them, with integers as inputs")
-    loops = [
-        layer.name
-        for layer in forward.model._flatten_layers()
-        if isinstance(layer, keras.layers.RNN) and not layer.unroll
-    ]
+    rnns = [layer for layer in layers if isinstance(layer, keras.layers.RNN)]
+    loops = [layer.name for layer in rnns if not layer.unroll]
     if loops and KINDS[kind].calibrated:
         got = f"the recurrent layers {listed(loops)} for kind {kind!r}, on which TensorFlow Lite crashes"
         raise InputError("model", got, "unroll=True in these layers, or kind 'dynamic_range'")
@@ -357,14 +341,10 @@ def _check_layers(forward: KerasForward, kind: str) -> None:
 
 def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
     """Raise an `InputError` for images that the model's own `Rescaling` makes all but constant, or far too large."""
-    first = next(
-        (layer for layer in model.layers if not isinstance(layer, keras.layers.InputLayer)), None
-    )
-    if (
-        not isinstance(first, keras.layers.Rescaling)
-        or images.dtype.kind != "f"
-        or images.min() == images.max()
-    ):
+    computing = (one for one in model.layers if not isinstance(one, keras.layers.InputLayer))
+    first = next(computing, None)
+    varied = images.dtype.kind == "f" and images.min() < images.max()
+    if not isinstance(first, keras.layers.Rescaling) or not varied:
         return
     scale = float(np.max(np.abs(first.scale)))
     spread = float(np.ptp(images)) * scale
@@ -372,13 +352,11 @@ def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
     if too_wide or spread < LEAST_SPREAD:
         got = f"values from {images.min():g} to {images.max():g}"
         wanted = "a narrower" if too_wide else "a wider"
-        expected = (
-            f"{wanted} range, such as 0 to 255: the model multiplies them by {scale:.3g} itself"
-        )
-        raise InputError("representative", got, expected)
+        reason = f"the model multiplies them by {scale:.3g} itself"
+        raise InputError("representative", got, f"{wanted} range, such as 0 to 255: {reason}")
 
 
-def _converter(conversion: _Conversion, directory: str, batch: int | None) -> Any:
+def _converter(conversion: _Conversion, directory: str) -> Any:
     """Write the inference pass as a SavedModel and return its converter, which may convert it several times."""
     forward = conversion.forward
     output = conversion.output
@@ -391,7 +369,8 @@ def _converter(conversion: _Conversion, directory: str, batch: int | None) -> An
         forward.inputs, _signature_names(forward), conversion.images, strict=True
     ):
         sides = source.shape if declared else array.shape[1:]
-        specs.append(tf.TensorSpec((batch, *sides), tf.as_dtype(array.dtype), name=name))
+        shape = (conversion.batch, *sides)
+        specs.append(tf.TensorSpec(shape, tf.as_dtype(array.dtype), name=name))
     several = len(output_names(forward.model)) > 1 or output is not None
 
     def serve(*tensors: object) -> object:
@@ -405,11 +384,8 @@ def _converter(conversion: _Conversion, directory: str, batch: int | None) -> An
     traced = tf.function(serve, input_signature=specs, autograph=False).get_concrete_function()
     module = tf.Module()
     descendants = tf.train.TrackableView(forward.model).descendants()
-    tables = [
-        item
-        for item in descendants
-        if isinstance(item, tf.saved_model.experimental.TrackableResource)
-    ]
+    resource = tf.saved_model.experimental.TrackableResource
+    tables = [item for item in descendants if isinstance(item, resource)]
     module.state = [*traced.variables, *tables]
     tf.saved_model.save(module, directory, signatures=traced)
     return tf.lite.TFLiteConverter.from_saved_model(directory)
@@ -428,14 +404,13 @@ def _convert(
     conversion: _Conversion,
     converter: Any,
     name: str,
-    batch: int | None,
     *,
     sparse: bool = False,
     calibrate_only: bool = False,
 ) -> bytes:
     kind = KINDS[name]
-    if conversion.check:
-        conversion.check()
+    check = conversion.check or (lambda: None)
+    check()
     optimizations = {
         tf.lite.Optimize.DEFAULT: kind.optimized,
         tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse,
@@ -444,38 +419,30 @@ def _convert(
     converter.target_spec = tf.lite.TargetSpec(
         supported_types=[getattr(tf, dtype) for dtype in kind.types]
     )
+
+    def checked_feeds() -> Iterator[Any]:
+        names = _signature_names(conversion.forward)
+        for feed in _feeds(conversion):
+            check()
+            yield dict(zip(names, feed, strict=True)) if len(names) > 1 else feed
+
     # The graph of a quantization-aware model holds its ranges.
     calibrates = kind.calibrated and not conversion.aware
     if calibrates:
         converter.target_spec.supported_ops = [
             getattr(tf.lite.OpsSet, operators) for operators in kind.operators
         ]
-    converter.representative_dataset = (
-        (lambda: _checked_feeds(conversion, batch)) if calibrates else None
-    )
+    converter.representative_dataset = checked_feeds if calibrates else None
     converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
     with skip_existing_objects():  # the converter's collections took half the time of a small model
         return bytes(converter.convert())
 
 
-def _checked_feeds(conversion: _Conversion, batch: int | None) -> Iterator[Any]:
-    for feed in _feeds(conversion, batch, named=True):
-        if conversion.check:
-            conversion.check()
-        yield feed
-
-
-def _feeds(conversion: _Conversion, batch: int | None, *, named: bool = False) -> list[Any]:
-    """Return the representative images in steps of one run, by name if there are several inputs."""
-    step = batch or 1
-    names = _signature_names(conversion.forward)
+def _feeds(conversion: _Conversion) -> list[list[np.ndarray]]:
+    """Return the representative images in steps of one run."""
+    step = conversion.batch or 1
     starts = range(0, len(conversion.images[0]) - step + 1, step)
-    steps = [[array[i : i + step] for array in conversion.images] for i in starts]
-    return (
-        [dict(zip(names, arrays, strict=True)) for arrays in steps]
-        if named and len(names) > 1
-        else steps
-    )
+    return [[array[i : i + step] for array in conversion.images] for i in starts]
 
 
 def _check_against_keras(
@@ -483,17 +450,15 @@ def _check_against_keras(
 ) -> None:
     """Raise a `ConversionError` unless the float32 file, or the int8 one of a quantization-aware model, fits Keras."""
     forward = conversion.forward
-    output = conversion.output
     outputs = forward.call(*map(tf.convert_to_tensor, images))
     scores = Flatbuffer(content).all_outputs(_named(forward, images))
-    names = (None,) if len(scores) == 1 and output is None else tuple(scores)
+    names = (None,) if len(scores) == 1 and conversion.output is None else tuple(scores)
     stored, tolerance = ("int8", AWARE_TOLERANCE) if conversion.aware else ("float32", TOLERANCE)
     for name, found in zip(names, scores.values(), strict=True):
         expected = np.asarray(tf.cast(chosen_output(forward.model, outputs, name), tf.float32))
         if not np.isfinite(expected).all():
-            raise InputError(
-                "model", f"{forward.model.name!r} with scores of NaN or infinity", "finite scores"
-            )
+            got = f"{forward.model.name!r} with scores of NaN or infinity"
+            raise InputError("model", got, "finite scores")
         if difference := _difference(found, expected, tolerance):
             reason = f"kind {kind!r}: the {stored} flatbuffer of {forward.model.name!r} differs from Keras"
             raise ConversionError(f"{reason} by up to {difference}; the conversion is wrong")

@@ -8,8 +8,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from tensorflow.lite.python.convert import mlir_quantize
+
+from tfaudit.compress.litert.flatbuffer import feed, without_delegates
 
 BINS = 2048
 """Bins of a tensor's histogram, from which its percentiles are read."""
@@ -99,25 +100,17 @@ class Calibrated:
 
     def histograms(self, feeds: Iterable[Any]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """Return counts of the values of every tensor, by its index, in bins of equal width, and the bins' edges."""
-        interpreter = Interpreter(
-            model_content=bytes(self._content),
-            experimental_preserve_all_tensors=True,
-            # Delegates hide the tensors between their operators.
-            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+        interpreter = without_delegates(
+            bytes(self._content), experimental_preserve_all_tensors=True
         )
         edges = {
             index: np.linspace(low[0], high[0], BINS + 1)
             for index, (low, high) in self._ranges().items()
         }
         counts = {index: np.zeros(BINS, np.int64) for index in edges}
-        sources = interpreter.get_input_details()
+        sources = [detail["index"] for detail in interpreter.get_input_details()]
         for arrays in feeds:
-            for source, array in zip(sources, arrays, strict=True):
-                interpreter.resize_tensor_input(source["index"], array.shape)
-            interpreter.allocate_tensors()
-            for source, array in zip(sources, arrays, strict=True):
-                interpreter.set_tensor(source["index"], array)
-            interpreter.invoke()
+            feed(interpreter, dict(zip(sources, arrays, strict=True)))
             for index, bins in edges.items():
                 counts[index] += np.histogram(
                     interpreter.get_tensor(index), BINS, (bins[0], bins[-1])
