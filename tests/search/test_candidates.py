@@ -1,22 +1,19 @@
 """Candidates come from the tables, in order of their size, and only where layers can lose channels."""
 
-import itertools
-
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.builders.compressible import classifier
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.models.registry import build_model
-from tfaudit.search import candidates as module
 from tfaudit.search.candidates import (
     LEVELS,
     PERCENTILES,
     SPARED,
     Preparation,
-    bytes_per_weight,
     candidates,
     channel_pruning,
     removable_layers,
@@ -56,55 +53,56 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
     }
     quick = [candidate.estimate for candidate in plan[:-1]]
     assert quick == sorted(quick)
-    assert plan[-1].kind == "int16x8"  # which takes .1 s an image
+    assert plan[-1].kind == "int16x8"
     assert all(candidate.pruned is None for candidate in plan)
 
 
+def table_of(plan):
+    """One row per candidate, in the order of the plan, with the position of its control, -1 for none."""
+    keys = [one.key for one in plan]
+    table = pd.DataFrame([vars(one) for one in plan]).assign(
+        key=keys,
+        title=[one.title for one in plan],
+        level=[one.pruned.level if one.pruned else 0.0 for one in plan],
+        granularity=[one.pruned.granularity if one.pruned else "" for one in plan],
+        is_trained=[one.preparation != Preparation() for one in plan],
+        is_choice=[one.is_choice for one in plan],
+        control=[keys.index(one.control.key) if one.control else -1 for one in plan],
+    )
+    return table.assign(is_slow=table["kind"] == "int16x8")  # which takes .1 s an image
+
+
 def test_the_last_layer_in_float_is_tried_after_plain_int8_and_before_other_choices(net):
-    plan = candidates(lambda: copy_of(net), training=True)
-    several = [one for one in plan if one.last]
-    assert [one.pruned.level if one.pruned else 0 for one in several] == [
-        0,
-        *sorted(LEVELS["channel"]),
-    ]
-    for last in several:
-        same = [
-            one for one in plan if one.control == last.control and one.is_choice and not one.aware
-        ]
-        assert same[0] == last
-        assert plan.index(last.control) < plan.index(last)
-    assert several[0].title == "int8, last layer in float"
+    table = table_of(candidates(lambda: copy_of(net), training=True))
+    choices = table[table["is_choice"] & ~table["aware"]]
+    last = choices[choices["last"]]
+    assert last["level"].tolist() == [0, *sorted(LEVELS["channel"])]
+    assert choices.groupby("control").head(1).index.equals(last.index)
+    assert last["title"].iloc[0] == "int8, last layer in float"
 
 
 def test_candidates_that_need_training_come_after_the_others_those_that_lose_least_first(net):
-    plan = candidates(lambda: copy_of(net), training=True)
-    pruned = [candidate for candidate in plan if candidate.preparation != Preparation()]
-    untrained = [candidate for candidate in plan if candidate.preparation == Preparation()]
-    assert [*plan[: len(untrained)]] == untrained
-    positions = {candidate.key: position for position, candidate in enumerate(plan)}
-    assert all(positions[one.control.key] < positions[one.key] for one in plan if one.control)
-    levels = [candidate.pruned.level if candidate.pruned else 0 for candidate in pruned]
-    assert levels == sorted(levels)
-    same = itertools.groupby(
-        pruned, lambda one: one.pruned and (one.pruned.level, one.pruned.granularity)
-    )
-    order = [
-        [(candidate.kind == "int16x8", candidate.estimate) for candidate in several]
-        for _, several in same
-    ]
-    assert len(order) == 1 + len(LEVELS["channel"]) + len(LEVELS["weight"])
-    assert order == [sorted(several) for several in order]
-    assert {
-        c.pruned.level for c in pruned if c.pruned and c.pruned.granularity == "channel"
-    } == set(LEVELS["channel"])
-    assert (
-        len({candidate.key for candidate in plan})
-        == len(plan)
-        == len({candidate.title for candidate in plan})
-    )
-    assert all(candidate.key.isascii() and "/" not in candidate.key for candidate in plan)
+    table = table_of(candidates(lambda: copy_of(net), training=True))
+    assert (table["control"] < table.index).all()
+    assert table["is_trained"].is_monotonic_increasing
+    assert table["level"].is_monotonic_increasing
+    trained = table[table["is_trained"]]
+    prunings = list(trained.groupby(["level", "granularity"], sort=False))
+    assert len(prunings) == 1 + len(LEVELS["channel"]) + len(LEVELS["weight"])
+    for _, same in prunings:
+        assert (np.diff(same.index) == 1).all()
+        assert same.index.equals(same.sort_values(["is_slow", "estimate"], kind="stable").index)
+    of_channels = trained.loc[trained["granularity"] == "channel", "level"]
+    assert set(of_channels) == set(LEVELS["channel"])
+
+
+def test_names_are_unique_and_safe_and_only_kernels_of_floats_are_stored_without_zeros(net):
+    table = table_of(candidates(lambda: copy_of(net), training=True))
+    assert table["key"].is_unique
+    assert table["title"].is_unique
+    assert table["key"].str.fullmatch(r"[A-Za-z0-9._=+-]+").all()
     # LiteRT runs no integer kernels without their zeros
-    assert {candidate.kind for candidate in plan if candidate.sparse} == {"float32", "float16"}
+    assert set(table.loc[table["sparse"], "kind"]) == {"float32", "float16"}
 
 
 def test_layers_that_can_lose_channels_are_not_the_output_nor_those_that_an_add_joins(net):
@@ -164,10 +162,3 @@ def test_the_estimate_of_the_parameters_is_close_to_what_shrinking_leaves(net, l
         axis=how.axis,
     )
     assert layers.left(level) == pytest.approx(shrink(pruned).model.count_params(), rel=0.05)
-
-
-def test_bytes_of_a_weight_follow_from_the_settings_of_the_kind(monkeypatch):
-    monkeypatch.setitem(KINDS, "wide", QuantizationKind("w", operators=("X",), calibrated=True))
-    kinds = ("float32", "float16", "dynamic_range", "int8", "wide")
-    assert [bytes_per_weight(kind) for kind in kinds] == [4, 2, 1, 1, 1]
-    assert module.INDEX_BYTES > 0

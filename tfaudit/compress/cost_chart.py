@@ -41,7 +41,7 @@ def cost_chart(costs: pd.DataFrame) -> Drawing:
         tooltip=tooltips("title", latency_1_ms=".3g", accuracy=".4f"),
     )
     spread = base.mark_rule(color=BLUE, strokeWidth=2).encode(
-        x=alt.X("latency_1_q25_ms:Q"), x2=alt.X2("latency_1_q75_ms:Q"), y=y
+        x="latency_1_q25_ms:Q", x2="latency_1_q75_ms:Q", y=y
     )
     return alt.layer(bars, spread)
 
@@ -67,8 +67,7 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     )
     first = shown.sort_values(["what", "changed"], ascending=[True, False], kind="stable")
     shown = shown.join(name_places(first, "size", "top1", "title", width=WIDTH, height=HEIGHT))
-    least = shown["size"].min()
-    most = shown["size"].max()
+    least, most = shown["size"].agg(["min", "max"])
     margin = (most - least or most) / 8
     # Vega's padding would extend below 0.
     sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)
@@ -77,31 +76,27 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     y = alt.Y(
         "top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20), axis=axis
     )
-    changed = alt.Tooltip("changed:Q", format=".2f", title="images changed, %")
     base = alt.Chart(shown, width=WIDTH, height=HEIGHT).encode(x=x, y=y)
+    areas = alt.Scale(range=[60, 900])
     points = base.mark_point(filled=True, opacity=0.75).encode(
-        size=alt.Size(
-            "changed:Q", title="images changed, %", scale=alt.Scale(range=[60, 900]), legend=None
-        ),
+        size=alt.Size("changed:Q", title="images changed, %", scale=areas, legend=None),
         color=categories("what", [BASELINE, COMPRESSED], [SLATE, PLUM]),
         tooltip=[
             alt.Tooltip("title:N"),
             alt.Tooltip("size:Q", format=",.1f", title=f"size, {unit}"),
             *tooltips(top1=".2f"),
-            changed,
+            alt.Tooltip("changed:Q", format=".2f", title="images changed, %"),
         ],
     )
     names = []
     for (side, align, dx), dy in product(SIDES, OFFSETS):
         placed = shown[(shown["side"] == side) & (shown["dy"] == dy)]
         if len(placed):
-            at = alt.Chart(placed).encode(x=alt.X("size:Q"), y=alt.Y("top1:Q"))
+            at = alt.Chart(placed).encode(x="size:Q", y="top1:Q")
             if abs(dy) > FAR:
                 leader = at.mark_rule(color=GREY, x2Offset=dx, y2Offset=dy).encode(
-                    x2=alt.X2("size:Q"), y2=alt.Y2("top1:Q")
+                    x2="size:Q", y2="top1:Q"
                 )
                 names.append(leader)
-            names.append(
-                at.mark_text(align=align, dx=dx, dy=dy, limit=200).encode(text=alt.Text("title:N"))
-            )
+            names.append(at.mark_text(align=align, dx=dx, dy=dy, limit=200).encode(text="title:N"))
     return alt.layer(points, *names)

@@ -41,6 +41,6 @@ def sensitivity_chart(table: pd.DataFrame, plain: float, mode: str) -> Drawing:
     rule = (
         alt.Chart(pd.DataFrame({"plain": [plain]}))
         .mark_rule(color=GREY, strokeDash=[4, 4])
-        .encode(x=alt.X("plain:Q"))
+        .encode(x="plain:Q")
     )
     return alt.layer(rule, bars).properties(title=f"{some}{what}; dashes: plain int8")

@@ -80,6 +80,7 @@ class CandidateStore:
         trained = dict.fromkeys(candidate.preparation.key for candidate in plan)
         keys = [*filter(None, trained), *(candidate.key for candidate in plan)]
         self._selection = selection
+        self._read: dict[str, Predictions] = {}
         self._study = Study(
             name="candidates",
             dataset=f"{selection.name}, selection part",
@@ -119,10 +120,10 @@ class CandidateStore:
 
     def predictions(self, key: str) -> Predictions | None:
         """Return a variant's predictions of the selection part; None if any of its files is missing or damaged."""
-        if not self._store.is_complete(key, 0):
-            return None
-        ranked = read_predictions(self._store.read(self._store.prediction_path(key, 0)))
-        return predictions_on(self._selection, ranked)
+        if key not in self._read and self._store.is_complete(key, 0):
+            ranked = read_predictions(self._store.read(self._store.prediction_path(key, 0)))
+            self._read[key] = predictions_on(self._selection, ranked)
+        return self._read.get(key)
 
     def save(self, key: str, ranked: RankedClasses, size: float, **files: bytes) -> Predictions:
         """Write a variant, and return its predictions of the selection part.
@@ -136,7 +137,8 @@ class CandidateStore:
         contents = {self._path(key, kind): content for kind, content in files.items()}
         contents[self._store.prediction_path(key, 0)] = prediction_bytes(ranked)
         self._store.save_member(key, 0, contents, {"bytes": size})
-        return predictions_on(self._selection, ranked)
+        self._read[key] = predictions_on(self._selection, ranked)
+        return self._read[key]
 
     def model_path(self, key: str) -> Path:
         """Return the path of a trained model, a `.keras` file."""

@@ -209,14 +209,16 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
     model = load()
     size = float(model.count_params())
     layers = len(kernel_layers(model))
-    plain = [Candidate(kind, estimate=size * bytes_per_weight(kind)) for kind in KINDS]
-    plain += [
-        choice
-        for one in plain
-        for choice in _choices(one, layers, last=layers > 1 and _has_last_layers(model))
-    ]
+    last = layers > 1 and _has_last_layers(model)
+    plain = _of_kinds(size)
+    plain += [choice for one in plain for choice in _choices(one, layers, last=last)]
     trained = _trained(load(), size) if training else ()
     return (*sorted(plain, key=_gentlest), *sorted(trained, key=_gentlest))
+
+
+def _of_kinds(parameters: float, pruned: Pruned | None = None) -> list[Candidate]:
+    """Return the candidates of all kinds of a model that has so many parameters."""
+    return [Candidate(kind, pruned, estimate=parameters * bytes_per_weight(kind)) for kind in KINDS]
 
 
 def _has_last_layers(model: keras.Model) -> bool:
@@ -245,21 +247,16 @@ def _choices(control: Candidate, layers: int = 0, *, last: bool) -> list[Candida
 
 
 def _trained(model: keras.Model, size: float) -> list[Candidate]:
+    made = [dataclasses.replace(one, aware=True) for one in _of_kinds(size) if one.kind == INT8]
     layers = removable_layers(model)
-    plain = Candidate(INT8, estimate=size * bytes_per_weight(INT8)) if INT8 in KINDS else None
-    made = [dataclasses.replace(plain, aware=True)] if plain else []
     for level in LEVELS["channel"] if layers.names else ():
         left = layers.left(level)
         control = channel_pruning(level, layers.names)
         for pruned in with_remedies(control):
-            made += [
-                Candidate(kind, pruned, estimate=left * bytes_per_weight(kind)) for kind in KINDS
-            ]
-        if plain:
-            int8 = dataclasses.replace(
-                plain, pruned=control, estimate=left * bytes_per_weight(INT8)
-            )
-            made += [*_choices(int8, last=True), dataclasses.replace(int8, aware=True)]
+            made += _of_kinds(left, pruned)
+        for one in _of_kinds(left, control):
+            if one.kind == INT8:
+                made += [*_choices(one, last=True), dataclasses.replace(one, aware=True)]
     for level in LEVELS["weight"]:
         weights = with_remedies(Pruned(level, METHODS["weight"], treatment="finetune"))
         for pruned, kind in itertools.product(weights, KINDS):
@@ -284,13 +281,14 @@ def _gentlest(candidate: Candidate) -> tuple[float, str, bool, float]:
 
 def channel_pruning(level: float, layers: Sequence[str]) -> Pruned:
     """Return the pruning of a share of the output channels of some layers, followed by fine-tuning."""
-    settings = {
-        "granularity": "channel",
-        "axis": AXES[-1],
-        "treatment": "finetune",
-        "layers": tuple(layers),
-    }
-    return Pruned(level, METHODS["channel"], **settings)  # type: ignore[arg-type]
+    return Pruned(
+        level,
+        METHODS["channel"],
+        granularity="channel",
+        axis=AXES[-1],
+        treatment="finetune",
+        layers=tuple(layers),
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -300,8 +298,8 @@ class RemovableLayers:
     `table` is that of a model that was shrunk after losing `TRIAL` of the channels; see `tfaudit.compress.Shrunk`.
     """
 
-    names: tuple[str, ...]
-    table: pd.DataFrame
+    names: tuple[str, ...] = ()
+    table: pd.DataFrame = dataclasses.field(default_factory=pd.DataFrame)
 
     def left(self, level: float) -> float:
         """Return about how many parameters are left without a share of the channels.
@@ -322,7 +320,6 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
     Not among them are the model's output, and layers whose channels are joined with others, as by a residual Add.
     """
     kernels = find_kernels(model)
-    none = RemovableLayers((), pd.DataFrame())
     depthwise = {
         layer.name
         for layer in owners(model, kernels).values()
@@ -330,7 +327,7 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
     }
     names = [name for name in kernel_layers(model) if name not in depthwise]
     if not names:
-        return none
+        return RemovableLayers()
     pruned = channel_pruning(TRIAL, names)
     prune(
         model,
@@ -343,7 +340,7 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
     try:
         table = shrink(model).frame()
     except InputError:  # a subclassed model, or layers that cannot be copied
-        return none
+        return RemovableLayers()
     removed = table["channels_before"] - table["channels_after"]
     carried = 1  # a channel may stay, to carry the constants of the others through zero padding
     whole = removed >= (np.floor(TRIAL * table["channels_before"]) - carried).clip(1)
