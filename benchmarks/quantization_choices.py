@@ -153,7 +153,7 @@ def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
     def clipped(percentile: float, count: int = 100) -> Calibrated:
         made = copy.deepcopy(source(count)[0])
         if percentile < 100:
-            made.clip_at(percentile, histograms(count))
+            made.clip(percentile, histograms(count))
         return made
 
     @functools.cache

@@ -1,5 +1,6 @@
 """Keras models: what a usable one is, and inference that is traced once."""
 
+import operator
 import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -129,7 +130,7 @@ class KerasForward:
             for part in (layer, getattr(layer, "activation", None), layer.dtype_policy)
         ]
         traced, functions = _TRACED.get(model, ([], {}))
-        if len(traced) != len(parts) or any(a is not b for a, b in zip(traced, parts, strict=True)):
+        if len(traced) != len(parts) or not all(map(operator.is_, traced, parts)):
             functions = {}
             _TRACED[model] = (parts, functions)
         key = (output, *((array.shape[1:], array.dtype) for array in arrays))

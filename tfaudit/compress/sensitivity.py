@@ -225,7 +225,7 @@ class LayeredInt8:
             model, representative, layers, output=output, check=check
         )
         if percentile < 100:
-            self._source.clip(percentile, self._feeds)
+            self._source.clip(percentile, self._source.histograms(self._feeds))
         self._operators = {
             layer.name: self._source.operators_of(number) for number, layer in enumerate(layers)
         }

@@ -86,7 +86,8 @@ class Trials:
         if self.float_failure(candidate.preparation):
             return False
         reason = self.needless(candidate)
-        return reason in ("", candidate.control and _untried(candidate.control))
+        waits = candidate.control is not None and reason == _untried(candidate.control)
+        return waits or not reason
 
     def is_judged(self, preparation: Preparation) -> bool:
         """Return whether a model was judged before it is quantized."""

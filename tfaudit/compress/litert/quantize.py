@@ -285,7 +285,7 @@ def _converted(conversion: _Conversion, kind: str, sparse: bool) -> bytes:
 def _selective(conversion: _Conversion, converter: Any) -> bytes:
     calibrated = Calibrated(_convert(conversion, converter, "int8", calibrate_only=True))
     if conversion.percentile < 100:
-        calibrated.clip(conversion.percentile, _feeds(conversion))
+        calibrated.clip(conversion.percentile, calibrated.histograms(_feeds(conversion)))
     spared = []
     for number, name in enumerate(conversion.kept):
         operators = calibrated.operators_of(number)

@@ -77,19 +77,15 @@ class Calibrated:
                 own.add(name)
         return sorted(own)
 
-    def clip(self, percentile: float, feeds: Iterable[Any]) -> None:
+    def clip(
+        self, percentile: float, histograms: Mapping[int, tuple[np.ndarray, np.ndarray]]
+    ) -> None:
         """Narrow the ranges to the percentiles 100 - p and p of the values on some examples.
 
         Args:
             percentile: p, above 50 and at most 100.
-            feeds: inputs of the flatbuffer for one run each, in the order of its inputs.
+            histograms: of these values, as `histograms` counts them.
         """
-        self.clip_at(percentile, self.histograms(feeds))
-
-    def clip_at(
-        self, percentile: float, histograms: Mapping[int, tuple[np.ndarray, np.ndarray]]
-    ) -> None:
-        """Narrow the ranges as `clip` does, given the result of `histograms`."""
         ranges = self._ranges()
         for index, (counts, edges) in histograms.items():
             below = np.cumsum(counts) / max(counts.sum(), 1)
@@ -99,7 +95,11 @@ class Calibrated:
             low[0], high[0] = edges[min(first, last)], edges[last + 1]
 
     def histograms(self, feeds: Iterable[Any]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """Return counts of the values of every tensor, by its index, in bins of equal width, and the bins' edges."""
+        """Return counts of the values of every tensor, by its index, in bins of equal width, and the bins' edges.
+
+        Args:
+            feeds: inputs of the flatbuffer for one run each, in the order of its inputs.
+        """
         interpreter = without_delegates(
             bytes(self._content), experimental_preserve_all_tensors=True
         )
