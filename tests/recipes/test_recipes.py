@@ -3,7 +3,6 @@
 import dataclasses
 import importlib
 import io
-import json
 import math
 import pkgutil
 import re
@@ -20,8 +19,9 @@ from PIL import Image
 import tfaudit.recipes
 from tests.builders.nightly import and_nightly
 from tests.builders.refusals import assert_refused
+from tests.builders.study_json import after_json
 from tests.builders.torch_files import torch_file
-from tfaudit import Quantized, Study, open_store
+from tfaudit import Quantized, open_store
 from tfaudit.datasets.prepare import prepare
 from tfaudit.models.registry import build_model, model_names
 from tfaudit.population.member import MemberMaker
@@ -77,7 +77,7 @@ every_recipe = pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_is_one_study_of_its_name(name):
     study = RECIPES[name].study
     assert study.name == name
-    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+    assert after_json(study) == study
     builders = [f"tfaudit.recipes.{other}:build" for other in RECIPES]
     assert study.model in (*model_names(), *builders) or study.model.endswith(".keras")
     assert f"K = {study.population}" in RECIPES[name].__doc__.splitlines()[0]

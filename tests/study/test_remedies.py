@@ -1,10 +1,9 @@
 """Remedies as settings of variants: keys, titles, JSON, and studies that know none."""
 
-import json
-
 import pytest
 
 from tests.builders.refusals import assert_refused
+from tests.builders.study_json import after_json
 from tfaudit import Pruned, Quantized, Study, Training
 from tfaudit.study.remedies import (
     REMEDIES,
@@ -43,7 +42,7 @@ def study(*variants, **settings):
 )
 def test_a_study_with_a_remedy_is_the_same_after_json(remedy):
     one = study(Pruned(**FINETUNED), Pruned(**FINETUNED, remedy=remedy))
-    again = Study.from_json(json.loads(json.dumps(one.to_json())))
+    again = after_json(one)
     assert again == one
     assert one.difference(again) is None
     control, treated = again.variants
@@ -121,7 +120,7 @@ def test_smoke_keeps_one_of_each_remedy_and_holds_out_what_it_needs():
 
 def test_int8_may_be_trained_for_first():
     one = study(Quantized("int8"), Quantized("int8", remedy=QuantizationAwareRemedy(momentum=0.9)))
-    again = Study.from_json(json.loads(json.dumps(one.to_json())))
+    again = after_json(one)
     assert again == one
     plain, aware = again.variants
     assert aware.control == plain
@@ -136,7 +135,7 @@ def test_layers_of_int8_may_stay_in_float():
     )
     aware = Quantized("int8", keep_float="last", remedy="quantization_aware")
     one = study(Quantized("int8"), last, named, aware)
-    assert Study.from_json(json.loads(json.dumps(one.to_json()))) == one
+    assert after_json(one) == one
     assert {variant.key: variant.title for variant in one.variants} == {
         "int8": "fixed-point int8",
         "int8-keep_float=last": "fixed-point int8, last layer float",
@@ -243,7 +242,7 @@ def test_studies_compare_what_compress_tries():
     clipped = Quantized("int8", percentile=99.9)
     sparse = Quantized("float16", sparse=True, after=pruned.key)
     one = study(pruned, clipped, sparse)
-    assert Study.from_json(json.loads(json.dumps(one.to_json()))) == one
+    assert after_json(one) == one
     assert {variant.key: variant.title for variant in (clipped, sparse)} == {
         "int8-percentile=99.9": "fixed-point int8, percentile 99.9",
         f"float16-sparse=True-after={pruned.key}": f"float16, sparse, of {pruned.key}",

@@ -2,12 +2,12 @@
 
 import dataclasses
 import itertools
-import json
 import pickle
 
 import pytest
 
 from tests.builders.refusals import assert_refused
+from tests.builders.study_json import after_json
 from tfaudit import Pruned, Quantized, Study, Training
 from tfaudit.study.iterative import rounds
 
@@ -22,10 +22,6 @@ def a_study(**changes):
         model_options={"width": 4},
     )
     return Study(**{**settings, **changes})
-
-
-def after_json(study):
-    return Study.from_json(json.loads(json.dumps(study.to_json())))
 
 
 def test_json_both_ways_through_text():
