@@ -238,11 +238,13 @@ class _Variant:
         if self.measurements is None:
             return pd.DataFrame(columns=["collapsed", "change_pp"])
         losses = self.measurements.classes
-        return pd.DataFrame(vars(losses)).assign(
-            change_pp=0 - losses.loss,
-            collapsed=self.measurements.collapsed,
-            blind=self.measurements.blind_members,
-        )
+        columns = {
+            **vars(losses),
+            "change_pp": 0 - losses.loss,
+            "collapsed": self.measurements.collapsed,
+            "blind": self.measurements.blind_members,
+        }
+        return pd.DataFrame(columns)
 
     @cached_property
     def worst(self) -> pd.Series | None:
