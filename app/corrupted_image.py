@@ -17,7 +17,7 @@ from tfaudit.app.url_state import choose, choose_from, number_reader, url_choice
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.registry import corruption_title
-from tfaudit.outlets.html import PAGES
+from tfaudit.outlets.templates import PAGES
 from tfaudit.study.conditions import Condition
 
 OFFERED = 500  # images in the list, those that are lost most first

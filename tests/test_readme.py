@@ -30,24 +30,17 @@ def test_the_python_of_the_documentation_runs(tmp_path, monkeypatch, rng):
         if page.stem in ("own_study", "outlets"):  # run by tests of their own
             continue
         if page.stem == "repair":
-            held_out = {
-                "held_out_images": names["test"].images[:200],
-                "held_out_labels": names["test"].labels[:200],
-            }
-            names |= {
-                "images": names["train"].images[:256],
-                "labels": names["train"].labels[:256],
-                **held_out,
-            }
+            for prefix, data in (("held_out_", names["test"]), ("", names["train"])):
+                names[f"{prefix}images"] = data.images[:256]
+                names[f"{prefix}labels"] = data.labels[:256]
             names["model"].save("dense.keras")
         begun = values_of(names)
         for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
             code, values = compile(block, page.name, "exec"), values_of(names)
             names = names if set(code.co_names) & (values.keys() - begun.keys()) else values
             exec(code, names)
-            for name in list(names):
-                if name.startswith("test_"):  # a reader's pytest calls it
-                    names[name]()
+            for test in [names[name] for name in names if name.startswith("test_")]:
+                test()  # a reader's pytest calls it
             blocks += 1
     assert blocks == 10
     of_own_loop = tfaudit.open_store("runs/sgd")

@@ -74,9 +74,8 @@ def test_figures_are_those_of_the_audit(corrupted):
         f"{100 * x:+.2f}".replace("-", "−") for x in ours
     )
     quantized = audited(store, "int8").summary()
-    assert means["p of excess"] == tuple(
-        f"{each['excess_p']:.2g}" for each in (found.summary(), quantized)
-    )
+    ps = found.summary()["excess_p"], quantized["excess_p"]
+    assert means["p of excess"] == tuple(f"{p:.2g}" for p in ps)
     assert "Members of fixed-point int8 are compared in pairs" in section.notes[0]
     by_severity = cells(section.tables[3])
     conditions = ("fog 1", "fog 3", "gaussian noise 1", "gaussian noise 3", "imagenet a")

@@ -136,9 +136,7 @@ def audit(
             "out": directory,
             "name": name,
         }
-        if names := [f"--{name}" for name, value in beside.items() if value]:
-            expected = "a study's directory alone, or files of predictions with their options"
-            raise InputError("study", f"{study} and {', '.join(names)}", expected)
+        _require_nothing_beside(study, beside)
         _audit_store(study, limits, alpha, permutations)
         return
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
@@ -166,8 +164,10 @@ def audit(
     single = all(population.num_members == 1 for population in (reference, *populations.values()))
     if single or not directory:
         _show_verdicts(reference, populations, limits, alpha, paired=paired or None)
-    if single:
-        _show_pairs(reference, populations, alpha)
+        if single:
+            _show_pairs(reference, populations, alpha)
+        else:
+            _show_summary(reference, populations, alpha, permutations, paired=paired)
     if directory:
         from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.store.external import import_predictions
@@ -183,8 +183,13 @@ def audit(
         )
         study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations)
         show(study_audit, limits, table=not single)
-    elif not single:
-        _show_summary(reference, populations, alpha, permutations, paired=paired)
+
+
+def _require_nothing_beside(study: Path, options: Mapping[str, object]) -> None:
+    """Raise an `InputError` where options of files stand beside a study's directory."""
+    if names := [f"--{name}" for name, value in options.items() if value]:
+        expected = "a study's directory alone, or files of predictions with their options"
+        raise InputError("study", f"{study} and {', '.join(names)}", expected)
 
 
 def _audit_store(directory: Path, limits: Limits, alpha: float, permutations: int) -> None:

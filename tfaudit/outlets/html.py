@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
-import jinja2
 from altair.utils import schemapi
 from markupsafe import Markup
 
@@ -22,7 +21,6 @@ from tfaudit.audits.summary.summary import Summary
 from tfaudit.charts.renderer import DrawingError
 from tfaudit.charts.rendering import can_draw, inline_svg
 from tfaudit.charts.style import Drawing, css_variables
-from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.exemplar_cards import Card, cards
 from tfaudit.outlets.headlines import headlines
@@ -30,23 +28,13 @@ from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.order import study_sections
 from tfaudit.outlets.sections.section import ReportTable, Section
 from tfaudit.outlets.summary_table import html_table
+from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.verdict_table import verdict_html
 from tfaudit.store.files import write_requested
 
 # Classes in the table of a variant; a study with more shows at most this many that changed.
 CLASS_LIMIT = 100
 GALLERY = 24  # cards of a variant
-
-_LOADER = jinja2.PackageLoader("tfaudit.outlets", "")
-PAGES = jinja2.Environment(
-    loader=_LOADER,
-    autoescape=True,
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-"""The templates; they escape every value that is not `Markup`."""
-PAGES.filters["corruption_title"] = corruption_title
 
 COLOURS = (
     f":root {{ {css_variables('light')} }}\n"

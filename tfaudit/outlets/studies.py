@@ -4,11 +4,12 @@ from pathlib import Path
 
 from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.outlets.columns import P
-from tfaudit.outlets.html import PAGES, drawable_sections, drawings, style_sheet
+from tfaudit.outlets.html import drawable_sections, drawings, style_sheet
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.distortion import VARIANCE
 from tfaudit.outlets.sections.factors import factors_section
 from tfaudit.outlets.sections.section import ReportTable, Section, crosstab
+from tfaudit.outlets.templates import PAGES
 from tfaudit.store.files import write_requested
 
 _HYPOTHESES = {

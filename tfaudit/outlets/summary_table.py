@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from rich.table import Table
 from rich.text import Text
 
 from tfaudit.audits.summary.summary import Summary
 from tfaudit.errors import plural
 from tfaudit.outlets.columns import TextColumn, text_columns
+from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.terminal_tables import table_of_figures
 
 NAMES = (
@@ -76,26 +77,10 @@ def terminal_table(audit: Summary) -> Table:
 def html_table(audit: Summary) -> Markup:
     """Return the table as HTML: one row per variant, headings with their meaning, columns with a figure."""
     columns = [column for column in summary_columns(audit).values() if set(column.cells) != {"–"}]
-    head = Markup("").join(
-        Markup('<th scope="col"><abbr title="{}">{}</abbr></th>').format(
-            column.help, column.heading
-        )
-        for column in columns
-    )
-    body = Markup("")
-    for variant, title, *cells in zip(
-        audit.table["variant"], *(column.cells for column in columns), strict=True
-    ):
-        link = (
-            Markup('<a href="#{}">{}</a>').format(variant, title)
-            if variant in audit.exemplars
-            else escape(title)
-        )
-        row = Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells)
-        body += Markup('<tr><th scope="row">{}</th>{}</tr>\n').format(link, row)
-    return Markup(
-        '<table class="figures"><thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>'
-    ).format(head, body)
+    cells = zip(*(column.cells for column in columns), strict=True)
+    rows = zip(audit.table["variant"], cells, strict=True)
+    module = PAGES.get_template("summary.html.j2").module
+    return module.summary_table(columns, rows, audit.exemplars)  # type: ignore[attr-defined, no-any-return]
 
 
 def _with_chance(counts: Iterable[str], expected: Iterable[str]) -> tuple[str, ...]:

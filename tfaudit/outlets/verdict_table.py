@@ -2,20 +2,14 @@
 
 from collections.abc import Mapping
 
-import jinja2
 from markupsafe import Markup
 
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.outlets.columns import cell_of, column, verdict_columns, with_minus_signs
 from tfaudit.outlets.outcome_marks import MARKS
+from tfaudit.outlets.templates import PAGES
 
 SHOWN = 3  # alerts above the table; the others unfold
-
-_TEMPLATES = jinja2.Environment(
-    loader=jinja2.PackageLoader("tfaudit.outlets", ""),
-    autoescape=True,
-    undefined=jinja2.StrictUndefined,
-)
 
 
 def verdict_html(verdict: StudyVerdict, links: Mapping[str, str]) -> Markup:
@@ -34,7 +28,7 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str]) -> Markup:
     headline = (f"{first}." if rest else first, rest)
     collapsed = verdict.alerts[len(verdict.missing) :]
     headings = [column("title"), column("outcome", "verdicts"), *columns.values()]
-    module = _TEMPLATES.get_template("verdict.html.j2").module
+    module = PAGES.get_template("verdict.html.j2").module
     table = module.verdict_first(  # type: ignore[attr-defined]
         headline, verdict.missing, collapsed[:SHOWN], collapsed[SHOWN:], rows, headings
     )

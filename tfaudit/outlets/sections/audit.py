@@ -99,10 +99,7 @@ def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Fig
 def joint_table(table: Table, results: Sequence[Shown]) -> ReportTable:
     """Return a table with the rows of all results, and the title of each."""
     rows = table.joint({shown.title: shown.result for shown in results})
-    some = table.report_rows(rows)
-    cut = f", {len(some)} of {len(rows):,}" if len(some) < len(rows) else ""
-    title = table.title.format(result=results[0].result) + cut
-    return ReportTable.declared(title, table, some, folded=table.folded)
+    return ReportTable.declared(table.title.format(result=results[0].result), table, rows)
 
 
 def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[ReportTable]:
@@ -114,14 +111,13 @@ def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Repo
     for shown in results:
         for table in tables:
             rows = table.rows(shown.result)
-            some = table.report_rows(rows)
-            if some.empty and (table is not tables[0] or len(rows)):
+            is_main = table is tables[0]
+            if table.report_rows(rows).empty and not (is_main and rows.empty):
                 continue
             title = _title(shown.title, table.title.format(result=shown.result)) or "Table"
-            cut = f", {len(some)} of {len(rows):,}" if len(some) < len(rows) else ""
             headings = table.headings(shown.result)
-            folded = table.folded or (table is tables[0] and length > ROWS)
-            yield ReportTable.declared(title + cut, table, some, headings=headings, folded=folded)
+            folded = is_main and length > ROWS
+            yield ReportTable.declared(title, table, rows, headings=headings, folded=folded)
         for title, rows in shown.result.tables().items():
             title = _title(shown.title, title)
             yield ReportTable.of(title, rows, table=declaration.name, folded=True)

@@ -84,9 +84,12 @@ class ReportTable:
         headings: Mapping[str, str] | None = None,
         folded: bool = False,
     ) -> ReportTable:
-        """Return a frame as a table with those columns of its declaration that a report shows and the frame has."""
-        names = [name for name in table.columns[: table.report or None] if name in frame]
-        return cls.of(title, frame, names, table.catalogue, headings=headings, folded=folded)
+        """Return a frame as a table with those rows and columns of its declaration that a report shows."""
+        rows = table.report_rows(frame)
+        cut = f", {len(rows)} of {len(frame):,}" if len(rows) < len(frame) else ""
+        names = [name for name in table.columns[: table.report or None] if name in rows]
+        folded = folded or table.folded
+        return cls.of(title + cut, rows, names, table.catalogue, headings=headings, folded=folded)
 
 
 @dataclasses.dataclass(frozen=True)
