@@ -100,7 +100,7 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int) -> Accur
     )
     if members == (1, 1):
         step = np.round(second[0] - first[0], 12)
-        lost, won = ((side * step > 0).sum(keepdims=True) for side in (-1, 1))
+        lost, won = np.array([(step < 0).sum()]), np.array([(step > 0).sum()])
         change = dataclasses.replace(change, lost=lost[0], won=won[0], test=IMAGES)
         if np.count_nonzero(weights) > 1:
             return change

@@ -38,7 +38,9 @@ class PackedShares:
 
     def members(self, rows: Sequence[int]) -> np.ndarray:
         """Return the `(m, N)` numbers of some members."""
-        ones = np.unpackbits(self.ones[rows], axis=1, count=self.between.shape[1])
+        ones = np.unpackbits(self.ones[rows], axis=1, count=self.between.shape[1]).astype(float)
+        if not self.between.nnz:  # most models never tie, and indexing sparse rows takes long
+            return ones
         return ones + self.between[rows].toarray()
 
 
