@@ -204,6 +204,10 @@ print("done")
     assert run.stdout.endswith("done\n"), run.stderr
 
 
+FEATURES = np.random.default_rng(0).normal(size=(30, 6)).astype("float32")
+TAGS = (np.random.default_rng(1).random((30, 3)) < 0.4).astype("float32")
+
+
 def shuffled():
     data = tf.data.Dataset.from_tensor_slices(VALIDATION).shuffle(
         30, seed=1, reshuffle_each_iteration=True
@@ -226,6 +230,22 @@ def shuffled():
         (lambda: (IMAGES, LABELS + 0.5), {}, "validation: got labels of type float64"),
         (lambda: (IMAGES, -LABELS), {}, "validation: got labels of type int64"),
         (lambda: [], {}, "validation: got no batches"),
+        (
+            lambda: (FEATURES, TAGS),
+            {},
+            r"with 0 to 3 classes per example, expected .*task='multilabel' for several labels per example",
+        ),
+        (lambda: (FEATURES, TAGS / 2), {}, "and other values than 0 and 1, expected classes"),
+        (
+            lambda: (FEATURES, FEATURES[:, 0]),
+            {},
+            "that are no whole numbers from 0, expected classes",
+        ),
+        (
+            lambda: (FEATURES, np.array(["cat", "dog", "cow"] * 10)),
+            {},
+            r"labels of type <U3 and shape \(30,\), expected classes 0, 1",
+        ),
         (
             lambda: VALIDATION,
             {"baseline": LABELS},
@@ -251,30 +271,6 @@ def several(units=3, *, activation=None, loss="categorical_crossentropy"):
     model = keras.Model(inputs, keras.layers.Dense(units, activation=activation)(inputs))
     model.compile("sgd", loss)
     return model
-
-
-FEATURES = np.random.default_rng(0).normal(size=(30, 6)).astype("float32")
-TAGS = (np.random.default_rng(1).random((30, 3)) < 0.4).astype("float32")
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        (
-            TAGS,
-            r"with 0 to 3 classes per example, expected .*task='multilabel' for several labels per example",
-        ),
-        (TAGS / 2, r"and other values than 0 and 1, expected classes"),
-        (FEATURES[:, 0], r"that are no whole numbers from 0, expected classes"),
-        (
-            np.array(["cat", "dog", "cow"] * 10),
-            r"labels of type <U3 and shape \(30,\), expected classes 0, 1",
-        ),
-    ],
-)
-def test_what_is_no_class_is_refused(labels, words):
-    with pytest.raises(InputError, match=words):
-        ClassAudit((FEATURES, labels))
 
 
 def test_other_numbers_of_classes_are_refused_before_training():

@@ -80,6 +80,11 @@ def residual_net():
 IMAGES = np.random.default_rng(2).normal(size=(5, 6, 6, 3)).astype(np.float32)
 
 
+def chip(model, images=IMAGES, **settings):
+    settings = {"axis": -1, "gradient_data": (images, images), **settings}
+    return prune(model, 0.5, method="chip", granularity="channel", **settings)
+
+
 @pytest.mark.parametrize(
     ("layer", "axis", "tap"),
     [
@@ -101,20 +106,6 @@ def test_maps_are_those_after_the_activation_or_before_the_layer(layer, axis, ta
     np.testing.assert_allclose(
         found, np.moveaxis(wanted, -1, 1).reshape(5, wanted.shape[-1], -1), atol=1e-6
     )
-
-
-def test_watching_leaves_the_layers_as_they_were():
-    model = residual_net()
-    prune(
-        model,
-        0.5,
-        method="chip",
-        granularity="channel",
-        axis=-1,
-        layers=["conv1"],
-        gradient_data=(IMAGES, IMAGES),
-    )
-    assert not any("call" in vars(layer) for layer in model._flatten_layers())
 
 
 def test_a_subclassed_model_is_watched_too_and_a_layer_that_is_called_twice_has_all_its_maps():
@@ -143,15 +134,8 @@ def test_the_least_independent_channels_go(axis):
     maps = feature_maps(model, {"k": model.get_layer("conv1").kernel}, IMAGES, axis=axis)[
         "k"
     ].numpy()
-    masks = prune(
-        model,
-        0.5,
-        method="chip",
-        granularity="channel",
-        axis=axis,
-        layers=["conv1"],
-        gradient_data=(images, images),
-    )
+    masks = chip(model, images, axis=axis, layers=["conv1"])
+    assert not any("call" in vars(layer) for layer in model._flatten_layers())
     kept = np.moveaxis(masks["conv1/kernel"], axis, 0).reshape(4, -1)
     np.testing.assert_array_equal(kept.all(axis=1), kept.any(axis=1))
     np.testing.assert_array_equal(
@@ -175,15 +159,8 @@ def test_the_least_independent_channels_go(axis):
     ],
 )
 def test_refusals(settings, message):
-    given = {
-        "method": "chip",
-        "granularity": "channel",
-        "axis": -1,
-        "gradient_data": (IMAGES, IMAGES),
-        **settings,
-    }
     with pytest.raises(InputError, match=message):
-        prune(residual_net(), 0.5, **given)
+        chip(residual_net(), **settings)
 
 
 def test_maps_of_a_grouped_convolution_are_more_than_its_kernel_has_channels():
@@ -192,11 +169,4 @@ def test_maps_of_a_grouped_convolution_are_more_than_its_kernel_has_channels():
     )
     images = np.ones((2, 6, 6, 4), np.float32)
     with pytest.raises(InputError, match=r"'chip' for '.*grouped/kernel', 2 channels with 4 maps"):
-        prune(
-            model,
-            0.5,
-            method="chip",
-            granularity="channel",
-            axis=-2,
-            gradient_data=(images, images),
-        )
+        chip(model, images, axis=-2)

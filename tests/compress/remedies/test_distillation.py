@@ -19,17 +19,19 @@ def logits(model, x=X[:64]):
     return model.predict(x, verbose=0, batch_size=len(x)).astype(np.float64)
 
 
-def term(student, teacher, labels, temperature, weight, focus, weights=1.0):
-    """The definition, from logits, by SciPy."""
-    divergence = rel_entr(softmax(teacher / temperature, 1), softmax(student / temperature, 1)).sum(
-        1
-    )
-    factors = focus[0] + focus[1] * (teacher.argmax(1) == labels)
-    return weight * temperature**2 * np.mean(weights * factors * divergence)
-
-
 def cross_entropy(student, labels, weights=1.0):
     return -np.mean(weights * log_softmax(student, 1)[np.arange(len(labels)), labels])
+
+
+def by_hand(
+    student, teacher, labels=Y[:64], *, temperature=4.0, weight=1.0, focus=(1, 0), weights=1.0
+):
+    """The cross-entropy and the definition of the term, from logits, by SciPy."""
+    pair = softmax(teacher / temperature, 1), softmax(student / temperature, 1)
+    divergence = rel_entr(*pair).sum(axis=1)
+    factors = focus[0] + focus[1] * (teacher.argmax(1) == labels)
+    term = weight * temperature**2 * np.mean(weights * factors * divergence)
+    return cross_entropy(student, labels, weights) + term
 
 
 def first_loss(model, remedy, **settings):
@@ -38,18 +40,18 @@ def first_loss(model, remedy, **settings):
 
 
 @pytest.mark.parametrize(
-    ("temperature", "weight", "focus"),
-    [(4.0, 1.0, None), (1.0, 0.5, (0.5, 2.0)), (20.0, 3.0, (0.0, 1.0))],
+    "settings",
+    [
+        {},
+        {"temperature": 1.0, "weight": 0.5, "focus": (0.5, 2.0)},
+        {"temperature": 20.0, "weight": 3.0, "focus": (0.0, 1.0)},
+    ],
 )
-def test_the_loss_is_the_own_one_plus_the_definition(temperature, weight, focus):
+def test_the_loss_is_the_own_one_plus_the_definition(settings):
     model = compiled(net())
     student, teacher = logits(model), logits(TEACHER)
-    wanted = cross_entropy(student, Y[:64]) + term(
-        student, teacher, Y[:64], temperature, weight, focus or (1, 0)
-    )
-    got = first_loss(
-        model, Distillation(TEACHER, temperature=temperature, weight=weight, focus=focus)
-    )
+    wanted = by_hand(student, teacher, **settings)
+    got = first_loss(model, Distillation(TEACHER, **settings))
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
 
@@ -66,9 +68,7 @@ def test_sample_and_class_weights_multiply_the_term_and_metrics_see_the_users_ow
         history = fit(
             model, Distillation(TEACHER, focus=(1, 1)), epochs=1, batch_size=64, **settings
         ).history
-        wanted = cross_entropy(student, Y[:64], own) + term(
-            student, teacher, Y[:64], 4.0, 1.0, (1, 1), own
-        )
+        wanted = by_hand(student, teacher, focus=(1, 1), weights=own)
         np.testing.assert_allclose(history["loss"][0], wanted, rtol=1e-5)
         right = student.argmax(1) == Y[:64]
         np.testing.assert_allclose(
@@ -110,7 +110,7 @@ def test_one_unit_is_a_model_of_two_classes(probabilities):
         for p in (logits(model)[:, 0], logits(one(2))[:, 0])
     ]
     student, teacher = (np.stack([np.zeros(64), values], axis=1) for values in pair)
-    wanted = cross_entropy(student, labels) + term(student, teacher, labels, 4.0, 1.0, (0.5, 2))
+    wanted = by_hand(student, teacher, labels, focus=(0.5, 2))
     got = first_loss(model, Distillation(one(2), focus=(0.5, 2)), y=labels)
     np.testing.assert_allclose(got, wanted, rtol=1e-4)
 
@@ -135,7 +135,7 @@ def test_the_teacher_may_be_the_model_before_it_is_pruned_and_is_never_trained()
     remedy = Distillation(model, weight=5.0)
     tfaudit.prune(model, 0.5)
     student = logits(model)
-    wanted = cross_entropy(student, Y[:64]) + term(student, teacher, Y[:64], 4.0, 5.0, (1, 0))
+    wanted = by_hand(student, teacher, weight=5.0)
     np.testing.assert_allclose(first_loss(model, remedy), wanted, rtol=1e-5)
     weights = [weight.copy() for weight in TEACHER.get_weights()]
     fit(compiled(net()), Distillation(TEACHER))
@@ -153,10 +153,7 @@ def test_another_teacher_is_used_without_a_new_trace():
     assert model.traces == once
     model.set_weights(start)
     student = logits(model)
-    wanted = cross_entropy(student, Y[:64]) + term(
-        student, logits(net(9)), Y[:64], 4.0, 1.0, (1, 0)
-    )
-    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+    np.testing.assert_allclose(got, by_hand(student, logits(net(9))), rtol=1e-5)
 
 
 def augmenting(copies, seed=1):
