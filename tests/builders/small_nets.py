@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tests.builders.equality import assert_all_close
 from tests.builders.pruning_reference import keep_count
@@ -25,6 +26,27 @@ class Counted(keras.Model):
     def train_step(self, data):
         self.traces += 1
         return super().train_step(data)
+
+
+class OwnStep(keras.Model):
+    """A training step of the user's own."""
+
+    def loss_of(self, x, y, weights):
+        return self.compute_loss(x=x, y=y, y_pred=self(x, training=True), sample_weight=weights)
+
+    def train_step(self, data):
+        with tf.GradientTape() as tape:
+            loss = self.loss_of(*keras.utils.unpack_x_y_sample_weight(data))
+        variables = self.trainable_variables
+        self.optimizer.apply(tape.gradient(loss, variables), variables)
+        return {"loss": loss}
+
+
+class WithoutInputs(OwnStep):
+    """A training step that does not pass its inputs on to the loss."""
+
+    def loss_of(self, x, y, weights):
+        return self.compute_loss(y=y, y_pred=self(x, training=True))
 
 
 def small_model(cls=keras.Model, optimizer=None, policy=None, **compiling):

@@ -8,6 +8,7 @@ import tensorflow as tf
 from tests.builders.nightly import first_and_nightly
 from tests.builders.small_nets import (
     DENSE,
+    WithoutInputs,
     assert_equal_masks,
     assert_same_weights,
     assert_zero_outside,
@@ -56,17 +57,7 @@ def test_every_way_to_compile_gives_the_same(reference, compiling):
 
 @pytest.mark.slow
 def test_a_custom_train_step_gives_the_same(reference):
-    class Custom(keras.Model):
-        def train_step(self, data):
-            x, y = data
-            with tf.GradientTape() as tape:
-                loss = self.compute_loss(y=y, y_pred=self(x, training=True))
-            self.optimizer.apply(
-                tape.gradient(loss, self.trainable_variables), self.trainable_variables
-            )
-            return {"loss": loss}
-
-    model = small_model(Custom)
+    model = small_model(WithoutInputs)
     fit(model, gradual())
     assert_same_weights(model, reference[0], atol=1e-6)
 

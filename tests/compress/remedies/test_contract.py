@@ -11,7 +11,7 @@ import tensorflow as tf
 import tfaudit
 from tests.builders.equality import assert_all_close
 from tests.builders.remedy_nets import HELD_OUT, X, Y, compiled, fit, net
-from tests.builders.small_nets import Counted, assert_same_weights
+from tests.builders.small_nets import Counted, OwnStep, assert_same_weights
 from tfaudit import Distillation, ExcessGap, HoldMasks, InputError, Pruning
 
 TEACHER = net(7)
@@ -130,20 +130,6 @@ def test_a_checkpoint_within_the_fit_is_an_ordinary_model(tmp_path):
     ]
 
 
-class OwnStep(keras.Model):
-    """A training step of the user's own, with a loss scaled by hand."""
-
-    def train_step(self, data):
-        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-        with tf.GradientTape() as tape:
-            outputs = self(x, training=True)
-            loss = self.compute_loss(x=x, y=y, y_pred=outputs, sample_weight=sample_weight)
-        self.optimizer.apply(
-            tape.gradient(loss, self.trainable_variables), self.trainable_variables
-        )
-        return {"loss": loss}
-
-
 class OwnLoss(keras.Model):
     """A loss of the user's own, in the form that Keras had before 3.3."""
 
@@ -151,17 +137,12 @@ class OwnLoss(keras.Model):
         return super().compute_loss(x, y, y_pred, sample_weight)
 
 
-class NeverAsks(keras.Model):
-    def train_step(self, data):
-        x, y = data
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(
-                keras.losses.sparse_categorical_crossentropy(y, self(x), from_logits=True)
-            )
-        self.optimizer.apply(
-            tape.gradient(loss, self.trainable_variables), self.trainable_variables
-        )
-        return {"loss": loss}
+class NeverAsks(OwnStep):
+    """A training step that computes its loss itself."""
+
+    def loss_of(self, x, y, weights):
+        losses = keras.losses.sparse_categorical_crossentropy(y, self(x), from_logits=True)
+        return tf.reduce_mean(losses)
 
 
 @pytest.mark.slow

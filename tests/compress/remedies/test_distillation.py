@@ -3,13 +3,12 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from scipy.special import log_softmax, rel_entr, softmax
 
 import tfaudit
 from tests.builders.equality import assert_all_close
 from tests.builders.remedy_nets import CLASSES, HELD_OUT, X, Y, compiled, fit, net
-from tests.builders.small_nets import Counted
+from tests.builders.small_nets import Counted, WithoutInputs
 from tfaudit import Distillation, InputError
 
 TEACHER = net(7)
@@ -179,17 +178,6 @@ def test_the_teacher_sees_what_random_layers_of_the_model_made_of_the_batch(in_t
         first_loss(model, Distillation(teacher, weight=50.0), x=images), plain, rtol=1e-5
     )
     assert "call" not in vars(model.layers[1])
-
-
-class WithoutInputs(keras.Model):
-    def train_step(self, data):
-        x, y = data
-        with tf.GradientTape() as tape:
-            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
-        self.optimizer.apply(
-            tape.gradient(loss, self.trainable_variables), self.trainable_variables
-        )
-        return {"loss": loss}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from tests.builders.equality import assert_all_close
 from tests.builders.remedy_nets import CLASSES, HELD_OUT, X, Y, compiled, fit, net
 from tfaudit import ExcessGap, InputError
 from tfaudit.compress.remedies.excess_gap import excess_gaps, group_weights, updated_multipliers
+from tfaudit.compress.remedies.remedied_loss import Batch
 
 RNG = np.random.default_rng(5)
 
@@ -118,14 +119,13 @@ def test_the_baseline_in_all_its_forms():
     answers = model.predict(HELD_OUT[0], verbose=0).argmax(1)
     scores = model.predict(HELD_OUT[0], verbose=0)
     members = tfaudit.Predictions.from_scores(HELD_OUT[1], scores)
-    wanted = None
-    for baseline in (answers, model, members):
-        frame = ExcessGap(baseline, validation=HELD_OUT).frame()
-        wanted = frame if wanted is None else wanted
+    wanted, *others = (
+        ExcessGap(baseline, validation=HELD_OUT).frame() for baseline in (answers, model, members)
+    )
+    for frame in others:
         pd.testing.assert_frame_equal(frame, wanted)
-    assert wanted["baseline"].tolist() == [
-        (answers == HELD_OUT[1])[HELD_OUT[1] == c].mean() for c in range(CLASSES)
-    ]
+    right = pd.Series(answers == HELD_OUT[1])
+    assert wanted["baseline"].tolist() == right.groupby(HELD_OUT[1]).mean().tolist()
     assert wanted["examples"].sum() == len(HELD_OUT[1])
 
 
@@ -173,8 +173,6 @@ def test_a_batch_knows_the_groups_of_its_examples():
     remedy = ExcessGap(
         HELD_OUT[1], ("site", "day"), validation=(with_columns(slice(64, 96)), HELD_OUT[1])
     )
-    from tfaudit.compress.remedies.remedied_loss import Batch
-
     columns = {"site": tf.constant(["b", "a", "c"]), "day": tf.constant([[0], [2], [0]])}
     members = remedy._members(Batch(None, None, tf.zeros((3, 4)), columns)).numpy()
     names = remedy.frame()["group"].tolist()
