@@ -43,6 +43,11 @@ def test_fashion_mnist(real_data, tmp_path, write_idx):
     assert np.bincount(dataset.labels).tolist() == [1000] * 10
 
 
+def test_mnist_files(real_data):
+    labels = read_idx(real_data / "mnist" / "t10k-labels-idx1-ubyte", 1)
+    assert np.bincount(labels).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+
+
 def moments(images):
     """Mean and standard deviation of each channel, from its histogram: 150 million values need no floats."""
     shares = [
