@@ -144,8 +144,8 @@ def _read(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
     from tfaudit.cli.model_predictions import preprocessing, read_images
     from tfaudit.search.search_data import of_labelled_images
 
-    images, notes = read_images([model], data, options)
-    for note in notes:
+    images = read_images([model], data, options)
+    for note in images.notes:
         out.print(note, soft_wrap=True)
     return of_labelled_images(images, preprocessing(options.preprocess), data, options.split)
 

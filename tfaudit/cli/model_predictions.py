@@ -77,7 +77,8 @@ def predict_models(
         ModelFile.read(baseline, of_baseline),
         *(ModelFile.read(path, options) for path in compressed),
     ]
-    images, notes = read_images(models, data, options)
+    images = read_images(models, data, options)
+    notes = [*images.notes]
     first, *others = (_predictions(model, images, options.batch_size) for model in models)
     names = _unique(clean_names([path.stem for path in compressed], "compressed"))
     pngs = []
@@ -93,9 +94,7 @@ def predict_models(
     return ModelPredictions(first, dict(zip(names, others, strict=True)), sizes, pngs, tuple(notes))
 
 
-def read_images(
-    models: Sequence[ModelFile], data: str, options: ImageOptions
-) -> tuple[LabelledImages, list[str]]:
+def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -> LabelledImages:
     """Read the labels of data, and check that every model takes them.
 
     Args:
@@ -104,7 +103,7 @@ def read_images(
         options: how the images are read.
 
     Returns:
-        The images with the names of the models' classes, and notes for the reader.
+        The images with the names of the models' classes.
 
     Raises:
         InputError: data that cannot be read, or that do not fit the models.
@@ -113,14 +112,14 @@ def read_images(
     from tfaudit.readers.classes import read_class_names
 
     image_size = options.image_size
-    notes = []
+    notes: tuple[str, ...] = ()
     if Path(data).expanduser().is_dir() and image_size is None and options.crop is None:
         squares = (model.image_shape[0] for model in models if model.is_square)
         image_size = next((side for side in squares if side is not None), None)
         if image_size is not None:
-            notes.append(
+            notes = (
                 f"Images are scaled to {image_size} pixels and cropped to the central square, as the models take them; "
-                "--image-size and --crop override this."
+                "--image-size and --crop override this.",
             )
     channels = next(iter(models[0].image_shape[-1:]), None)
     images = labelled_images(
@@ -133,7 +132,7 @@ def read_images(
         recursive=options.recursive,
         skip_unreadable=options.skip_unreadable,
     )
-    notes += images.notes
+    images = dataclasses.replace(images, notes=(*notes, *images.notes))
     if options.classes is not None:
         images = images.named(read_class_names(options.classes))
     counts = [model.count_outputs(images) for model in models]
@@ -151,7 +150,7 @@ def read_images(
     require(largest < len(names), "labels", largest, known)
     if options.examples is not None:
         images = images.only(_ids(options.examples), str(options.examples))
-    return images, notes
+    return images
 
 
 def _ids(path: Path) -> list[str]:
