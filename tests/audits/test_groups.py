@@ -153,13 +153,11 @@ def test_finds_the_harmed_group():
         BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance")
     )
     counts = found.summary()
-    assert counts["column"] == "distance"
-    assert counts["worst_group"] == "far"
-    assert counts["worse_than_average"] == counts["better_than_average"] == 1
-    assert counts["lost_accuracy"] == 1
+    expected = {"column": "distance", "worst_group": "far", "worst_individual": None}
+    expected |= dict.fromkeys(("worse_than_average", "better_than_average", "lost_accuracy"), 1)
+    assert counts.items() >= expected.items()
     assert counts["worst_change_pp"] < 0
     assert counts["gap_after_pp"] > counts["gap_before_pp"]
-    assert counts["worst_individual"] is None
 
 
 def test_the_worst_group_is_none_of_a_few_images():

@@ -29,16 +29,13 @@ def test_lines_equal_statsmodels():
     for row in frame.to_dict("records"):
         inside = data[(data["group"] == row["group"]) | (row["group"] == "full")]
         fit = smf.ols(f"{row['measure']} ~ x", inside).fit()
-        assert (row["intercept"], row["slope"]) == pytest.approx(tuple(fit.params))
-        assert (row["slope_low"], row["slope_high"]) == pytest.approx(
-            tuple(fit.conf_int().loc["x"])
-        )
-        assert row["p"] == pytest.approx(fit.pvalues["x"])
         bend = smf.ols(f"{row['measure']} ~ x + I(x**2)", inside).fit()
-        assert row["curvature"] == pytest.approx(bend.params.iloc[2])
-        ends = row["curvature_low"], row["curvature_high"]
-        assert ends == pytest.approx(tuple(bend.conf_int().iloc[2]))
-        assert row["curvature_p"] == pytest.approx(bend.pvalues.iloc[2])
+        expected = {"intercept": fit.params.iloc[0]}
+        for name, prefix, model in (("slope", "", fit), ("curvature", "curvature_", bend)):
+            low, high = model.conf_int().iloc[-1]
+            expected |= {name: model.params.iloc[-1], f"{prefix}p": model.pvalues.iloc[-1]}
+            expected |= {f"{name}_low": low, f"{name}_high": high}
+        assert {name: row[name] for name in expected} == pytest.approx(expected)
     counts = [(SERIES == "employee").sum()] * 3 + [(SERIES == "student").sum()] * 3
     assert frame["units"].tolist() == [*counts, 200, 200, 200]
 
