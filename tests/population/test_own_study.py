@@ -21,7 +21,7 @@ from tests.builders.tiny_studies import STUDY
 from tfaudit import InputError, Pruned, Study, Training, open_store, run
 from tfaudit.cli.recipes import recipe_study
 from tfaudit.datasets.preview import previews
-from tfaudit.population.run import check_own_parts
+from tfaudit.population.own_training import check_own_parts
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.store import Store

@@ -34,17 +34,13 @@ def check_conditions(study: Study, test: Dataset) -> None:
         raise InputError(
             "corruptions", got, "no corruptions and benchmarks, or images: uint8 (N, H, W, 1 or 3)"
         )
-    shape = test.fixed_shape()
+    trained = _trained(study, test)
     if study.corruptions:  # one image suffices, since all have the same shape
-        corrupt(
-            np.zeros((1, *shape), np.uint8),
-            study.corruptions[0],
-            study.severities[0],
-            seed=study.seed,
-        )
+        image = np.zeros((1, *test.fixed_shape()), np.uint8)
+        corrupt(image, study.corruptions[0], study.severities[0], seed=study.seed)
     for condition in study.conditions:
         if not condition.is_computed:
-            check_benchmark(condition.dataset, _trained(study, test))
+            check_benchmark(condition.dataset, trained)
 
 
 def condition_images(study: Study, test: Dataset, condition: Condition) -> ConditionImages:

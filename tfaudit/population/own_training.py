@@ -15,8 +15,8 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples
 from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.errors import InputError
-from tfaudit.models.member_model import build_member
-from tfaudit.population.training import StopAt, TrainerInOneModel, copy_variables
+from tfaudit.models.member_model import build_member, check_outputs, check_seeds
+from tfaudit.population.training import StopAt, TrainerInOneModel, copy_variables, make_optimizer
 from tfaudit.runtime.user_functions import check_call, import_reference
 from tfaudit.study.study import Study
 
@@ -30,6 +30,19 @@ def fit_function(reference: str) -> Any:
     expected = "fit(model, train, seed=..., callbacks=[...])"
     check_call("training", reference, function, expected, None, None, seed=0, callbacks=[])
     return function
+
+
+def check_own_parts(study: Study, train: Dataset) -> None:
+    """Build a study's own model once, and look at its trainings and optimizers; raise `InputError`."""
+    for training in filter(None, (study.training, study.retraining)):
+        if isinstance(training, str):
+            fit_function(training)
+        else:
+            make_optimizer(training, steps=1, steps_per_epoch=1)
+    if study.model in study.sources:
+        model = build_member(study, train, 0)
+        check_outputs(model, train, repr(study.model))
+        check_seeds(study, train, model)
 
 
 class OwnTraining(TrainerInOneModel):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tfaudit.datasets.benchmarks import expand_wildcards
-from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import check_conditions
@@ -23,6 +22,7 @@ from tfaudit.runtime.user_functions import is_importing
 from tfaudit.store.files import lock, unwritable
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
+from tfaudit.study.training import Training
 
 USUAL = ("sgd", "adam")
 """Optimizers that need no check, and so no TensorFlow, before a run."""
@@ -125,7 +125,13 @@ def run_study(
     )  # before anything is written or started, so that a missing set is one line
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
-    check_own_parts(study, train)
+    trainings = (study.training, study.retraining)
+    unusual = [t for t in trainings if isinstance(t, Training) and t.optimizer not in USUAL]
+    if study.sources or unusual:
+        start_tensorflow()
+        from tfaudit.population.own_training import check_own_parts
+
+        check_own_parts(study, train)
     if test.num_examples and (test.preview is not None or not test.has_images):
         next(previews(test.take(1), THUMBNAIL))
     with _disk_errors(Path(directory)), lock(directory), chosen_progress(progress) as shown:
@@ -160,31 +166,6 @@ def _start(
     from tfaudit.population.ray_engine import ray_engine
 
     return ray_engine(store.directory, options, splits, versions)
-
-
-def check_own_parts(study: Study, train: Dataset) -> None:
-    """Build a study's own model once, and look at its own trainings and optimizers; raise `InputError`."""
-    own = [
-        training
-        for training in (study.training, study.retraining)
-        if isinstance(training, str) or (training and training.optimizer not in USUAL)
-    ]
-    if not own and not study.sources:
-        return
-    start_tensorflow()
-    from tfaudit.models.member_model import build_member, check_outputs, check_seeds
-    from tfaudit.population.own_training import fit_function
-    from tfaudit.population.training import make_optimizer
-
-    for training in own:
-        if isinstance(training, str):
-            fit_function(training)
-        else:
-            make_optimizer(training, steps=1, steps_per_epoch=1)
-    if study.model in study.sources:
-        model = build_member(study, train, 0)
-        check_outputs(model, train, repr(study.model))
-        check_seeds(study, train, model)
 
 
 def _carry_out(

@@ -43,10 +43,11 @@ def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
         now = ids, labels, list(test.class_names), test.notes
         if before == now and store.table("classes") is not None:
             return
+    facts = class_facts(train)
     store.save_examples(
         "test", test.labels, ids, test.class_names, preview_bytes(test), test.groups, test.notes
     )
-    store.save_table("classes", class_facts(train))
+    store.save_table("classes", facts)
 
 
 def preview_bytes(dataset: Dataset) -> list[bytes]:

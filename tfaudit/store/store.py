@@ -160,17 +160,12 @@ class Store:
             OSError: the directory cannot be written.
         """
         directory = Path(directory)
+        description = study.to_json()
         existing = open_store(directory) if (directory / "study.json").exists() else None
         if existing and existing.variants:  # a study without members may be replaced
-            if difference := existing.study.difference(study):
-                got = f"{directory}, which holds another study: {difference}"
-                raise InputError("directory", got, "the same study or another directory")
-            _check_sources(existing.study, study, directory, accept_changed_code)
-            grows = study.population >= existing.study.population
-            expected = (
-                f"{existing.study.population} or more, which {directory} already holds per variant"
+            existing.study.check_continuation(
+                study, directory, accept_changed_code=accept_changed_code
             )
-            require(grows, "population", study.population, expected)
         store = cls(directory, study, imported)
         remove_unfinished(directory)
         directory.mkdir(parents=True, exist_ok=True)
@@ -179,7 +174,7 @@ class Store:
         costs = ["costs"] if (directory / _TABLES["costs"]).exists() else []
         content = {
             "format": FORMAT,
-            "study": study.to_json(),
+            "study": description,
             "versions": dict(versions),
             "members": imported,
             "machines": before.get("machines", []),
@@ -566,20 +561,6 @@ class Store:
                 name, error.got, f"a file that tfaudit wrote; `tfaudit cost {self.directory}` does"
             )
         raise error
-
-
-def _check_sources(
-    existing: Study, study: Study, directory: Path, accept_changed_code: bool
-) -> None:
-    """Refuse a study whose model file or functions are others than those that the members of a directory come from."""
-    source = existing.changed_source(study)
-    if source is None or (accept_changed_code and not source.endswith(".keras")):
-        return
-    got = f"{source}, which has changed since the members in {directory} were made"
-    how = "the file as it was, another directory"
-    if not source.endswith(".keras"):
-        how += ", or --accept-changed-code to go on with members of both"
-    raise InputError(study.argument_of(source), got, how)
 
 
 def _unreadable(argument: str, path: Path, problem: OSError) -> InputError:

@@ -235,6 +235,29 @@ class Study:
                 return others
         return None
 
+    def check_continuation(
+        self, other: Study, directory: Path, *, accept_changed_code: bool = False
+    ) -> None:
+        """Raise an `InputError` unless another study continues this one, whose members a directory holds.
+
+        The population may grow. With `accept_changed_code` the source file of a function may have changed; a changed
+        model file is another study.
+        """
+        if difference := self.difference(other):
+            got = f"{directory}, which holds another study: {difference}"
+            raise InputError("directory", got, "the same study or another directory")
+        source = self.changed_source(other)
+        is_model = source is not None and source.endswith(".keras")
+        if source is not None and (is_model or not accept_changed_code):
+            got = f"{source}, which has changed since the members in {directory} were made"
+            how = "the file as it was, another directory"
+            if not is_model:
+                how += ", or --accept-changed-code to go on with members of both"
+            raise InputError(other.argument_of(source), got, how)
+        if other.population < self.population:
+            expected = f"{self.population} or more, which {directory} already holds per variant"
+            raise InputError("population", str(other.population), expected)
+
     def argument_of(self, source: str) -> str:
         """Return the name of the setting whose value is one of `sources`."""
         return next(name for name in _SOURCES if getattr(self, name) == source)
