@@ -1,11 +1,10 @@
 """One model compared with one on the same images: class by class and image by image."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
-from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
@@ -27,7 +26,7 @@ from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.ties import count_text
 from tfaudit.charts.style import distinct_names
-from tfaudit.outlets.exemplar_cards import Card
+from tfaudit.outlets.exemplar_cards import cards
 from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
 PAGE_SIZE = 10  # images on one page of the gallery
@@ -160,8 +159,9 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     shown = page_of(flips.set_index("index"), PAGE_SIZE, "flips")
     positions = shown.index.to_list()
     images = study_audit.data.store.images(study_audit.data.split, positions)
-    drawn = [_card(row, image) for row, image in zip(shown.to_dict("records"), images, strict=True)]
-    show_cards(drawn, (1, 1), positions)
+    modes = {"before": "baseline_mode", "after": "compressed_mode"}
+    drawn = shown.rename(columns=modes).assign(baseline_share=1, compressed_share=1)
+    show_cards(cards(drawn, images), (1, 1), positions)
     with st.expander("As a table"):
         show_table(
             flips.assign(kind=flips["kind"].map({kind: name for name, kind in KINDS.items()})),
@@ -170,10 +170,3 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
             click=lambda row: open_image(row["index"]),
             now=(kind, chosen),
         )
-
-
-def _card(row: dict[Hashable, Any], image: bytes) -> Card:
-    texts: dict[str, Any] = {
-        name: str(row[name]) for name in ("example", "label", "before", "after")
-    }
-    return Card(**texts, before_share=1, after_share=1, preview=preview_of(image))

@@ -1,9 +1,7 @@
 """Quantities of images by which the gallery filters, such as their tilt or the confidence of the models in them."""
 
-import functools
 import math
 import re
-from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -36,30 +34,25 @@ def range_text(quantity: str, low: float, high: float) -> str:
 def image_range(study_audit: StudyAudit, variant: str, text: str) -> pd.Series | None:
     """Return which images lie in a range, as `range_text` writes it; None where the study has no such quantity."""
     match = _RANGE.fullmatch(text)
-    quantity = _quantities(study_audit, variant).get(match["name"]) if match else None
+    values = _quantity(study_audit, variant, match["name"]) if match else None
+    if match is None or values is None:
+        return None
     try:
-        return (
-            quantity().between(float(match["low"]), float(match["high"]))
-            if match and quantity
-            else None
-        )
+        return values.between(float(match["low"]), float(match["high"]))
     except ValueError:  # no numbers
         return None
 
 
-def _quantities(study_audit: StudyAudit, variant: str) -> Mapping[str, Callable[[], pd.Series]]:
-    """Return what computes each quantity, by its name."""
+def _quantity(study_audit: StudyAudit, variant: str, name: str) -> pd.Series | None:
+    """Return the quantity of this name for every image; None where the study has no such one."""
     data = study_audit.data
-    known: dict[str, Callable[[], pd.Series]] = {}
     for when, key in (("before", BASELINE), ("after", variant)):
-        if data.has_probabilities(key):
-            known[f"confidence {when}, %"] = functools.partial(
-                _confidence, data.fingerprint, key, study_audit
-            )
+        if name == f"confidence {when}, %" and data.has_probabilities(key):
+            return _confidence(data.fingerprint, key, study_audit)
     for values in data.image_properties:
-        quantity = quantity_of_property(study_audit, str(values.name))
-        known[quantity] = functools.partial(_of_units, study_audit, values)
-    return known
+        if name == quantity_of_property(study_audit, str(values.name)):
+            return _of_units(study_audit, values)
+    return None
 
 
 def _of_units(study_audit: StudyAudit, values: pd.Series) -> pd.Series:

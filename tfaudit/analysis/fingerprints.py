@@ -1,5 +1,6 @@
 """Fingerprints of the files that the audits of a study depend on: cheap enough to compute before every page."""
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from functools import cached_property
@@ -12,6 +13,7 @@ from tfaudit.store.parquet import DAMAGED, examples_seal
 from tfaudit.store.store import Store
 
 
+@dataclasses.dataclass(eq=False)
 class Fingerprints:
     """Digests of a study's files, each computed once.
 
@@ -23,23 +25,18 @@ class Fingerprints:
     `records` holds the members' records by variant and number, `members` the numbers with predictions by variant.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        split: str,
-        records: Mapping[str, Mapping[int, Mapping[str, Any]]],
-        members: Mapping[str, tuple[int, ...]],
-    ) -> None:
-        self._store, self._split, self._records, self._members = store, split, records, members
-        self._examples_path = store.example_path(split)
+    store: Store
+    split: str
+    records: Mapping[str, Mapping[int, Mapping[str, Any]]]
+    members: Mapping[str, tuple[int, ...]]
 
     @cached_property
     def study(self) -> str:
         """Digest of the study and of the examples of the split."""
         return digest(
             [
-                self._store.read("study.json").decode(),
-                self._footer(self._examples_path),
+                self.store.read("study.json").decode(),
+                self._footer(self.store.example_path(self.split)),
                 self.examples,
             ]
         )
@@ -51,7 +48,7 @@ class Fingerprints:
         Empty where the file is missing or damaged; reading the examples raises then.
         """
         try:
-            with (self._store.directory / self._examples_path).open("rb") as file:
+            with (self.store.directory / self.store.example_path(self.split)).open("rb") as file:
                 return examples_seal(file)
         except DAMAGED:
             return ""
@@ -61,13 +58,13 @@ class Fingerprints:
         """Digest of the records and predictions of the split, by variant."""
         return {
             key: digest([self._member(key, n) for n in numbers])
-            for key, numbers in self._members.items()
+            for key, numbers in self.members.items()
         }
 
     @cached_property
     def evaluations(self) -> Mapping[str, str]:
         """Digest of the evaluations under all conditions, by variant."""
-        conditions = self._store.study.conditions
+        conditions = self.store.study.conditions
         benchmarks = [
             self._footer(f"examples/{c.split}.parquet") for c in conditions if not c.is_computed
         ]
@@ -75,7 +72,7 @@ class Fingerprints:
             key: digest(
                 [benchmarks, [_size_and_time(self._folder(key, c.split)) for c in conditions]]
             )
-            for key in self._members
+            for key in self.members
         }
 
     @cached_property
@@ -84,16 +81,16 @@ class Fingerprints:
         return digest(self._footer("examples/classes.parquet"))
 
     def _member(self, key: str, member: int) -> object:
-        record = self._records[key][member]
-        path = self._store.prediction_path(key, member, self._split)
-        stat = _size_and_time(self._store.directory / path)
+        record = self.records[key][member]
+        path = self.store.prediction_path(key, member, self.split)
+        stat = _size_and_time(self.store.directory / path)
         return [member, record, stat[:1] if path in record["files"] else stat]
 
     def _folder(self, key: str, split: str) -> str:
-        return os.path.dirname(self._store.directory / self._store.prediction_path(key, 0, split))  # noqa: PTH120
+        return os.path.dirname(self.store.directory / self.store.prediction_path(key, 0, split))  # noqa: PTH120
 
     def _footer(self, path: str) -> object:
-        place = self._store.directory / path
+        place = self.store.directory / path
         try:
             if not place.exists():
                 return None
