@@ -7,6 +7,9 @@ import pandas as pd
 import pytest
 
 from tests.builders.studies import WRITERS, before_and_after, make_study
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.app.display import fields_of
+from tfaudit.app.drill_down import RANGE
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.groups.groups import groups
 
@@ -92,3 +95,9 @@ def test_without_groups_it_says_how_to_give_them(open_page, tmp_path):
         groups="Individuals",
     )
     assert "No column" in app.info[0].value
+
+
+def test_a_bar_of_the_histogram_knows_its_range(store):
+    """A click on it shows the images in that range."""
+    result, *_ = StudyAudit.read(store).result("trends", "int8")
+    assert {"group", *RANGE} <= fields_of(result.histogram())

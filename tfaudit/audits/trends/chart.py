@@ -174,9 +174,9 @@ def histogram_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
 
     def panel(group: str) -> Drawing:
         counts, _ = np.histogram(named.loc[named["group"] == group, "value"], edges)
-        rows = pd.DataFrame(
-            {"group": group, "value": edges[:-1], "end": edges[1:], "units": counts}
-        )
+        ends = {"value": edges[:-1], "end": edges[1:]}
+        clicked = {"range_low": edges[:-1], "range_high": edges[1:]}
+        rows = pd.DataFrame({"group": group, **ends, **clicked, "units": counts})
         drawn = alt.Chart(rows[rows["units"] > 0], width=WIDTH - 40, height=110)
         return drawn.mark_rect(stroke=None).encode(**base)
 
