@@ -31,16 +31,16 @@ def read_torch_weights(file: IO[bytes] | str, name: str = "weights") -> dict[str
     none of their classes is imported.
 
     Args:
-        file: as `torch.save` writes it since PyTorch 1.6, a zip archive.
-        name: of the file in errors.
+        file: file that `torch.save` has written since PyTorch 1.6, a zip archive.
+        name: name of the file in errors.
 
     Raises:
-        InputError: no such file, an older format, or one without weights.
+        InputError: the file is missing, has an older format, or holds no weights.
     """
     try:
         with zipfile.ZipFile(file) as archive:
             content = _TensorReader(archive).load()
-    except Exception as problem:  # a damaged pickle raises anything
+    except Exception as problem:  # a damaged pickle may raise anything
         got = f"an unreadable file ({one_line(problem)})"
         raise InputError(name, got, "a file of torch.save, from PyTorch 1.6 on") from problem
     pairs = content.items() if isinstance(content, Mapping) else _weights(content, "")
@@ -56,9 +56,9 @@ def assign_torch_weights(
     """Assign weights in place to convolutions, dense layers and BatchNormalization.
 
     Args:
-        model: built.
-        weights: from `read_torch_weights`.
-        names: by name of a layer with weights its name in `weights`, without `.weight`; every such layer must be there.
+        model: the model, built.
+        weights: parameters and buffers by name, from `read_torch_weights`.
+        names: name in `weights`, without `.weight`, of every layer with weights, by the layer's name.
 
     Raises:
         InputError: a layer or a weight is missing, or shapes differ.
@@ -93,7 +93,7 @@ TORCH_NAMES = {
 
 
 class _Module:
-    """What stands for an object of any class: its attributes only."""
+    """Stand-in for an object of any class, with its attributes only."""
 
     def __init__(self, *_: Any) -> None: ...
 
@@ -103,7 +103,7 @@ class _Module:
 
 
 class _TensorReader(pickle.Unpickler):
-    """An unpickler that calls nothing of what a file names, except for the functions here."""
+    """An unpickler that calls nothing that a file names, except for the functions here."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         pickled = next(name for name in archive.namelist() if name.endswith("/data.pkl"))
@@ -111,7 +111,7 @@ class _TensorReader(pickle.Unpickler):
         super().__init__(io.BytesIO(archive.read(pickled)))
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what stands for a class or function."""
+        """Return the stand-in for a class or function."""
         known = {"OrderedDict": collections.OrderedDict, "set": set, **STORAGES}
         known |= {"_rebuild_tensor_v2": _tensor, "_rebuild_parameter": _parameter}
         return known.get(name, _Module)

@@ -45,7 +45,7 @@ Lost and won are negative and positive flips, other are changes from one wrong c
 Cats and dogs pay for one-shot pruning: at 50 % they lose 14.7 and 8.5 points of recall, frogs gain 2.0, and five
 classes change by less than a point. Most of that loss is stale statistics of BatchNormalization: with new ones and the
 same weights, 50 % loses .58 points and 70 % has 89.50 % instead of 59.39. int8 costs no class but dogs more than .35.
-VGG-16 has 17.5 times the parameters and stands pruning no better.
+VGG-16 has 17.5 times the parameters and tolerates pruning no better.
 
 Notes, with VGG-16, corruptions and all figures: `docs/recipe_notes.md`.
 

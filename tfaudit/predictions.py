@@ -20,25 +20,25 @@ from tfaudit.stats.ties import BestClasses, Ties, settle_ties
 class Predictions:
     """Predictions of the K members of a population on N examples.
 
-    Where several classes share the best score exactly, as the 256 steps of an int8 output cause, the prediction counts
-    as each of them with equal probability, so that no figure depends on the order of the classes; `by_argmax` gives the
-    predictions that `argmax` makes of them.
+    If several classes share the best score exactly, as often happens with the 256 levels of an int8 output, the
+    prediction counts as each of them with equal probability, so that no figure depends on the order of the classes.
+    `by_argmax` returns the predictions that `argmax` makes instead.
 
     Args:
-        labels: `(N,)` integers, the true class of each example; or one-hot `(N, C)`.
-        ranked: `(K, N, k)` integers, the k best classes of each member, best first; or what `tfaudit.predict` returns,
-            of one model or a list of several.
-        probabilities: `(K, N, k)` floats in [0, 1], of the classes in `ranked`, or None.
+        labels: true class of each example, `(N,)` integers, or one-hot `(N, C)`.
+        ranked: the k best classes of each member, best first, `(K, N, k)` integers; or the result of `tfaudit.predict`,
+            for one model or a list of several.
+        probabilities: probabilities of the classes in `ranked`, `(K, N, k)` floats in [0, 1]; None by default.
         class_names: names of the C classes; "0", "1", ... by default.
-        example_ids: `(N,)` unique identifiers; positions by default.
+        example_ids: unique identifiers of the examples, `(N,)`; positions by default.
         members: names of the K members, for instance their seeds; positions by default.
-        parents: names of the baseline's members that the K members were made from, as quantized ones are; None where
-            they were trained on their own. Comparisons with that baseline are then paired.
-        ties: the predictions whose best score several classes share; row k N + i is member k's of example i. No ties by
-            default, or those of `ranked` where it is what `tfaudit.predict` returns.
+        parents: names of the baseline's members from which the K members were made, for instance by quantization;
+            comparisons with that baseline are then paired. None by default, for members trained independently.
+        ties: predictions whose best score several classes share; row k N + i is member k's for example i. By default
+            none, or those in the result of `tfaudit.predict`.
 
     Raises:
-        InputError: shapes that do not match, classes out of range, a class twice in one ranking, or repeated ids.
+        InputError: shapes do not match, classes are out of range, a ranking has a class twice, or ids repeat.
 
     Example:
         >>> predictions = Predictions([0, 1, 1], [[[0], [1], [0]], [[0], [0], [0]]])
@@ -101,12 +101,14 @@ class Predictions:
 
         Args:
             labels: `(N,)` integers, or one-hot `(N, C)`.
-            scores: `(K, N, C)` or `(N, C)` finite floats; others raise `InputError`. Of two classes also the scores of
-                class 1 alone, `(N,)`, `(N, 1)` or `(K, N, 1)`: probabilities where all lie in [0, 1], else logits.
-            k: number of ranks; at most C are stored.
-            scores_are: "probabilities", "logits", or "auto": probabilities where all lie in [0, 1] and rows sum to 1
-                within 0.001, logits where any lies outside [0, 1], else an `InputError` that asks.
-            **names: `class_names`, `example_ids`, `members`, `parents`.
+            scores: scores of the classes, `(K, N, C)` or `(N, C)` finite floats; others raise `InputError`. For two
+                classes also the scores of class 1 alone, `(N,)`, `(N, 1)` or `(K, N, 1)`: probabilities if all lie in
+                [0, 1], otherwise logits.
+            k: number of best classes to rank; at most C are stored.
+            scores_are: kind of the scores, "probabilities", "logits" or "auto". With "auto", they are probabilities if
+                all lie in [0, 1] and rows sum to 1 within 0.001, and logits if any lies outside [0, 1]; otherwise an
+                `InputError` asks for the kind.
+            **names: arguments of `Predictions`: `class_names`, `example_ids`, `members`, `parents`.
 
         Example:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
@@ -175,23 +177,23 @@ class Predictions:
 
     @property
     def top1(self) -> np.ndarray:
-        """`(K, N)` best classes; where several tie, the one of the lowest number, which `argmax` takes."""
+        """Best classes, `(K, N)`; ties go to the class with the lowest number, as in `argmax`."""
         return self.ranked[:, :, 0]
 
     def best(self, position: int) -> BestClasses:
-        """Return the best class of every example, or several that tie, of one member."""
+        """Return one member's best class for every example, or several that tie."""
         return BestClasses(self.top1[position], self.ties.block(position, self.num_examples))
 
     def all_best(self) -> BestClasses:
-        """Return the best classes of all members, row k N + i those of member k for example i."""
+        """Return the best classes of all members; row k N + i holds those of member k for example i."""
         return BestClasses(self.top1.ravel(), self.ties)
 
     def tied_classes(self) -> np.ndarray:
-        """Return how many classes share the best score, `(K, N)` integers; 1 where one class alone has it."""
+        """Return how many classes share the best score, `(K, N)` integers; 1 means no tie."""
         return self.ties.counts(self.top1.size).reshape(self.top1.shape)
 
     def by_argmax(self) -> Predictions:
-        """Return the predictions that `argmax` makes: of the classes that tie, the one of the lowest number."""
+        """Return the predictions that `argmax` makes: ties go to the class with the lowest number."""
         if not self.ties:
             return self
         return Predictions(
@@ -212,10 +214,10 @@ class Predictions:
         )
 
     def correct(self, k: int = 1) -> np.ndarray:
-        """Return `(K, N)` whether the true label is among the k best classes, of which k must be stored.
+        """Return whether the true label is among the k best classes, `(K, N)` floats; k ranks must be stored.
 
-        The numbers are 1 for yes and 0 for no; of m > k classes that tie for the first place, the true one among them,
-        k / m. Ties for lower places are settled by class number.
+        The values are 1 for yes and 0 for no, or k / m if the true class is one of m > k classes that tie for the first
+        place. Ties for lower places are settled by class number.
         """
         require(
             1 <= k <= self.ranked.shape[2],
@@ -241,7 +243,7 @@ class Predictions:
         return ratio(hits, support)
 
     def predicted(self) -> np.ndarray:
-        """Return how often each member predicts each class, `(K, C)` numbers of examples."""
+        """Return how often each member predicts each class, `(K, C)` floats, since ties count in part."""
         rows, classes, votes = self.all_best().votes()
         cells = rows // self.num_examples * self.num_classes + classes
         return np.bincount(cells, votes, self.num_members * self.num_classes).reshape(
@@ -251,8 +253,8 @@ class Predictions:
     def modal(self, ties: str = "lowest") -> np.ndarray:
         """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.
 
-        Ties between classes go to the "lowest" or "highest" index, or by "confidence" to the highest mean probability:
-        see `tfaudit.stats.modal_labels`. `modal_classes` leaves them open.
+        Ties between classes go to the "lowest" or "highest" index, or by "confidence" to the highest mean probability
+        (`tfaudit.stats.modal_labels`). `modal_classes` leaves them open.
         """
         require(ties in TIES, "ties", ties, ", ".join(TIES))
         if ties == "confidence" and self.probabilities is None:
@@ -273,7 +275,7 @@ class Predictions:
         return labels
 
     def modal_classes(self) -> BestClasses:
-        """Return the class that most members predict, or several that are predicted equally often, of every example."""
+        """Return, for every example, the class that most members predict, or several that tie."""
         if self._modal_classes is None:
             self._modal_classes = modal_classes(self.top1, self.ties)
         return self._modal_classes
@@ -284,14 +286,14 @@ class Predictions:
 
 
 def _ranked_members(ranked: object) -> list[RankedClasses]:
-    """Return the members of predictions that are `RankedClasses`, of one member or of each in a list; else none."""
+    """Return a list of members from `RankedClasses` or a list of them; an empty list for anything else."""
     given = ranked if isinstance(ranked, list) else [ranked]
     members = [member for member in given if isinstance(member, RankedClasses)]
     return members if len(members) == len(given) else []
 
 
 def _distinct_ids(ids: np.ndarray, count: int) -> np.ndarray:
-    """Return clean ids; others than `count` distinct ones raise `InputError`."""
+    """Return clean ids; raise `InputError` unless they are `count` distinct ones."""
     clean = frozen(clean_texts(ids, "example_ids"))
     if clean.shape != (count,):
         raise InputError("example_ids", f"shape {clean.shape}", f"({count},)")

@@ -7,7 +7,7 @@
 - `training_batches(dataset, ...)`: shuffled, augmented batches that a seed determines.
 - `corrupt(images, name, severity)`: the corruptions of ImageNet-C and CIFAR-C, listed by `corruption_names()`.
 
-A data set is one entry of `tfaudit.datasets.catalogue`, a corruption one of `tfaudit.datasets.corruptions.registry`.
+Data sets are entries of `tfaudit.datasets.catalogue`, corruptions of `tfaudit.datasets.corruptions.registry`.
 """
 
 from tfaudit.runtime.lazy_names import lazy_names

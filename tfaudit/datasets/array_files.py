@@ -70,13 +70,13 @@ class ArrayFile:
                 self.names = tuple(file.removesuffix(".npy") for file in archive.namelist())
 
     def find(self, names: Collection[str]) -> str | None:
-        """Return the first array with one of these names, in any case; None where there is none."""
+        """Return the name of the first array with one of these names, ignoring case; None if there is none."""
         return next((name for name in self.names if name.lower() in names), None)
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
         """Return shape and dtype of an array without reading its values; refuse Python objects."""
         with self._guarded(), self._stream(name) as (file, size), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # NumPy's advice on headers of Python 2
+            warnings.simplefilter("ignore", UserWarning)  # it warns of Python 2's headers
             version = np.lib.format.read_magic(file)
             length = file.read(2 if version == (1, 0) else 4)
             header = file.read(min(int.from_bytes(length, "little"), _HEADER_BYTES))
@@ -101,7 +101,7 @@ class ArrayFile:
         return shape, dtype
 
     def read(self, name: str) -> np.ndarray:
-        """Return an array, read-only; refuse a damaged one and Python objects."""
+        """Return an array, read-only; refuse damaged arrays and Python objects."""
         shape, _ = self.shape_and_dtype(name)
         with self._guarded():
             if name or 0 in shape:  # an empty array cannot be mapped
@@ -111,7 +111,7 @@ class ArrayFile:
 
     @contextlib.contextmanager
     def _stream(self, name: str) -> Iterator[tuple[IO[bytes], int]]:
-        """Open an array; yield the stream and the bytes in it."""
+        """Open an array; yield the stream and its number of bytes."""
         if not name:
             with self.path.open("rb") as file:
                 yield file, self.path.stat().st_size

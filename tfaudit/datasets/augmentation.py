@@ -37,7 +37,7 @@ def flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def shift(images: tf.Tensor, seed: tf.Tensor, pixels: int = 1) -> tf.Tensor:
-    """Pad every side with `pixels` zeros and crop the original size at a random place, another one for every image."""
+    """Pad every side with `pixels` zeros and crop every image at a random place to its original size."""
     import tensorflow as tf
 
     count, height, width, _ = tf.unstack(tf.shape(images))
@@ -52,7 +52,7 @@ def shift(images: tf.Tensor, seed: tf.Tensor, pixels: int = 1) -> tf.Tensor:
 def crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Pad by 4, crop at random and mirror half of the images: CIFAR's usual augmentation (He et al. 2016, 4.2).
 
-    [P] E crops and mirrors the images of all its data sets, digits among them.
+    [P] E crops and mirrors the images of all its data sets, even digits.
     """
     import tensorflow as tf
 
@@ -63,8 +63,8 @@ def crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Apply `random_crop`, resize to the original size and mirror half of the images: ImageNet's usual augmentation.
 
-    Area (8 % to 100 %) and sides (3:4 to 4:3) of the crop are those of [F]'s released code. That resizes by bicubic
-    interpolation, and takes the central square where its one try of a rectangle does not fit.
+    The crop's area (8 % to 100 %) and aspect ratio (3:4 to 4:3) follow [F]'s released code. That code resizes by
+    bicubic interpolation, and takes the central square if its only attempt at a rectangle does not fit.
     """
     import tensorflow as tf
 

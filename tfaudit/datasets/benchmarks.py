@@ -26,13 +26,13 @@ class TrainedModel(NamedTuple):
     """The facts of a trained model that a benchmark set must fit."""
 
     dataset: str  # name of the data set that the model was trained on
-    class_names: Sequence[str]  # of its classes
-    image_shape: tuple[int, int, int]  # (H, W, C) of the model's input
-    scaling: Scaling = UNSCALED  # of other images
+    class_names: Sequence[str]  # names of its classes by label
+    image_shape: tuple[int, int, int]  # shape (H, W, C) of the model's input
+    scaling: Scaling = UNSCALED  # how images of another shape are scaled and cropped
 
 
 def expand_wildcards(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names, each `NAME/*` replaced by NAME's prepared configurations, of which there must be one."""
+    """Return the names, with each `NAME/*` replaced by NAME's prepared configurations; refuse `NAME/*` without any."""
     expanded = [
         config
         for name in names
@@ -68,13 +68,13 @@ def check_benchmark(name: str, model: TrainedModel) -> None:
 
 
 def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) -> Benchmark:
-    """Load a benchmark set for a model; only its first `limit` examples unless that is None.
+    """Load a benchmark set for a model; with a `limit`, only its first examples.
 
     Images that have the shape of the model's input stay as they are: those of ImageNet-C were cropped when the set was
-    made. All others are scaled and cropped as the images that the model was trained on.
+    made. All others are scaled and cropped like the images that the model was trained on.
 
     Raises:
-        InputError: as `check_benchmark`, or labels that are not classes.
+        InputError: `check_benchmark` refuses the set, or a label is not a class.
     """
     source = PreparedData(name)
     fits = source.image_shape == model.image_shape
@@ -82,7 +82,7 @@ def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) 
     positions = _class_positions(source, model)
     classes = None
     if not source.entry.shows_all_classes:
-        classes = np.unique(positions[dataset.labels])  # of the whole set, whatever the limit
+        classes = np.unique(positions[dataset.labels])  # of the whole set, not the limit
     elif len(positions) < len(model.class_names):
         classes = np.sort(positions)
     dataset = dataset if limit is None else dataset.take(limit)
@@ -90,7 +90,7 @@ def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) 
 
 
 def _class_positions(source: PreparedData, model: TrainedModel) -> np.ndarray:
-    """Return the model's number of every class of the benchmark set, int64."""
+    """Return the model's class number for every class of the benchmark set, int64."""
     name = source.name
     entry = source.entry
     class_names = source.features.class_names

@@ -22,7 +22,7 @@ def data_folder(data_dir: str | Path | None = None) -> Path:
 
 
 def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
-    """Return the TFDS builder of a data set, prepared or not; the error of an unknown name lists close matches."""
+    """Return the TFDS builder of a data set, prepared or not; the error for an unknown name lists close matches."""
     import tensorflow_datasets as tfds
 
     parts = NAME.fullmatch(name)
@@ -53,7 +53,7 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
 
 
 def _similar_names(name: str, folder: Path) -> list[str]:
-    """Return up to three names of data sets, those that a user may have meant if there are any."""
+    """Return up to three names of data sets: similar ones, or usual ones if none is similar."""
     import tensorflow_datasets as tfds
 
     paths = folder.iterdir() if folder.is_dir() else ()
@@ -67,7 +67,7 @@ def _similar_names(name: str, folder: Path) -> list[str]:
 
 
 def notes_of(folder: str | Path) -> tuple[str, ...]:
-    """Return what a reader needs to know of the data set in a folder, such as images that were left out."""
+    """Return the notes on the data set in a folder, such as which images were left out."""
     path = Path(folder) / NOTES
     return tuple(path.read_text(encoding="utf-8").splitlines()) if path.is_file() else ()
 

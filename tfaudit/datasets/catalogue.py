@@ -1,4 +1,4 @@
-"""The catalogue: one entry per data set that tfaudit knows more of than TensorFlow Datasets does."""
+"""The catalogue: one entry per data set about which tfaudit knows more than TensorFlow Datasets does."""
 
 import string
 from collections.abc import Callable
@@ -20,7 +20,7 @@ MOCK_PREFIX = "mock:"
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """What tfaudit knows of a data set beyond its description in TensorFlow Datasets (TFDS)."""
+    """Facts about a data set beyond its description in TensorFlow Datasets (TFDS)."""
 
     # Loads a split of a set that comes with tfaudit.
     embedded: Callable[[str], Dataset] | None = None
@@ -34,10 +34,10 @@ class CatalogueEntry:
     class_names: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()  # features that are not groups of examples
     test: str = "test"  # split to test on
-    parent: str | None = None  # of a benchmark set, the data set whose classes it numbers alike
+    parent: str | None = None  # for a benchmark set, the data set that numbers classes alike
     # False for a benchmark set with images of only some of its parent's classes.
     shows_all_classes: bool = True
-    # False where TFDS calls the classes "0" to "9" although they have names.
+    # False if TFDS calls the classes "0" to "9" although they have names.
     names_classes: bool = True
 
 
@@ -91,7 +91,7 @@ def base_name(name: str) -> str:
 
 
 def catalogue_entry(name: str) -> CatalogueEntry:
-    """Return the entry of a data set or of all its configurations, whatever its version and whether or not a mock.
+    """Return the entry of a data set or of all its configurations; a version and `mock:` make no difference.
 
     Example:
         >>> catalogue_entry("mock:cifar10_corrupted/fog_3").parent, catalogue_entry("cifar100").parent
@@ -102,7 +102,7 @@ def catalogue_entry(name: str) -> CatalogueEntry:
 
 
 def test_split(name: str) -> str:
-    """Return the split of a data set, named as for `load_dataset`, to test on: it has labels and is not trained on.
+    """Return the split to test on, which has labels and is not trained on; `name` is as for `load_dataset`.
 
     Example:
         >>> test_split("imagenet2012"), test_split("cifar10")

@@ -23,7 +23,7 @@ def cifar10_files(folder: Path, builder: Any) -> LocalFiles:
     """Read the six files and the class names, with TFDS' own keys and ids and therefore in its order.
 
     Args:
-        folder: holds `data_batch_1.bin` to `data_batch_5.bin`, `test_batch.bin` and `batches.meta.txt`.
+        folder: folder with `data_batch_1.bin` to `data_batch_5.bin`, `test_batch.bin` and `batches.meta.txt`.
         builder: the TFDS builder of `cifar10`.
 
     Raises:
@@ -42,7 +42,7 @@ def cifar10_files(folder: Path, builder: Any) -> LocalFiles:
 def read_cifar(
     folder: Path, read: Callable[[Path], Columns], ending: str, *others: str, version: str
 ) -> dict[str, list[Columns]]:
-    """Return what `read` returns of each file, by split; missing files and missing `others` raise `InputError`."""
+    """Return the result of `read` for each file, by split; missing files and missing `others` raise `InputError`."""
     paths = {split: [folder / (name + ending) for name in names] for split, names in FILES.items()}
     needed = [*paths["train"], *paths["test"], *(folder / name for name in others)]
     if missing := [path.name for path in needed if not path.is_file()]:

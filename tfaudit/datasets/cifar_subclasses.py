@@ -126,12 +126,12 @@ KIND["cruiser"] = "cruiser"  # automobiles are police cruisers, ships are not
 def cifar10_subclass_files(folder: Path, builder: None = None) -> LocalFiles:
     """Read the six files of the Python version, with the keys and ids of TFDS' `cifar10` and therefore in its order.
 
-    The images were found by searching for a word, such as `camion`, which their file names keep. Words of one meaning
-    are one `kind`.
+    The images were found by searching for a word, such as `camion`, which their file names keep. Words with the same
+    meaning are one `kind`.
 
     Args:
-        folder: holds `data_batch_1` to `data_batch_5` and `test_batch`.
-        builder: of no use; TFDS has none for this data set.
+        folder: folder with `data_batch_1` to `data_batch_5` and `test_batch`.
+        builder: ignored; TFDS has none for this data set.
 
     Raises:
         InputError: files are missing or damaged.
@@ -178,7 +178,7 @@ class _ArraysOnly(pickle.Unpickler):
     """An unpickler that makes NumPy arrays and plain Python values, so that no file can run code."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what makes an array, whatever the version of NumPy that wrote the file."""
+        """Return the function or class that makes an array, for files of any version of NumPy."""
         if module.split(".")[0] != "numpy" or name not in ALLOWED:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}")
         return ALLOWED[name]
@@ -195,7 +195,7 @@ def _read(path: Path) -> Columns:
         kinds = [kind_of(name, label) for name, label in named]
         valid = pixels.dtype == np.uint8 and len(pixels) == len(labels)
         in_range = 0 <= labels.min() <= labels.max() <= 9
-    except Exception as error:  # a damaged pickle raises anything
+    except Exception as error:  # a damaged pickle may raise anything
         got = f"an unreadable file ({one_line(error)})"
         raise InputError(str(path), got, "a file of the Python version") from None
     if not (valid and in_range):

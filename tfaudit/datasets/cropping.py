@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
-    """Return the central square of images `(..., H, W, C)`, `size` pixels wide; the images themselves for None.
+    """Return the central square of images `(..., H, W, C)`, `size` pixels wide; for None, the images as they are.
 
     Raises:
         InputError: the images are smaller than the square.
@@ -39,8 +39,8 @@ def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
 def resize_and_crop(scaling: Scaling) -> Callable[[tf.Tensor], tf.Tensor]:
     """Return the `tf.data` function that scales an image's shorter side and crops the central square.
 
-    The function maps a uint8 image `(H, W, C)` to uint8 `(crop, crop, C)`, padded with zeros where it is smaller, or to
-    itself where nothing is scaled.
+    The function maps a uint8 image `(H, W, C)` to uint8 `(crop, crop, C)`, padded with zeros if it is smaller. If
+    nothing is scaled, it returns the image as it is.
     """
     import tensorflow as tf
 
@@ -101,7 +101,7 @@ def fit_within(image: tf.Tensor, edge: int) -> tf.Tensor:
 
 
 def _random_box(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Return top, left, height and width, int32 `(4,)`; the whole image where no attempt fits."""
+    """Return top, left, height and width, int32 `(4,)`; the whole image if no attempt fits."""
     import tensorflow as tf
 
     begin, size, _ = tf.image.stateless_sample_distorted_bounding_box(

@@ -24,10 +24,10 @@ MOMENT_EXAMPLES = 2_000
 
 
 def pipeline_options() -> tf.data.Options:
-    """Return the options of a pipeline that gives its elements in order and is not tuned while it runs.
+    """Return options for a pipeline that yields its elements in order and is not tuned while it runs.
 
-    The end of a tuned pipeline may wait for its tuner's next turn, up to a minute, in which a worker does nothing.
-    `tf.data.AUTOTUNE` then stands for as many threads as the machine has, at most 16.
+    A tuned pipeline may wait at its end for the tuner's next turn, up to a minute in which the worker is idle. Without
+    tuning, `tf.data.AUTOTUNE` stands for as many threads as the machine has, at most 16.
     """
     import tensorflow as tf
 
@@ -41,10 +41,10 @@ def pipeline_options() -> tf.data.Options:
 class ImageStream:
     """Images that are read from files on every pass, encoded: cheap to shuffle, and cropped before they are decoded."""
 
-    # makes a dataset of (encoded image, label, example id): in the fixed order for None, with the files in an order of
-    # its own for a seed, int64 scalar
+    # makes a dataset of (encoded image, label, example id): in the fixed order for None; for a seed, an int64 scalar,
+    # with the files in an order that the seed determines
     read: Callable[[tf.Tensor | None], tf.data.Dataset]
-    # makes one of (groups by column, label, example id) in the fixed order, without reading images
+    # makes a dataset of (groups by column, label, example id) in the fixed order, without reading images
     read_groups: Callable[[], tf.data.Dataset]
     # maps an encoded image to the uint8 (H, W, C) that is evaluated
     decode: Callable[[tf.Tensor], tf.Tensor]
@@ -73,24 +73,24 @@ class ImageStream:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Labelled examples in a fixed order: in memory as `inputs`, else images read from `stream`.
+    """Labelled examples in a fixed order, either `inputs` in memory or images read from `stream`.
 
     Attributes:
         name: name of the data set, as `load_dataset` takes it.
         split: name of the split, such as `"test"`.
         class_names: names of the classes by label.
-        image_shape: `(H, W, C)`; None where the images vary. All None for examples that are no images.
-        num_examples: N.
-        inputs: what the model takes, in memory: images, uint8 `(N, H, W, C)`, or of other examples an array `(N, ...)`
-            of numbers or text, or a dictionary or tuple of them. None for a stream.
-        stream: the images of a prepared data set that is not in memory; with `inputs`, it is read for the groups alone,
-            when they are asked for.
-        known_labels: int64 `(N,)`; required with `inputs`.
-        known_ids: str `(N,)`; required with `inputs`.
+        image_shape: shape of the images `(H, W, C)`, None for sizes that vary; all None for examples other than images.
+        num_examples: number of examples, N.
+        inputs: inputs of the model, in memory: images, uint8 `(N, H, W, C)`, or for other examples an array `(N, ...)`
+            of numbers or text, or a dictionary or tuple of such arrays. None for a stream.
+        stream: images of a prepared data set that is not in memory; with `inputs`, it is read only for the groups, on
+            request.
+        known_labels: labels, int64 `(N,)`; required with `inputs`.
+        known_ids: ids of the examples, str `(N,)`; required with `inputs`.
         known_groups: further columns `(N,)` by name, such as the writer of a digit; optional with `inputs`.
         targets: the labels as the user's function returned them, `(N,)` or one-hot; the known labels by default.
-        preview: as in `tfaudit.Examples`.
-        notes: what a reader of results needs to know of the examples, one sentence each.
+        preview: how the report and the viewer show an example, as in `tfaudit.Examples`.
+        notes: sentences about the examples that readers of results need, such as which images were left out.
     """
 
     name: str
@@ -124,7 +124,7 @@ class Dataset:
 
     @property
     def held(self) -> Any:
-        """What the model takes, in memory; of a stream, an `InputError`."""
+        """Inputs of the model, in memory; a stream raises `InputError`."""
         if self.inputs is None:
             expected = "a data set in memory; read it with batches()"
             raise InputError("images", f"{self.name!r}, a stream", expected)
@@ -132,14 +132,14 @@ class Dataset:
 
     @property
     def input_shape(self) -> Any:
-        """The shape of one example's inputs, without the batch: `(H, W, C)`, or in the structure of `inputs`."""
+        """Shape of one example's inputs, without the batch: `(H, W, C)`, or in the structure of `inputs`."""
         if self.has_images:
             return self.fixed_shape()
         return mapped(lambda values: values.shape[1:], self.held)
 
     @property
     def images(self) -> np.ndarray:
-        """The images, uint8 `(N, H, W, C)`; of a stream, an `InputError`."""
+        """The images, uint8 `(N, H, W, C)`; a stream raises `InputError`."""
         self._require_images()
         return self.held  # type: ignore[no-any-return]
 
@@ -155,7 +155,7 @@ class Dataset:
 
     @property
     def groups(self) -> pd.DataFrame:
-        """Further columns of the N examples, such as writer or attribute; without columns where there are none."""
+        """Further columns of the N examples, such as writer or attribute; a table without columns if there are none."""
         columns = self._group_columns
         return pd.DataFrame(
             {name: columns[name] for name in sorted(columns)}, index=range(self.num_examples)
@@ -184,7 +184,7 @@ class Dataset:
     def batches(self, batch_size: int, *, targets: bool = False) -> tf.data.Dataset:
         """Return a `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`, in order, once.
 
-        Examples that are no images keep the types of their inputs. `targets` gives those instead of the labels.
+        Examples that are not images keep the types of their inputs. With `targets`, these replace the labels.
 
         Raises:
             InputError: `batch_size` is below 1, or the images vary in size.
@@ -226,7 +226,7 @@ class Dataset:
         return self._source.decoded().map(lambda image, label, name: (image, label))
 
     def fixed_shape(self) -> tuple[int, int, int]:
-        """Return `image_shape` where it has no None; raise `InputError` where the images vary in size."""
+        """Return `image_shape`; raise `InputError` if the images vary in size."""
         self._require_images()
         height, width, channels = self.image_shape
         if height is None or width is None or channels is None:
@@ -243,7 +243,7 @@ class Dataset:
     def head(self, n: int) -> Any:
         """Return the first n images, uint8 `(min(n, N), H, W, C)`, such as representative images for quantization.
 
-        Examples that are no images are returned in the structure of `inputs`.
+        Examples that are not images are returned in the structure of `inputs`.
         """
         require(n >= 1, "n", n, "at least 1")
         if self.in_memory:
@@ -251,7 +251,7 @@ class Dataset:
         return next(iter(self.examples().batch(n)))[0].numpy()
 
     def thumbnails(self, edge: int) -> Iterator[np.ndarray]:
-        """Return the images in order, scaled down to look at: uint8 `(H, W, C)`, the longer side at most `edge` pixels.
+        """Return the images in order, scaled down for display: uint8 `(H, W, C)`, at most `edge` pixels a side.
 
         A stream holds only a few of them in memory at a time; its images may vary in size.
 
@@ -307,7 +307,7 @@ class Dataset:
     def filtered(
         self, keep: Callable[[tf.Tensor], tf.Tensor], num_examples: int, *, split: str
     ) -> Dataset:
-        """Return the examples of a stream whose id `keep` accepts, as the split `split`.
+        """Return the stream's examples whose ids `keep` accepts, as the split `split`.
 
         `keep` maps a scalar string to a boolean, with TensorFlow operations, and accepts `num_examples` ids.
         """
@@ -338,7 +338,7 @@ class Dataset:
 
 
 def shape_of_images(x: Any) -> ImageShape:
-    """Return the shape of images, uint8 `(N, H, W, 1 or 3)`, as of a `Dataset`; all None for other inputs.
+    """Return the shape of images, uint8 `(N, H, W, 1 or 3)`, as in a `Dataset`; all None for other inputs.
 
     Example:
         >>> shape_of_images(np.zeros((2, 8, 8, 1), np.uint8)), shape_of_images(np.zeros((2, 8)))
@@ -368,7 +368,7 @@ def channel_moments(batches: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarr
     """Return mean and standard deviation of every channel, float64 `(C,)` each, exact from counts of the 256 levels.
 
     Args:
-        batches: at least one, uint8 `(B, H, W, C)`.
+        batches: batches of images, uint8 `(B, H, W, C)`; at least one.
 
     Example:
         >>> channel_moments([np.array([[[[0, 10]]], [[[4, 10]]]], np.uint8)])

@@ -1,4 +1,4 @@
-"""`Examples`: what a data set function of the user's own returns, and its checks."""
+"""`Examples`: the return value of a user's data set function, and its checks."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Examples:
         ids: N stable names of the examples; by default their positions.
         class_names: C names; by default the numbers of the labels in the training and test set.
         preview: what people see of an example in the report and the viewer: N values, or a function of one example's
-            x, each a text, a dictionary (a row of a table) or an image `(H, W, 1 or 3)` of uint8. By default a text
-            shows itself, a dictionary of single values its row, and an image of uint8 itself.
+            x, each a text, a dictionary (a row of a table) or an image `(H, W, 1 or 3)` of uint8. By default texts and
+            uint8 images are shown as they are, and dictionaries of single values as rows.
 
     Example:
         >>> texts = Examples(["how kind", "never again"], [1, 0], class_names=["complaint", "praise"])
@@ -50,11 +50,11 @@ class Examples:
     )
 
     def __repr__(self) -> str:
-        """Tell what there is rather than show it: messages of other libraries repeat it."""
+        """Return a summary without the values, since messages of other libraries repeat it."""
         return f"Examples({len(self.y):,} examples: .x, .y, .groups)"
 
     def checked(self, name: str) -> Examples:
-        """Return the examples as arrays, with `labels`, int64 `(N,)`; `name` says whose they are in an `InputError`."""
+        """Return the examples as arrays, with `labels`, int64 `(N,)`; an `InputError` calls the data set `name`."""
         x = mapped(lambda value: _array(name, value), _structure(self.x))
         arrays = dict(leaves(x))
         if not arrays:
@@ -106,7 +106,7 @@ class Examples:
 
 
 def read_examples(returned: Any, name: str) -> Examples:
-    """Return what a data set function returned as checked examples; `name` says whose they are in an `InputError`."""
+    """Return the result of a data set function as checked examples; an `InputError` calls the data set `name`."""
     if isinstance(returned, Examples):
         return returned.checked(name)
     if hasattr(returned, "element_spec"):

@@ -1,4 +1,4 @@
-"""The features of a TFDS data set that are the image, the class, the id and the groups."""
+"""Choice of the features of a TFDS data set: image, class, id and groups."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ Groups = Mapping[str, tuple[KeyPath, Callable[["tf.Tensor"], "tf.Tensor"]]]
 
 @dataclass(frozen=True)
 class ChosenFeatures:
-    """Where in an example the features are: keys, or paths of keys where they may be nested."""
+    """The keys of the features in an example, or the paths of keys to features that may be nested."""
 
-    image: str  # key of uint8 pixels
-    label: KeyPath  # the class: an integer or a boolean
-    class_names: tuple[str, ...]  # by label
-    identity: str  # the example's own id, or `tfds_id`
-    groups: Groups  # by column name the path of a further feature, and a function that makes its values readable
+    image: str  # key of the image, uint8
+    label: KeyPath  # path of the class, an integer or a boolean
+    class_names: tuple[str, ...]  # names of the classes by label
+    identity: str  # key of the example's own id, or `tfds_id`
+    groups: Groups  # for each column, the path of a further feature, and a function that makes its values readable
 
 
 def choose_features(name: str, features: Any, entry: CatalogueEntry) -> ChosenFeatures:
-    """Choose the features of a data set of labelled images; `image` and `label` where there are several of their type.
+    """Choose the features of a data set of labelled images; of several images or labels, those with these names.
 
-    `features` is a `tfds.features.FeaturesDict`; `name` is for messages, `entry` the data set's in the catalogue.
+    `features` is a `tfds.features.FeaturesDict`, `name` the data set's name in messages, `entry` its entry in the
+    catalogue.
 
     Raises:
-        InputError: no labelled images of uint8.
+        InputError: the data set has no labelled uint8 images.
     """
     import tensorflow_datasets as tfds
 
@@ -65,7 +66,7 @@ def choose_features(name: str, features: Any, entry: CatalogueEntry) -> ChosenFe
 
 
 def partial_decoding(keys: Collection[str], encoded: str) -> Any:
-    """Return what TFDS is to read of an example: the features of these keys, one of them still encoded."""
+    """Return the decoding with which TFDS reads only the features with these keys, one of them still encoded."""
     import tensorflow_datasets as tfds
 
     wanted = {key: True for key in keys if key != "tfds_id"}
@@ -89,7 +90,7 @@ def _only(name: str, features: Any, wanted: str, kind: type) -> str:
 
 
 def _groups(features: Any, label: KeyPath, left_out: tuple[str, ...]) -> Groups:
-    """Return every class label, integer and boolean except the class, by the last key of its path."""
+    """Return all class labels, integers and booleans except the class, by the last key of their paths."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 

@@ -49,7 +49,7 @@ def read_idx(path: Path, ndim: int, dtype: str = "u1") -> np.ndarray:
                 )
             shape = tuple(int(size) for size in np.frombuffer(start, ">u4", ndim, offset=4))
             size = math.prod(shape) * np.dtype(dtype).itemsize
-            if size > _MOST * path.stat().st_size:  # before memory is taken for it
+            if size > _MOST * path.stat().st_size:  # checked before memory is allocated
                 raise InputError(
                     str(path), f"a header of {size} bytes of data", "as many as the file can hold"
                 )
@@ -64,7 +64,7 @@ def read_idx(path: Path, ndim: int, dtype: str = "u1") -> np.ndarray:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    if path.exists() and not path.is_file():  # a pipe would wait for ever
+    if path.exists() and not path.is_file():  # reading a pipe could block for ever
         raise OSError("no regular file")
     with path.open("rb") as file:
         gzipped = file.read(2) == b"\x1f\x8b"
@@ -75,7 +75,7 @@ def idx_files(folder: Path, builder: Any) -> LocalFiles:
     """Read the four IDX files of a data set, with TFDS' own keys and therefore in its order.
 
     Args:
-        folder: holds `train-images-idx3-ubyte` and so on, or with EMNIST's `emnist-CONFIG-` before each name.
+        folder: folder with `train-images-idx3-ubyte` and so on; EMNIST's names begin with `emnist-CONFIG-`.
         builder: the TFDS builder of the data set.
 
     Raises:
@@ -108,7 +108,7 @@ def idx_files(folder: Path, builder: Any) -> LocalFiles:
 
 
 def find_idx(folder: Path, stem: str, ndim: int, kind: str = "ubyte") -> Path | None:
-    """Return the file of a stem under any of the names in use; None where there is none."""
+    """Return the file of a stem under any of the names in use; None if there is none."""
     names = [f"{stem}{dot}idx{ndim}-{kind}{end}" for dot in "-." for end in ("", ".gz")]
     return next((folder / name for name in names if (folder / name).is_file()), None)
 

@@ -1,4 +1,4 @@
-"""Image files of anybody: only regular files, only decoders that are safe to run on them."""
+"""Untrusted image files: only regular files are read, and only by decoders that are safe to run on them."""
 
 import contextlib
 import warnings
@@ -18,22 +18,22 @@ FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 
 @contextlib.contextmanager
 def open_image(path: Path) -> Iterator[Image.Image]:
-    """Open an image; whatever goes wrong until the context is left is one line. Of animations it is the first frame.
+    """Open an image, or the first frame of an animation; any failure within the context is an `InputError`.
 
     Args:
-        path: of the file.
+        path: path of the file.
 
     Raises:
-        InputError: no regular file, another format, a damaged image, 16 bits a channel, or more pixels than Pillow
-            takes for harmless.
+        InputError: no regular file, another format, a damaged image, 16 bits per channel, or more pixels than Pillow
+            considers harmless.
     """
     try:
-        if not path.is_file():  # a pipe would wait for ever
+        if not path.is_file():  # reading a pipe could block for ever
             raise ValueError("no regular file")
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", UserWarning
-            )  # Pillow's advice on palettes with transparency
+            )  # Pillow warns of palettes with transparency
             warnings.simplefilter("error", Image.DecompressionBombWarning)  # 90 million pixels
             with Image.open(path, formats=FORMATS) as image:
                 if image.mode.startswith(("I", "F")):

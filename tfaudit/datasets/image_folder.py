@@ -15,7 +15,7 @@ STORED_AS_THEY_ARE = ("JPEG", "MPO", "PNG")
 GREY = {"1", "L", "LA"}
 TEST_SHARE = 0.2
 SPLIT_SEED = 0
-NAMED = 100  # files that a note names at most
+NAMED = 100  # largest number of files that a note names
 
 
 def image_folder_files(
@@ -23,11 +23,10 @@ def image_folder_files(
 ) -> LocalFiles:
     """Read the images under `ROOT/SPLIT/CLASS/`, or under `ROOT/CLASS/` with a fifth of every class as `test`.
 
-    The first layout applies where `ROOT/train` holds folders; every other folder in `ROOT` is then a split. Classes are
+    The first layout applies if `ROOT/train` holds folders; every other folder in `ROOT` is then a split. Classes are
     the folder names in sorted order. Hidden files and files without the suffix of an image are ignored. JPEG and PNG
-    files are stored as they are, others as PNG; the id of each is its path under `root`.
-    `recursive` is as in `class_files`, `skip_unreadable` as `most` in
-    `readable_files`.
+    files are stored as they are, others as PNG; the id of each is its path under `root`. With `recursive`, images in
+    folders within the class folders count as well. At most `skip_unreadable` undecodable images are left out.
 
     Raises:
         InputError: no images, an image that cannot be decoded, a class that `train` lacks, or too few images to split.
@@ -62,7 +61,7 @@ def image_folder_files(
 def _training_classes(
     root: Path, files: Mapping[str, Sequence[Path]], class_of: Mapping[Path, str]
 ) -> list[str]:
-    """Return the classes of the training images; too few, or others in another split, raise `InputError`."""
+    """Return the classes of the training images; raise `InputError` for too few, or if another split has others."""
     classes = sorted({class_of[path] for path in files["train"]})
     for split, paths in files.items():
         if extra := sorted({class_of[path] for path in paths} - set(classes)):
@@ -101,15 +100,15 @@ def class_files(folder: Path, *, recursive: bool = False) -> list[Path]:
 
 
 def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path], tuple[str, ...]]:
-    """Return the image files without undecodable ones, of which there may be `most`, and a note that names these.
+    """Return the decodable image files, and a note that names the others, of which there may be `most`.
 
     Args:
         files: image files under `root`, whose names in the note are relative to it.
-        most: number of files that may be left out. With 0 nothing is decoded here.
-        root: the folder of all of them.
+        most: largest number of files that may be left out. With 0 nothing is decoded here.
+        root: the folder of all files.
 
     Raises:
-        InputError: more undecodable files, or no other ones.
+        InputError: more than `most` files are undecodable, or all are.
     """
     require(most >= 0, "skip_unreadable", most, "0 or more")
     problems: dict[Path, InputError] = {}
@@ -157,7 +156,7 @@ def _split(root: Path, paths: list[Path], classes: list[str]) -> dict[str, list[
 
 
 def _common_shape(paths: list[Path]) -> tuple[int | None, int | None, int]:
-    """Return `(H, W, channels)`, None where sizes differ, one channel if every image is grey. Decodes every image."""
+    """Decode every image; return `(H, W, channels)`, None for sizes that differ, one channel if all images are grey."""
     sizes = set()
     channels = 1
     for path in paths:

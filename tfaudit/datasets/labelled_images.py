@@ -39,15 +39,15 @@ LABELS = ("labels", "label", "y", "targets", "target")
 class LabelledImages:
     """Labelled images in a fixed order, read from their source on every pass."""
 
-    labels: np.ndarray  # int64 (N,)
-    example_ids: np.ndarray  # (N,), stable ids of the images
-    class_names: tuple[str, ...] | None  # by label; None where the source has none
-    # (H, W, channels), None where images differ or none has been read yet; () for examples that are no images
+    labels: np.ndarray  # class numbers, int64 (N,)
+    example_ids: np.ndarray  # stable ids of the images, (N,)
+    class_names: tuple[str, ...] | None  # names of the classes, or None
+    # shape (H, W, channels), None for sizes that differ or are not known yet; () for examples that are not images
     image_shape: tuple[int | None, ...]
-    # takes a batch size and yields arrays (B, H, W, channels), uint8, or of other types and shapes, or dictionaries or
-    # tuples of them, where an .npz or a function gives such
+    # takes a batch size and yields uint8 arrays (B, H, W, channels); for an .npz or a function, perhaps arrays of other
+    # types and shapes, or dictionaries or tuples of arrays
     batches: Callable[[int], Iterator[Any]]
-    notes: tuple[str, ...] = ()  # what a reader needs to know, one sentence each
+    notes: tuple[str, ...] = ()  # sentences about the images that readers of results need
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "example_ids", clean_texts(self.example_ids, "example ids"))
@@ -57,7 +57,7 @@ class LabelledImages:
             )
 
     def named(self, names: Sequence[str]) -> LabelledImages:
-        """Return the images, their classes numbered as in `names`, which must differ and include all of the data's."""
+        """Return the images with classes numbered as in `names`, distinct names that include all of the data's."""
         require(len(set(names)) == len(names), "classes", f"{len(names)} names", "different names")
         if self.class_names is None:
             return dataclasses.replace(self, class_names=tuple(names))
@@ -70,7 +70,7 @@ class LabelledImages:
         return dataclasses.replace(self, labels=order[self.labels], class_names=tuple(names))
 
     def only(self, ids: Sequence[str], source: str) -> LabelledImages:
-        """Return the images of some ids, in their order here; `source` says whose ids they are in an `InputError`."""
+        """Return the images with some ids, in their present order; an `InputError` says that `source` has the ids."""
         chosen = np.isin(self.example_ids.astype(str), ids)
         unknown = sorted({*ids} - {*self.example_ids.astype(str)})
         if unknown:
@@ -107,15 +107,16 @@ def labelled_images(
         data: a folder `ROOT/CLASS/*.jpg` or `ROOT/SPLIT/CLASS/*.jpg`; an `.npz` file with `images`
             `(N, H, W[, channels])`, `labels` `(N,)` and optionally `class_names`, or with `x` and `y` (or `x_SPLIT` and
             `y_SPLIT`) of any shape and type, or with `labels` and one array per input of the model; a function
-            `"module:name"` or `"file.py:name"` of a split, or of nothing, that returns `(x, y)`; or the name of a data
-            set as `load_dataset` takes it.
+            `"module:name"` or `"file.py:name"` that takes the split or nothing and returns `(x, y)`; or the name of a
+            data set as `load_dataset` takes it.
         split: split of a data set, or of a folder with splits.
-        image_size: shorter side to scale to, in pixels; without `crop` the central square is cropped.
-        crop: edge of the central square to crop after scaling, in pixels.
+        image_size: shorter side to scale to, in pixels; by default images are not scaled.
+        crop: edge of the central square to crop after scaling, in pixels; `image_size` by default.
         channels: channels of the images in a folder, 1 or 3.
-        limit: number of images: evenly spaced ones of a folder or an `.npz`, the first ones of a data set.
-        recursive: whether a folder's classes hold folders of images themselves.
-        skip_unreadable: number of unreadable images of a folder to leave out; more are an error.
+        limit: largest number of images: evenly spaced ones of a folder or an `.npz`, the first ones of a data set; all
+            by default.
+        recursive: whether class folders may hold further folders of images.
+        skip_unreadable: largest number of unreadable images of a folder to leave out; more are an error.
 
     Raises:
         InputError: an unreadable source, or impossible sizes.
@@ -145,7 +146,7 @@ def _from_folder(
     recursive: bool,
     skip_unreadable: int,
 ) -> LabelledImages:
-    """Read the images under `ROOT/SPLIT/CLASS/` where there is such a split, else under `ROOT/CLASS/`.
+    """Read the images under `ROOT/SPLIT/CLASS/` if there is such a split, otherwise under `ROOT/CLASS/`.
 
     Classes are the sorted folder names, example ids the paths under `root`. As in Keras and TFDS, EXIF orientation is
     ignored.
@@ -231,7 +232,7 @@ def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) ->
 
 
 def _class_numbers(labels: np.ndarray, count: int, where: str) -> np.ndarray:
-    """Return int64 `(N,)` from integers `(N,)` or `(N, 1)`, or one-hot `(N, C)`."""
+    """Return labels, int64 `(N,)`, from integers `(N,)` or `(N, 1)`, or from one-hot rows `(N, C)`."""
     got = f"{labels.dtype} {labels.shape}"
     labels = without_one_hot(labels)
     if labels.shape != (count,) or labels.dtype.kind not in "iu" or (count and labels.min() < 0):
@@ -256,7 +257,7 @@ def _from_function(reference: str, split: str, limit: int | None) -> LabelledIma
 def _of_examples(
     x: Any, labels: np.ndarray, names: Any, where: str, limit: int | None
 ) -> LabelledImages:
-    """Return examples of any shape and type; arrays of numbers have to be finite."""
+    """Return examples of any shape and type; numbers must be finite."""
     count = len(labels) if labels.ndim else 0
     for name, values in leaves(x):
         if values.ndim == 0 or len(values) != count or not count:
@@ -277,7 +278,7 @@ def _held(
     image_shape: tuple[int | None, ...] = (),
     crop: int | None = None,
 ) -> LabelledImages:
-    """Return `limit` evenly spaced examples of those in memory; images are cropped to the central square."""
+    """Return `limit` evenly spaced examples from memory; images are cropped to the central square."""
     positions = _evenly_spaced(len(labels), limit)
     x = _rows(x, positions)
     return LabelledImages(

@@ -44,7 +44,7 @@ def load_dataset(
     image_size: int | None = None,
     crop: int | None = None,
 ) -> Dataset:
-    """Load a split of a data set of labelled images, its examples in a fixed order, without a network.
+    """Load a split of a data set of labelled images, in a fixed order, without a network.
 
     `digits` comes with tfaudit. Every other name is a data set that TensorFlow Datasets or `tfaudit prepare` has
     prepared on this machine. Up to 600 MB of decoded pixels of one size are held in memory; larger data sets stream.
@@ -59,11 +59,12 @@ def load_dataset(
             `"file.py:load"` or `"package.module:load"`, which returns `tfaudit.Examples` or (x, y).
         split: name of a split, such as `"train"` or `"test"`; for TFDS data sets also a slice, `"train[:80%]"`.
         data_dir: folder of the prepared data sets; by default the variable `TFDS_DATA_DIR` or `~/tensorflow_datasets`.
-        image_size: shorter side to scale to, in pixels. None leaves the images as they are.
+        image_size: shorter side to scale to, in pixels; by default images stay as they are.
         crop: edge in pixels of the central square to crop; `image_size` by default. ImageNet takes 256 and 224.
 
     Raises:
-        InputError: an unknown name or split, no labelled images, or not prepared, with the command that gets it.
+        InputError: the name or split is unknown, the data set has no labelled images, or it is not prepared; then the
+            error has the command that gets it.
 
     Example:
         >>> train = load_dataset("digits", "train")
@@ -87,7 +88,7 @@ def is_available(name: str, *, data_dir: str | Path | None = None) -> bool:
 
 
 def data_source(name: str, data_dir: str | Path | None = None) -> DataSource:
-    """Return what a name of `load_dataset` stands for, decided once.
+    """Return the source that a name of `load_dataset` stands for.
 
     Example:
         >>> [type(data_source(name)).__name__ for name in ("digits", "data.py:load", "cifar10")]
@@ -102,10 +103,10 @@ def data_source(name: str, data_dir: str | Path | None = None) -> DataSource:
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where a data set comes from.
+    """The source of a data set.
 
     Attributes:
-        name: name as for `load_dataset`.
+        name: name of the data set, as for `load_dataset`.
     """
 
     name: str
@@ -129,7 +130,7 @@ class DataSource:
 
 
 class OwnData(DataSource):
-    """The examples that a function `load(split)` of the user's returns."""
+    """A data set that a user's function `load(split)` returns."""
 
     def load(self, split: str, scaling: Scaling = UNSCALED) -> Dataset:
         """Load both splits, and return one of them."""
@@ -138,7 +139,7 @@ class OwnData(DataSource):
         return self.splits(scaling)[SPLITS.index(split)]
 
     def splits(self, scaling: Scaling = UNSCALED) -> tuple[Dataset, Dataset]:
-        """Load the training and the test set, which are checked against each other, in one pass."""
+        """Load the training and the test set in one pass, and check them against each other."""
         expected = f"None: {self.name!r} returns its examples as the model takes them"
         for argument, pixels in asdict(scaling).items():
             require(pixels is None, argument, pixels, expected)
@@ -170,7 +171,7 @@ class PreparedData(DataSource):
 
     @cached_property
     def entry(self) -> CatalogueEntry:
-        """What the catalogue knows of the data set."""
+        """The entry of the data set in the catalogue."""
         return catalogue_entry(self.name)
 
     @property
@@ -188,12 +189,12 @@ class PreparedData(DataSource):
 
     @cached_property
     def features(self) -> ChosenFeatures:
-        """Where the features are; no labelled images raise `InputError`."""
+        """The keys of the features; a data set without labelled images raises `InputError`."""
         return choose_features(self.name, self.builder.info.features, self.entry)
 
     @property
     def image_shape(self) -> ImageShape:
-        """The shape of the images as they are stored, `(H, W, C)`; None where they vary."""
+        """The shape of the images as they are stored, `(H, W, C)`; None for sizes that vary."""
         height, width, channels = self.builder.info.features[self.features.image].shape
         return height, width, channels
 
@@ -208,7 +209,7 @@ class PreparedData(DataSource):
             return bool(self.builder.is_prepared())
 
     def load(self, split: str, scaling: Scaling = UNSCALED) -> Dataset:
-        """Load a split, in memory if its decoded pixels fit, else as a stream."""
+        """Load a split, in memory if its decoded pixels fit, otherwise as a stream."""
         features = self.features
         if not self.is_available():
             raise not_prepared("name", self.name, self.data_dir)
@@ -299,7 +300,7 @@ class _Reader:
 
 
 def _in_memory(dataset: Dataset, has_groups: bool) -> Dataset:
-    """Return a stream with its images in memory; groups, if it has any, are read when they are asked for."""
+    """Return a stream with its images in memory; groups, if it has any, are read on request."""
     rows = dataset.stream.decoded().batch(2048).as_numpy_iterator()  # type: ignore[union-attr]
     pixels = np.empty((dataset.num_examples, *dataset.fixed_shape()), np.uint8)
     labels = np.empty(dataset.num_examples, np.int64)

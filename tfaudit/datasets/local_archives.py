@@ -1,4 +1,4 @@
-"""Archives of data that a recipe reads as a package registry delivers them."""
+"""Archives of data that recipes read as they were downloaded from a package registry."""
 
 import os
 from pathlib import Path
@@ -8,10 +8,10 @@ from tfaudit.errors import InputError
 
 
 def find_archive(file: str, package: str) -> Path:
-    """Return the path of a downloaded archive in the folder of prepared data sets, or in the one of TFAUDIT_DATA.
+    """Return the path of a downloaded archive in the folder of prepared data sets, or in the folder TFAUDIT_DATA.
 
     Raises:
-        InputError: it is in neither; the error has the command that gets it.
+        InputError: the archive is in neither; the error has the command that gets it.
 
     Example:
         >>> find_archive("words-1.0.tar.gz", "words==1.0")

@@ -1,4 +1,4 @@
-"""What a reader of a data set's published files hands to `tfaudit.datasets.prepare`."""
+"""`LocalFiles`: the content of a data set's published files, which `tfaudit.datasets.prepare` writes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,4 +13,4 @@ class LocalFiles:
     # (key, example) pairs by split; TFDS orders a split by a hash of the keys
     splits: Mapping[str, Iterable[tuple[int | str, dict[str, Any]]]]
     total: int  # number of examples of all splits
-    notes: tuple[str, ...] = ()  # what a reader of a study on them needs to know, one sentence each
+    notes: tuple[str, ...] = ()  # sentences that readers of a study on them need

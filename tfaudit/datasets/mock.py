@@ -1,4 +1,4 @@
-"""Mocks of data sets: a few random examples of the exact structure, to try a study out without the files."""
+"""Mocks of data sets: a few random examples of the exact structure, to try out a study without the files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLASSES = 8
 
 
 def mock_builder(name: str, data_dir: str | Path | None) -> MockBuilder:
-    """Return the mock of a data set, whose files need not be present; your own are known by their files in `data_dir`.
+    """Return the mock of a data set; only a data set of your own must be present, as a folder in `data_dir`.
 
     Raises:
         InputError: the name is unknown, or the data set does not hold labelled images.
@@ -49,7 +49,7 @@ class MockBuilder:
     pixels where images vary in size, the same in every process and on every machine.
     """
 
-    name: str  # of the mocked data set
+    name: str  # name of the mocked data set
     features: Any  # a tfds.features.FeaturesDict
 
     @cached_property
@@ -70,7 +70,7 @@ class MockBuilder:
 
     @property
     def data_path(self) -> Path:
-        """A folder that does not exist: nothing of a mock is on the disk."""
+        """A folder that does not exist, since mocks have no files."""
         return Path("mock of", self.name)
 
     def is_prepared(self) -> bool:

@@ -17,10 +17,10 @@ SPLITS = ("train", "test")
 
 
 def load_own(reference: str) -> tuple[Dataset, Dataset]:
-    """Return the training and the test set of a function `load(split)`, which must agree.
+    """Return the training and the test set from a function `load(split)`; the two must agree.
 
     Args:
-        reference: of the function, as in `tfaudit.runtime.user_functions`.
+        reference: reference of the function, as in `tfaudit.runtime.user_functions`.
 
     Raises:
         InputError: the function cannot be imported or called, fails, or returns no labelled examples as
@@ -52,7 +52,7 @@ def _dataset(reference: str, split: str, own: Examples, names: tuple[str, ...]) 
 
 
 def _kinds(own: Examples) -> Mapping[str, str]:
-    """Return shape and type of every array, and what else the two splits must share."""
+    """Return the properties that the two splits must share, such as shape and type of every array."""
     kinds = {name: f"{values.shape[1:]} of {_type(values)}" for name, values in leaves(own.x)}
     kinds["y"] = str(own.y.shape[1:])
     kinds["groups"] = ", ".join(sorted(own.groups)) or "none"

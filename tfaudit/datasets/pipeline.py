@@ -34,7 +34,7 @@ def training_batches(
 ) -> tf.data.Dataset:
     """Return an infinite dataset of shuffled batches; seed and step determine every batch bit for bit.
 
-    An epoch shows every example once and ends with a short batch where `batch_size` does not divide N, so it takes
+    An epoch shows every example once and ends with a short batch if `batch_size` does not divide N, so it takes
     `ceil(N / batch_size)` steps. A data set in memory is permuted in every epoch. A stream is read from 16 files at a
     time, in another order of the files in every epoch; its encoded images pass through a shuffle buffer of 256 MB and
     are decoded in parallel. Random crops are taken from the whole image, not from the square that evaluation sees. The
@@ -43,15 +43,16 @@ def training_batches(
     Args:
         dataset: the training set; images have one size.
         batch_size: examples per step, at least 1.
-        seed: 0 to 2**31 - 1.
-        augmentation: one of `tfaudit.datasets.augmentation.AUGMENTATIONS`.
-        targets: whether to give the labels as the user's function returned them, such as one-hot.
-        columns: names of groups `(B,)` to give, of a data set in memory; the batches do not depend on them.
+        seed: seed of order and augmentation, 0 to 2**31 - 1.
+        augmentation: name of the augmentation, one of `tfaudit.datasets.augmentation.AUGMENTATIONS`.
+        targets: whether to yield the labels as the user's function returned them, such as one-hot.
+        columns: names of groups to add to the inputs, `(B,)` each, of a data set in memory; none by default. The rest
+            of the batches does not depend on them.
 
     Returns:
-        An infinite `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`; examples that
-        are no images keep the structure and types of their inputs. With columns, inputs are a dictionary of these by
-        name and of what the model takes, `MODEL_INPUTS`.
+        An infinite `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`. Examples that
+        are not images keep the structure and types of their inputs. With columns, the inputs are a dictionary of the
+        columns by name, and of the model's inputs under `MODEL_INPUTS`.
 
     Raises:
         InputError: an argument is not as described.
@@ -107,7 +108,7 @@ def full_batches(
 ) -> tf.data.Dataset:
     """Return the `training_batches` without the short ones at the ends of epochs, whose statistics mislead.
 
-    Batches have all examples where there are fewer than `batch_size`.
+    If there are fewer than `batch_size` examples, every batch has all of them.
 
     Example:
         >>> from tfaudit.datasets.loading import load_dataset

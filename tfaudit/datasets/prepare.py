@@ -37,17 +37,18 @@ def prepare(
     and the next call removes it. A data set that is already prepared stays as it is.
 
     Args:
-        name: one of `tfaudit.datasets.catalogue.PREPARABLE`, or a new name for a folder of images per class.
+        name: name of the data set, one of `tfaudit.datasets.catalogue.PREPARABLE`; or a new name for a folder of images
+            per class.
         source: the folder of the files: IDX (plain or .gz), CIFAR-10's binary version, QMNIST's labels with MNIST's
             images, or the layouts of `image_folder_files`.
         data_dir: folder of the prepared data sets; by default the variable `TFDS_DATA_DIR` or `~/tensorflow_datasets`.
-        recursive: whether the class folders hold folders of images themselves.
-        skip_unreadable: number of undecodable images of a folder to leave out at most; `notes_of` names them.
-        progress: called with the number of examples written so far and their total.
+        recursive: whether class folders may hold further folders of images.
+        skip_unreadable: largest number of undecodable images of a folder to leave out; `notes_of` names them.
+        progress: function that is called with the number of examples written so far and their total.
 
     Raises:
-        InputError: a name that is taken, an option for folders with other files, missing or damaged files, or a folder
-            that cannot be written.
+        InputError: the name is taken, an option for folders is used with other files, files are missing or damaged, or
+            the folder cannot be written.
     """
     files = Path(source).expanduser()
     root = data_folder(data_dir)
@@ -93,7 +94,7 @@ def prepare(
 
 
 def _check_new(name: str) -> None:
-    """Refuse a name for a folder of images that is malformed, embedded or TFDS' own."""
+    """Refuse a name for a folder of images if it is malformed, or that of an embedded data set or one of TFDS."""
     import tensorflow_datasets as tfds
 
     prepared = ", ".join(PREPARABLE)

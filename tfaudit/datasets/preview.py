@@ -1,4 +1,4 @@
-"""Previews: what people see of an example, an image, a text or a row of a table."""
+"""Previews, which show an example to people: an image, a text or a row of a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.structure import leaves, mapped
 from tfaudit.errors import InputError, one_line
 
-LONGEST = 2_000  # characters of a text
+LONGEST = 2_000  # largest number of characters of a text
 
 
 def previews(dataset: Dataset, edge: int) -> Iterator[str | np.ndarray]:

@@ -1,4 +1,4 @@
-"""Reader of QMNIST: MNIST's digits with NIST's records of each, above all its writer ([P] 4.1)."""
+"""Reader of QMNIST: MNIST's digits with NIST's record of each, such as its writer ([P] 4.1)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,8 +25,8 @@ def qmnist_files(folder: Path, builder: None = None) -> LocalFiles:
 
     The labels are `qmnist-SPLIT-labels` as IDX (`.idx2-int`) or text (`.tsv`), the images `qmnist-SPLIT-images` or
     MNIST's own (`train-images`, `t10k-images`), each plain or gzipped. The first 10,000 rows of QMNIST's test labels
-    belong to MNIST's test set, so fewer images than rows take the first rows. If MNIST's own labels are in the folder,
-    they must agree.
+    belong to MNIST's test set, so if there are fewer images than rows, the first rows are used. If MNIST's own labels
+    are in the folder, they must agree.
 
     Raises:
         InputError: files are missing or damaged, or do not fit each other.

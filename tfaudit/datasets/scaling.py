@@ -1,4 +1,4 @@
-"""The size to which the images of a data set are brought."""
+"""The size to which images are scaled and cropped."""
 
 from dataclasses import asdict, dataclass
 
@@ -10,10 +10,10 @@ ImageShape = tuple[int | None, int | None, int | None]
 
 @dataclass(frozen=True)
 class Scaling:
-    """The size to which images are brought.
+    """The size to which images are scaled and cropped.
 
     Attributes:
-        image_size: shorter side to scale to, in pixels; None does not scale.
+        image_size: shorter side to scale to, in pixels; by default images are not scaled.
         crop: edge in pixels of the central square to crop; `image_size` by default. ImageNet takes 256 and 224.
 
     Raises:
@@ -36,11 +36,11 @@ class Scaling:
 
     @property
     def edge(self) -> int | None:
-        """Edge of the squares; None where images keep their size."""
+        """Edge of the squares in pixels; None if images keep their size."""
         return self.crop or self.image_size
 
     def scaled(self, shape: ImageShape) -> ImageShape:
-        """Return the shape that images of a shape `(H, W, C)` get."""
+        """Return the shape after scaling of images with a shape `(H, W, C)`."""
         return shape if self.edge is None else (self.edge, self.edge, shape[2])
 
 

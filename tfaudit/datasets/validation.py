@@ -18,19 +18,19 @@ BUCKETS = 2**40
 def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
     """Hold out a share of a training set for validation ([P] E: 20 %).
 
-    The split of a data set in memory is stratified by class. In a stream, a hash of its id and the seed decides for
-    each example, so the share is exact on average only; the ids are read once to count them.
+    The split of a data set in memory is stratified by class. In a stream, a hash of seed and id decides the part of
+    each example, so the share is exact only on average; the ids are read once to count them.
 
     Args:
         dataset: the training set.
         fraction: share of the validation part, in (0, 1).
-        seed: 0 or more.
+        seed: seed of the split, 0 or more.
 
     Returns:
         The training part and the validation part (split name `"validation"`), each in the order of `dataset`.
 
     Raises:
-        InputError: a fraction outside (0, 1), or one that leaves a class or a part empty.
+        InputError: the fraction is outside (0, 1), or leaves a class or a part empty.
 
     Example:
         >>> from tfaudit.datasets.loading import load_dataset

@@ -16,7 +16,7 @@ from tfaudit.runtime.names import clean_names
 def class_names(
     path: Path | None, labels: Labels, sources: Sequence[PredictionSource]
 ) -> tuple[str, ...] | None:
-    """Return the class names, if any: from a list, else from columns of scores, else from labels that are text.
+    """Return the class names, if any: from a list, from columns of scores, or from labels that are text, in this order.
 
     Args:
         path: a file with a name per line, or a JSON list.
@@ -51,7 +51,7 @@ def class_names(
 def _names_of_columns(
     named: Sequence[PredictionSource], numbered: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the names of columns of scores; where they differ in order, class numbers raise `InputError`.
+    """Return the names of columns of scores; if files order them differently, class numbers raise `InputError`.
 
     Args:
         named: predictions whose columns have names.
@@ -79,7 +79,7 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
     Args:
         values: `(n,)` text or integers.
         names: names of the classes, or None.
-        where: the file, for errors.
+        where: file that errors name.
 
     Raises:
         InputError: an unknown name, or a number that is not whole or out of range.
@@ -122,7 +122,7 @@ def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | 
 
 
 def read_class_names(path: Path) -> list[str]:
-    """Read the class names in a file, one per line or a JSON list, in its order; refuse a file without."""
+    """Read the class names in a file, one per line or a JSON list, in its order; refuse a file without names."""
     expected = "a class name per line, or a JSON list"
     try:
         text = path.read_text(encoding="utf-8-sig")

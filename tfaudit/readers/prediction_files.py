@@ -9,7 +9,7 @@ A file of predictions holds scores (logits or probabilities) or top-1 classes, o
 | CSV, Parquet | a column per class, named as the class or 0 to C-1 | column `prediction` | column `example` or `id` |
 
 A table may hold several members, distinguished by a column `member`; if it has a column `prediction`, further columns
-are ignored. Predictions are joined by example id: either every file has ids, or none has and all have the same length.
+are ignored. Predictions are joined by example id: either every file has ids, or none has and all are of one length.
 """
 
 import dataclasses
@@ -53,11 +53,11 @@ def read_predictions(
         files: files of the predictions, with one member or several each; members are numbered in this order.
         classes: file of the class names, one per line or a JSON list, in the order of the class numbers.
         id_name: column of example ids in tables; `example`, `example_id` or `id` by default.
-        k: number of ranks to read of scores.
-        scores_are: "probabilities", "logits", or "auto", as in `Predictions.from_scores`. An array of an NPZ file that
-            is named probabilities, probs or softmax needs no other word.
-        label_column: column, or array, of the labels; by default one of a usual name.
-        prediction_column: column, or array, of the predictions.
+        k: number of best classes to keep of scores.
+        scores_are: kind of the scores, "probabilities", "logits", or "auto", as in `Predictions.from_scores`. An NPZ
+            array named probabilities, probs or softmax is known to hold probabilities.
+        label_column: column, or array, of the labels; by default one with a usual name.
+        prediction_column: column, or array, of the predictions; by default one with a usual name, if any.
 
     Raises:
         InputError: files that cannot be read or do not fit each other; the error names the file.
@@ -85,7 +85,7 @@ def read_predictions(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PredictionFiles:
-    """Where the true classes are, and how they and files of predictions are read; see `read_predictions`."""
+    """The file of the true classes, and how it and files of predictions are read; fields as in `read_predictions`."""
 
     labels: Path
     classes: Path | None = None
@@ -98,9 +98,9 @@ class PredictionFiles:
 def read_populations(
     source: PredictionFiles, populations: Mapping[str, Sequence[Path]], *, k: int = 5
 ) -> dict[str, Predictions]:
-    """Read the predictions of several populations, files by the population's name, on the same examples.
+    """Read the predictions of several populations on the same examples; `populations` holds the files by name.
 
-    `k` and errors are those of `read_predictions`.
+    `k` and the errors are as in `read_predictions`.
     """
     labels = source.labels
     probabilities = stated_kind(source.scores_are)
@@ -135,7 +135,7 @@ def read_groups(path: Path, source: PredictionFiles) -> pd.DataFrame:
     """Read group columns, such as writer or attribute, in the order of the N labels, without the column of ids.
 
     Args:
-        path: CSV or Parquet; rows of other examples are ignored.
+        path: CSV or Parquet file; rows of other examples are ignored.
         source: the true classes and the columns of their files.
 
     Raises:
@@ -151,7 +151,7 @@ def read_columns(
 ) -> pd.DataFrame:
     """Read the columns of a table in the order of the N `examples` of the file `reference`; otherwise as `read_groups`.
 
-    `ids` are the ids of the examples `(N,)`, or None: the rows are in their order.
+    `ids` are the ids of the examples `(N,)`, or None if the rows are in their order.
     """
     table = open_table(path)
     name = id_column(table, id_name)
@@ -250,8 +250,8 @@ def _matching_rows(
 ) -> np.ndarray:
     """Return the row of a file that belongs to each example, `(N,)`; rows of other examples are ignored.
 
-    `wanted` are the ids of the examples in the file `reference`, `ids` those in the file `where`; both or neither None.
-    `counts` are N and the number of rows, which must agree where there are no ids.
+    `wanted` are the ids of the examples in the file `reference`, `ids` those in the file `where`; both are None if
+    there are no ids. Then `counts`, N and the number of rows, must agree.
 
     Example:
         >>> _matching_rows(np.array(["a", "b"]), np.array(["b", "c", "a"]), "p.csv", reference="l.csv", counts=(2, 3))

@@ -33,9 +33,9 @@ Scores = Callable[[Columns], Iterable[np.ndarray]]
 class Labels:
     """The true classes."""
 
-    path: Path  # of the file
-    values: np.ndarray  # (N,) integers, or text as the file has it
-    ids: np.ndarray | None  # (N,) text
+    path: Path  # path of the file
+    values: np.ndarray  # classes, (N,) integers, or text as the file has it
+    ids: np.ndarray | None  # ids of the examples, (N,) text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,13 +44,13 @@ class PredictionSource:
 
     where: str  # file and member, as text for errors
     rows: int  # number of rows
-    ids: np.ndarray | None = None  # (rows,) text
-    members: np.ndarray | None = None  # (rows,) names of the members; None: all rows belong to one
-    top1: np.ndarray | None = None  # (rows,) integers, or text as the file has it
-    # Class names of the scores' columns; None where the file has none.
+    ids: np.ndarray | None = None  # ids of the examples, (rows,) text
+    members: np.ndarray | None = None  # (rows,) names of the members; None for a single one
+    top1: np.ndarray | None = None  # best classes, (rows,) integers, or text as the file has it
+    # Class names of the scores' columns; None if the file has none.
     columns: tuple[str, ...] | None = None
     width: int | None = None  # number of classes of the scores; None for top-1 classes
-    # Whether the file calls its scores so; None where it does not say.
+    # Whether the file says that its scores are probabilities; None if it does not say.
     probabilities: bool | None = None
     # takes the order of the columns, and yields the scores in blocks (n, width)
     scores: Scores = lambda order: ()
@@ -59,7 +59,7 @@ class PredictionSource:
 def read_labels(path: Path, id_name: str | None = None, column: str | None = None) -> Labels:
     """Read a file of labels, NPY, NPZ, CSV or Parquet; `id_name` is the column of ids in a table, as for `id_column`.
 
-    `column` is the column, or array, of the labels; by default that of a usual name. Arrays may be one-hot.
+    `column` is the column, or array, of the labels; by default one with a usual name. Arrays may be one-hot.
 
     Raises:
         InputError: the file cannot be read, or holds no column or array of labels.
@@ -91,8 +91,9 @@ def read_sources(
 ) -> list[PredictionSource]:
     """Read a file of predictions, classes or scores, as `read_labels` reads labels; scores are read on request.
 
-    `column` is the column, or array, of the predictions. One score per example is that of class 1 of two; it is one of
-    `probabilities`, not logits, as stated, else where all lie in [0, 1].
+    `column` is the column, or array, of the predictions. A single score per example is the score of class 1 of two;
+    `probabilities` says whether such scores are probabilities or logits. By default they are probabilities if all lie
+    in [0, 1].
     """
     file = _open(path)
     if isinstance(file, TableFile):
@@ -101,7 +102,7 @@ def read_sources(
 
 
 def _named(file: TableFile | ArrayFile, name: str | None) -> str | None:
-    """Return a name that a user has given, which must exist; None for none, and for an array without a name."""
+    """Return the name that a user chose, which must exist; None without a choice, or for an array without a name."""
     if name is None:
         return None
     kind, names = (
@@ -123,7 +124,7 @@ def id_column(table: TableFile, id_name: str | None) -> str | None:
 
 
 def open_table(path: Path) -> TableFile:
-    """Open a table of further columns of the examples, or of raters' answers; refuse other than CSV and Parquet."""
+    """Open a table of further columns of the examples, or of raters' answers; refuse all but CSV and Parquet."""
     return _open(path, (".csv", ".parquet"))  # type: ignore[return-value]
 
 
@@ -153,7 +154,7 @@ def _array_ids(arrays: ArrayFile) -> np.ndarray | None:
 
 
 def _only(arrays: ArrayFile) -> str | None:
-    """Return the only array except ids; None where there are several."""
+    """Return the name of the only array besides ids; None if there are several."""
     others = [name for name in arrays.names if name.lower() not in _IDS]
     return others[0] if len(others) == 1 else None
 
@@ -170,7 +171,7 @@ def _table_source(
     members = None if member is None else table.text(member)
     if top1 := column or table.find(_TOP1):
         texts = table.text(top1)
-        # What is called `class` by itself holds no scores.
+        # A column found by its name, such as `class`, holds no scores.
         numbers = _fractions(texts) if column else None
         if numbers is not None:
             return _binary_source(path, numbers, ids, probabilities, members)
@@ -198,7 +199,7 @@ def _table_source(
 
 
 def _fractions(values: np.ndarray) -> np.ndarray | None:
-    """Return numbers, perhaps as text, of which one or more is a fraction; None of anything else."""
+    """Return numbers, perhaps stored as text, if at least one is a fraction; None for anything else."""
     numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
     return numbers if np.isfinite(numbers).all() and (numbers != np.floor(numbers)).any() else None
 
@@ -235,7 +236,7 @@ def _array_sources(
 def _score_sources(
     arrays: ArrayFile, name: str, ids: np.ndarray | None, single: bool
 ) -> list[PredictionSource]:
-    """Return the scores of one member, or of each; a pass reads them again, so few are in memory together."""
+    """Return the scores of one member, or of each; every pass reads them again, so that few are in memory at once."""
     shape, dtype = arrays.shape_and_dtype(name)
     read = functools.partial(arrays.read, name)
     cached = functools.cache(read)
@@ -257,14 +258,14 @@ def _score_sources(
 
 
 def _by_member(path: str, values: Any, single: bool) -> dict[str, Any]:
-    """Return values by the place that errors name: the file, or each of its members."""
+    """Return the values by the place that errors name: the file, or each of its members."""
     if single:
         return {path: values}
     return {f"{path}, member {k}": row for k, row in enumerate(values)}
 
 
 def _blocks(read: Callable[[], np.ndarray]) -> Scores:
-    """Return a function that yields an array of scores in blocks, its columns in an order."""
+    """Return a function that yields an array of scores in blocks, with the columns in the order it is given."""
 
     def scores(order: Columns) -> Iterator[np.ndarray]:
         array = read()
@@ -283,7 +284,7 @@ def _binary_source(
     probabilities: bool | None,
     members: np.ndarray | None = None,
 ) -> PredictionSource:
-    """Return the scores of two classes from that of class 1."""
+    """Return the scores of two classes from the scores of class 1."""
     both, probabilities = scores_of_both(scores, probabilities)
     blocks = _blocks(lambda: both)
     return PredictionSource(
@@ -303,7 +304,7 @@ def _name_of_predictions(arrays: ArrayFile, chosen: str | None) -> str:
 
 
 def _one_score(arrays: ArrayFile, name: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return `(N,)` or `(K, N)` scores of one class, the second of two; None of an array that holds others."""
+    """Return `(N,)` or `(K, N)` scores of one class, the second of two; None for an array of anything else."""
     if len(shape) in (2, 3):
         return arrays.read(name)[..., 0] if shape[-1] == 1 else None
     return _fractions(arrays.read(name)) if len(shape) == 1 else None

@@ -60,7 +60,7 @@ class TableFile:
                 raise InputError(str(path), f"two columns {name!r}", "columns with different names")
 
     def find(self, names: Collection[str]) -> str | None:
-        """Return the column with one of these names, in any case; None where there is none. Refuse several."""
+        """Return the name of the column with one of these names, ignoring case; None without one. Refuse several."""
         matches = [name for name in self.columns if name.lower() in names]
         if len(matches) > 1:
             got = f"columns {', '.join(map(repr, matches))}"
@@ -76,7 +76,7 @@ class TableFile:
             return self._guarded(lambda: sum(len(batch) for batch in batches))
 
     def text(self, column: str) -> np.ndarray:
-        """Return a column `(rows,)` as text, without empty cells; numbers of a Parquet file as their digits."""
+        """Return a column `(rows,)` as text, also numbers of a Parquet file; refuse empty cells."""
         if self._parquet:
             stored = self._guarded(lambda: pq.read_table(self.path, columns=[column])[column])
             kinds = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)

@@ -1,4 +1,4 @@
-"""Conditions: what a model is tested on besides its test set, a corruption at a severity or a benchmark set of TFDS."""
+"""Conditions: tests of a model besides its test set, on a corruption at a severity or on a benchmark set of TFDS."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ class Condition(NamedTuple):
 
     Attributes:
         corruption: a name of `tfaudit.corrupt`, or a benchmark set's TFDS name without its severity.
-        severity: 1 to 5; 0 for a set without severities.
+        severity: severity, 1 to 5; 0 for a set without severities.
 
     Example:
         >>> Condition("fog", 3).split, Condition("cifar10_corrupted/fog", 3).split, Condition("imagenet_a", 0).split

@@ -12,7 +12,7 @@ def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:
     Args:
         count: number of rounds.
         amount: share of the remaining weights that a round prunes, in (0, 1).
-        **settings: of every `Pruned`; the treatment is "rewind" by default.
+        **settings: settings of every `Pruned`; the treatment is "rewind" by default.
 
     Example:
         >>> [(v.key, v.after) for v in rounds(2, 0.2, method="l1", granularity="channel")]

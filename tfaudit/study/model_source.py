@@ -1,4 +1,4 @@
-"""Where the model of a study comes from."""
+"""The source of a study's model: a name, a file or a function."""
 
 import dataclasses
 
@@ -7,12 +7,12 @@ from tfaudit.runtime.user_functions import is_reference
 
 @dataclasses.dataclass(frozen=True)
 class ModelSource:
-    """What the text of a study's `model` stands for, decided once.
+    """The source that the text of a study's `model` names.
 
     Attributes:
-        text: name of `tfaudit.models`, path of a `.keras` file, or reference of a function of the user's.
-        is_file: whether it is a file.
-        is_function: whether it is a function.
+        text: name of a model in `tfaudit.models`, path of a `.keras` file, or reference of a user's function.
+        is_file: whether the text is the path of a file.
+        is_function: whether the text is the reference of a function.
 
     Example:
         >>> ModelSource.of("net.keras").is_file, ModelSource.of("nets.py:build").is_function
@@ -25,5 +25,5 @@ class ModelSource:
 
     @classmethod
     def of(cls, text: str) -> "ModelSource":
-        """Return what a text stands for."""
+        """Return the source that a text names."""
         return cls(text, text.endswith(".keras"), is_reference(text))

@@ -8,7 +8,7 @@ LAST = "last"
 
 @dataclasses.dataclass(frozen=True)
 class QuantizationKind:
-    """Settings of `tf.lite.TFLiteConverter` for one kind, as names, since studies need no TensorFlow."""
+    """Settings of `tf.lite.TFLiteConverter` for one kind, as names, so that studies need no TensorFlow."""
 
     title: str  # name in tables and charts, as in [F] table 2
     optimized: bool = True  # whether the converter quantizes at all, `tf.lite.Optimize.DEFAULT`
@@ -16,7 +16,7 @@ class QuantizationKind:
     operators: tuple[str, ...] = ()  # `target_spec.supported_ops`, names of `tf.lite.OpsSet`
     # Whether activations are quantized with ranges from representative images.
     calibrated: bool = False
-    slow: bool = False  # whether LiteRT has reference kernels only for it on CPUs
+    slow: bool = False  # whether LiteRT has only reference kernels for it on CPUs
 
 
 KINDS = {

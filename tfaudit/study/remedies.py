@@ -1,4 +1,4 @@
-"""Remedies of a study: what is done against the losses of compression while members are fine-tuned."""
+"""Remedies of a study: methods that reduce the losses of compression while members are fine-tuned."""
 
 import dataclasses
 import itertools
@@ -18,24 +18,24 @@ class _Remedy:
     """Settings of a remedy."""
 
     name: ClassVar[str]
-    word: ClassVar[str]  # what tables call a model that was trained with it
-    # Whether it measures on the validation part of the retraining.
+    word: ClassVar[str]  # name in tables for a model that was trained with it
+    # Whether it measures gaps on the validation part of the retraining.
     holds_out: ClassVar[bool] = False
 
     @property
     def key(self) -> str:
-        """Name and settings off their defaults, such as `distillation.temperature=2`: safe characters only."""
+        """Name and changed settings, such as `distillation.temperature=2`, in safe characters only."""
         return self.name + "".join(
             f".{name}={_text(value)}" for name, value in changed_settings(self).items()
         )
 
     @property
     def title(self) -> str:
-        """Word and settings off their defaults, such as `distilled (temperature 2)`."""
+        """Word and changed settings, such as `distilled (temperature 2)`."""
         return self.title_with(changed_settings(self))
 
     def title_with(self, settings: Collection[str]) -> str:
-        """Return the word and those of some settings that are off their defaults."""
+        """Return the word, and the named settings that differ from their defaults."""
         changed = [
             f"{name} {_text(value, ' and ')}"
             for name, value in changed_settings(self).items()
@@ -85,7 +85,8 @@ class ExcessGapRemedy(_Remedy):
     """Bound on what classes or groups lose beyond the average; settings as in `tfaudit.ExcessGap`.
 
     The baseline is the dense member of the same number, the held-out examples are the validation part of `retraining`.
-    `groups` are a column of the data, such as "subject", or several for their intersections; "class" names the classes.
+    `groups` is a column of the data, such as "subject", or several for their intersections; "class" stands for the
+    classes.
 
     >>> ExcessGapRemedy(epsilon=0.02).title
     'gap bounded (epsilon 0.02)'
@@ -117,13 +118,13 @@ class ExcessGapRemedy(_Remedy):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns; none for the classes."""
+        """Names of the columns; empty for the classes."""
         return (self.groups,) if isinstance(self.groups, str) else self.groups or ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class QuantizationAwareRemedy(_Remedy):
-    """Training for int8 before it is quantized, of a copy of the dense member; as `tfaudit.quantization_aware`.
+    """Quantization-aware training of a copy of the dense member before it is quantized; see `quantization_aware`.
 
     >>> QuantizationAwareRemedy().title
     'quantization-aware'
@@ -151,7 +152,7 @@ QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {
 
 
 def in_words(remedies: Sequence[RemedySettings], settings: Collection[str] = ()) -> str:
-    """Return what tables call a model that was trained with remedies, with those of some settings that are changed.
+    """Return the name in tables for a model trained with remedies, with the named settings if they are changed.
 
     >>> in_words([DistillationRemedy()]), in_words([DistillationRemedy(), ExcessGapRemedy()])
     ('distilled', 'both')
@@ -164,7 +165,7 @@ def in_words(remedies: Sequence[RemedySettings], settings: Collection[str] = ())
 
 
 def distinguishing_settings(several: Collection[Sequence[RemedySettings]]) -> tuple[str, ...]:
-    """Return the settings without which `in_words` would call different remedies the same.
+    """Return the settings without which `in_words` would describe different remedies alike.
 
     >>> distinguishing_settings([[DistillationRemedy(weight=2.0)], [DistillationRemedy(weight=2.0, temperature=1.0)]])
     ('temperature',)

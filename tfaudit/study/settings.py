@@ -17,7 +17,7 @@ def check_settings(owner: object, **rules: tuple[bool, str]) -> None:
 
     Args:
         owner: the dataclass that holds the settings.
-        **rules: whether the value is valid, and what is allowed, by the name of the setting.
+        **rules: for each setting by its name, whether the value is valid, and what is allowed.
 
     Example:
         >>> from types import SimpleNamespace

@@ -69,29 +69,29 @@ class Study:
         model: a name of `tfaudit.models`, the path of a `.keras` file, or a function that returns a Keras model and
             takes nothing or any of `input_shape`, `num_classes` and `seed`.
         training: training of the members, or a function `fit(model, train, *, seed, callbacks)` that trains a model
-            in place and returns its History; None for imported predictions (`tfaudit.store.import_predictions`),
-            whose data set and model are mere descriptions and which cannot be run.
+            in place and returns its History. None for imported predictions (`tfaudit.store.import_predictions`): such
+            a study cannot be run, and its data set and model are mere descriptions.
         retraining: training after one-shot pruning; `training` by default.
         variants: the compressed variants; the dense baseline is always included.
         population: K, the number of independently trained members per variant.
         top_k: number of ranked classes stored per prediction; at most the number of classes.
         seed: root of all members' seeds.
-        limit: number of examples to use of each split; all by default.
+        limit: largest number of examples to use of each split; all by default.
         model_options: further arguments of the model's builder; for a file, `preprocess` (`tfaudit.models.pretrained`).
         image_size: length in pixels to which the shorter side of the images is scaled; unscaled by default.
         crop: edge of the central square that is then cropped; `image_size` by default.
         smoke_options: model options that `smoke` replaces to make the model small.
-        corruptions: names of `tfaudit.corrupt` that are applied to the test set for further tests.
-        severities: of the corruptions.
+        corruptions: names of corruptions (`tfaudit.corrupt`) that are applied to the test set for further tests.
+        severities: severities of the corruptions; 1 to 5 by default.
         benchmarks: TFDS names of further test sets, such as "cifar10_corrupted/fog_3" or "imagenet_a";
             `"imagenet2012_corrupted/*"` stands for all configurations that are prepared where the study runs.
         corrupted_members: number of members per variant to test under these conditions; all by default.
         corrupted_variants: keys of the variants to test under them; all by default. The baseline is always tested.
-        initialise: of a `.keras` file, the weights from which its members are trained: "fresh", each with initial
-            weights of its own, or "file", all with those of the file. "fresh" by default where they are trained at all.
-            Of a function: "same" where it gives every member the same initial weights, as pre-trained ones, which is
-            refused otherwise.
-        fingerprints: SHA-256 by reference of the files of the functions and of the model; a run records them.
+        initialise: initial weights of members that are trained from a `.keras` file: "fresh" for new weights of each
+            member, or "file" for the weights in the file; "fresh" by default if they are trained at all. For a function
+            that gives every member the same initial weights, such as pre-trained ones: "same", without which it is
+            refused.
+        fingerprints: SHA-256 of the files of the functions and of the model, by reference; a run records them.
 
     Functions stand at the top level of a module or file, or are references to one, `"nets.py:build"` or
     `"package.nets:build"`: worker processes import them (docs/own_study.md).
@@ -192,17 +192,17 @@ class Study:
 
     @cached_property
     def model_source(self) -> ModelSource:
-        """What `model` stands for: a name, a file or a function."""
+        """The source of the model: a name, a file or a function."""
         return ModelSource.of(self.model)
 
     @property
     def scaling(self) -> Scaling:
-        """The size to which images are brought."""
+        """The size to which images are scaled and cropped."""
         return Scaling(self.image_size, self.crop)
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Path of the study's model file, and references of its functions: what `fingerprints` are of."""
+        """Path of the study's model file, and references of its functions: the keys of `fingerprints`."""
         own = [value for name in _SOURCES if is_reference(value := getattr(self, name))]
         return tuple(dict.fromkeys([self.model, *own] if self.model_source.is_file else own))
 
@@ -210,7 +210,7 @@ class Study:
     def subject(self) -> str:
         """Model and data set in words, such as "lenet_r on fashion_mnist"; files and functions without their folders.
 
-        A function of a package stands for its module: that of "tfaudit.recipes.cifar10_pretrained:build" is
+        A function of a package is named after its module: "tfaudit.recipes.cifar10_pretrained:build" becomes
         "cifar10_pretrained".
         """
         short = (
@@ -220,14 +220,14 @@ class Study:
         return " on ".join(dict.fromkeys(short))
 
     def with_fingerprints(self) -> Study:
-        """Return the study with the fingerprints of its sources as they are now; raise `InputError` if one is gone."""
+        """Return the study with the present fingerprints of its sources; raise `InputError` if any is missing."""
         digests = {
             source: source_digest(self.argument_of(source), source) for source in self.sources
         }
         return dataclasses.replace(self, fingerprints=digests)
 
     def changed_source(self, other: Study) -> str | None:
-        """Return the first source of this study that has another fingerprint in the other one; None without one."""
+        """Return the other study's first source whose fingerprint differs from this study's; None if there is none."""
         for mine, others in zip(self.sources, other.sources, strict=False):
             before = self.fingerprints.get(mine)
             after = other.fingerprints.get(others)
@@ -264,7 +264,7 @@ class Study:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """Conditions of the tests besides the test set; a run replaces benchmark names ending in `/*`, skipped here."""
+        """Conditions to test besides the test set, without benchmark names ending in `/*`, which a run replaces."""
         return all_conditions(self.corruptions, self.severities, self.benchmarks)
 
     @property
@@ -331,15 +331,15 @@ class Study:
 
         Members of different variants have different seeds, since Welch's test compares independent samples ([F] 2.4
         trains each level from its own random initialisations). The seed depends on the variant's key alone, so adding
-        a variant changes no other. One with recalibrated statistics has the seeds of the same without: its members are
-        trained alike.
+        a variant changes no other. A variant with recalibrated statistics has the seeds of the one without: their
+        members are trained alike.
         """
         if isinstance(variant := self._by_key.get(key), Pruned):
             key = dataclasses.replace(variant, batch_norm="moving").key
         return zlib.crc32(f"{self.seed}/{key}/{member}".encode()) >> 1
 
     def difference(self, other: Study) -> str | None:
-        """Describe the first setting that must not differ and does; None if both studies can share their members."""
+        """Describe the first setting that differs but must not; None if both studies can share their members."""
         mine, others = (json.loads(json.dumps(study.to_json())) for study in (self, other))
         for name in {**mine, **others}:
             values = mine.get(name), others.get(name)
@@ -433,7 +433,7 @@ class Study:
 def _is_moved(
     sources: tuple[Any, Any], digests: Mapping[str, str], other_digests: Mapping[str, str]
 ) -> bool:
-    """Return whether two sources are the same file, or function of it, in two places."""
+    """Return whether two sources are the same file, or a function of the same file, in two places."""
     mine, others = sources
     return (
         isinstance(mine, str)

@@ -24,28 +24,28 @@ class Training:
     """The training of one member.
 
     Args:
-        epochs: passes over the training set; 0 leaves the model unchanged. Exactly one of `epochs` and `steps`.
-        steps: optimizer steps.
+        epochs: passes over the training set; 0 leaves the model unchanged. Give exactly one of `epochs` and `steps`.
+        steps: number of optimizer steps.
         batch_size: examples per step.
         optimizer: "sgd", "adam" or another name that Keras knows, which takes the learning rates below; or a Keras
             optimizer, or its configuration `keras.optimizers.serialize(...)`, which has learning rates of its own.
         learning_rate: constant, or pairs `(epoch, rate)`, each of which sets the rate from that epoch on.
         decay: "constant", or "cosine" to zero at the last step.
         warmup: epochs over which the rate rises linearly from zero.
-        momentum: of "sgd".
+        momentum: momentum of "sgd".
         nesterov: whether to use Nesterov momentum.
         weight_decay: coefficient `wd` of the L2 penalty `wd/2 |w|^2` on every kernel (not on biases or BatchNorm), as
             the papers' frameworks define it: its gradient goes through the momentum.
         augmentation: a name of `tfaudit.datasets.augmentation`.
         label_smoothing: share of the probability spread over all classes.
         validation: share of the training set held out for validation, stratified, split by the member's seed.
-        keep: weights to keep, those of the "last" epoch or of the "best" one, with the lowest validation loss ([R] 6).
+        keep: epoch whose weights to keep, "last" or "best", the one with the lowest validation loss ([R] 6).
         precision: "float32", "mixed_float16" or "mixed_bfloat16": the Keras policy under which models are built.
-        jit_compile: whether to compile train steps with XLA; by default only where there is a GPU.
-        steps_per_execution: steps of one call of the compiled function; divides the steps of an epoch. By default up
-            to 50 of a small net, of which Keras alone takes about half the time; the weights are the same.
-        strategy: None, or "mirrored": every batch is shared among all GPUs that the member's process sees, or all CPU
-            devices where there are none. Batch normalisation then takes its statistics per device.
+        jit_compile: whether to compile train steps with XLA; by default only if there is a GPU.
+        steps_per_execution: steps per call of the compiled function; must divide the steps of an epoch. By default up
+            to 50 for a small network, where Keras alone takes about half the time; the weights do not depend on it.
+        strategy: None, or "mirrored": every batch is shared among all GPUs that the member's process sees, or among all
+            CPU devices if there are none. Batch normalisation then takes its statistics per device.
 
     A model that its function compiled keeps its own optimizer, loss and metrics; then the settings of optimizer and
     loss must be at their defaults here.
@@ -110,7 +110,7 @@ class Training:
         return dataclasses.asdict(self)
 
     def changed(self, *settings: str) -> list[str]:
-        """Return those of the settings that are not at their defaults."""
+        """Return the settings that differ from their defaults."""
         changed = changed_settings(self)
         return [name for name in settings if name in changed]
 

@@ -53,7 +53,7 @@ class Variant:
 
     @property
     def parent(self) -> str | None:
-        """Key of the variant whose member of the same number a member is made from; None if trained from scratch."""
+        """Key of the variant from whose members these are made, number by number; None if trained from scratch."""
         return None
 
     @property
@@ -72,7 +72,7 @@ class Variant:
 
 
 class Remedied(Variant):
-    """Variant with a field `remedy`: what is done against the losses of compression."""
+    """Variant with a field `remedy`: methods against the losses of compression."""
 
     @property
     def remedies(self) -> tuple[Any, ...]:
@@ -89,7 +89,7 @@ class Remedied(Variant):
         return {**super().to_json(), "remedy": [remedy.to_json() for remedy in self.remedies]}
 
     def _key_of_settings(self, *left_out: str) -> str:
-        """Return the settings off their defaults as the end of a key, without some of them."""
+        """Return the end of a key: the settings that differ from their defaults, except those left out."""
         return "".join(
             f"-{name}={_text(value)}"
             for name, value in changed_settings(self).items()
@@ -131,30 +131,30 @@ class Pruned(Remedied):
     can start from the same dense members, and `tfaudit.study.rounds` chains rounds of pruning.
 
     Args:
-        sparsity: final share of zeros in the pruned kernels, in (0, 1). Exactly one of `sparsity` and `ratio`.
-        method: a pruning score of `tfaudit.compress.pruning`, which decides what weights or channels to prune first.
+        sparsity: final share of zeros in the pruned kernels, in (0, 1). Give exactly one of `sparsity` and `ratio`.
+        method: a pruning score of `tfaudit.compress.pruning`, which decides which weights or channels to prune first.
         scope: "layer" (each kernel reaches the sparsity) or "global" (weights of all kernels are ranked together).
         begin: share of the steps after which gradual pruning starts.
         end: share of the steps at which gradual pruning reaches the sparsity.
         frequency: steps between two updates of the masks; by default there are about a hundred updates.
         layers: names of the layers to prune; all layers with a kernel by default.
         ratio: number of all parameters over the number of remaining ones, above 1 ([R]).
-        count_biases: whether biases of pruned layers count among the remaining ones of a ratio; False leaves as many
-            weights more, as ShrinkBench does, which [R] uses and which prunes biases with the weights.
-        treatment: one of `TREATMENTS`.
+        count_biases: whether a ratio counts the biases of pruned layers among the remaining parameters. False leaves
+            that many more weights, as does ShrinkBench, which [R] uses and which prunes biases with the weights.
+        treatment: how members are pruned and trained, one of the treatments above.
         after: key of the variant whose members are pruned, "dense" or an earlier round.
         rewind_to: step of the dense training to rewind to; 0 is the initialisation.
         spare: names of layers not to prune, such as `("logits",)`, the classifier ([R], [F]).
         granularity: "weight", or "channel" for whole slices of a kernel.
         axis: axis of a kernel's channels, -2 for inputs ([P]) or -1 for outputs.
-        gradient: for methods that use gradients, those of the whole loss, "loss" ([R]'s text), or of its data term,
+        gradient: gradients for methods that use them: of the whole loss, "loss" ([R]'s text), or of its data term,
             "data" ([R]'s code).
         decay: coefficient of the method "undecayed"; the training's weight decay by default.
-        remedy: what is done while a "finetune" or "rewind" is trained against the losses of pruning: "distillation",
+        remedy: methods against the losses of pruning while a "finetune" or "rewind" is trained: "distillation",
             "excess_gap", or these with settings, `tfaudit.study.DistillationRemedy` and `ExcessGapRemedy`, or several
-            of them. The same variant without a remedy is its control.
-        batch_norm: statistics of BatchNormalization of a finished member: "moving" averages as training leaves them, or
-            "recalibrated", estimated anew from training inputs (`tfaudit.recalibrate_batch_norm`).
+            of them; none by default. The same variant without a remedy is its control.
+        batch_norm: statistics of BatchNormalization in a finished member: "moving", the averages that training leaves,
+            or "recalibrated", estimated from training inputs afterwards (`tfaudit.recalibrate_batch_norm`).
     """
 
     sparsity: float | None = None
@@ -235,7 +235,7 @@ class Pruned(Remedied):
         return self.title_with(*TITLE_SETTINGS)
 
     def title_with(self, *settings: str) -> str:
-        """Return the method, the level and those of the named settings that differ from their defaults."""
+        """Return the method, the level, and the named settings that differ from their defaults."""
         level = (
             f"{100 * self.sparsity:.3g} %" if self.sparsity is not None else f"ratio {self.ratio:g}"
         )
@@ -246,7 +246,7 @@ class Pruned(Remedied):
         return self._described([self.method], settings)
 
     def _described(self, words: list[str], settings: tuple[str, ...]) -> str:
-        """Return the words, then those of the named settings that differ from their defaults."""
+        """Return the words, then the named settings that differ from their defaults."""
         changed = changed_settings(self)
         remedies = changed.pop("remedy", ())
         for name in settings:
@@ -268,15 +268,16 @@ class Pruned(Remedied):
 
 @dataclasses.dataclass(frozen=True)
 class Quantized(Remedied):
-    """Quantization with TensorFlow Lite, [F] A, of the member of the same number of another variant.
+    """Quantization with TensorFlow Lite ([F] A); member k is made from member k of another variant.
 
     Args:
         kind: a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8".
-        remedy: for "int8" of dense members, "quantization_aware" or `tfaudit.study.QuantizationAwareRemedy`: a copy of
-            the dense member is trained for int8 first, with the study's `retraining`, `training` by default.
-        keep_float: for "int8", "last" or names of layers, such as `("logits",)`, that stay in float, as in `quantize`.
-            "last" is the last layer, whose scores of 256 steps often tie.
-        percentile: for "int8", where the ranges of values end, as in `quantize`.
+        remedy: "quantization_aware" or `tfaudit.study.QuantizationAwareRemedy`, only for "int8" of dense members: a
+            copy of the dense member is trained for int8 first, with the study's `retraining`, or else its `training`.
+            None by default.
+        keep_float: layers that stay in float, only for "int8": "last" or names, such as `("logits",)`, as in
+            `quantize`. "last" is the last layer, whose int8 scores, having 256 levels, often tie. None by default.
+        percentile: percentile at which the ranges of values end, only for "int8", as in `quantize`; 100 by default.
         sparse: whether kernels with many zeros are stored without them, as in `quantize`.
         after: key of the variant that is quantized, "dense" or an earlier pruned one.
     """

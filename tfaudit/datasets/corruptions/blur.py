@@ -78,8 +78,8 @@ def chained_sources(size: int, places: np.ndarray, sources: np.ndarray) -> np.nd
 
     Args:
         size: number of pixels.
-        places: int `(M,)`, ascending.
-        sources: int `(M,)`, the pixel that each place copies.
+        places: places that copy a pixel, int `(M,)`, ascending.
+        sources: pixel that each place copies, int `(M,)`.
 
     Example:
         >>> chained_sources(4, np.array([0, 1, 2]), np.array([1, 2, 3]))

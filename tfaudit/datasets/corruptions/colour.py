@@ -53,7 +53,7 @@ def saturate(
 
 @lru_cache
 def _stretched(factor: float, added: float) -> np.ndarray:
-    """Return by value and least channel the factor of the channels' distance from the value, float32, flat."""
+    """Return the factor of the channels' distance from the value, by value and least channel, float32, flat."""
     value = np.arange(256.0)[:, np.newaxis]
     least = np.arange(256.0)
     spread = np.maximum(value - least, 1)

@@ -30,19 +30,19 @@ def corrupt(
 
     Every image has its own stream of random numbers, keyed by the seed and the image's number. The result therefore
     does not depend on the batches: `corrupt(images[a:b], ..., first=a)` equals `corrupt(images, ...)[a:b]`. The stream
-    is the same for every severity. Results are rounded to the nearest level, where ImageNet-C truncates. A grey image
-    is treated as a colour image with three equal channels, and the result is its luma.
+    is the same for every severity. Results are rounded to the nearest level; ImageNet-C truncates them. A grey image is
+    treated as a colour image with three equal channels, and the result is its luma.
 
     Args:
         images: uint8 `(N, H, W, C)`, at least 8 x 8 pixels, C is 1 or 3 (RGB).
-        name: one of `corruption_names()`.
-        severity: 1 to 5.
-        seed: 0 to 2**63 - 1; the same seed gives the same bits.
-        first: number of the first image, from 0.
-        scale: `"imagenet"` or `"cifar"`, whose constants to use; by default CIFAR-C's where the shorter side has at
-            most 64 pixels. Constants that are lengths are in pixels; those of CIFAR-C's elastic transform scale with
-            the shorter side.
-        textures: picture files to draw from, for `frost` only. By default procedural panes with the colours and
+        name: name of the corruption, one of `corruption_names()`.
+        severity: severity, 1 to 5.
+        seed: seed of the random numbers, 0 to 2**63 - 1; the same seed gives the same bits.
+        first: number of the first image, 0 or more.
+        scale: constants to use, `"imagenet"` or `"cifar"`; by default CIFAR-C's if the shorter side has at most 64
+            pixels. Constants that are lengths are in pixels; those of CIFAR-C's elastic transform scale with the
+            shorter side.
+        textures: pictures of frost to draw from, for `frost` only. By default procedural panes with the colours and
             contrasts of ImageNet-C's photographs; for results comparable to published ones pass `frost1.png` to
             `frost5.jpg` of github.com/hendrycks/robustness.
 

@@ -1,4 +1,4 @@
-"""Noise: for each value of each pixel a random entry of a table of the distribution's quantiles."""
+"""Noise: each value of each pixel is replaced by a random entry of a table of the distribution's quantiles."""
 
 from functools import lru_cache
 
@@ -54,7 +54,7 @@ def _impulses(share: float) -> np.ndarray:
 
 @lru_cache(maxsize=5)
 def _counts(photons: float) -> np.ndarray:
-    """Return for each of the 256 values the quantiles of the noisy value, uint8, flat."""
+    """Return the quantiles of the noisy value for each of the 256 values, uint8, flat."""
     counts = np.arange(photons + 8 * np.sqrt(photons) + 8)  # the probability of more is negligible
     pixels = np.rint(np.minimum(counts / photons, 1) * 255).astype(np.uint8)
     shares = pdtr(counts, np.arange(256)[:, np.newaxis] / 255 * photons)

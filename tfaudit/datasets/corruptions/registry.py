@@ -12,14 +12,14 @@ Constants = tuple[float, ...]
 class Corruption:
     """Entry of the table `CORRUPTIONS`; its function has the corruption's name, and `corrupt` imports it on first use.
 
-    It takes an image, uint8 `(H, W)` or `(H, W, 3)`, a random generator and the constants, and returns an image of the
-    same shape and dtype.
+    The function takes an image, uint8 `(H, W)` or `(H, W, 3)`, a random generator and the constants, and returns an
+    image of the same shape and dtype.
     """
 
-    module: str  # of this folder, with the function
+    module: str  # module of this folder that has the function
     imagenet: tuple[Constants, ...]  # constants of ImageNet-C at severities 1 to 5
     cifar: tuple[Constants, ...]  # constants of CIFAR-C at severities 1 to 5
-    # edge in pixels for which CIFAR-C's constants are stated, where they scale with the edge
+    # edge in pixels for which CIFAR-C's constants are stated, if they scale with the edge
     cifar_edge: int | None = None
     textured: bool = False  # whether the function takes `textures`, pictures of frost
 
