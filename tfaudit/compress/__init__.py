@@ -2,17 +2,17 @@
 
 - Pruning: `prune` (one-shot, in place), the callbacks `Pruning` (gradual, inside `model.fit`), `HoldMasks` (constant
   masks) and `Rewind` (back to early weights); `sparsity` counts zeros, `sparsity_at` converts a compression ratio, and
-  `TFMOT` selects weights as TF-MOT does. The methods are the functions of `tfaudit.compress.pruning.scores`.
-- Remedies: the callbacks `Distillation` (towards the dense model) and `ExcessGap` (a bound on what classes or groups
-  lose beyond the average) train a compressed model so that it forgets less.
-- Statistics: `recalibrate_batch_norm` estimates those of BatchNormalization anew after a model was changed.
+  `TFMOT` selects weights as TF-MOT does. The methods are functions in `tfaudit.compress.pruning.scores`.
+- Remedies: the callbacks `Distillation` (towards the dense model) and `ExcessGap` (a bound on the losses of classes or
+  groups beyond the average) train a compressed model so that it forgets less.
+- Statistics: `recalibrate_batch_norm` estimates the statistics of BatchNormalization again after a model was changed.
 - Shrinking: `shrink` removes channels that contribute nothing and returns a `Shrunk` model with the same outputs.
 - TensorFlow Lite: `quantize` converts a model to a flatbuffer; `predict` runs Keras models and flatbuffers.
-  `quantization_aware` makes a copy of a model that is trained for int8; `quantization_sensitivity` measures what int8
-  costs layer by layer (`QuantizationSensitivity`).
+  `quantization_aware` copies a model for training towards int8; `quantization_sensitivity` measures the cost of int8
+  per layer (`QuantizationSensitivity`).
 - Comparison: `compare_models` and `gate_models` audit models on data in one call, `predictions_of` only predicts.
-- Costs: `cost` measures size, operations and latency of one model (`Cost`), `measure_variants` of several; `counts`
-  only counts, and `latencies` only times.
+- Costs: `cost` measures size, operations and latency of one model (`Cost`), and `measure_variants` of several models;
+  `counts` only counts, and `latencies` only times.
 """
 
 from tfaudit.runtime.lazy_names import lazy_names

@@ -1,4 +1,4 @@
-"""Statistics of BatchNormalization, estimated anew from training inputs after a model was changed."""
+"""Statistics of BatchNormalization, estimated again from training inputs after a model was changed."""
 
 import contextlib
 import itertools
@@ -20,38 +20,38 @@ from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
 
 BATCHES = 20
-"""Batches over which statistics are averaged."""
+"""Number of batches over which statistics are averaged."""
 
 
 def recalibrate_batch_norm(
     model: keras.Model, data: Any, *, batches: int = BATCHES, batch_size: int = 128, seed: int = 0
 ) -> tuple[str, ...]:
-    """Estimate the moving statistics of BatchNormalization anew, in place, from training inputs.
+    """Estimate the moving statistics of BatchNormalization again, in place, from training inputs.
 
-    Pruning changes what a layer receives, and few steps of fine-tuning leave the moving statistics close to those of
-    the model as it was: with a momentum of .99, 24 % of them after 141 steps. Here the model is called in training
-    mode, without an update of its weights, and each moving mean and variance becomes the plain average of those of the
-    batches. The momentum has no part in it.
+    Pruning changes the inputs of layers, but after few steps of fine-tuning the moving statistics still contain those
+    of the unpruned model: with a momentum of 0.99, 24 % of them after 141 steps. This function calls the model in
+    training mode without updating its weights; each moving mean and variance becomes the plain average over the
+    batches, regardless of the momentum.
 
-    Nothing else changes: kernels, `gamma` and `beta`, the random states of Dropout and of layers that augment, and the
-    states of other layers are afterwards what they were. So the same call gives the same statistics again. Frozen
-    layers (`trainable=False`) and those that a model calls in inference mode while it is trained keep their statistics.
+    Nothing else changes: kernels, `gamma` and `beta`, the random states of Dropout and of augmenting layers, and the
+    states of other layers stay the same, so that a second call gives the same statistics. Frozen layers
+    (`trainable=False`) and layers that the model always calls in inference mode keep their statistics.
 
     Args:
         model: a built Keras 3 model, compiled or not.
-        data: training inputs, as `fit` takes them, augmented as in training: an array `(N, ...)` or a dictionary of
-            arrays, also as a pair `(inputs, targets)`; a `tfaudit` data set; or shuffled batches of inputs or of such
+        data: training inputs, as `fit` takes them, augmented as in training: an array `(N, ...)`, a dictionary of
+            arrays, or a pair `(inputs, targets)` of these; a `tfaudit` data set; or shuffled batches of inputs or such
             pairs, as in a `tf.data.Dataset`. Several inputs without names are `((a, b), targets)`. Targets are not
             used.
-        batches: number of batches, 20 by default. All count alike.
-        batch_size: examples of a batch, drawn at random without a short last batch; iterables keep their own batches.
-        seed: of the draws.
+        batches: number of batches, 20 by default, with equal weight.
+        batch_size: examples per batch, drawn at random without a short last batch; iterables keep their own batches.
+        seed: seed of the random draws.
 
     Returns:
         The paths of the layers whose statistics were estimated; empty if there are none.
 
     Raises:
-        InputError: a model or data that cannot be used, or fewer batches than `batches`.
+        InputError: the model or the data cannot be used, or there are fewer batches than `batches`.
 
     >>> model = keras.Sequential([keras.Input((1,)), keras.layers.BatchNormalization(name="norm")], name="net")
     >>> recalibrate_batch_norm(model, np.array([[1.0], [3.0]]))
@@ -73,7 +73,7 @@ def recalibrate_batch_norm(
     with _restored(model, layers), replaced_calls(layers, partial(_recorded, statistics)):
         for layer in layers:
             layer.momentum = 0.0
-            for variable in _moving(layer):  # 0 times infinity is no number
+            for variable in _moving(layer):  # 0 times infinity is NaN
                 variable.assign(tf.zeros(variable.shape, variable.dtype))
         seen = 0
         try:
@@ -96,7 +96,7 @@ def recalibrate_batch_norm(
 def _recorded(
     statistics: Mapping[Any, list[list[np.ndarray]]], layer: Any, call: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the call of a layer, which adds the statistics of every call in training mode."""
+    """Return a layer's call that also records the statistics of every call in training mode."""
 
     def recorded(inputs: Any, training: Any = None, **options: Any) -> Any:
         outputs = call(inputs, training=training, **options)
@@ -113,7 +113,7 @@ def _moving(layer: keras.layers.BatchNormalization) -> tuple[keras.Variable, ker
 
 @contextlib.contextmanager
 def _restored(model: keras.Model, layers: list[keras.layers.BatchNormalization]) -> Iterator[None]:
-    """Restore the momentum of layers and every variable: those of random layers and of other states too."""
+    """Restore the momentum of layers, and every variable, including random and other states, on exit."""
     momenta = [layer.momentum for layer in layers]
     before = [(v, v.numpy()) for v in (*model.variables, *model.metrics_variables)]
     try:
@@ -146,6 +146,6 @@ def _batches(model: keras.Model, data: Any, batch_size: int, seed: int) -> Itera
 
 
 def _is_pair(model: keras.Model, data: tuple[Any, ...]) -> bool:
-    """Return whether a tuple is of inputs and targets, not of a model's inputs."""
+    """Return whether a tuple holds inputs and targets, rather than the inputs of a model."""
     takes_two = len(getattr(model, "inputs", None) or ()) == 2
     return len(data) == 2 and (isinstance(data[0], Mapping | tuple) or not takes_two)

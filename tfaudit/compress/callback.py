@@ -1,4 +1,4 @@
-"""Base of the callbacks of this package."""
+"""Base class of the callbacks of this package."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from tfaudit.errors import InputError
 
 
 class ModelCallback(keras.callbacks.Callback):
-    """Callback of a fit of a Keras 3 model."""
+    """Callback for `fit` of a Keras 3 model."""
 
     def set_model(self, model: Any = None) -> None:
-        """Take the model of a fit; a class instead of an instance, or a Keras 2 model, is refused.
+        """Set the model of a fit; refuse a Keras 2 model, and a call on the class instead of an instance.
 
         Keras calls `callback.set_model(model)`; on a class, the model takes the place of the callback.
         """

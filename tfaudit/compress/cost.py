@@ -36,8 +36,8 @@ class Cost(Result):
     Attributes:
         counts: weights, zeros and floating-point operations.
         bytes: size of the flatbuffer; for a Keras model, of its float32 conversion.
-        gzipped_bytes: its size after gzip at level 6, the size of a download. Zeros reduce this size.
-        latency: rows of `latencies` for batches of 1 and 32 images, on this machine.
+        gzipped_bytes: size of the flatbuffer after gzip at level 6, as for a download, which zeros reduce.
+        latency: table of `latencies` for batches of 1 and 32 images, on this machine.
     """
 
     counts: Counts
@@ -83,17 +83,17 @@ def cost(
     """Measure size, operations and latency of a Keras model or a flatbuffer.
 
     Weights and operations are those of the model itself; the bytes and latency of a Keras model are those of its
-    float32 flatbuffer. To compare models use `measure_variants`, which interleaves them: the speed of a machine drifts
+    float32 flatbuffer. To compare models, use `measure_variants`, which interleaves them: the speed of a machine drifts
     by more than many compressions gain.
 
     Args:
         model: a built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
-        threads: number of threads of LiteRT.
-        repeats: number of latency samples; 0 measures none.
-        images: inputs of the network, `(N, H, W, C)`, or as `predict` takes them; seeded pixels or tokens by default.
+        threads: number of LiteRT threads.
+        repeats: number of latency samples; 0 measures no latency.
+        images: inputs of the network, `(N, H, W, C)` or any that `predict` takes; by default seeded pixels or tokens.
 
     Raises:
-        InputError: a model, images or a setting that cannot be used.
+        InputError: the model, the images or a setting cannot be used.
         ConversionError: the model cannot be converted.
 
     >>> import keras
@@ -115,9 +115,9 @@ def measure_variants(
 ) -> pd.DataFrame:
     """Measure the costs of several models of one task, such as one member of each variant, with interleaved timing.
 
-    Run it alone, after the population has been trained: other work on the machine disturbs the timing. All flatbuffers
-    are in memory together. Arguments and errors are those of `cost`, with models by the name of the variant; `repeats`
-    is the number of rounds, in each of which every model is timed once.
+    Run it alone, after the population has been trained, since other work on the machine disturbs the timing. All
+    flatbuffers are in memory together. Arguments and errors are those of `cost`, with `models` by name of the variant;
+    `repeats` is the number of rounds, and each round times every model once.
 
     Returns:
         A row per model: `variant`, the columns of `Cost.frame`, and `latency_1_ratio` and `latency_32_ratio`, the

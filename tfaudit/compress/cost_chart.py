@@ -1,4 +1,4 @@
-"""Size and latency against accuracy."""
+"""Charts of size and latency against accuracy."""
 
 from itertools import product
 from typing import Literal
@@ -25,7 +25,8 @@ def cost_chart(costs: pd.DataFrame) -> Drawing:
     """Draw a bar per variant: the median latency of one image with its quartiles; names include the accuracy.
 
     Args:
-        costs: `title`, `accuracy` (a share), `latency_1_ms` and its quartiles `latency_1_q25_ms`, `latency_1_q75_ms`.
+        costs: table with `title`, `accuracy` (a share), `latency_1_ms` and its quartiles `latency_1_q25_ms` and
+            `latency_1_q75_ms`.
     """
     shown = costs.dropna(subset=["latency_1_ms"]).copy()
     shown["name"] = shown["title"] + ", " + (100 * shown["accuracy"]).map("{:.1f} %".format)
@@ -47,12 +48,12 @@ def cost_chart(costs: pd.DataFrame) -> Drawing:
 
 
 def size_chart(table: pd.DataFrame) -> Drawing:
-    """Draw size against accuracy: one point per variant, the larger the more images change their modal label.
+    """Draw size against accuracy: one point per variant, larger if more images change their modal label.
 
     Sizes are those of the gzipped files, which zeros make smaller. Variants of unknown size are omitted.
 
     Args:
-        table: of a `Summary`.
+        table: table of a `Summary`, one row per variant.
     """
     sized = table.dropna(subset=["gzipped_bytes"])
     scale, unit = (1e6, "MB") if sized["gzipped_bytes"].max() >= 1e6 else (1e3, "kB")
@@ -72,7 +73,7 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     # Vega's padding would extend below 0.
     sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)
     x = alt.X("size:Q", title=f"size of the gzipped model file, {unit}", scale=sizes)
-    axis = alt.Axis(tickCount=6, format=".6~g")  # else a single value has ticks with six decimals
+    axis = alt.Axis(tickCount=6, format=".6~g")  # a single value would have six decimals
     y = alt.Y(
         "top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20), axis=axis
     )

@@ -19,14 +19,14 @@ class Counts:
     """Weights, zeros and floating-point operations of a model.
 
     Attributes:
-        parameters: all weights, including BatchNorm's averages. A flatbuffer has fewer: BatchNorm is folded into its
-            kernels, and biases that are zero are dropped.
-        prunable: weights in kernels.
-        zeros: zeros among the prunable weights; in an integer kernel, also those due to rounding.
+        parameters: number of weights, including BatchNorm's averages. A flatbuffer has fewer: BatchNorm is folded into
+            its kernels, and zero biases are dropped.
+        prunable: number of weights in kernels.
+        zeros: number of zeros among the prunable weights; in an integer kernel, also those due to rounding.
         flops: operations for one image, 2 per multiply-accumulate of a convolution or matrix product; NaN if unknown.
-        effective_flops: operations whose kernel weight is not zero: those of hardware that skips zeros. LiteRT on a
-            CPU does not skip them.
-        notes: what is not counted, one sentence each.
+        effective_flops: operations whose kernel weight is not zero, as on hardware that skips zeros. LiteRT on a CPU
+            does not skip them.
+        notes: operations that are not counted, one sentence each.
     """
 
     parameters: int
@@ -42,7 +42,7 @@ class Counts:
         return self.zeros / max(self.prunable, 1)
 
     def summary(self) -> dict[str, Any]:
-        """Return all figures, and `sparsity`, as plain numbers, without the notes."""
+        """Return all counts and `sparsity` as plain numbers, without the notes."""
         names = ("parameters", "prunable", "zeros", "sparsity", "flops", "effective_flops")
         return {name: getattr(self, name) for name in names}
 
@@ -54,7 +54,7 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     in its traced graph (LeNet: 0.02 s), for a flatbuffer in its list of operators. Elementwise operations, such as
     biases, activations and pooling, are not counted, as is common.
 
-    The model is as in `cost`; an open side of its input counts as 64 pixels. Raise an `InputError` for any other.
+    The model is any that `cost` takes; an open side of its input counts as 64 pixels. Others raise an `InputError`.
 
     >>> import keras
     >>> inputs = keras.Input((8, 8, 1))

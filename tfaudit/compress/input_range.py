@@ -1,19 +1,19 @@
-"""The range of the values of inputs: whether examples are scaled as those that a network was calibrated with."""
+"""Input ranges: whether examples are scaled like those that a network was calibrated with."""
 
 import numpy as np
 
 CLIPPED_SHARE = 0.5
-"""Share of an example's values outside a range above which it is in another range."""
+"""An example is in another range if more than this share of its values lies outside the range."""
 
 SLACK = 0.01
-"""Part of a range by which values may lie beyond it."""
+"""Share of a range by which values may exceed it."""
 
 SEVERAL, SLIVER = 8, 0.025
-"""From this number of examples on, values that span less than this share of a range are in another range."""
+"""Values in at least this many examples are in another range if they span less than this share of a range."""
 
 
 def outside(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return which values lie outside a range and its slack.
+    """Return which values lie outside a range that is widened by a slack on both sides.
 
     >>> outside(np.array([-1.0, 0.0, 1.005, 2.0]), 0.0, 1.0)
     array([ True, False, False,  True])
@@ -23,9 +23,9 @@ def outside(values: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def is_in_other_range(values: np.ndarray, low: float, high: float) -> bool:
-    """Return whether examples `(N, ...)` are scaled differently: half of them lie outside a range, or all in a sliver.
+    """Return whether examples `(N, ...)` are scaled differently: half lie outside a range, or all in a sliver of it.
 
-    Fewer examples with outliers, however large, are not; nor are a few that are all but constant.
+    Outliers in fewer examples, however large, do not count, nor do a few nearly constant examples.
 
     >>> pixels = np.linspace(0, 255, 80).reshape(8, 10)
     >>> is_in_other_range(pixels, 0, 1), is_in_other_range(pixels / 255, 0, 255), is_in_other_range(pixels, 0, 255)

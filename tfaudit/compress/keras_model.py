@@ -1,4 +1,4 @@
-"""Keras models: what a usable one is, and inference that is traced once."""
+"""Keras models: checks that a model can be used, and inference that is traced once."""
 
 import operator
 import re
@@ -48,21 +48,21 @@ class KerasForward:
     """Inference of a Keras model: inputs in, float32 scores `(N, units)` of one output out.
 
     The model is called with `training=False` inside one traced function with an open batch size, which is cached for
-    the life of the model: further calls, new weights and a short last batch are not traced again. A layer that is
-    added, removed or given another activation is. The model's own `predict_function` and its compiled state do not
+    the life of the model: further calls, new weights and a short last batch need no new trace, but a layer that is
+    added, removed or given another activation does. The model's own `predict_function` and its compiled state do not
     change.
 
     Args:
         model: a built Keras 3 model.
-        output: name of the output, a key where the model returns a dictionary, else the name of its layer; None for
-            the only one.
+        output: name of the output: a key if the model returns a dictionary, and otherwise the name of its layer; None
+            for the only one.
 
     Attributes:
         gives_probabilities: whether the output ends in softmax or sigmoid; None if its last operation does not show it.
         is_regression: whether the model is compiled with the loss of a regression; None if its loss does not show it.
-        batch: the fixed batch size of the model, or None.
-        inputs: the inputs of the model, in the order in which it flattens them.
-        outputs: names of the outputs; empty for a subclassed model, which does not say.
+        batch: fixed batch size of the model, or None.
+        inputs: inputs of the model, in the order in which it flattens them.
+        outputs: names of the outputs; empty for a subclassed model, which does not state them.
     """
 
     def __init__(self, model: object, output: str | None = None) -> None:
@@ -86,7 +86,7 @@ class KerasForward:
             )
         else:
             shapes = _built_shapes(self.model)
-            # A subclassed model was built for inputs of some size; only the channels of a single one are binding.
+            # A subclassed model was built for inputs of some size; only the channels of a single input are binding.
             if len(shapes) == 1:
                 [(name, (_, *sides))] = shapes.items()
                 channels = (*[None] * (len(sides) - 1), *sides[-1:])
@@ -112,7 +112,7 @@ class KerasForward:
         return _called(self.model, tensors)
 
     def levels(self) -> int:
-        """Return the number of different tokens that all tables of embeddings have; 256 without any."""
+        """Return the number of tokens that all tables of embeddings have; 256 if there are none."""
         sizes = (
             layer.input_dim
             for layer in self.model._flatten_layers()
@@ -142,7 +142,7 @@ class KerasForward:
                 model = cast(keras.Model, alive())
                 return tf.cast(chosen_output(model, _called(model, batch), output), tf.float32)
 
-            # A concrete function: TensorFlow warns of retracing where many models share this function.
+            # A concrete function: TensorFlow warns of retracing if many models share this function.
             specs = [
                 tf.TensorSpec((self.batch, *a.shape[1:]), tf.as_dtype(a.dtype)) for a in arrays
             ]
@@ -163,7 +163,7 @@ def _called(model: keras.Model, tensors: Sequence[Any]) -> Any:
 
 
 def output_names(model: keras.Model) -> tuple[str, ...]:
-    """Return the names of a model's outputs: keys of a dictionary, else its layers' names; none if subclassed.
+    """Return the names of a model's outputs: dictionary keys or, without a dictionary, layer names; none if subclassed.
 
     >>> inputs = keras.Input((4,))
     >>> output_names(keras.Model(inputs, {"kind": keras.layers.Dense(3)(inputs), "age": keras.layers.Dense(1)(inputs)}))
@@ -180,7 +180,7 @@ def output_names(model: keras.Model) -> tuple[str, ...]:
 
 
 def chosen_output(model: keras.Model, outputs: Any, output: str | None) -> Any:
-    """Return one output of those that a model returned; raise an `InputError` unless it is clear which."""
+    """Return one of the outputs that a model returned; raise an `InputError` if it is unclear which."""
     if isinstance(outputs, dict):
         named = {str(name): value for name, value in outputs.items()}
     elif isinstance(outputs, list | tuple):
@@ -196,7 +196,7 @@ def chosen_output(model: keras.Model, outputs: Any, output: str | None) -> Any:
 
 
 def no_such_output(model: str, output: str | None, names: Iterable[str]) -> InputError:
-    """Return the error for an output that is not named, or not there."""
+    """Return the error for an output that is not named or does not exist."""
     got = f"none for {model}, which has several" if output is None else f"{output!r} for {model}"
     return InputError("output", got, f"one of {listed(list(names), 9)}")
 
@@ -222,7 +222,7 @@ def _built_structure(model: keras.Model) -> Any:
 
 
 def _built_shapes(model: keras.Model) -> dict[str, tuple[int | None, ...]]:
-    """Return the shapes, with the batch, that a subclassed model was built for, by name of the input."""
+    """Return the shapes (including the batch) that a subclassed model was built for, by input name."""
     structure = _built_structure(model)
     named = structure if isinstance(structure, dict) else {"inputs": structure}
     if isinstance(structure, list | tuple) and any(
@@ -262,7 +262,7 @@ def _is_regression(model: keras.Model, output: str | None) -> bool | None:
 
 def ends_in_probabilities(model: keras.Model, output: str | None = None) -> bool | None:
     """Return whether an output ends in softmax or sigmoid; None if its last operation does not show it."""
-    # `operations`, not `layers`: a functional model may end in `keras.ops.softmax`, which is no layer.
+    # `operations`, not `layers`: a functional model may end in `keras.ops.softmax`, which is not a layer.
     sequential = isinstance(model, keras.Sequential)
     last = (model.layers if sequential else getattr(model, "operations", [None]))[-1]
     names = output_names(model)

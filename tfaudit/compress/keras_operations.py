@@ -1,4 +1,4 @@
-"""Convolutions and matrix products of a Keras model, counted in its traced graph."""
+"""Counts of convolutions and matrix products in the traced graph of a Keras model."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,8 +14,8 @@ from tfaudit.compress.operations import Operation, Operations
 def keras_operations(model: Any) -> Operations:
     """Count the convolutions and matrix products of an inference pass for one image, in the graph that Keras traces.
 
-    Every weight of a kernel is used equally often, so zeros save their share: a kernel of n weights, m of them nonzero,
-    with M multiply-accumulates needs M m / n of them. Products of activations, as in attention, count too. Elementwise
+    Every weight of a kernel is used equally often, so zeros save their share: a kernel with M multiply-accumulates and
+    n weights, m of them nonzero, needs M m / n. Products of activations, as in attention, count too. Elementwise
     operations (biases, normalisation, activations, pooling) do not, as is common; in a convnet they are about 1 %. An
     open side of an input counts as 64 pixels or tokens. Raise an `InputError` unless the model is a built Keras model.
 
@@ -51,9 +51,9 @@ def keras_operations(model: Any) -> Operations:
 
 
 def _walk(graph: Any, sources: dict[int, Any]) -> Iterator[tuple[str, int | None, Any]]:
-    """Yield name, multiply-accumulates (None: unknown) and kernel of each operation in a TensorFlow graph.
+    """Yield name, multiply-accumulates (None if unknown) and kernel of each operation in a TensorFlow graph.
 
-    `sources` has the variables of the model, by id of the placeholder that stands for them.
+    `sources` maps the id of a placeholder to the model's variable that it stands for.
     """
     for operation in graph.get_operations():
         if operation.type in _MACS:
@@ -92,9 +92,9 @@ _SAME_VALUES = {
 
 
 def _convolution(end: int, *, transposed: bool = False) -> Callable[[Any], int]:
-    """Return a function that counts a convolution: every output has a weight per place of `kernel.shape[:end]`.
+    """Return a function that counts a convolution: every output uses a weight per place of `kernel.shape[:end]`.
 
-    If it is transposed, every input has.
+    In a transposed convolution, every input does.
     """
 
     def macs(operation: Any) -> int:

@@ -1,4 +1,4 @@
-"""The last layers of a model: those with a kernel that its output is computed from, and what comes after them."""
+"""The last layers of a model: the last ones with a kernel before its outputs, and all layers after them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,17 +14,17 @@ from tfaudit.study.quantization import LAST
 def last_layers(model: keras.Model, output: str | None = None) -> list[Any]:
     """Return the last layers with a kernel, or a table of embeddings, and the layers between them and the output.
 
-    A nested model stands for its layers. Another layer of layers, such as `MultiHeadAttention`, counts as one.
+    A nested model is treated as its layers. Other layers with sublayers, such as `MultiHeadAttention`, count as one.
 
     Args:
         model: a built functional or sequential model.
         output: name of the only output that counts; None for all.
 
     Returns:
-        Layers and functions of `keras.ops`, from the output back; no inputs.
+        Layers and functions of `keras.ops`, from the output backwards, without inputs.
 
     Raises:
-        InputError: a subclassed model, or one without kernels.
+        InputError: the model is subclassed or has no kernels.
 
     >>> layers = [keras.layers.Dense(3), keras.layers.Dense(2, name="logits"), keras.layers.Softmax(name="softmax")]
     >>> [layer.name for layer in last_layers(keras.Sequential([keras.Input((4,)), *layers]))]
@@ -42,7 +42,7 @@ def last_layers(model: keras.Model, output: str | None = None) -> list[Any]:
 
 
 def _follow(tensors: Iterable[Any], kernels: set[int], found: dict[Any, None]) -> set[Any]:
-    """Add what tensors are computed from, back to the first kernels; return the inputs reached."""
+    """Add all layers before some tensors to `found`, back to the nearest kernels; return the inputs reached."""
     inputs = set()
     seen = set()
     ahead = list(tensors)

@@ -1,4 +1,4 @@
-"""Calls of the layers of a model, replaced for a while."""
+"""Temporary replacement of the calls of a model's layers."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ def replaced_calls(
     layers: Iterable[keras.Layer],
     replacement: Callable[[Any, Callable[..., Any]], Callable[..., Any]],
 ) -> Iterator[None]:
-    """Let layers compute what `replacement(layer, call)` returns, where `call` is the layer's own.
+    """Replace calls of layers by `replacement(layer, call)` within a context; `call` is the layer's own method.
 
     >>> layer = keras.layers.Identity()
     >>> with replaced_calls([layer], lambda layer, call: lambda inputs: -call(inputs)):

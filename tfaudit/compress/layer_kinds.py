@@ -1,4 +1,4 @@
-"""Kinds of Keras layers, by what they compute."""
+"""Kinds of Keras layers by their computation."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from keras import layers
 
 
 def layer_kinds(*names: str, dimensions: Sequence[int] = (1, 2, 3)) -> tuple[type, ...]:
-    """Return layers of `keras.layers` by name; a name with `{}` stands for one layer per number of dimensions.
+    """Return classes of `keras.layers` by name; a name with `{}` stands for one layer per number of dimensions.
 
     >>> [kind.__name__ for kind in layer_kinds("Dense", "Conv{}D", dimensions=(1, 2))]
     ['Dense', 'Conv1D', 'Conv2D']

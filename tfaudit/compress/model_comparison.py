@@ -1,4 +1,4 @@
-"""One call from models to an audit: predictions of models on data, their comparison and their gate."""
+"""Audits of models in one call: their predictions on data, their comparison and their gate."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def predictions_of(
 
     Args:
         models: Keras 3 models, bytes of flatbuffers, or paths of either, by name.
-        data: `(x, y)` or `(x, y, groups)`, a `tf.data.Dataset` of these, `tfaudit.Examples` or a `tfaudit` data set. x
+        data: `(x, y)` or `(x, y, groups)`, a `tf.data.Dataset` of these, `tfaudit.Examples` or a `tfaudit` data set; x
             is an array, or a dictionary or tuple of arrays, and y integers `(N,)` or one-hot `(N, C)`.
-        output: name of the output of models with several, as in `tfaudit.predict`.
+        output: name of the output to use if models have several, as in `tfaudit.predict`.
         batch_size: examples per step.
-        scores_are: as in `tfaudit.predict`.
-        class_names: names of the C classes; those of the data by default.
-        threads: number of threads of LiteRT, as in `tfaudit.predict`.
-        check_range: as in `tfaudit.predict`.
+        scores_are: "probabilities" or "logits"; "auto" finds out, as in `tfaudit.predict`.
+        class_names: names of the C classes; the data's class names by default.
+        threads: number of LiteRT threads.
+        check_range: whether to refuse images in another range than an integer model was calibrated with.
 
     Raises:
-        InputError: data, or a model on them, that cannot be used, or models of different numbers of classes.
+        InputError: the data or a model cannot be used, or the models have different numbers of classes.
 
     >>> import keras, numpy as np
     >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Softmax()])
@@ -124,18 +124,18 @@ def compare_models(
     margin_pp: float = MARGIN_PP,
     **options: Any,
 ) -> dict[str, PairComparison]:
-    """Compare a model with compressed ones on the same data; return a comparison by name, as `tfaudit.compare`.
+    """Compare a model with compressed ones on the same data, as `tfaudit.compare` does; return comparisons by name.
 
     Args:
         baseline: the uncompressed model: a Keras 3 model, the bytes of a flatbuffer, or the path of either.
         compressed: the compressed models by name.
         data: `(x, y)`, a `tf.data.Dataset` or a data set, as in `predictions_of`.
-        alpha: a class is significant where p <= alpha; intervals are at level 1 - alpha.
-        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+        alpha: significance level: a class is significant if p <= alpha; intervals have level 1 - alpha.
+        margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
         **options: `output`, `batch_size`, `scores_are` and `class_names`, as in `predictions_of`.
 
     Raises:
-        InputError: as `predictions_of` and `tfaudit.compare`.
+        InputError: `predictions_of` or `tfaudit.compare` refuses an argument.
 
     >>> import keras, numpy as np
     >>> from tfaudit import quantize
@@ -160,9 +160,9 @@ def gate_models(
     alpha: float = 0.05,
     **options: Any,
 ) -> dict[str, Verdict]:
-    """Check compressed models against limits on the same data; return a verdict by name, as `tfaudit.gate`.
+    """Check compressed models against limits on the same data, as `tfaudit.gate` does; return verdicts by name.
 
-    Sizes are known of files and flatbuffers. Other arguments and errors are those of `compare_models`.
+    Sizes are known for files and flatbuffers only. Other arguments and errors are those of `compare_models`.
 
     >>> import keras, numpy as np
     >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2, kernel_initializer="identity")])

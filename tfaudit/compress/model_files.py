@@ -18,10 +18,10 @@ SUFFIXES = (".keras", ".tflite")
 
 
 def open_model(model: keras.Model | bytes | str | Path) -> keras.Model | bytes:
-    """Return a flatbuffer as bytes, or a Keras model that was checked. A flatbuffer needs no TensorFlow.
+    """Return a flatbuffer as bytes, or a checked Keras model. A flatbuffer needs no TensorFlow.
 
     Raises:
-        InputError: neither of these, nor the path of a `.keras` or `.tflite` file that can be read.
+        InputError: the model is neither of these, nor the path of a readable `.keras` or `.tflite` file.
 
     >>> open_model("model.h5")
     Traceback (most recent call last):
@@ -36,7 +36,7 @@ def open_model(model: keras.Model | bytes | str | Path) -> keras.Model | bytes:
 
 
 def read_model(path: Path) -> keras.Model | bytes:
-    """Return the bytes of a `.tflite` file; of others, what `load_keras` returns or raises."""
+    """Return the bytes of a `.tflite` file, or the model that `load_keras` reads from any other file."""
     if path.suffix == ".keras":
         return load_keras(path)
     _require_file(path, *SUFFIXES)
@@ -53,7 +53,7 @@ def load_keras(path: Path) -> keras.Model:
 
     try:
         return keras.saving.load_model(path, compile=False)
-    except Exception as error:  # Keras raises whatever its layers, h5py, zipfile and json raise.
+    except Exception as error:  # Keras passes on exceptions of its layers, h5py, zipfile and json.
         if unknown := re.search(r"Could not locate (class|function) '([^']+)'", str(error)):
             got = f"{path}, whose {unknown[1]} {unknown[2]!r} is not registered"
             expected = "the module that registers it as keras.saving does: --import MODULE, or import it before"
@@ -64,9 +64,9 @@ def load_keras(path: Path) -> keras.Model:
 
 
 def weight_bytes(path: Path) -> tuple[int, int]:
-    """Return the bytes of a model file without the optimizer's state, and the bytes of that state; 0 in a flatbuffer.
+    """Return a model file's bytes without the optimizer's state, and the bytes of that state; 0 for a flatbuffer.
 
-    A compiled model's `.keras` file holds a slot or two per weight for the optimizer, which nobody ships.
+    The optimizer of a compiled model adds a slot or two per weight to the `.keras` file, which nobody ships.
     """
     size = path.stat().st_size
     state = 0
@@ -84,7 +84,7 @@ def weight_bytes(path: Path) -> tuple[int, int]:
                     file["optimizer"].visititems(lambda _, item: slots.append(item))
                 state = sum(int(slot.nbytes) for slot in slots if isinstance(slot, h5py.Dataset))
         except (OSError, KeyError, zipfile.BadZipFile):
-            return size, 0  # a file of another layout counts as it is
+            return size, 0  # a file with another layout counts in full
     return size - state, state
 
 
@@ -98,7 +98,7 @@ def _require_file(path: Path, *suffixes: str) -> None:
 def image_shape(model: keras.Model | bytes, output: str | None = None) -> tuple[int | None, ...]:
     """Return the `(H, W, channels)` of the images that a model from `open_model` takes; None for an open side.
 
-    Of a model with several inputs it is the shape of the first; `output` is as in `tfaudit.predict`.
+    A model with several inputs gives the shape of its first; `output` is the name of an output, as in `predict`.
     """
     if isinstance(model, bytes):
         from tfaudit.compress.litert.flatbuffer import Flatbuffer

@@ -1,4 +1,4 @@
-"""Inputs of models: one array or several, in batches, of checked shapes, in the types that the model takes."""
+"""Inputs of models: one or several arrays in batches, with checked shapes and the types that the model takes."""
 
 import dataclasses
 import re
@@ -11,17 +11,17 @@ from tfaudit.datasets.structure import leaves, mapped
 from tfaudit.errors import InputError, listed, require
 
 OPEN_SIDE = 64
-"""Pixels, tokens or the like that stand for an open side of a model's input."""
+"""Number of pixels, tokens or the like that stands for an open side of a model's input."""
 
 Inputs: TypeAlias = Any
-"""An array `(N, ...)`, a dictionary of arrays by name of the input, or a tuple of arrays in the order of the inputs."""
+"""An array `(N, ...)`, a dictionary of arrays by input name, or a tuple of arrays in the order of the inputs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Input:
     """An input of a model: its name, shape without the batch (None for an open side), and type.
 
-    Text has the type object. Without a type, as of a subclassed model of several inputs, values stay what they are.
+    Text has the type object. Without a type, as in a subclassed model with several inputs, values keep their types.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Input:
 
 
 def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
-    """Return the arrays in the order of a model's inputs, checked and in their types; all have the same length.
+    """Return the arrays in the order of a model's inputs, checked and converted to its types; all have the same length.
 
     Example:
         >>> tokens, age = Input("tokens", (3,), np.dtype("int32")), Input("age", (1,), np.dtype("float32"))
@@ -70,7 +70,7 @@ def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
 
 
 def _in_order(values: Inputs, names: Sequence[str]) -> list[Any]:
-    """Return the values of the inputs of these names; a missing one raises `InputError`."""
+    """Return the values of the named inputs; raise an `InputError` for a missing one."""
     if isinstance(values, Mapping):
         by_name = {plain_name(name): array for name, array in values.items()}
         wanted = [plain_name(name) for name in names]
@@ -93,7 +93,7 @@ def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
     """Return values in the type of a model's input, C-contiguous.
 
     uint8 pixels become floats of the same value; floats never become integers. A last side of 1 may be left out: `(N,)`
-    for `(N, 1)`. `name` is told in errors.
+    for `(N, 1)`. `name` is the name of the input in errors.
 
     Raises:
         InputError: the shape does not fit, or the conversion would change values.
@@ -101,7 +101,7 @@ def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
     argument = f"images, {name}" if name else "images"
     shape = source.shape
     dtype = source.dtype
-    if images.ndim == len(shape) >= 1 and shape[-1] == 1:  # as Keras does
+    if images.ndim == len(shape) >= 1 and shape[-1] == 1:  # as in Keras
         images = images[..., None]
     _check_shape(argument, images.shape, shape)
     if dtype is None:
@@ -123,7 +123,7 @@ def _check_shape(argument: str, got: tuple[int, ...], expected: tuple[int | None
 
 
 def plain_name(name: str) -> str:
-    """Return the name of an input without what a conversion adds: characters that are no letters, and a position.
+    """Return an input's name as identifier: other characters become `_`, and a position in front is removed.
 
     Example:
         >>> plain_name("token-ids"), plain_name("input_1_token_ids")
@@ -134,12 +134,12 @@ def plain_name(name: str) -> str:
 
 
 def arrays_of(values: Inputs) -> list[Any]:
-    """Return the arrays of a structure."""
+    """Return the arrays in a structure of inputs."""
     return [array for _, array in leaves(values)]
 
 
 def length_of(values: Inputs) -> int:
-    """Return the number of examples; arrays of different lengths and empty structures raise `InputError`."""
+    """Return the number of examples; raise an `InputError` for arrays of different lengths or an empty structure."""
     lengths = sorted({len(array) for array in arrays_of(values)})
     require(len(lengths) == 1, "images", lengths, "inputs of one length")
     return lengths[0]
@@ -153,10 +153,10 @@ def input_batches(images: Any, batch_size: int) -> Iterator[Inputs]:
             object with `batches(batch_size)`, such as a `tfaudit` data set; or an iterable of batches, such as a
             `tf.data.Dataset` or a list, each the inputs alone or a tuple that starts with them. An iterable keeps its
             own batches.
-        batch_size: at least 1.
+        batch_size: examples per batch, at least 1.
 
     Raises:
-        InputError: none of these.
+        InputError: the images have none of these forms.
     """
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     if hasattr(images, "__array__") or isinstance(images, Mapping | tuple):

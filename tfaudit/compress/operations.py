@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Operation:
     """One convolution or matrix product."""
 
-    name: str  # of its kernel, as in `tfaudit.sparsity` or in the flatbuffer; without a kernel, of the operation
+    name: str  # name of the kernel, as in `tfaudit.sparsity` or the flatbuffer; without a kernel, of the operation
     macs: int  # multiply-accumulates for one image; padding counts like pixels
     effective_macs: int  # multiply-accumulates whose kernel weight is not zero
 
@@ -16,7 +16,7 @@ class Operation:
 class Operations:
     """Convolutions and matrix products of a model in the order of execution.
 
-    `uncounted` names the operations that multiply an unknown number of times, such as a recurrent layer's loop.
+    `uncounted` lists operations with an unknown number of multiplications, such as a recurrent layer's loop.
     """
 
     counted: tuple[Operation, ...]

@@ -1,4 +1,4 @@
-"""A second compiled train function of a model, for callbacks that change what a training step does."""
+"""A second compiled train function of a model, for callbacks that change the training step."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,15 +10,15 @@ from tfaudit.errors import InputError
 
 
 class SecondTrainFunction:
-    """Second compiled train function of a model; it also detects an interrupted fit.
+    """Second compiled train function of a model, which also detects an interrupted fit.
 
-    Keras caches the train function that it traced, with the constraints and the loss of that moment. What a callback
-    changes later needs another function, and afterwards the model's own function has to return. Both are cached, so
-    each is traced once. `compile` discards Keras' own function, and its absence reveals the new compilation.
+    Keras caches the traced train function with the constraints and the loss at the time of tracing. Later changes of a
+    callback need a second function, and the model's own function has to return afterwards. Both are cached, so each is
+    traced once. `compile` discards Keras' own function, and its absence reveals the new compilation.
 
     Keras calls `on_train_end` only if the fit ends without an exception. But every fit begins with
-    `make_train_function()`: this method of the model is replaced while the second function is active, and calls
-    `interrupted`, which has to swap it out.
+    `make_train_function()`. While the second function is active, this method of the model is replaced by one that calls
+    `interrupted`, which has to swap the second function out.
 
     `active` is true while the model uses the second function.
     """
@@ -37,7 +37,7 @@ class SecondTrainFunction:
         return same and self._own is not None and model.train_function is self._own
 
     def swap_in(self) -> None:
-        """Make the model train with the second function; what it is traced with has to be set."""
+        """Make the model train with the second function; everything that it traces has to be set before."""
         model = self._model
         self.active = True
         self._own, model.train_function = model.train_function, self._second
@@ -46,7 +46,7 @@ class SecondTrainFunction:
         self._set_hook()
 
     def swap_in_when_built(self, attach: Callable[[], None]) -> None:
-        """Swap in on the first batch, for a model that `fit` builds then: build it from that batch's shapes first.
+        """Swap in on the first batch of an unbuilt model, after building it from this batch's shapes.
 
         `attach` is called once the model is built and has to end with `swap_in`.
         """
@@ -55,7 +55,7 @@ class SecondTrainFunction:
 
         def prepare(iterator: Any) -> None:
             self.swap_out()
-            # Of another callback of this fit.
+            # The `prepare` of another callback in this fit.
             if earlier := getattr(model.train_function, "prepare", None):
                 earlier(iterator)
             else:
@@ -99,7 +99,7 @@ class SecondTrainFunction:
 
 
 class TrainingCallback(ModelCallback):
-    """Base of the callbacks that change what a training step does. One instance serves several fits."""
+    """Base class of callbacks that change the training step. One instance serves several fits."""
 
     def __init__(self) -> None:
         super().__init__()

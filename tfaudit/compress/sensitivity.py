@@ -1,4 +1,4 @@
-"""Sensitivity of layers to int8: which predictions each of them costs, measured on examples."""
+"""Sensitivity of layers to int8: predictions that each layer changes, measured on examples."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 MODES = ("spared", "alone")
 DEBUGGED = 10
-"""Examples on which the debugger measures the error of each layer."""
+"""Number of examples on which the debugger measures the error of each layer."""
 
 
 @dataclasses.dataclass(frozen=True)
 class QuantizationSensitivity(Result):
-    """What int8 costs layer by layer.
+    """Cost of int8 per layer.
 
     Attributes:
-        table: one row per layer, the one that matters most first; see `frame`.
+        table: one row per layer, the most sensitive first, with the columns of `frame`.
         plain: the comparison of the float model with its int8 file in which no layer is spared.
         mode: "spared" if in each row all layers but one are int8, "alone" if only that one is.
         size: bytes of the int8 file in which no layer is spared.
-        seconds: time that it took.
+        seconds: seconds that the measurement took.
     """
 
     table: pd.DataFrame
@@ -53,19 +53,20 @@ class QuantizationSensitivity(Result):
     notes = ()
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per layer, the one that matters most first.
+        """Return one row per layer, the most sensitive first.
 
-        Columns: `layer`; `operators`, how many of the file are this layer's; `bytes` of the file in which only this
-        layer is float ("spared") or int8 ("alone"); compared with the float model: `negative_flips`, `positive_flips`,
-        `changed` (predictions), `change_pp` of the accuracy with `change_low_pp` and `change_high_pp`, `worst_class`
-        and its `worst_change_pp`; `avoided`, the negative flips of plain int8 minus these, and McNemar's `avoided_p` of
-        the two files with `avoided_p_holm` (NaN for "alone"); `rmse`, the root of the mean squared error that the
-        layer's rounding adds, in steps of its output (NaN if not measured).
+        Columns: `layer`; `operators`, the number of the layer's operators in the file; `bytes` of the file in which
+        only this layer is float ("spared") or int8 ("alone"); compared with the float model, `negative_flips`,
+        `positive_flips`, `changed` (predictions), `change_pp` of the accuracy with `change_low_pp` and
+        `change_high_pp`, `worst_class` and its `worst_change_pp`; `avoided`, the negative flips of plain int8 minus
+        those of this file, with McNemar's p-value `avoided_p` and its Holm correction `avoided_p_holm` (NaN for
+        "alone"); `rmse`, the root mean squared error due to the layer's rounding, in quantization steps of its output
+        (NaN if not measured).
         """
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return the figures of plain int8, the layer that matters most, and the one of the largest `rmse`."""
+        """Return the figures of plain int8, the most sensitive layer, and the layer with the largest `rmse`."""
         first = self.table.iloc[0]
         rmse = self.table.set_index("layer")["rmse"]
         overall = self.plain.overall
@@ -83,7 +84,7 @@ class QuantizationSensitivity(Result):
         }
 
     def chart(self) -> Drawing:
-        """Draw the negative flips of every layer as bars; the rule is plain int8."""
+        """Draw the negative flips of every layer as bars; the vertical rule marks plain int8."""
         from tfaudit.compress.sensitivity_chart import sensitivity_chart
 
         return sensitivity_chart(self.table, self.plain.overall.lost, self.mode)
@@ -102,28 +103,28 @@ def quantization_sensitivity(
     progress: bool | None = None,
     output: str | None = None,
 ) -> QuantizationSensitivity:
-    """Measure layer by layer what int8 costs on labelled examples; `quantize(..., keep_float=...)` spares layers.
+    """Measure the cost of int8 per layer on labelled examples; `quantize(..., keep_float=...)` spares layers.
 
-    The model is converted and calibrated once. For every layer it is quantized with that layer in float, or alone in
-    int8, and its predictions are compared with those of the float model. That takes about as long per layer as
-    predicting the examples with the int8 file, and `layers` says which to look at. Rounding errors of layers, the
-    measure of `tf.lite.experimental.QuantizationDebugger`, stand beside: they need no labels, but need not rank layers
-    as predictions do. With few examples neither does the number of flips: see `avoided_p`.
+    The model is converted and calibrated once. For every layer, it is quantized with only that layer in float, or only
+    that layer in int8, and its predictions are compared with those of the float model. Each layer takes about as long
+    as predicting the examples with the int8 file; `layers` limits which are measured. The rounding errors of layers, as
+    `tf.lite.experimental.QuantizationDebugger` measures them, are reported too. They need no labels, but may rank
+    layers differently from predictions. With few examples, numbers of flips are unreliable too: see `avoided_p`.
 
     Args:
         model: a built Keras 3 model.
         data: `(x, y)`, a `tf.data.Dataset` or a data set, as in `compare_models`.
-        representative: training images that calibrate, as for `quantize`.
-        layers: names of layers; all that have a kernel by default.
+        representative: training images for calibration, as for `quantize`.
+        layers: names of layers to measure; all layers with a kernel by default.
         mode: "spared" (all but one in int8: what keeping it float saves) or "alone" (only one in int8: what it costs).
-        percentile: at which the ranges of all files end, as for `quantize`.
+        percentile: percentile at which the ranges of all files end, as for `quantize`; 100 clips no values.
         rmse: whether to measure the rounding errors too, on the first 10 representative examples.
         batch_size: examples per step.
-        progress: whether to show a bar with the time left; by default in a terminal.
-        output: name of the output of a model with several.
+        progress: whether to show a bar with the time left; by default only in a terminal.
+        output: name of the output to use if the model has several.
 
     Raises:
-        InputError: as `compare_models` and `quantize`, or an unknown layer or mode.
+        InputError: `compare_models` or `quantize` refuses an argument, or a layer or the mode is unknown.
         ConversionError: TensorFlow Lite cannot convert the model.
 
     >>> import keras, numpy as np
@@ -180,30 +181,30 @@ def quantization_sensitivity(
 
 
 def sensitive_first(table: pd.DataFrame, mode: str = "spared") -> pd.DataFrame:
-    """Sort rows of `LayeredInt8.row`: the layer that matters most first."""
+    """Sort rows of `LayeredInt8.row`, the most sensitive layer first."""
     order = ["negative_flips", "change_pp", "changed"]
     ascending = [mode == "spared", mode == "alone", mode == "spared"]
     return table.sort_values(order, ascending=ascending, kind="stable").reset_index(drop=True)
 
 
 class LayeredInt8:
-    """A model that is calibrated once, and its int8 files with single layers in float, or in int8.
+    """Int8 files of a model that is calibrated once, each with a single layer in float or in int8.
 
     Args:
         model: a built Keras 3 model.
-        layers: that are looked at.
-        representative: training images that calibrate.
-        predictions: returns the predictions of a model, or of a flatbuffer, on labelled examples.
-        percentile: at which ranges end.
-        output: name of the output of a model with several.
-        check: as in `quantize`.
+        layers: layers to measure.
+        representative: training images for calibration.
+        predictions: function that returns the predictions of a model or flatbuffer on labelled examples.
+        percentile: percentile at which ranges end; 100 by default.
+        output: name of the output to use if the model has several.
+        check: function called before every conversion and calibration step, as in `quantize`.
 
     Attributes:
         plain: the comparison of the float model with its int8 file in which no layer is spared.
-        size: bytes of this file.
+        size: bytes of this int8 file.
 
     Raises:
-        InputError: as `quantize`, or a layer without operators of its own.
+        InputError: `quantize` refuses an argument, or a layer has no operators of its own.
         ConversionError: TensorFlow Lite cannot convert the model.
     """
 
@@ -236,7 +237,7 @@ class LayeredInt8:
         self.plain, self.size = compare(self._before, self._with_int8), len(plain)
 
     def row(self, name: str, mode: str = "spared") -> dict[str, Any]:
-        """Return what `QuantizationSensitivity.frame` says of a layer, but its `rmse` and what Holm's method adds."""
+        """Return the columns of `QuantizationSensitivity.frame` for a layer, except `rmse` and `avoided_p_holm`."""
         operators = set(self._operators[name])
         spared = operators if mode == "spared" else set(self._source.operators) - operators
         content = self._converted(spared)
@@ -275,7 +276,7 @@ class LayeredInt8:
 
 
 def rounding_errors(source: Calibrated, feeds: Sequence[Any]) -> dict[str, float]:
-    """Return root mean squared errors in steps of the result, by operator, of TensorFlow's debugger."""
+    """Return the debugger's root mean squared errors by operator, in quantization steps of the result."""
     import tensorflow as tf
 
     with captured_output():

@@ -1,20 +1,20 @@
-"""What int8 costs layer by layer."""
+"""Chart of the cost of int8 per layer."""
 
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import GREY, LOSS, WIDTH, Drawing, row_axis, tooltips
 
-NAMED = 30  # layers at most; those that matter most
+NAMED = 30  # most layers in the chart; the most sensitive ones are shown
 
 
 def sensitivity_chart(table: pd.DataFrame, plain: float, mode: str) -> Drawing:
-    """Draw the negative flips of every layer, the one that matters most first; the dashes are those of plain int8.
+    """Draw the negative flips of every layer, the most sensitive first; the dashed line marks plain int8.
 
     Args:
-        table: of a `QuantizationSensitivity`.
-        plain: negative flips where no layer is spared.
-        mode: "spared" or "alone".
+        table: table of a `QuantizationSensitivity`, one row per layer.
+        plain: negative flips of the int8 file in which no layer is spared.
+        mode: "spared" or "alone", as in `quantization_sensitivity`.
     """
     shown = table.head(NAMED)
     some = f"the first {NAMED} of {len(table):,} layers; " if len(table) > NAMED else ""

@@ -1,4 +1,4 @@
-"""AlexNet (Krizhevsky 2014), as in torchvision and in a form for small images."""
+"""AlexNet (Krizhevsky 2014), as in torchvision and as a version for small images."""
 
 from keras import KerasTensor, layers
 
@@ -9,10 +9,10 @@ UNITS = 4096
 
 
 def alexnet(images: KerasTensor, *, small: bool = False, width: float = 1.0) -> KerasTensor:
-    """Build five convolutions, three of them pooled, then two dense layers with dropout, for all or `small` images.
+    """Build five convolutions, three with pooling, then two dense layers with dropout; `small` adapts to small images.
 
     61,100,840 parameters for 224x224x3 and 1,000 classes, as in torchvision. For small images the kernels are 3x3, the
-    first stride 2 and the pools 2x2, as in common CIFAR versions ([P] resizes the images instead): 23,272,266
+    first stride is 2 and the pools are 2x2, as in common CIFAR versions ([P] resizes the images instead): 23,272,266
     parameters for 32x32x3 and 10 classes.
     """
     kernels = (3, 3, 3, 3, 3) if small else (11, 5, 3, 3, 3)

@@ -10,7 +10,7 @@ Block = Callable[[KerasTensor, int, int, str], KerasTensor]
 
 
 def scaled_width(units: int, width: float) -> int:
-    """Return the filters or units of a layer at a multiple of the published ones, less than 1.0 for trials; at least 1.
+    """Return `width` times the published filters or units of a layer, at least 1; trials use a `width` below 1.
 
     >>> scaled_width(64, 0.125), scaled_width(6, 0.01)
     (8, 1)
@@ -43,7 +43,7 @@ def convolution(
 
 
 def batch_norm(x: KerasTensor, *, name: str, gamma: str = "ones") -> KerasTensor:
-    """Apply batch normalisation with momentum 0.9 and epsilon 1e-5, as in the residual networks of all papers."""
+    """Apply batch normalisation with momentum 0.9 and epsilon 1e-5, as in the papers' residual networks."""
     return layers.BatchNormalization(
         momentum=0.9, epsilon=1e-5, gamma_initializer=gamma, name=name
     )(x)
@@ -70,10 +70,10 @@ def residual_stages(
     """Apply stages of residual blocks; every stage but the first begins with stride 2.
 
     Args:
-        x: what the first block takes.
-        block: takes the images, the filters, the stride and the name of the block.
-        widths: filters by stage.
-        counts: number of blocks by stage.
+        x: input of the first block.
+        block: function of the images, the filters, the stride and the name of a block.
+        widths: number of filters per stage.
+        counts: number of blocks per stage.
     """
     for stage, (filters, count) in enumerate(zip(widths, counts, strict=True), start=1):
         for number in range(1, count + 1):

@@ -1,4 +1,4 @@
-"""Small convolutional networks: one trains on the embedded digits in seconds, one on CIFAR-10 in minutes."""
+"""Small convolutional networks: one trains on the bundled digits in seconds, one on CIFAR-10 in minutes."""
 
 from collections.abc import Sequence
 

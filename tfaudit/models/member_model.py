@@ -1,4 +1,4 @@
-"""The model of a study's members: an architecture by name, a model file, or a function of the user's own."""
+"""The model of a study's members: an architecture by name, a model file, or a user's function."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tfaudit.runtime.user_functions import call, check_call, import_reference
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 
-CHECKED = 32  # examples with which outputs are checked
+CHECKED = 32  # number of examples for which outputs are checked
 
 
 def build_member(study: Study, data: Dataset, seed: int) -> keras.Model:
-    """Return a new model with the weights of a seed; compiled only if a function of the user's own compiled it.
+    """Return a new model with the initial weights of a seed; it is compiled only if a user's function compiled it.
 
     Raises:
-        InputError: there is no such model, its function cannot be called, or it does not fit the data.
+        InputError: the model does not exist, its function cannot be called, or it does not fit the data.
     """
     precision = study.training.precision if isinstance(study.training, Training) else "float32"
     policy = keras.config.dtype_policy()
@@ -45,12 +45,12 @@ def strip_compilation(model: keras.Model) -> keras.Model:
 def check_outputs(model: keras.Model, data: Dataset, name: str) -> None:
     """Raise an `InputError` unless the model takes the data and gives a score per class, or one logit for two classes.
 
-    `name` says in the error which model it is.
+    `name` is the name of the model in the error.
     """
     inputs = _first_inputs(data, 2)
     try:
         outputs = model(inputs, training=False)
-    except Exception as problem:  # Keras raises whatever its layers raise
+    except Exception as problem:  # Keras passes on any exception of its layers
         reason = f"{type(problem).__name__}: {one_line(problem)}"
         got = f"{name}, which cannot take the examples of {data.name!r} ({reason})"
         raise InputError(
@@ -95,7 +95,7 @@ def _check_own_loss(model: keras.Model, data: Dataset, name: str) -> None:
 
 
 def check_seeds(study: Study, data: Dataset, model: keras.Model) -> None:
-    """Raise an `InputError` if members that are to be independent start from equal weights; `model` is of seed 0."""
+    """Raise an `InputError` if members that should be independent start from equal weights; `model` has seed 0."""
     untrained = isinstance(study.training, Training) and study.training.epochs == 0
     if study.population == 1 or untrained or study.initialise in ("file", "same"):
         return
@@ -109,7 +109,7 @@ def check_seeds(study: Study, data: Dataset, model: keras.Model) -> None:
 
 
 def gives_probabilities(model: keras.Model, data: Dataset) -> bool:
-    """Return whether the outputs are probabilities: its last layer shows it, or else its scores for some examples."""
+    """Return whether the outputs are probabilities, judging by the last layer or, if unclear, by some scores."""
     known = ends_in_probabilities(model)
     if known is not None:
         return known
@@ -122,7 +122,7 @@ def gives_probabilities(model: keras.Model, data: Dataset) -> bool:
 
 
 def _first_inputs(data: Dataset, count: int) -> Any:
-    """Return the inputs of the first examples as tensors in the types that the model takes."""
+    """Return the inputs of the first examples as tensors of the types that the model takes."""
     return data.as_floats(keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(count)))
 
 

@@ -1,4 +1,4 @@
-"""Model files as architectures: a saved model with its weights, and its preprocessing as first layers."""
+"""Model files as architectures: a saved model with its weights, and its preprocessing as the first layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import keras
 
 MEANS, DEVIATIONS = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-"""Statistics of ImageNet's red, green and blue in 0..255, as in torchvision."""
+"""Means and standard deviations of ImageNet's red, green and blue in 0..255, as in torchvision."""
 
 CAFFE_MEANS = (103.939, 116.779, 123.68)
 """Means of blue, green and red, as in the Caffe networks."""
@@ -27,8 +27,8 @@ PREPROCESSING: dict[str, tuple[Any, Any] | None] = {
         [-mean / std for mean, std in zip(MEANS, DEVIATIONS, strict=True)],
     ),
 }
-"""Scale and offset of pixels by name; all but "none" and "unit" as `keras.applications.imagenet_utils`. "caffe" also
-reverses the channels."""
+"""Scale and offset of pixels by name; all but "none" and "unit" are as in `keras.applications.imagenet_utils`. "caffe"
+also reverses the channels."""
 
 
 def load_pretrained(
@@ -36,14 +36,14 @@ def load_pretrained(
 ) -> keras.Model:
     """Load a `.keras` file as a functional model with its preprocessing: pixels 0..255 in, the file's outputs out.
 
-    `input_shape` is `(H, W, C)`; a model that takes no images is returned as it is. `preprocess` is that of the model's
-    training: "none" (it rescales its inputs), "unit" (to [0, 1]), or "tf" (to [-1, 1]), "caffe" (BGR, means
-    subtracted) and "torch" as in `keras.applications`. `fresh` draws new initial weights with Keras' global seed, but
-    for layers that are frozen or were adapted to data (normalisation, vocabularies). Under a mixed dtype policy, Keras'
-    global one, all layers compute by it but for those of the outputs.
+    `input_shape` is `(H, W, C)`; a model that takes no images is returned unchanged. `preprocess` is how its training
+    scaled pixels: "none" (it rescales its inputs), "unit" (to [0, 1]), or "tf" (to [-1, 1]), "caffe" (BGR, means
+    subtracted) and "torch" as in `keras.applications`. `fresh` draws new initial weights with Keras' global seed,
+    except for layers that are frozen or were adapted to data (normalisation, vocabularies). If Keras' global dtype
+    policy is mixed, all layers except the output layers use it.
 
     Raises:
-        InputError: no such file, one that cannot be loaded or takes other images, or an unknown preprocessing.
+        InputError: the file does not exist, cannot be loaded or takes other images, or the preprocessing is unknown.
     """
     import keras
 
@@ -75,12 +75,12 @@ def load_pretrained(
 
 
 def copied(model: keras.Model, *, fresh: bool, policy: str = "float32") -> keras.Model:
-    """Return a copy of a model, with new initial weights or those that it has.
+    """Return a copy of a model, with new initial weights or its current ones.
 
     Args:
-        model: the model.
-        fresh: whether to draw new initial weights; frozen and adapted layers keep theirs all the same.
-        policy: dtype policy of the copy's layers that have the policy float32, but for those that give the outputs.
+        model: the model to copy.
+        fresh: whether to draw new initial weights; frozen and adapted layers keep their weights.
+        policy: dtype policy that replaces float32 in the copy's layers, except output layers; float32 by default.
 
     Raises:
         InputError: Keras cannot copy the model.

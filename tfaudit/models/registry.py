@@ -21,13 +21,13 @@ from tfaudit.models.wide_resnet import wide_resnet
 
 @dataclass(frozen=True)
 class Architecture:
-    """Function from normalised images `(B, H, W, C)` to features `(B, F)`, whose keywords are the options.
+    """Function from normalised images `(B, H, W, C)` to features `(B, F)`; its keyword arguments are the options.
 
-    The option `width`, which all have, multiplies the published filters and units, for trials.
+    Every architecture has the option `width`, which multiplies the published filters and units, for trials.
     """
 
     body: Callable[..., keras.KerasTensor]
-    smallest: int  # height and width of the images, in pixels
+    smallest: int  # least height and width of the images, in pixels
 
 
 ARCHITECTURES = {
@@ -72,19 +72,19 @@ def build_model(
     """Build an untrained functional model with its preprocessing: float pixels 0..255 in, float32 logits out.
 
     Its first layer computes `(pixel - mean) / std`, so the saved model and the flatbuffer need no preprocessing. Its
-    last is `logits`. Keras' global seed (`keras.utils.set_random_seed`) determines the weights.
+    last layer is `logits`. Keras' global seed (`keras.utils.set_random_seed`) determines the weights.
 
     Args:
-        name: one of `model_names()`.
-        input_shape: `(H, W, C)` of the images, without None.
+        name: name of the architecture, one of `model_names()`.
+        input_shape: shape `(H, W, C)` of the images, without None.
         num_classes: number of logits, at least 2.
-        mean: mean of the pixels in 0..255, one for all channels or `(C,)`; `Dataset.moments` computes it.
-        std: standard deviation of the pixels, likewise, positive.
+        mean: mean of the pixels in 0..255, a number or one per channel `(C,)`; `Dataset.moments` computes it.
+        std: positive standard deviation of the pixels, in the same form.
         **options: keywords of the architecture, such as `filters` of `digits_convnet`, and `width`, a multiple of the
             published filters and units, for trials.
 
     Raises:
-        InputError: an unknown name or option, images that are too small, or moments that do not fit.
+        InputError: the name or an option is unknown, the images are too small, or the moments do not fit.
 
     >>> build_model("lenet_r", (28, 28, 1), 10).count_params()
     61706
@@ -121,7 +121,7 @@ def _checked_shape(
 
 
 def _rescaling(mean: Any, std: Any, channels: int) -> tuple[Any, ...]:
-    """Return scale and offset of the first layer, numbers or lists of `channels`, as JSON stores them."""
+    """Return scale and offset of the first layer as JSON values: numbers, or lists with one per channel."""
     means = np.atleast_1d(np.asarray(mean, float))
     stds = np.atleast_1d(np.asarray(std, float))
     for argument, values in (("mean", means), ("std", stds)):

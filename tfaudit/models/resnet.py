@@ -21,13 +21,13 @@ def resnet(
     blocks: Sequence[int] | None = None,
     shortcuts: str = "identity",
 ) -> KerasTensor:
-    """Build a residual network of `depth = 6 n + 2` layers: three stages of n blocks with 16, 32 and 64 filters.
+    """Build a residual network with `depth = 6 n + 2` layers: three stages of n blocks with 16, 32 and 64 filters.
 
-    Shortcuts are He et al.'s option A, without parameters: every other pixel, and zeros for the added channels.
+    Shortcuts are He et al.'s option A, without parameters: they take every other pixel and pad channels with zeros.
     Trainable parameters for 32x32x3 and 10 classes, depths 20, 32, 44, 56, 110: 269,722, 464,154, 658,586, 853,018
     and 1,727,962. `shortcuts="projection"` is option B, a 1x1 convolution with BatchNormalization where the number of
     channels changes: 855,770 for depth 56. Weights start from He's normal distribution.
-    `blocks` has the number of blocks of each stage instead of n, for trials.
+    `blocks` replaces n by a number of blocks per stage, for trials.
     """
     require(shortcuts in SHORTCUTS, "shortcuts", shortcuts, ", ".join(map(repr, SHORTCUTS)))
     widths = [scaled_width(filters, width) for filters in WIDTHS]

@@ -19,9 +19,9 @@ def resnet18(
 ) -> KerasTensor:
     """Build ResNet-18 ([F] for CelebA, [P]): four stages of two blocks of 3x3 convolutions.
 
-    11,689,512 trainable parameters for 1,000 classes, as in torchvision. For small images the stem is one 3x3
+    11,689,512 trainable parameters for 1,000 classes, as in torchvision. With `small`, the stem is one 3x3
     convolution without stride or pooling: 11,173,962 parameters for 32x32x3 and 10 classes.
-    `blocks` has the number of blocks of each stage.
+    `blocks` is the number of blocks in each stage.
     """
     return _network(images, _basic_block, blocks, small, width)
 
@@ -31,8 +31,8 @@ def resnet50(
 ) -> KerasTensor:
     """Build ResNet-50 ([F] for ImageNet): four stages of 3, 4, 6 and 3 bottleneck blocks.
 
-    As in the released code of [F]: strides in the 3x3 convolution, no biases. 25,557,032 trainable parameters for 1,000
-    classes, as in torchvision. ResNet-101 has 3, 4, 23 and 3 blocks.
+    As in the released code of [F], the strides are in the 3x3 convolutions, and there are no biases. 25,557,032
+    trainable parameters for 1,000 classes, as in torchvision. ResNet-101 has 3, 4, 23 and 3 blocks.
     """
     return _network(images, _bottleneck_block, blocks, False, width)
 
@@ -61,9 +61,9 @@ def _bottleneck_block(x: KerasTensor, filters: int, stride: int, name: str) -> K
 def _block(
     x: KerasTensor, stride: int, name: str, convolutions: Sequence[tuple[int, int, int]]
 ) -> KerasTensor:
-    """Apply convolutions of some filters, kernel and stride, and add the shortcut, projected if the shapes differ.
+    """Apply convolutions (filters, kernel, stride) and add the shortcut, projected if the shapes differ.
 
-    As the last normalisation starts with gamma 0, a block starts as its shortcut.
+    The last normalisation starts with gamma 0, so that a block starts as its shortcut.
     """
     y = x
     last = len(convolutions)
@@ -77,5 +77,5 @@ def _block(
     return layers.ReLU(name=f"{name}_relu{last}")(layers.Add(name=f"{name}_add")([x, y]))
 
 
-# The released code's initializer: a normal distribution truncated at two deviations, of variance 1 / fan-in.
+# The released code's initializer: a normal distribution truncated at two standard deviations, variance 1 / fan-in.
 _conv_bn = partial(conv_bn, initializer="lecun_normal")

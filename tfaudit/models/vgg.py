@@ -14,7 +14,7 @@ def vgg11(images: KerasTensor, *, width: float = 1.0) -> KerasTensor:
     """Build eight 3x3 convolutions in five pooled stages, then two dense layers with dropout; no batch normalisation.
 
     132,863,336 parameters for 224x224x3 and 1,000 classes, as in torchvision; 28,144,010 for 32x32x3 and 10 classes.
-    Pools keep the last odd row and column, so images of 28 pixels pass through five of them.
+    Pooling keeps the last odd row and column, so images of 28 pixels pass through all five stages.
     """
     x = images
     numbers = itertools.count(1)

@@ -11,10 +11,10 @@ WIDTHS = (16, 32, 64)
 def wide_resnet(
     images: KerasTensor, *, depth: int = 28, widening: int = 10, width: float = 1.0
 ) -> KerasTensor:
-    """Build a wide residual network, WRN-28-10 by default ([F] for CIFAR-10, which does not name its widths).
+    """Build a wide residual network, WRN-28-10 by default ([F] uses one for CIFAR-10 without naming its widths).
 
-    Three stages of `(depth - 4) / 6` blocks of batch normalisation, ReLU and 3x3 convolution, twice each. 36,479,194
-    trainable parameters for 32x32x3 and 10 classes.
+    Each of the three stages has `(depth - 4) / 6` blocks, which apply batch normalisation, ReLU and a 3x3 convolution
+    twice. 36,479,194 trainable parameters for 32x32x3 and 10 classes.
 
     `depth` is the number of layers with weights: 10, 16, 22, 28, ...; `widening` is the factor k of the paper.
     """

@@ -1,4 +1,4 @@
-"""Making of candidates: prune, fine-tune, shrink, train for int8, convert."""
+"""How candidates are made: pruning, fine-tuning, shrinking, training for int8, conversion."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned
 
 REMEDY_SHARE = 0.1
-"""Share of the training data on which a remedy measures what classes lose, where the training holds out none."""
+"""Share of the training data on which a remedy measures losses of classes, if the training holds out no data."""
 
 SENSITIVITY_EXAMPLES = 1000
-"""Examples of the selection part on which layers are measured that may stay in float."""
+"""Number of examples of the selection part on which the cost of layers is measured."""
 
 MOST_ADDED = 0.5
-"""Share of the int8 file's bytes that a layer in float may add."""
+"""Most that a layer in float may add to the int8 file, as a share of its bytes."""
 
 
 class OutOfTimeError(BaseException):
-    """The budget ended, while what its text says; no handler of ordinary errors stops it, like a KeyboardInterrupt."""
+    """The budget ended during the step that the message names; like KeyboardInterrupt, no `Exception`."""
 
 
 class CandidateMaker:
     """Makes the flatbuffers of candidates; models are trained once and kept in the store.
 
     Args:
-        source: the model.
-        store: of the candidates.
-        parts: of the data.
-        settings: of the search.
+        source: the model to compress.
+        store: store of the candidates.
+        parts: parts of the data.
+        settings: settings of the search.
         is_over: returns whether the budget has ended.
     """
 
@@ -82,7 +82,7 @@ class CandidateMaker:
         """Return a candidate's flatbuffer.
 
         Raises:
-            ConversionError: TensorFlow Lite cannot make it, or does not run it.
+            ConversionError: TensorFlow Lite cannot make the file or cannot run it.
             InputError: the model cannot be trained for int8.
             OutOfTimeError: the budget ended before it was made.
         """
@@ -98,12 +98,12 @@ class CandidateMaker:
         )
 
     def layers_in_float(self, candidate: Candidate) -> tuple[str, ...]:
-        """Return the names of the layers that a candidate keeps in float; measure what layers cost if needed.
+        """Return the names of the layers that a candidate keeps in float; measure the layers' costs if needed.
 
         Raises:
             InputError: too few layers are small enough.
             ConversionError: TensorFlow Lite cannot convert the model.
-            OutOfTimeError: the budget ended before all layers were measured; what was measured is kept.
+            OutOfTimeError: the budget ended before all layers were measured; finished measurements are stored.
         """
         if not candidate.spared:
             return ()
@@ -116,11 +116,11 @@ class CandidateMaker:
         return tuple(small[: candidate.spared])
 
     def is_measured(self) -> bool:
-        """Return whether it is known what layers cost."""
+        """Return whether the cost of every layer has been measured."""
         return bool(self._store.sensitivity()["complete"])
 
     def is_trained(self, preparation: Preparation) -> bool:
-        """Return whether a candidate's model needs no training any more."""
+        """Return whether a candidate's model is ready: trained already, or used without training."""
         return not preparation.key or self._store.predictions(preparation.key) is not None
 
     def predictions(self, preparation: Preparation) -> Predictions:
@@ -139,7 +139,7 @@ class CandidateMaker:
         return self._store.save(preparation.key, ranked, len(content), keras=content)
 
     def _sensitivity(self) -> dict[str, Any]:
-        """Return what layers of the model cost, row by row, and the bytes of the int8 file; those measured are kept."""
+        """Return rows with the cost of each layer, and the bytes of the int8 file; measure what is not stored yet."""
         measured = self._store.sensitivity()
         if measured["complete"]:
             return measured
@@ -178,14 +178,14 @@ class CandidateMaker:
         return check
 
     def _open(self, preparation: Preparation) -> keras.Model:
-        """Return a model as its file holds it, so that a search that resumes converts the same."""
+        """Return a model as loaded from its file, so that a resumed search converts the same model."""
         if not preparation.key:
             return self._source.model
         self.predictions(preparation)
         return load_keras(self._store.model_path(preparation.key))
 
     def _aware(self, preparation: Preparation) -> keras.Model:
-        """Return a model that was trained for int8, from the model as it is or from a pruned one."""
+        """Return a model trained for int8, starting from the source model or a pruned one."""
         before = self._opened(dataclasses.replace(preparation, aware=False))
         trainer = self._trainer(self._settings.training, quantization_aware(before))
         model = quantization_aware(before)
@@ -197,7 +197,7 @@ class CandidateMaker:
         return model
 
     def _pruned(self, preparation: Preparation) -> keras.Model:
-        """Return a model that was pruned, fine-tuned and, where it lost channels, shrunk."""
+        """Return a pruned and fine-tuned model, shrunk if it lost channels."""
         pruned = cast(Pruned, preparation.pruned)
         seed = self._seed_of(preparation)
         training = self._settings.training
@@ -221,16 +221,16 @@ class CandidateMaker:
         return shrink(model).model if pruned.granularity == "channel" else model
 
     def _trainer(self, training: Training, model: keras.Model) -> Trainer:
-        train = cast(Dataset, self._parts.train)  # there are no such candidates without
+        train = cast(Dataset, self._parts.train)  # trained candidates need it
         study = Study(name="compress", dataset=train.name, model="the model", training=training)
         return Trainer(study, training, train, model=model)
 
     @contextlib.contextmanager
     def _within_budget(self) -> Iterator[EndOfBudget]:
-        """Give a callback that ends a training with the budget, which then is an `OutOfTimeError`."""
+        """Yield a callback that stops a training when the budget ends; then raise an `OutOfTimeError`."""
         end = EndOfBudget(self._is_over)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what the search tells in its own words
+            warnings.simplefilter("ignore")  # the search reports these problems itself
             yield end
         if end.reached:
             raise OutOfTimeError("was trained")
@@ -253,7 +253,7 @@ class EndOfBudget(keras.callbacks.Callback):
 
 
 def weights_seal(model: keras.Model) -> str:
-    """Return a checksum of a model's architecture and weights, which its file's bytes, with their times, are not."""
+    """Return a checksum of a model's architecture and weights; its file also holds times, which change the bytes."""
     seal = zlib.crc32(model.to_json().encode())
     for values in model.get_weights():
         seal = zlib.crc32(np.ascontiguousarray(values).tobytes(), seal)

@@ -1,15 +1,15 @@
 """Candidates of a search as variants of a study, so that an interrupted search resumes.
 
 ```
-DIR/candidates/                       a study of `tfaudit.store`; its test examples are the selection part
-DIR/candidates/sensitivity.json       what int8 costs the model layer by layer, as far as it was measured
+DIR/candidates/                       a study of `tfaudit.store`; the selection part is its test split
+DIR/candidates/sensitivity.json       cost of int8 per layer, as far as measured
 DIR/held_out.csv DIR/candidates.csv   ids of the held-out part, the table of all candidates
 DIR/verdict.json DIR/model.tflite     the verdict on the held-out part, and the file if it passes
 DIR/study.json ... DIR/report.html    the study of the held-out part: the model and the chosen candidate
 ```
-A variant is a candidate, by its key, or a model that was trained to make candidates from. Its only member holds the
-file and its predictions of the selection part. Predictions of the held-out part, of those that were judged, are stored
-under a split of their own, which no report of the candidates shows.
+Each variant is a candidate, named by its key, or a model that was trained to make candidates. Its only member holds the
+file and its predictions on the selection part. The held-out predictions of judged candidates are stored under a split
+of their own, which no report of the candidates shows.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ FOLDER = "candidates"
 """Folder of the study of the candidates, in the directory of a search."""
 
 HELD_OUT = "held_out"
-"""Split of the predictions of the held-out part."""
+"""Name of the split that holds the held-out predictions."""
 
 SENSITIVITY = "sensitivity.json"
 
 
 @dataclasses.dataclass(frozen=True)
 class Attempt:
-    """What became of a candidate: a flatbuffer and its predictions on the selection part, or why there is none."""
+    """Outcome of a candidate: a flatbuffer and its predictions on the selection part, or why there is none."""
 
     content: bytes = b""
     predictions: Predictions | None = None
@@ -59,10 +59,10 @@ class CandidateStore:
     """The study of the candidates of one search.
 
     Args:
-        directory: of the search.
-        asked: what the results depend on, by name: JSON values.
+        directory: directory of the search.
+        asked: settings and data that the results depend on, as JSON values by name.
         plan: the candidates.
-        selection: examples to choose by.
+        selection: examples on which the candidate is chosen.
 
     Raises:
         InputError: the directory holds something else, or a search with another model, other data or other settings.
@@ -102,11 +102,11 @@ class CandidateStore:
             )
 
     def finish(self) -> None:
-        """List the variants that have files: a report misses no others."""
+        """List the variants that have files, so that a report lacks no others."""
         self._created(self._store.variants)
 
     def attempt(self, key: str) -> Attempt | None:
-        """Return what became of a candidate; None if it has not been tried, or a file is missing or damaged."""
+        """Return the outcome of a candidate; None if it has not been tried, or a file is missing or damaged."""
         if failure := self._store.record(key, 0).get("traceback", ""):
             return Attempt(failure=failure)
         predictions = self.predictions(key)
@@ -115,24 +115,24 @@ class CandidateStore:
         return Attempt(self._store.read(self._path(key, "tflite")), predictions)
 
     def save_failure(self, key: str, failure: str) -> None:
-        """Write why no file of a candidate could be made."""
+        """Write the reason why a candidate's file could not be made."""
         self._store.save_failure(key, 0, failure)
 
     def predictions(self, key: str) -> Predictions | None:
-        """Return a variant's predictions of the selection part; None if any of its files is missing or damaged."""
+        """Return a variant's predictions on the selection part; None if any of its files is missing or damaged."""
         if key not in self._read and self._store.is_complete(key, 0):
             ranked = read_predictions(self._store.read(self._store.prediction_path(key, 0)))
             self._read[key] = predictions_on(self._selection, ranked)
         return self._read.get(key)
 
     def save(self, key: str, ranked: RankedClasses, size: float, **files: bytes) -> Predictions:
-        """Write a variant, and return its predictions of the selection part.
+        """Write a variant, and return its predictions on the selection part.
 
         Args:
-            key: of the variant.
-            ranked: predictions of the selection part.
-            size: bytes of its file.
-            files: contents by the file's type, "keras" or "tflite".
+            key: key of the variant.
+            ranked: predictions on the selection part.
+            size: size of its file in bytes.
+            files: content of each file by its type, "keras" or "tflite".
         """
         contents = {self._path(key, kind): content for kind, content in files.items()}
         contents[self._store.prediction_path(key, 0)] = prediction_bytes(ranked)
@@ -145,11 +145,11 @@ class CandidateStore:
         return self._store.directory / self._path(key, "keras")
 
     def save_sensitivity(self, measured: Mapping[str, Any]) -> None:
-        """Write what int8 costs layer by layer: JSON values."""
+        """Write the cost of int8 per layer, as JSON values."""
         self._store.write(SENSITIVITY, sealed_json(measured))
 
     def sensitivity(self) -> dict[str, Any]:
-        """Return what int8 costs layer by layer, as far as it was measured; nothing if that is missing or damaged."""
+        """Return the cost of int8 per layer, as far as measured; no rows if the file is missing or damaged."""
         nothing: dict[str, Any] = {"rows": [], "bytes": 0, "complete": False}
         try:
             measured = read_sealed_json((self._store.directory / SENSITIVITY).read_bytes())
@@ -158,7 +158,7 @@ class CandidateStore:
         return measured if measured.keys() >= nothing.keys() else nothing
 
     def held_out(self, key: str, predict: Callable[[], RankedClasses]) -> RankedClasses:
-        """Return a variant's predictions of the held-out part; make them if they are missing or damaged."""
+        """Return a variant's predictions on the held-out part; make them if they are missing or damaged."""
         evaluations = self._store.evaluations
         try:
             return evaluations.read(key, 0, HELD_OUT)
@@ -187,7 +187,7 @@ def flatbuffer_path(directory: Path, key: str) -> Path:
 
 
 def require_same_search(directory: Path, asked: Mapping[str, Any]) -> None:
-    """Raise an `InputError` unless a directory is new, or that of a search that asked for the same."""
+    """Raise an `InputError` unless a directory is new or holds a search with the same settings and data."""
     expected = "a new directory, or that of an earlier search"
     if not (directory / FOLDER / "study.json").exists():
         if (directory / "study.json").exists():

@@ -1,4 +1,4 @@
-"""Candidates of the search: every kind of quantization, of the model as it is and of pruned ones."""
+"""Candidates of the search: every kind of quantization, for the unpruned model and for pruned ones."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from tfaudit.study.remedies import REMEDIES, in_words
 from tfaudit.study.variants import Pruned
 
 LEVELS = {"channel": (0.9, 0.8, 0.65, 0.5, 0.35, 0.2), "weight": (0.95, 0.9, 0.8, 0.65, 0.5)}
-"""Shares of the channels, or of the weights, that pruning takes away, by granularity."""
+"""Shares of channels or weights that pruning removes, by granularity."""
 
 METHODS = {"channel": "l1", "weight": "magnitude"}
-"""Score by granularity: those that need no data."""
+"""Scoring method by granularity; none of them needs data."""
 
 TRIAL = 0.5
-"""Share of the channels by which it is tried which layers can lose theirs."""
+"""Share of channels that the trial removes to find which layers can lose channels."""
 
 INDEX_BYTES = 1.0
-"""About what the position of a weight takes in a kernel that is stored without its zeros."""
+"""Approximate bytes per stored weight for its position in a sparse kernel."""
 
 INT8 = "int8"
-"""Kind that has choices: ranges, layers in float, training for it."""
+"""Kind that has choices: ranges, layers in float, quantization-aware training."""
 
 PERCENTILES = (99.999, 99.99)
-"""Percentiles at which ranges of int8 end where those of all values lose too much."""
+"""Percentiles at which int8 ranges end if ranges of all values lose too much."""
 
 SPARED, SPARED_PERCENTILE = (1, 3), 99.999
-"""Numbers of layers in float, those that cost int8 most, and the percentile at which ranges of the others end."""
+"""Numbers of layers in float, the most sensitive ones, and the percentile at which the others' ranges end."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """What is done to a model before it is converted.
+    """Steps that prepare a model for conversion.
 
     Attributes:
-        pruned: how it is pruned and fine-tuned; None if it is not.
-        aware: whether it is trained for int8 then.
+        pruned: how the model is pruned and fine-tuned; None if it is not pruned.
+        aware: whether the model is then trained for int8.
     """
 
     pruned: Pruned | None = None
@@ -57,7 +57,7 @@ class Preparation:
 
     @property
     def key(self) -> str:
-        """Name of the files of such a model; empty for the model as it is.
+        """Name of the prepared model's files; empty for the unchanged model.
 
         Example:
             >>> Preparation(Pruned(0.9, treatment="finetune"), aware=True).key
@@ -77,18 +77,17 @@ class Preparation:
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A file that may be the smallest that passes.
+    """A file that may be the smallest one that passes.
 
     Attributes:
-        kind: name of `tfaudit.study.quantization.KINDS`.
-        pruned: how the model is pruned and fine-tuned first; None for the model as it is.
+        kind: kind of quantization, a name of `tfaudit.study.quantization.KINDS`.
+        pruned: how the model is pruned and fine-tuned first; None if it is not pruned.
         sparse: whether pruned kernels are stored without their zeros.
-        percentile: at which ranges end, as in `quantize`.
-        spared: number of layers in float, those that cost int8 most.
+        percentile: percentile at which int8 ranges end, 100 for the full range; see `quantize`.
+        spared: number of layers that stay in float, those that int8 harms most.
         last: whether the last layer stays in float.
         aware: whether the model is trained for int8 first.
-        estimate: bytes that the file is expected to have; one that is expected to be larger than one that passes is not
-            tried.
+        estimate: expected size of the file in bytes; a candidate is not tried if this exceeds a file that passes.
     """
 
     kind: str
@@ -102,7 +101,7 @@ class Candidate:
 
     @property
     def key(self) -> str:
-        """Name of its files.
+        """Name of the candidate's files.
 
         Example:
             >>> Candidate("int8").key, Candidate("float16", Pruned(0.9, treatment="finetune"), sparse=True).key
@@ -160,12 +159,12 @@ class Candidate:
 
     @property
     def is_choice(self) -> bool:
-        """Whether it is another int8 file of a model whose plain int8 file is a candidate too."""
+        """Whether it varies a plain int8 candidate: percentile ranges, layers in float or training for int8."""
         return self.percentile < 100 or self.spared > 0 or self.last or self.aware
 
     @property
     def control(self) -> Candidate | None:
-        """The same candidate without remedies and choices, which is tried first; None if it has none."""
+        """The same candidate without remedies and int8 choices, which is tried first; None if it has neither."""
         pruned = None if self.pruned is None else self.pruned.control
         plain = dataclasses.replace(
             self, pruned=pruned, percentile=100.0, spared=0, last=False, aware=False
@@ -174,7 +173,7 @@ class Candidate:
 
 
 def bytes_per_weight(kind: str) -> float:
-    """Return what a weight takes in a kind of flatbuffer, by its settings in `KINDS`.
+    """Return the bytes per weight in a kind of flatbuffer, from its settings in `KINDS`.
 
     Example:
         >>> [bytes_per_weight(kind) for kind in ("float32", "float16", "dynamic_range", "int8")]
@@ -189,22 +188,22 @@ def bytes_per_weight(kind: str) -> float:
 def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Candidate, ...]:
     """Return the candidates: first those that need no training, from small to large, then those that do.
 
-    A kind that is slow to test comes last of every share that is pruned: what passes before may be smaller.
+    Kinds that are slow to test come last at each pruning level, since a smaller file may pass before them.
 
-    These start with what is pruned least, which is most likely to pass, so that a search that ends early has found
-    something, and knows when to stop: what is pruned more than a model that fails fails too.
+    Candidates with training start with the least pruning, which is most likely to pass, so that a search that ends
+    early has found something. It also knows when to stop: once a model fails, models pruned further fail too.
 
-    What is pruned is fine-tuned plainly, and with every remedy of `tfaudit.study.remedies.REMEDIES`. The model as it
-    is, and what has lost channels, also has an int8 file whose last layer is in float, so that scores do not tie, some
-    whose ranges end at percentiles, and one after training for int8; the model as it is also some with other layers in
-    float.
+    Pruned models are fine-tuned without a remedy, and with each remedy of `tfaudit.study.remedies.REMEDIES`. The
+    unpruned model and models without some channels have further int8 candidates: the last layer in float, so that
+    scores do not tie; ranges that end at percentiles; and training for int8. The unpruned model also has candidates
+    with other layers in float.
 
-    Channels are removed from the layers that can lose them one by one, as `removable_layers` finds by trial. Sparse
-    kernels make a file smaller only if they are stored without their zeros, which LiteRT runs for kernels of floats.
+    Channels are removed from layers that can lose single channels, as `removable_layers` finds by trial. Zeros in
+    kernels make a file smaller only if they are not stored; LiteRT runs such sparse kernels in float kinds only.
 
     Args:
-        load: returns the model, a new copy at every call.
-        training: whether there are training data.
+        load: function that returns a new copy of the model at every call.
+        training: whether there is training data.
     """
     model = load()
     size = float(model.count_params())
@@ -217,7 +216,7 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
 
 
 def _of_kinds(parameters: float, pruned: Pruned | None = None) -> list[Candidate]:
-    """Return the candidates of all kinds of a model that has so many parameters."""
+    """Return candidates of all kinds for a model with this number of parameters."""
     return [Candidate(kind, pruned, estimate=parameters * bytes_per_weight(kind)) for kind in KINDS]
 
 
@@ -229,7 +228,7 @@ def _has_last_layers(model: keras.Model) -> bool:
 
 
 def _choices(control: Candidate, layers: int = 0, *, last: bool) -> list[Candidate]:
-    """Return the int8 candidates beside plain int8 that need no training; none for other kinds."""
+    """Return the int8 variations that need no training; none for other kinds."""
     if control.kind != INT8:
         return []
     made = [dataclasses.replace(control, last=True)] if last else []
@@ -268,12 +267,12 @@ def _trained(model: keras.Model, size: float) -> list[Candidate]:
 
 
 def with_remedies(pruned: Pruned) -> list[Pruned]:
-    """Return a pruning without a remedy, then with each one of the table."""
+    """Return a pruning without a remedy, then with each remedy in `REMEDIES`."""
     return [pruned, *(dataclasses.replace(pruned, remedy=name) for name in REMEDIES)]
 
 
 def _gentlest(candidate: Candidate) -> tuple[float, str, bool, float]:
-    """Return the order of trying: what loses least, of that what is tested quickly, of that what is small."""
+    """Return the sort key for the order of trials: least pruning first, then fast tests, then small files."""
     pruned = candidate.pruned
     level, granularity = (float(pruned.level), pruned.granularity) if pruned else (0.0, "")
     return level, granularity, KINDS[candidate.kind].slow, candidate.estimate
@@ -295,17 +294,17 @@ def channel_pruning(level: float, layers: Sequence[str]) -> Pruned:
 class RemovableLayers:
     """Names of the layers that become smaller when their channels are pruned, and parameters of all layers.
 
-    `table` is that of a model that was shrunk after losing `TRIAL` of the channels; see `tfaudit.compress.Shrunk`.
+    `table` is the `tfaudit.compress.Shrunk` table of a model that was shrunk after losing a share `TRIAL` of channels.
     """
 
     names: tuple[str, ...] = ()
     table: pd.DataFrame = dataclasses.field(default_factory=pd.DataFrame)
 
     def left(self, level: float) -> float:
-        """Return about how many parameters are left without a share of the channels.
+        """Estimate how many parameters are left without a share of the channels.
 
-        A layer that kept half of its parameters in the trial loses output or input channels, one that kept a quarter
-        both: its parameters are a power of the share that stays.
+        A layer that kept half of its parameters in the trial loses output or input channels; a layer that kept a
+        quarter loses both. Its parameters are a power of the share that stays.
         """
         before = self.table["parameters_before"].to_numpy(float)
         after = self.table["parameters_after"].to_numpy(float).clip(1)
@@ -315,9 +314,9 @@ class RemovableLayers:
 
 
 def removable_layers(model: keras.Model) -> RemovableLayers:
-    """Return which layers can lose channels one by one, by trial, in place; none of a model that cannot be shrunk.
+    """Return the layers that can lose single channels, found by trial, in place; none if the model cannot be shrunk.
 
-    Not among them are the model's output, and layers whose channels are joined with others, as by a residual Add.
+    The output layer is excluded, and so are layers whose channels are joined with others, as by a residual Add.
     """
     kernels = find_kernels(model)
     depthwise = {

@@ -25,7 +25,7 @@ from tfaudit.search.smallest_file import NOT_TRIED
 from tfaudit.search.trials import Trial
 
 Task = tuple[str, str]
-"""What takes most of the time to make a candidate, and a name: only the first candidate of a name takes that time."""
+"""Slowest step in making a candidate, and a name; only the first candidate with a name takes this time."""
 
 CONVERTING, MEASURING, TRAINING = "converting", "measuring the layers for", "fine-tuning"
 
@@ -40,17 +40,17 @@ class SearchProgress:
         pass
 
     def begin(self, plan: Sequence[Candidate], ends: float | None = None) -> None:
-        """Take the plan of the search, and when the budget ends, by `time.monotonic`."""
+        """Take the plan of the search, and the time at which the budget ends, as `time.monotonic` counts."""
 
     def start(self, candidate: Candidate, task: Task) -> None:
-        """Take note that a candidate is being made, and what that takes."""
+        """Take note that a candidate is being made, and of its slowest step."""
 
     def end(self, candidate: Candidate, trial: Trial, rest: Sequence[Task] = ()) -> None:
-        """Take note of what became of a candidate, and what those take that may still be tried."""
+        """Take note of a candidate's outcome, and of the slowest steps of candidates that may still be tried."""
 
 
 class PrintedProgress(SearchProgress):
-    """Prints a line per candidate that is tried, and what is being made; outside a terminal only what takes long."""
+    """Display that prints a line per tried candidate and the current step; outside a terminal, slow steps only."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -79,7 +79,7 @@ class PrintedProgress(SearchProgress):
         self._bar.stop()
 
     def begin(self, plan: Sequence[Candidate], ends: float | None = None) -> None:
-        """Print how many candidates there are."""
+        """Print the number of candidates."""
         self._total, self._ends = len(plan), ends
         models = {candidate.preparation.key for candidate in plan} - {""}
         trained = f", {len(models)} models to fine-tune" if models else ""
@@ -89,7 +89,7 @@ class PrintedProgress(SearchProgress):
         self._bar.update(self._task, total=len(plan))
 
     def start(self, candidate: Candidate, task: Task) -> None:
-        """Show what is being made."""
+        """Show the current step."""
         verb, _ = task
         self._started = time.monotonic(), verb
         doing = f"{verb} {candidate.title}"
@@ -123,9 +123,9 @@ class PrintedProgress(SearchProgress):
         self._console.print(line, soft_wrap=True)
 
     def _left(self, rest: Sequence[Task], now: float) -> str:
-        """Return how long the rest takes if nothing of it is left out, or the budget; empty where both are unknown."""
+        """Return the time left: for all remaining candidates, or in the budget; empty if both are unknown."""
         means = {verb: fmean(times) for verb, times in self._seconds.items()}
-        # of one model that is trained there are several candidates, the first of which includes its training
+        # a trained model has several candidates, and only the first one includes the training
         longer = [verb for verb, _ in set(rest) if verb != CONVERTING]
         bounds = [] if self._ends is None else [self._ends - now]
         if means.keys() >= {CONVERTING, *longer}:
@@ -136,7 +136,7 @@ class PrintedProgress(SearchProgress):
 
 
 def chosen_progress(progress: SearchProgress | str | None) -> SearchProgress:
-    """Return a display itself, none for None, and lines or a bar for "auto".
+    """Return a display itself, an empty one for None, and lines or a bar for "auto".
 
     >>> type(chosen_progress(None)).__name__
     'SearchProgress'

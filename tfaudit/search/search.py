@@ -70,7 +70,7 @@ ROUNDS = 10
 """Number of rounds in which latencies are measured."""
 
 ENDED = "The budget ended"
-"""Begins the reason of a candidate for which no time was left."""
+"""Beginning of the reason for a candidate that the search had no time for."""
 
 
 def compress_to_limits(
@@ -92,35 +92,35 @@ def compress_to_limits(
 ) -> SmallestFile:
     """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it once on examples held out.
 
-    Candidates are all kinds of quantization, of the model as it is and, with training data, of the model after channels
-    or weights are pruned and it is fine-tuned. Where int8 does not pass by little, its last layer stays in float, its
-    ranges also end at percentiles, the layers that cost it most stay in float, and with training data the model is
-    trained for it. Candidates that need no training are tried first, from small to large; then those that do, as far as
-    they may be smaller than what passes already: from what is pruned least, until it fails.
+    Candidates are all kinds of quantization of the unpruned model and, with training data, of pruned and fine-tuned
+    models, without channels or weights. If int8 narrowly fails, it is also tried with its last layer in float, with
+    ranges that end at percentiles, with the layers that it harms most in float and, with training data, after training
+    for int8. Candidates without training are tried first, from small to large. Those with training follow if they may
+    be smaller than a file that passes already, from the least pruning up to the one that fails.
 
-    The data are split at random, stratified by class. The smallest candidate that passes on the one part is chosen.
-    Whatever is chosen for passing tends to look better than it is, so the verdict is that of the gate on the other
-    part, which had no share in the choice. Where nothing passes, the candidate closest to passing is judged, and
+    The data are split at random, stratified by class. The smallest candidate that passes on the selection part is
+    chosen. A candidate chosen for passing tends to look better than it is, so the gate's verdict is given on the
+    held-out part, which had no share in the choice. If nothing passes, the candidate closest to passing is judged, and
     `needed` says which limit binds and what would be needed.
 
     Args:
         model: a Keras 3 model, which does not change, or the path of a `.keras` file.
         data: labelled examples that the model was not trained on: `(x, y)`, a `tf.data.Dataset` of these,
             `tfaudit.Examples` or a `tfaudit` data set, as the model takes them.
-        limits: of the gate.
-        train: training data, in the same forms; without them nothing is pruned, and int8 is calibrated with images of
-            the selection part, whose labels it does not see.
-        training: how pruned models are fine-tuned; then `recalibrate_batch_norm` estimates their statistics anew.
+        limits: limits that the gate checks, `DEFAULT_LIMITS` by default.
+        train: training data, in the same forms; None prunes nothing and calibrates int8 with images of the selection
+            part, without their labels.
+        training: how pruned models are fine-tuned; `recalibrate_batch_norm` then estimates their statistics again.
         out: directory for the file, the report and all candidates; an interrupted search resumes there. None keeps no
             files.
-        budget: seconds after which the search ends with the best so far; None for no end. What is being trained,
-            measured or converted then is given up, what is finished is kept. Judging takes its time all the same.
-        held_out: share of the examples that is held out.
-        seed: of the split, of the calibration images and of the training.
+        budget: seconds after which the search ends with the best candidate so far; None for no limit. The current
+            training, measurement or conversion is abandoned, and finished ones are kept. Judging comes on top.
+        held_out: share of the examples that is held out, half by default.
+        seed: seed of the split, of the calibration images and of the training.
         alpha: level of the gate's tests.
         batch_size: examples per step of the predictions.
-        output: name of the output of a model with several.
-        scores_are: as in `tfaudit.predict`.
+        output: name of the output to use if the model has several.
+        scores_are: "probabilities" or "logits"; "auto" finds out, as in `tfaudit.predict`.
         progress: "auto" shows progress; None does not.
 
     Raises:
@@ -217,7 +217,7 @@ class _Search:
         return self._judged()
 
     def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
-        """Return the predictions of the model and of the chosen candidate on the held-out part."""
+        """Return the held-out predictions of the model and of the chosen candidate."""
         part = self._parts.held_out
         models = {BASELINE: self._source.model, key: self._trials.by_key[key].content}
         before, after = (
@@ -239,7 +239,7 @@ class _Search:
         return measure(self._before, after, alpha=self._settings.alpha)
 
     def _tried(self, candidate: Candidate, progress: SearchProgress) -> Trial:
-        """Return what became of a candidate, now or in an earlier search."""
+        """Return the trial of a candidate, from this search or an earlier one."""
         attempt = self._store.attempt(candidate.key)
         if attempt is not None and attempt.predictions is not None:
             return self._tested(attempt.content, attempt.predictions)
@@ -255,16 +255,16 @@ class _Search:
         return self._made(candidate)
 
     def _made(self, candidate: Candidate) -> Trial:
-        """Make a file, test it and store both, unless its model fails already or the file is too large."""
+        """Make, test and store a candidate's file, unless its model already fails or the file is too large."""
         try:
             if failure := self._failure_before_quantization(candidate.preparation):
                 return Trial(NOT_TRIED, failure)
             content = self._maker.flatbuffer(candidate)
-            # Before the test, which of int16x8 takes .1 s an image.
+            # Checked before the test, which takes 0.1 s per image for int16x8.
             if needless := self._trials.too_large(len(content)):
                 return Trial(NOT_TRIED, needless, len(content))
             ranked = self._settings.ranked(content, self._batches())
-        except (ConversionError, InputError) as problem:  # also layers that this kind cannot have
+        except (ConversionError, InputError) as problem:  # also for unsupported layers
             failure = one_line(problem)
             self._store.save_failure(candidate.key, failure)
             return Trial(NO_FILE, failure)
@@ -275,7 +275,7 @@ class _Search:
         return self._tested(content, after)
 
     def _tested(self, content: bytes, after: Predictions) -> Trial:
-        """Return the trial of a file: the verdict on its predictions of the selection part."""
+        """Return the trial of a file: the verdict on its predictions on the selection part."""
         measured = self._measured(after)
         sizes = self._baseline_bytes, len(content)
         verdict = judge(measured, self._settings.limits, sizes)
@@ -296,7 +296,7 @@ class _Search:
             yield inputs
 
     def _task(self, candidate: Candidate) -> Task:
-        """Return what takes most of the time to make a candidate, and which one of that sort it is."""
+        """Return the slowest step in making a candidate, and its number among steps of this sort."""
         if not self._maker.is_trained(candidate.preparation):
             return TRAINING, candidate.preparation.key
         if candidate.spared and not self._maker.is_measured():
@@ -304,10 +304,10 @@ class _Search:
         return CONVERTING, candidate.key
 
     def _judged(self) -> SmallestFile:
-        """Choose a candidate, judge it on the held-out part and return the result, of which no file is kept yet."""
+        """Choose a candidate, judge it on the held-out part and return the result, without writing its files."""
         trials = self._trials.by_key
         if not self._trials.verdicts:
-            # the reason of a file that could not be made says more than why others were left out
+            # why a file could not be made says more than why others were left out
             first = min(trials.values(), key=lambda trial: trial.outcome != NO_FILE)
             raise InputError(
                 "model",
@@ -340,7 +340,7 @@ class _Search:
         )
 
     def _in_float(self, candidate: Candidate) -> list[str]:
-        """Say which layers of a candidate are in float, where they were chosen by what they cost."""
+        """Say which layers of a candidate are in float, if they were chosen by their cost."""
         names = self._maker.layers_in_float(candidate) if self._maker.is_measured() else ()
         return [f"In float: {', '.join(names)}."] if names else []
 
@@ -357,7 +357,7 @@ class _Search:
         ]
 
     def _table(self, chosen: str) -> pd.DataFrame:
-        """Return one row per candidate, the smallest first; those without a file stand where theirs would."""
+        """Return one row per candidate, the smallest first; candidates without a file stand at their estimated size."""
         trials = self._trials.by_key
         planned = pd.DataFrame(
             {
@@ -386,7 +386,7 @@ class _Search:
         contents = {key: self._trials.by_key[key].content for key in self._trials.verdicts}
         try:
             times = latencies(contents, batches=[1], repeats=ROUNDS)
-        except InputError:  # a network of inputs that cannot be drawn
+        except InputError:  # a network whose inputs cannot be drawn at random
             return pd.Series(np.nan, index=[*contents])
         return times.set_index("model")["latency_ms"]
 
@@ -397,7 +397,7 @@ class _Search:
 def _class_names(
     model: keras.Model, data: Dataset | Examples, settings: SearchSettings
 ) -> tuple[str, ...]:
-    """Return names of the model's classes: those of the data, else their numbers; check that the model takes them."""
+    """Return class names from the data, or numbers if it has none; check that they fit the model."""
     names = tuple(data.class_names or ())
     first = data.head(1) if isinstance(data, Dataset) else mapped(lambda values: values[:1], data.x)
     outputs = settings.ranked(model, [first], k=2**30).classes.shape[1]
@@ -420,7 +420,7 @@ def _training_data(train: Any, examples: Dataset) -> Dataset:
 
 
 def _model_file(model: Model, folder: Path) -> Path:
-    """Return the path of a model's `.keras` file: its own, or that of a copy in a folder."""
+    """Return the path of a model's `.keras` file; write one into a folder if there is none."""
     if isinstance(model, str | Path):
         expected = "a .keras file: a flatbuffer cannot be compressed further"
         require(Path(model).suffix == ".keras", "model", str(model), expected)

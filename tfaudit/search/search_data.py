@@ -1,4 +1,4 @@
-"""Data of a search: labelled examples in memory, and their parts for choosing and for judging."""
+"""Data of a search: labelled examples in memory, split into a selection part and a held-out part."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tfaudit.datasets.structure import joined, leaves
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, listed, require
 
-READ_TOGETHER = 256  # images
+READ_TOGETHER = 256  # images per batch
 
 SAMPLED = 500
-"""About the number of examples whose range is looked at."""
+"""Approximate number of examples whose range is checked."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """Examples to choose by, others to judge by, and training data, None without.
+    """Selection part, held-out part and training data; the latter is None if there is none.
 
-    The first two are split at random by a seed, stratified by class.
+    The first two parts are split at random by a seed, stratified by class.
     """
 
     selection: Dataset
@@ -42,7 +42,7 @@ class Parts:
         """Split the data.
 
         Raises:
-            InputError: a share outside (0, 1), or one that leaves a part or a class of a part empty.
+            InputError: the share is outside (0, 1), or leaves a part or a class of a part empty.
         """
         require(0 < held_out < 1, "held_out", held_out, "a share in (0, 1)")
         counts = np.bincount(data.labels, minlength=data.num_classes)
@@ -61,7 +61,7 @@ def read_data(data: Any, argument: str) -> Dataset | Examples:
     """Return a data set as it is, and other data as checked examples, read once.
 
     Args:
-        data: a `tfaudit` data set, or what `tfaudit.datasets.examples.read_examples` takes.
+        data: a `tfaudit` data set, or data that `tfaudit.datasets.examples.read_examples` takes.
         argument: name of the argument, for errors.
 
     Raises:
@@ -81,13 +81,13 @@ def in_memory(
     """Return data as a data set in memory.
 
     Args:
-        data: of `read_data`.
+        data: data as `read_data` returns it.
         argument: name of the argument, for errors.
-        class_names: of the model's outputs, where the data name no classes.
+        class_names: names of the model's classes, used if the data names none.
         split: name of the split.
 
     Raises:
-        InputError: classes that are not the model's, or data that do not fit into memory.
+        InputError: the classes are not the model's, or the data does not fit into memory.
     """
     if isinstance(data, Dataset):
         if not data.in_memory:
@@ -107,9 +107,9 @@ def in_memory(
 
 
 def require_same_range(train: Dataset, data: Dataset) -> None:
-    """Raise an `InputError` if training data are scaled differently than the data; a few outliers do not matter.
+    """Raise an `InputError` if training data is scaled differently from the data; a few outliers do not matter.
 
-    A file of int8 is calibrated with training data, and clips what lies beyond.
+    An int8 file is calibrated with training data, and clips values beyond its range.
 
     >>> from tfaudit.datasets.loading import load_dataset
     >>> require_same_range(load_dataset("digits", "train"), load_dataset("digits", "test"))
@@ -130,7 +130,7 @@ def require_same_range(train: Dataset, data: Dataset) -> None:
 
 
 def _some_without_outliers(values: np.ndarray) -> np.ndarray:
-    """Return some of the examples, evenly spaced, the outermost of their values clipped."""
+    """Return evenly spaced examples, with their most extreme values clipped."""
     some = values[:: max(1, len(values) // SAMPLED)]
     return np.clip(some, *np.nanpercentile(some, (1, 99))) if some.dtype.kind in "fiu" else some
 
@@ -153,7 +153,7 @@ def of_labelled_images(
 
 
 def fingerprint(data: Dataset) -> str:
-    """Return a SHA-256 of inputs, labels, ids and class names."""
+    """Return a SHA-256 hash of inputs, labels, ids and class names."""
     digest = hashlib.sha256(repr((data.class_names, data.num_examples)).encode())
     for name, values in (
         *leaves(data.held),
@@ -167,7 +167,7 @@ def fingerprint(data: Dataset) -> str:
 
 
 def some_of_every_class(data: Dataset, most: int, seed: int) -> Dataset:
-    """Return at most so many examples, at random by a seed, as many of every class as there are."""
+    """Return at most `most` examples, drawn at random by a seed and balanced over classes as far as possible."""
     shuffled = np.random.default_rng(seed).permutation(data.num_examples)
     labels = pd.Series(data.labels[shuffled])
     rank = labels.groupby(labels).cumcount().to_numpy()

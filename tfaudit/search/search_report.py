@@ -29,12 +29,12 @@ def write_search(
     """Write what a search found into its directory; `model.tflite` is there only if it passes.
 
     Args:
-        candidates: of the search.
-        found: its result.
+        candidates: store of the candidates.
+        found: result of the search.
         held_out: predictions of the model and of the chosen candidate on the held-out part.
-        name: of the model.
-        parts: of the data.
-        settings: of the search.
+        name: name of the model.
+        parts: parts of the data.
+        settings: settings of the search.
     """
     directory = candidates.directory
     candidates.finish()

@@ -1,4 +1,4 @@
-"""What a search is asked for, beside the model and the data."""
+"""Settings of a search, apart from the model and the data."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class SearchSettings:
     """Settings of a search; see `compress_to_limits`.
 
     Attributes:
-        limits: of the gate.
+        limits: limits that the gate checks.
         training: how models are fine-tuned.
         held_out: share of the examples that is held out.
-        seed: of the split, of the calibration images and of the training.
+        seed: seed of the split, of the calibration images and of the training.
         alpha: level of the gate's tests.
-        output: name of the output of a model with several.
-        scores_are: as in `tfaudit.predict`.
+        output: name of the output to use if the model has several.
+        scores_are: "probabilities", "logits" or "auto", as in `tfaudit.predict`.
         batch_size: examples per step of the predictions.
     """
 
@@ -57,8 +57,8 @@ class SearchSettings:
     def ranked(self, model: Any, inputs: Any, *, k: int = RANKS) -> RankedClasses:
         """Predict with a model, as `tfaudit.predict` does.
 
-        The range of inputs is not checked: int8 is calibrated with examples of the same data, or of training data whose
-        range was compared with theirs.
+        The range of inputs is not checked: int8 is calibrated with examples of the same data, or with training data
+        whose range was compared already.
         """
         return predict(
             model,
@@ -76,7 +76,7 @@ class SearchSettings:
         return predictions_on(part, self.ranked(model, part))
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the results depend on as JSON values."""
+        """Return the settings that the results depend on as JSON values."""
         return {
             "limits": self.limits.as_dict()
             | {"min_baseline_accuracy": self.limits.min_baseline_accuracy},

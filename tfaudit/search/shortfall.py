@@ -1,4 +1,4 @@
-"""What stands in the way where nothing passes: the limit that binds, by how much, and what would be needed."""
+"""Why nothing passes: the limit that binds, by how much, and what would be needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfaudit.errors import InputError
 from tfaudit.runtime.names import class_in_words
 
 SIZES = ("size_bytes", "size_ratio")
-"""Limits on the file, which more data do not change."""
+"""Limits on the size of the file, for which more data makes no difference."""
 
 
 def shortfall(
@@ -29,10 +29,10 @@ def shortfall(
     """Return sentences on every limit that the chosen candidate does not keep to; none if it passes.
 
     Args:
-        verdict: on the chosen candidate, on the held-out part.
-        measured: what this verdict is about.
-        on_selection: verdicts on the selection part by key of the candidate.
-        table: of the candidates, with `candidate`, `title` and `bytes`.
+        verdict: verdict on the chosen candidate, on the held-out part.
+        measured: measurements that this verdict judges.
+        on_selection: verdicts on the selection part, by key of the candidate.
+        table: table of the candidates, with `candidate`, `title` and `bytes`.
     """
     failing = verdict.frame()
     failing = failing[failing["outcome"] != PASS]
@@ -67,7 +67,7 @@ def _binding(row: dict) -> str:
 
 
 def _images(failing: pd.DataFrame, measured: Measurements) -> list[str]:
-    """Say how many held-out images of a class would let it pass if it lost nothing."""
+    """Say how many held-out images of a class would make it pass if its recall did not change."""
     limits = failing.loc[failing["check"] == "worst_class_drop_pp", "limit"]
     if limits.empty or not limits.iloc[0]:
         return []
@@ -90,7 +90,7 @@ def _images(failing: pd.DataFrame, measured: Measurements) -> list[str]:
 
 
 def _size(on_selection: Mapping[str, Verdict], table: pd.DataFrame) -> list[str]:
-    """Say which candidate is the smallest that keeps to all limits but those of size."""
+    """Say which is the smallest candidate that keeps to all limits except limits on size."""
     kept = [
         key
         for key, verdict in on_selection.items()

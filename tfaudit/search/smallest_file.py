@@ -1,4 +1,4 @@
-"""What a search found: the smallest file that passes, or what stands in its way."""
+"""Result of a search: the smallest file that passes, or why nothing passes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
 NO_FILE, NOT_TRIED = "no file", "not tried"
-"""Outcomes of candidates beside those of the gate: TensorFlow Lite makes no file that runs; the search left it out."""
+"""Further outcomes of candidates: TensorFlow Lite makes no file that runs; the search did not try it."""
 
 COLUMNS = (
     "candidate",
@@ -49,19 +49,19 @@ class SmallestFile:
     """Result of `compress_to_limits`.
 
     Attributes:
-        table: one row per candidate; see `frame`.
-        chosen: key of the candidate that was chosen on the selection part: the smallest that passes there, else the
-            one closest to passing.
-        title: its name.
-        content: its flatbuffer.
-        verdict: of the gate on the held-out part, which had no share in the choice: the only one that counts.
-        limits: that the gate checked.
-        needed: which limit binds and by how much, and what would be needed; no sentences where the verdict is a pass.
-        judged: keys of all candidates that were judged on this held-out part, by this search and those it resumes.
-        examples: numbers of examples of the selection part and of the held-out part.
-        stopped: why the search ended before its end; empty where it did not.
+        table: one row per candidate, with the columns of `frame`.
+        chosen: key of the candidate that was chosen on the selection part: the smallest that passes there or,
+            if none does, the one closest to passing.
+        title: readable name of the chosen candidate.
+        content: bytes of its flatbuffer.
+        verdict: verdict of the gate on the held-out part, which had no share in the choice: the only one that counts.
+        limits: limits that the gate checked.
+        needed: sentences on which limit binds, by how much, and what would be needed; none if the verdict is a pass.
+        judged: keys of all candidates judged on this held-out part, by this search and those that it resumes.
+        examples: numbers of examples in the selection part and in the held-out part.
+        stopped: why the search ended early; empty if it did not.
         notes: caveats for the reader, one sentence each.
-        directory: of the files; None where they were not kept.
+        directory: directory of the files; None if they were not kept.
     """
 
     table: pd.DataFrame
@@ -84,7 +84,7 @@ class SmallestFile:
 
     @property
     def exit_code(self) -> int:
-        """Return the exit code of `tfaudit compress`, that of the gate: 0 pass, 1 fail, 2 cannot judge."""
+        """Return the exit code of `tfaudit compress`, as for `tfaudit gate`: 0 pass, 1 fail, 2 cannot judge."""
         return self.verdict.exit_code
 
     @property
@@ -98,10 +98,10 @@ class SmallestFile:
         """Return one row per candidate, the smallest first, as measured on the selection part.
 
         Columns: `candidate` (key), `title`, `outcome` ("pass", "fail", "cannot judge", "no file" or "not tried"),
-        `chosen`, `bytes`, `size_ratio` (of the model's file), `latency_1_ms` (one image on this machine), `top1` (a
+        `chosen`, `bytes`, `size_ratio` (to the model's file), `latency_1_ms` (one image on this machine), `top1` (a
         share), its change `change_pp` with `change_low_pp` and `change_high_pp`; `worst_class` with `worst_before` and
         `worst_after` (recalls, shares) and their change `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `reason`.
-        NaN, or None for a class, where unknown.
+        Unknown values are NaN, unknown classes None.
         """
         return self.table.copy()
 
@@ -120,17 +120,17 @@ class SmallestFile:
         }
 
     def chart(self) -> Drawing:
-        """Draw the size of every candidate that was tried against the change of its worst class."""
+        """Draw the size of every candidate that was tried against the change in its worst class."""
         from tfaudit.audits.gate.candidates_chart import candidates_chart
 
         return candidates_chart(self.table, self.limits.worst_class_drop_pp)
 
     def to_json(self, seed: int, held_out: float) -> bytes:
-        """Return the content of `verdict.json`: that of `tfaudit gate --json`, and what was searched.
+        """Return the content of `verdict.json`: the content of `tfaudit gate --json`, and facts about the search.
 
         Args:
-            seed: of the split.
-            held_out: share of the held-out part.
+            seed: seed of the split.
+            held_out: share of the examples in the held-out part.
         """
         content = json.loads(json_verdicts({self.title: self.verdict}))
         content["file"] = {

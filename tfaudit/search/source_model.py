@@ -1,4 +1,4 @@
-"""The model that a search compresses: read from its file once, and copied where a copy changes."""
+"""The model that a search compresses: read from its file once, and copied before a change."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class SourceModel:
     """The model in a `.keras` file.
 
     Attributes:
-        path: of the file.
-        model: the model, which nobody changes.
+        path: path of the file.
+        model: the model, which is never changed.
 
     Raises:
         InputError: Keras cannot load the file.
@@ -26,7 +26,7 @@ class SourceModel:
         self.model = load_keras(path)
 
     def copy(self) -> keras.Model:
-        """Return a copy, from the file only where Keras cannot copy the model in memory."""
+        """Return a copy of the model; load it from the file if Keras cannot copy it in memory."""
         try:
             copy = keras.models.clone_model(self.model)
         except Exception:  # a subclassed model raises whatever its `get_config` raises

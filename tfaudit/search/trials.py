@@ -1,4 +1,4 @@
-"""What became of the candidates so far, and which others need not be tried therefore."""
+"""Outcomes of the candidates so far, and which others therefore need not be tried."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tfaudit.search.smallest_file import NO_FILE
 from tfaudit.study.variants import Pruned
 
 REACH = 2.0
-"""A remedy is tried where the interval of what is lost ends at most this many limits above the limit."""
+"""A remedy is tried if the confidence interval of the loss exceeds the limit by at most this many limits."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """What became of a candidate.
+    """Outcome of a candidate.
 
     Attributes:
-        outcome: that of the gate on the selection part, "no file" or "not tried".
-        reason: why there is no file, or why it was not tried; empty of a file that was tested.
-        size: bytes of the file, also of one that was left out because it is too large.
-        content: the flatbuffer; empty where none was tested.
-        measured: what the gate measured on the selection part; None where none was tested.
-        verdict: of the gate on these; None where none was tested.
+        outcome: outcome of the gate on the selection part, "no file" or "not tried".
+        reason: why there is no file, or why it was not tried; empty for a file that was tested.
+        size: size of the file in bytes, even if it was left out as too large.
+        content: bytes of the flatbuffer; empty if none was tested.
+        measured: measurements of the gate on the selection part; None if no file was tested.
+        verdict: verdict of the gate on these measurements; None if no file was tested.
     """
 
     outcome: str
@@ -42,13 +42,13 @@ class Trials:
     """The trials of a search.
 
     Attributes:
-        by_key: what became of the candidates, by their keys, in the order in which they were tried.
+        by_key: trial of each candidate by its key, in the order in which they were tried.
     """
 
     def __init__(self) -> None:
         self.by_key: dict[str, Trial] = {}
         self._unquantized: dict[str, Verdict] = {}
-        # By granularity the gentlest pruning that fails with every remedy.
+        # The gentlest pruning that fails with every remedy, by granularity.
         self._hopeless: dict[str, Pruned] = {}
 
     @property
@@ -62,12 +62,12 @@ class Trials:
         return min(passing, key=lambda key: self.by_key[key].size, default=None)
 
     def closest(self) -> str:
-        """Return the key of the candidate that is closest to passing, of those that were tested."""
+        """Return the key of the tested candidate that is closest to passing."""
         verdicts = self.verdicts
         return max(verdicts, key=lambda key: _room(verdicts[key]))
 
     def needless(self, candidate: Candidate) -> str:
-        """Return why a candidate is left out by what is known of others; empty if it is not."""
+        """Return why a candidate is left out, given the results of others; empty if it is not."""
         control = candidate.control
         least = candidate.estimate
         if control and control.key in self.by_key:  # a remedy changes no shapes
@@ -82,7 +82,7 @@ class Trials:
         return f"Not smaller than {smallest}, which passes." if needless else ""
 
     def is_open(self, candidate: Candidate) -> bool:
-        """Return whether a later candidate may still have to be made, by what is known now."""
+        """Return whether a later candidate may still have to be made, given the results so far."""
         if self.float_failure(candidate.preparation):
             return False
         reason = self.needless(candidate)
@@ -90,11 +90,11 @@ class Trials:
         return waits or not reason
 
     def is_judged(self, preparation: Preparation) -> bool:
-        """Return whether a model was judged before it is quantized."""
+        """Return whether a model was judged before quantization."""
         return preparation.key in self._unquantized
 
     def judge_model(self, preparation: Preparation, verdict: Verdict) -> None:
-        """Keep the verdict on a model before it is quantized, and the gentlest pruning that fails with every remedy."""
+        """Record the verdict on a model before quantization, and the gentlest pruning that fails with every remedy."""
         self._unquantized[preparation.key] = verdict
         if preparation.pruned is None:
             return
@@ -109,13 +109,13 @@ class Trials:
             self._hopeless[pruned.granularity] = min(known, pruned, key=lambda one: one.level)
 
     def float_failure(self, preparation: Preparation) -> str:
-        """Return why a model fails before it is quantized; empty where it does not, or was not judged."""
+        """Return why a model fails before quantization; empty if it does not, or was not judged."""
         verdict = self._unquantized.get(preparation.key)
         failing = [check for check in verdict.checks if check.outcome == FAIL] if verdict else []
         return f"Fails before it is quantized: {failing[0].reason}" if failing else ""
 
     def _too_strong(self, candidate: Candidate) -> str:
-        """Return which gentler pruning fails already, with every remedy that was worth a try; empty if none does."""
+        """Return which gentler pruning already fails with every remedy worth trying; empty if none does."""
         pruned = candidate.pruned
         gentler = self._hopeless.get(pruned.granularity) if pruned else None
         if pruned is None or gentler is None or gentler.level >= pruned.level:
@@ -123,7 +123,7 @@ class Trials:
         return f"{Preparation(gentler).key} fails already, before it is quantized."
 
     def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
-        """Return why a candidate with a remedy or a choice is left out: because of its control, or of its model."""
+        """Return why a candidate with a remedy or an int8 choice is left out because of its control or its model."""
         trial = self.by_key.get(control.key)
         verdict = trial.verdict if trial else None
         unquantized = self._unquantized.get(control.preparation.key)
@@ -142,12 +142,12 @@ class Trials:
 
 
 def _untried(control: Candidate) -> str:
-    """Return why a candidate is left out as long as its control was not tried."""
+    """Return why a candidate is left out while its control has not been tried."""
     return f"{control.key} was not tried."
 
 
 def _room(verdict: Verdict) -> float:
-    """Return how far the check closest to its limit, or farthest beyond, is from it, in units of the limit."""
+    """Return the least room that a check has to its limit, in units of the limit; negative beyond it."""
 
     def of(check: Check) -> float:
         worst = check.value if math.isnan(check.high) else check.high

@@ -1,4 +1,4 @@
-"""Inference of a TensorFlow Lite flatbuffer in LiteRT, without TensorFlow."""
+"""Inference with a TensorFlow Lite flatbuffer in LiteRT, without TensorFlow."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,23 +18,23 @@ _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
 class Flatbuffer:
     """Inference of a flatbuffer: inputs in, float32 scores `(N, units)` of one output out.
 
-    Integer inputs and outputs with a scale are converted with their scale and zero point. Inputs and outputs have the
-    names of the file's signature.
+    Integer inputs and outputs with a scale are converted with their scale and zero point. Inputs and outputs are named
+    as in the file's signature.
 
     Args:
         content: the bytes of the file.
-        threads: number of threads of LiteRT.
-        output: name of the output; that of the only one, which converters may have changed, does not matter.
+        threads: number of LiteRT threads.
+        output: name of the output; ignored if there is only one, whose name converters may have changed.
 
     Attributes:
         gives_probabilities: whether the output ends in softmax or sigmoid; None if its last operator does not show it.
-        is_regression: None, since a file does not show it.
+        is_regression: always None, since a file does not show it.
         batch: its fixed batch size, or None if it can be resized.
-        inputs: its inputs, in the order of their names, or of the model that `quantize` converted.
+        inputs: its inputs, in the order of their names or, for a file of `quantize`, of the model's inputs.
         outputs: names of its outputs.
 
     Raises:
-        InputError: not a flatbuffer, or one without this output.
+        InputError: the content is not a flatbuffer, or has no such output.
     """
 
     is_regression: bool | None = None
@@ -48,12 +48,12 @@ class Flatbuffer:
             self._read(output)
         except InputError:
             raise
-        except (ValueError, RuntimeError) as error:  # also names of tensors that are not UTF-8
+        except (ValueError, RuntimeError) as error:  # for example, tensor names that are not UTF-8
             got = f"{len(content)} bytes that LiteRT cannot run ({one_line(error)})"
             raise InputError("model", got, "a TensorFlow Lite flatbuffer") from error
 
     def _read(self, output: str | None) -> None:
-        """Read what the flatbuffer takes and gives."""
+        """Read the inputs and outputs of the flatbuffer."""
         self._details = self._named("inputs", self._interpreter.get_input_details())
         outputs = self._named("outputs", self._interpreter.get_output_details())
         self.outputs = tuple(outputs)
@@ -95,7 +95,7 @@ class Flatbuffer:
         return {name: self._dequantized(detail) for name, detail in outputs.items()}
 
     def run(self, images: Inputs) -> Callable[[], None]:
-        """Run the network on inputs, and return a function that only runs it on them again.
+        """Run the network on inputs, and return a function that just runs it on them again.
 
         Raise an `InputError` if the inputs do not fit, or LiteRT cannot run the network on them.
         """
@@ -123,11 +123,11 @@ class Flatbuffer:
         ]
 
     def check_range(self, images: Inputs) -> None:
-        """Raise an `InputError` if images are in another range than those that an integer network was calibrated with.
+        """Raise an `InputError` if images have another range than those that an integer network was calibrated with.
 
-        Values beyond it are clipped: an image in 0 to 255 is white to a network that was calibrated with pixels in
-        [0, 1]. In a range far too wide they round to a few levels, [0, 1] to two of 256 in 0 to 255. A few outliers are
-        in no other range; see `is_in_other_range`.
+        Values outside the range are clipped: a network calibrated with pixels in [0, 1] sees an image in 0 to 255 as
+        white. If the range is far too wide, values round to a few levels: pixels in [0, 1] use two of the 256 levels in
+        0 to 255. A few outliers do not matter; see `is_in_other_range`.
         """
         for array, (low, high) in self._in_ranges(images):
             if is_in_other_range(array, low, high):
@@ -136,7 +136,7 @@ class Flatbuffer:
                 raise InputError("images", got, expected)
 
     def outside(self, images: Inputs) -> tuple[int, int]:
-        """Return the number of values outside the range that an integer network was calibrated with, and of all."""
+        """Return the number of values outside the calibrated range of an integer network, and of all values."""
         counts = [
             (int(outside(array, *ends).sum()), array.size)
             for array, ends in self._in_ranges(images)
@@ -144,7 +144,7 @@ class Flatbuffer:
         return sum(beyond for beyond, _ in counts), sum(size for _, size in counts)
 
     def _in_ranges(self, images: Inputs) -> list[tuple[np.ndarray, tuple[float, float]]]:
-        """Return the inputs of floats whose calibrated range is known, with it."""
+        """Return the float inputs whose calibrated range is known, with these ranges."""
         ranges = self._ranges()
         return [
             (array, ranges[source.name])
@@ -171,10 +171,10 @@ class Flatbuffer:
         return ranges
 
     def _named(self, kind: str, details: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return the tensors by their names in the file's signature, else by their own."""
+        """Return the tensors by their names in the file's signature or, without one, by their own names."""
         signatures = (
             self._interpreter._get_full_signature_list()
-        )  # its public form does not tell the tensors
+        )  # the public method does not return the tensors
         by_index = {detail["index"]: detail for detail in details}
         names = next(iter(signatures.values()))[kind] if len(signatures) == 1 else {}
         if set(names.values()) != set(by_index):
@@ -192,8 +192,8 @@ class Flatbuffer:
     def _ends_in_probabilities(self) -> bool | None:
         if self._output is None:
             return None
-        # By operator, not by value: an int8 softmax over many classes rounds many of them to 0, and its rows do not sum
-        # to 1. LiteRT has the list of operators under this private name only.
+        # Judged by operator, not by value: an int8 softmax over many classes rounds many of them to 0, and its rows do
+        # not sum to 1. LiteRT offers the list of operators only under this private name.
         producers = {
             output: operator
             for operator in self._interpreter._get_ops_details()
@@ -209,7 +209,7 @@ class Flatbuffer:
 
 
 def feed(interpreter: Interpreter, arrays: Mapping[int, np.ndarray]) -> None:
-    """Run a network whose tensors are allocated on inputs by the index of their tensor, of the shapes that they have.
+    """Run a network with allocated tensors on arrays, given by tensor index in the shapes of the tensors.
 
     Raise a `RuntimeError` if LiteRT cannot run it on them.
     """
@@ -225,7 +225,7 @@ def feed(interpreter: Interpreter, arrays: Mapping[int, np.ndarray]) -> None:
 
 
 def without_delegates(content: bytes, **options: Any) -> Interpreter:
-    """Return an interpreter that shows the tensors between operators, which delegates hide; tensors are allocated."""
+    """Return an interpreter with allocated tensors and without delegates, which hide the tensors between operators."""
     interpreter = Interpreter(
         model_content=content,
         num_threads=1,
@@ -237,7 +237,7 @@ def without_delegates(content: bytes, **options: Any) -> Interpreter:
 
 
 def _position(name: str) -> int:
-    """Return the position that `quantize` writes into the names of inputs without names of their own."""
+    """Return the position of an input, which `quantize` writes into its name if it had none."""
     place = re.match(r"input_(\d+)_", name)
     return int(place[1]) if place else 0
 
@@ -251,7 +251,7 @@ def _sides(detail: dict[str, Any]) -> list[int | None]:
 
 
 def _dtype(detail: dict[str, Any]) -> np.dtype:
-    """Return the type in which values are given: float32 for integers with a scale."""
+    """Return the type that callers use: float32 for integers with a scale."""
     kind = np.dtype(detail["dtype"])
     if kind.kind in "OSU":
         return np.dtype(object)

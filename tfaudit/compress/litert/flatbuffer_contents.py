@@ -1,4 +1,4 @@
-"""Weights and operations of a flatbuffer, read from its schema and from one run, which gives the shapes."""
+"""Weights and operations of a flatbuffer, read with its schema and from one run, which shows the shapes."""
 
 import math
 from collections.abc import Callable
@@ -15,15 +15,15 @@ from tfaudit.errors import InputError, one_line
 
 @dataclass(frozen=True)
 class FlatbufferContents:
-    """Weights of a flatbuffer and its operations.
+    """Weights and operations of a flatbuffer.
 
     Attributes:
         parameters: number of weights: floats, and integers with a scale. BatchNorm is folded into them.
         prunable: number of weights in the kernels of convolutions and fully connected layers.
         zeros: number of zeros among the prunable weights, including those that quantization rounded to zero.
         sparse: names of the kernels that are stored without their zeros.
-        operations: those for one image.
-        notes: what could not be read, one sentence each.
+        operations: operations for one image.
+        notes: parts that could not be read, one sentence each.
     """
 
     parameters: int
@@ -35,7 +35,7 @@ class FlatbufferContents:
 
 
 def read_flatbuffer(content: bytes) -> FlatbufferContents:
-    """Read the weights of a flatbuffer, and its operations for one image. An open side counts as 64 pixels.
+    """Read the weights of a flatbuffer, and its operations for one image; an open side counts as 64 pixels.
 
     Raise an `InputError` if LiteRT cannot run it.
 
@@ -51,7 +51,7 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
     try:
         shapes = _shapes(content, runnable, batch)
-    except (RuntimeError, ValueError) as error:  # without delegates LiteRT checks what they do not
+    except (RuntimeError, ValueError) as error:  # LiteRT checks more without delegates
         got = f"a flatbuffer that LiteRT cannot run without delegates ({one_line(error)})"
         raise InputError("model", got, "one that runs") from None
     graph = _Graph(model, shapes)
@@ -93,13 +93,13 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
 
 
 def table_rows(content: bytes) -> int:
-    """Return the number of rows that all tables have from which a flatbuffer gathers rows; 256 without any.
+    """Return the least number of rows in the tables that a flatbuffer looks up; 256 if there are none.
 
-    Tokens below it are in every table of embeddings.
+    Every table of embeddings has the tokens below this number.
     """
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
     graph = _Graph(model, {})
-    positions = {"GATHER": 0, "EMBEDDING_LOOKUP": 1}  # of the table among the operands
+    positions = {"GATHER": 0, "EMBEDDING_LOOKUP": 1}  # position of the table among the operands
     tables = [
         graph.constant(operator.inputs[positions[graph.kind(operator)]])
         for operator in graph.operators
@@ -144,7 +144,7 @@ class _Graph:
         if tensor.type not in _TYPES:
             return _size(tensor)
         points = None if tensor.quantization is None else tensor.quantization.zeroPoint
-        # By specification, those per channel are all 0.
+        # By specification, zero points per channel are all 0.
         zero = 0 if points is None or not len(points) else points[0]
         return int(np.count_nonzero(np.frombuffer(self._data(tensor), _TYPES[tensor.type]) != zero))
 
@@ -154,7 +154,7 @@ class _Graph:
 
 
 def _shapes(content: bytes, runnable: Flatbuffer, batch: int) -> dict[int, list[int]]:
-    """Return the shapes of all tensors in a run, since the file is incomplete for an open batch."""
+    """Return the shapes of all tensors in a run, since the file lacks shapes for an open batch."""
     interpreter = without_delegates(content)
     types = {detail["index"]: detail["dtype"] for detail in interpreter.get_input_details()}
     inputs = {
@@ -212,7 +212,7 @@ _OPAQUE = {
     "UNIDIRECTIONAL_SEQUENCE_RNN",
     "BIDIRECTIONAL_SEQUENCE_RNN",
 }
-"""Operators whose number of multiplications shows only when they run."""
+"""Operators whose number of multiplications is known only when they run."""
 _KINDS = {
     code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)
 }

@@ -1,4 +1,4 @@
-"""Predictions of Keras models and flatbuffers: the best classes of each image and their probabilities."""
+"""Predictions of Keras models and flatbuffers: the best classes for each image and their probabilities."""
 
 from __future__ import annotations
 
@@ -42,14 +42,15 @@ def predict(
     output: str | None = None,
     check_range: bool = True,
 ) -> RankedClasses:
-    """Predict the k best classes of every image, or other example, best first, and their probabilities.
+    """Predict the k best classes for each image or other example, best first, with their probabilities.
 
-    Equal scores rank the lower class first. Logits are converted by softmax; the outputs of softmax or sigmoid are
-    probabilities already; they need not sum to 1, as quantized ones do not. If the last operation of the model does not
-    show which, the scores decide, as in `tfaudit.stats.rank_scores`. A single output unit is a two-class model: its
-    sigmoid is the probability of class 1. Unless it ends in a sigmoid or is compiled with the loss of a classifier, it
-    may be a regression, and `scores_are` has to say that it is not. On one machine the same call gives the same bits. A
-    flatbuffer runs in LiteRT and imports no TensorFlow. A Keras model runs in inference mode, traced once.
+    Equal scores rank the lower class first. Logits are converted by softmax. Outputs of softmax or sigmoid are
+    probabilities already; they need not sum to 1, and quantized ones do not. If the last operation of the model does
+    not show which of them it returns, the scores decide, as in `tfaudit.stats.rank_scores`. A model with a single
+    output unit has two classes: its sigmoid is the probability of class 1. Unless it ends in a sigmoid or is compiled
+    with a classifier's loss, it may be a regression, and `scores_are` has to say that it is not. On one machine the
+    same call gives the same bits. A flatbuffer runs in LiteRT and imports no TensorFlow. A Keras model runs in
+    inference mode, traced once.
 
     Args:
         model: a Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
@@ -58,22 +59,22 @@ def predict(
             `tfaudit` data set; or an iterable of batches, such as a `tf.data.Dataset` or a list, of these or of
             (images, labels).
         batch_size: images per step; an iterable keeps its own batches.
-        k: number of classes to return; C for a model with C < k classes.
-        threads: number of threads of LiteRT. Keras uses TensorFlow's settings.
-        classes: the only classes to choose from, for images of a subset of the model's classes, such as the 200 of
-            ImageNet-A; probabilities are normalised over them. All classes by default.
-        scores_are: "probabilities" or "logits" where neither the model nor its scores show it.
-        output: name of the output of a model with several: a key of the dictionary that it returns, else the name of
-            the output's layer; in a flatbuffer that of its signature.
-        check_range: whether to refuse images that are scaled differently than those that an integer model was
-            calibrated with, as the first few show: most lie outside its range, or all in a sliver of it.
+        k: number of classes to return, 5 by default; all C if the model has C < k classes.
+        threads: number of LiteRT threads; Keras uses TensorFlow's settings.
+        classes: the only classes to choose from, if the images show a subset of the model's classes, such as the 200
+            of ImageNet-A; probabilities are normalised over them. All classes by default.
+        scores_are: "probabilities" or "logits"; needed only if neither the model nor its scores show which.
+        output: name of the output to use if the model has several: a key of the dictionary that it returns, or the name
+            of the output's layer; for a flatbuffer, the name in its signature.
+        check_range: whether to refuse images that are scaled differently from those that an integer model was
+            calibrated with: in the first few, most values lie outside its range, or all in a sliver of it.
 
     Returns:
-        The pair (classes, probabilities): int32 and float32 `(N, min(k, C))`, where C is the number of classes.
+        The pair (classes, probabilities): int32 and float32 arrays `(N, min(k, C))` for a model with C classes.
 
     Raises:
-        InputError: the model cannot run, is a regression or lacks one of the classes, images do not fit it, have
-            another range than those that an integer model was calibrated with, or a score is not finite.
+        InputError: the model cannot run, is a regression or lacks one of the classes; images do not fit it, or have
+            another range than those that an integer model was calibrated with; or a score is not finite.
 
     >>> import keras, numpy as np
     >>> model = keras.Sequential([keras.Input((2, 2, 1)), keras.layers.Flatten(), keras.layers.Softmax()])
@@ -90,7 +91,7 @@ def predict(
 def predict_classifier(
     model: Any, images: Any, *, k: int = 5, classes: Any = None
 ) -> RankedClasses:
-    """Predict as `predict` does, for a model that is known to be a classifier: one output is that of class 1.
+    """Predict as `predict` does, for a known classifier: a single output is the score of class 1.
 
     >>> import keras, numpy as np
     >>> predict_classifier(keras.Sequential([keras.Input((1,)), keras.layers.Identity()]), np.array([[-1.0]])).classes
@@ -107,9 +108,9 @@ def decisions(
     output: str | None = None,
     multilabel: bool = False,
 ) -> tuple[np.ndarray, int]:
-    """Predict the top-1 class of every example `(N,)`, or the labels `(N, C)`; return the number of outputs as well.
+    """Predict the top-1 class of each example `(N,)`, or its labels `(N, C)`; also return the number of outputs.
 
-    A label is assigned where its sigmoid is above .5. A model of one output is one of two classes. Errors are those of
+    A label is assigned if its sigmoid is above 0.5. A model with one output has two classes. Raises the errors of
     `predict`.
     """
     forward = forward_of(model, 1, output)
@@ -131,7 +132,7 @@ def decisions(
 
 
 def _known_kind(forward: _Forward) -> bool | None:
-    """Return whether the scores are probabilities, None if unknown; those of a regression raise `InputError`."""
+    """Return whether the scores are probabilities, None if unknown; raise an `InputError` for a regression."""
     if forward.is_regression and not forward.gives_probabilities:
         raise InputError("model", "a regression: its loss compares numbers", "a classifier")
     return forward.gives_probabilities
@@ -189,7 +190,7 @@ def _scores(
 
 
 def _in_range(forward: Any, batches: Iterator[Inputs]) -> Iterator[Inputs]:
-    """Yield the batches, after a check of the range of the first examples: several, however small the batches are."""
+    """Yield the batches after a range check of the first examples: several, however small the batches are."""
     first: list[Inputs] = []
     while sum(map(length_of, first)) < SEVERAL and (batch := next(batches, None)) is not None:
         first.append(batch)
@@ -205,14 +206,14 @@ def _in_range(forward: Any, batches: Iterator[Inputs]) -> Iterator[Inputs]:
 
 
 def _two_classes(scores: np.ndarray, probabilities: bool | None) -> np.ndarray:
-    """Return the scores of two classes for a model of one unit, whose sigmoid is the softmax of (0, logit)."""
+    """Return the scores of two classes for a model with one unit, whose sigmoid is the softmax of (0, logit)."""
     if scores.shape[1] > 1:
         return scores
     return np.hstack([1 - scores if probabilities else np.zeros_like(scores), scores])
 
 
 def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return the classes in rising order, so that equal scores rank the lower one first."""
+    """Return the classes in ascending order, so that equal scores rank the lower one first."""
     given = np.asarray(classes)
     if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
         got = f"{given.dtype} of shape {given.shape}"
@@ -224,7 +225,7 @@ def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
 
 
 def forward_of(model: object, threads: int = 1, output: str | None = None) -> Any:
-    """Return the inference of a Keras model, a flatbuffer or the path of either: inputs in, float32 scores out."""
+    """Return the inference function of a Keras model, a flatbuffer or the path of either: inputs in, scores out."""
     opened = open_model(model)  # type: ignore[arg-type]
     if isinstance(opened, bytes):
         from tfaudit.compress.litert.flatbuffer import Flatbuffer
@@ -236,7 +237,7 @@ def forward_of(model: object, threads: int = 1, output: str | None = None) -> An
 
 
 def _cut(batch: Inputs, size: int | None) -> Iterator[tuple[Inputs, int]]:
-    """Yield the parts of a batch for a model of fixed batch size, padded, each with its number of real examples."""
+    """Yield the parts of a batch, padded to a fixed batch size if any, each with its number of real examples."""
     count = length_of(batch)
     if size is None:
         yield batch, count

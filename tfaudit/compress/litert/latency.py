@@ -50,27 +50,27 @@ def latencies(
 ) -> pd.DataFrame:
     """Time networks in LiteRT, interleaved: each round times every model once, in shuffled order.
 
-    A slowdown of the machine affects all models alike, and the ratios compare times of one round only. Each sample is a
-    call that loads the network into the caches, then as many timed calls as take 5 ms together. Only the network is
-    timed, not the copying of images. Nothing else should run at the same time.
+    A slowdown of the machine affects all models alike, and ratios only compare times of the same round. For each sample
+    an untimed call loads the network into the caches; as many calls as take 5 ms together are then timed. Only the
+    network is timed, not the copying of images. Nothing else should run at the same time.
 
     Args:
         models: Keras 3 models (converted to float32 flatbuffers first), bytes of flatbuffers, or paths, by name.
         batches: batch sizes, in images per call.
-        repeats: number of rounds, and so of samples per model and batch size.
-        threads: number of threads of LiteRT.
-        images: inputs `(N, H, W, C)`, or as `predict` takes them, repeated to fill a batch; by default seeded pixels,
+        repeats: number of rounds, which is the number of samples per model and batch size.
+        threads: number of LiteRT threads.
+        images: inputs `(N, H, W, C)`, or any that `predict` takes, repeated to fill a batch; by default seeded pixels,
             or tokens that all tables of embeddings have, since values matter little.
-        seed: seed of the pixels and of the order.
+        seed: seed of the pixels and of the shuffled order.
 
     Returns:
         A row per batch size and model: `batch`, `model`, `latency_ms` (the median over rounds, for the whole batch),
-        `q25_ms` and `q75_ms` (quartiles), `least_ms` (the fastest round, which other processes disturb least), `ratio`
+        `q25_ms` and `q75_ms` (quartiles), `least_ms` (the fastest round, least disturbed by other processes), `ratio`
         (the median over rounds of the ratio to the first model), `ratio_q25` and `ratio_q75`, `repeats`, `threads`. NaN
         for a flatbuffer with another fixed batch size.
 
     Raises:
-        InputError: a model that LiteRT cannot run, images that do not fit, or a setting out of range.
+        InputError: LiteRT cannot run a model, the images do not fit, or a setting is out of range.
 
     >>> import keras
     >>> models = {str(n): keras.Sequential([keras.Input((64,)), keras.layers.Dense(n)]) for n in (32, 4096)}
@@ -102,14 +102,14 @@ def latencies(
 
 
 def require_whole(argument: str, value: object, least: int) -> None:
-    """Raise an `InputError` unless a value is a whole number of at least so much."""
+    """Raise an `InputError` unless a value is a whole number of at least `least`."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     expected = f"a whole number of {least} or more"
     require(whole and value >= least, argument, value, expected)  # type: ignore[operator]
 
 
 def as_flatbuffer(model: Any, images: Inputs | None = None) -> bytes:
-    """Return a flatbuffer itself, or what `quantize` returns or raises for a Keras model: a float32 flatbuffer."""
+    """Return a flatbuffer itself, or the float32 flatbuffer that `quantize` makes of a Keras model."""
     opened = open_model(model)
     if isinstance(opened, bytes):
         return opened
@@ -135,7 +135,7 @@ def _ready(
 
 
 def _drawn(source: Input, draws: np.random.Generator, batch: int, content: bytes) -> np.ndarray:
-    """Return pixels for an input of floats, else tokens that all tables of embeddings have."""
+    """Return pixels for a float input, and otherwise tokens that all tables of embeddings have."""
     if source.dtype is not None and source.dtype.kind == "f":
         return draws.integers(0, 256, (batch, *source.example_shape), "uint8")
     return source.drawn(draws, batch, levels=table_rows(content))
@@ -144,9 +144,9 @@ def _drawn(source: Input, draws: np.random.Generator, batch: int, content: bytes
 def _times(
     runs: Sequence[Callable[[], None] | None], repeats: int, draws: np.random.Generator
 ) -> np.ndarray:
-    """Return seconds `(repeats, models)`, NaN where there is nothing to run."""
+    """Return seconds `(repeats, models)`, NaN for models that cannot run."""
     times = np.full((repeats, len(runs)), np.nan)
-    timers = [run and timeit.Timer(run) for run in runs]  # it switches garbage collection off
+    timers = [run and timeit.Timer(run) for run in runs]  # a Timer switches garbage collection off
     calls = [0 if timer is None else _calls(timer) for timer in timers]
     for turn in range(repeats):
         for position in draws.permutation(len(runs)):
@@ -162,7 +162,7 @@ def _calls(timer: timeit.Timer) -> int:
 
 
 def _table(times: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per model from milliseconds by round (rows) and model (columns)."""
+    """Return a row per model, given milliseconds by round (rows) and model (columns)."""
     ratios = times.div(times.iloc[:, 0], axis=0)
     columns = {
         "latency_ms": times.median(),

@@ -29,10 +29,10 @@ from tfaudit.study.quantization import KINDS, LAST
 CALIBRATION_IMAGES = 100
 CHECK_IMAGES = 4
 LEAST_SPREAD = 0.05
-"""Range of rescaled representative images, of 1 or 2 for pixels, below which they were scaled twice."""
+"""Spread of rescaled representative images, normally 1 or 2, below which they were scaled twice."""
 
 MOST_SPREAD, PIXEL_SCALE = 20, 0.02
-"""Range of rescaled images above which they are no pixels, where the scale is that of pixels, 1/255 to 1/57."""
+"""Spread of rescaled images above which they are not pixels, and largest scale for pixels (1/255 to 1/57)."""
 
 TOLERANCE = 1e-3
 """Largest difference between flatbuffer and Keras, as a share of the largest score; rounding causes 1e-5."""
@@ -41,11 +41,11 @@ AWARE = "int8"
 """Kind that quantization-aware models are converted to."""
 
 AWARE_TOLERANCE = 0.1
-"""The same for the int8 flatbuffer of a quantization-aware model, whose integers may differ by a step or two."""
+"""Tolerance for the int8 flatbuffer of a quantization-aware model, whose integers may differ by a step or two."""
 
 
 class ConversionError(RuntimeError):
-    """TensorFlow Lite cannot convert the model, or the converted model gives other scores than Keras."""
+    """TensorFlow Lite cannot convert the model, or the converted model gives different scores from Keras."""
 
 
 def quantize(
@@ -63,43 +63,43 @@ def quantize(
     """Convert a Keras model to the bytes of a flatbuffer with float input and output, without training, [F] appendix A.
 
     For every kind, the float32 flatbuffer is first compared with Keras on four images, since converters have had silent
-    regressions. That costs a second conversion (0.25 s each for a small convnet). Models in mixed precision are
-    converted from their float32 weights. The converter's output is captured at the file descriptors, together with
-    that of other threads, and shown only if it fails. Equal models give equal bytes, but the bytes include layer names:
+    regressions. That costs a second conversion (0.25 s for a small convnet). Models in mixed precision are
+    converted from their float32 weights. The converter's messages are captured at the file descriptors, together with
+    output of other threads, and shown only if it fails. Equal models give equal bytes, but these include layer names:
     name the layers explicitly to compare bytes or sizes.
 
     `sparse` stores pruned kernels without their zeros (`tf.lite.Optimize.EXPERIMENTAL_SPARSITY`). The file becomes
     smaller, about as much as with gzip, and never faster: LiteRT restores the zeros when it loads the file. Its scores
     are compared with the dense file's. LiteRT 2.3 runs sparse float32 kernels, and sparse float16 kernels unless their
-    zeros form blocks of four, but no integer kernels. A model that it does not run correctly raises an error.
+    zeros form blocks of four, but no integer kernels. If it runs the sparse model incorrectly, an error is raised.
 
-    Inputs and outputs are named in the file's signature as in the model. An LSTM or GRU is converted for batches of
-    one, as TensorFlow Lite requires; for batches of any size and to "int8" only with `unroll=True`.
+    Inputs and outputs have the same names in the file's signature as in the model. An LSTM or GRU is converted for
+    batches of one, as TensorFlow Lite requires; batches of any size and "int8" need `unroll=True`.
 
     A model of `quantization_aware` needs no representative images: it is converted to "int8" with the ranges that it
     learned, and the int8 flatbuffer itself is compared with Keras.
 
     Args:
         model: a built Keras 3 model, which does not change, or the path of a `.keras` file.
-        kind: a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8".
+        kind: kind of quantization, a name of `tfaudit.study.quantization.KINDS` such as "float16" or "int8".
         representative: training images `(N, H, W, C)`, uint8 or float, as the model's input takes them, or for several
             inputs a dictionary or tuple of arrays, as for `predict`; required for "int8" and "int16x8", whose ranges
-            come from the first `calibration_examples`. The check uses the first four; by default, seeded noise in
-            [0, 1) (for an integer input 0 to 255, or the tokens that an Embedding has; 64 pixels for an open side).
-        keep_float: for "int8", names of layers that stay in float, weights and results; see
-            `quantization_sensitivity`. An operator that TensorFlow Lite fuses with one of theirs does too. The word
-            "last" is the last layers with a kernel and what comes after them, so that scores are no longer rounded to
-            256 steps, of which the best ones often tie; a layer of that name is `["last"]`.
+            come from the first `calibration_examples`. The check uses the first four, or by default seeded noise in
+            [0, 1) (0 to 255 for an integer input, or an Embedding's tokens; 64 pixels for an open side).
+        keep_float: names of layers whose weights and results stay in float, for "int8" only; see
+            `quantization_sensitivity`. Operators that TensorFlow Lite fuses with theirs stay in float too. The word
+            "last" stands for the last layers with a kernel and all that follows them, so that scores are not rounded
+            to 256 steps, in which the best ones often tie; a layer of that name is `["last"]`. No layers by default.
         calibration_examples: number of representative images that ranges come from.
-        percentile: for "int8", p in (50, 100]: the ranges end at the percentiles 100 - p and p of the values instead of
-            the lowest and the highest one. Values beyond are clipped.
+        percentile: percentile p in (50, 100], for "int8" only: ranges end at the percentiles 100 - p and p of the
+            values, and values beyond are clipped. By default they end at the lowest and the highest value.
         sparse: whether to store kernels with many zeros (from about a third) without them. Other kernels do not change.
-        output: name of the only output to convert, as for `predict`; None for all.
-        check: called before every conversion and every step of calibration; a `BaseException` that it raises ends them.
+        output: name of the only output to convert, as for `predict`; None converts all.
+        check: function called before every conversion and calibration step; a `BaseException` that it raises ends them.
 
     Raises:
-        InputError: an unknown kind, no representative images for "int8", or a model, layers or images that do not fit,
-            or images in another range than the model's own rescaling expects.
+        InputError: the kind is unknown, representative images are missing, the model, layers or images do not fit, or
+            the images have another range than the model's own rescaling expects.
         ConversionError: the conversion failed, the float32 flatbuffer differs from Keras, or the sparse one does not
             run or differs from the dense one.
 
@@ -138,7 +138,7 @@ def quantize(
         except ConversionError as error:
             if "TensorListReserve" not in str(error) or forward.batch is not None:
                 raise
-            # The lists of a recurrent layer need a batch size that is known.
+            # The lists of a recurrent layer need a known batch size.
             return _converted(dataclasses.replace(conversion, batch=1), kind, sparse)
         except tf.errors.InvalidArgumentError:
             open_sides = any(None in source.shape for source in forward.inputs)
@@ -150,7 +150,7 @@ def quantize(
 
 
 def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool) -> None:
-    """Raise an `InputError` for a kind that does not fit a quantization-aware model, or lacks images to calibrate."""
+    """Raise an `InputError` if a kind does not fit a quantization-aware model, or calibration images are missing."""
     if aware:
         if kind != AWARE:
             raise InputError("kind", f"{kind!r} for a quantization-aware model", repr(AWARE))
@@ -161,7 +161,7 @@ def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool)
 
 
 def _require_int8(argument: str, kind: str, aware: bool) -> None:
-    """Raise an `InputError` about an option of post-training int8 for another kind or a quantization-aware model."""
+    """Raise an `InputError` about an option unless the model is quantized to int8 after training."""
     if aware:
         expected = "quantization_aware(model, keep_float=...)"
         raise InputError(argument, "a quantization-aware model", expected)
@@ -178,10 +178,10 @@ def calibrated(
     examples: int = CALIBRATION_IMAGES,
     check: Callable[[], None] | None = None,
 ) -> tuple[Calibrated, list[Any]]:
-    """Return the calibrated flatbuffer of a model, in which layers are marked, and the inputs that calibrated it.
+    """Return the calibrated flatbuffer of a model, with marked layers, and the inputs that calibrated it.
 
     Raises:
-        InputError: a model or images that do not fit.
+        InputError: the model or the images do not fit.
         ConversionError: TensorFlow Lite cannot convert the model.
     """
     forward = _forward(model, output)
@@ -196,7 +196,7 @@ def calibrated(
 
 
 def _forward(model: Any, output: str | None) -> KerasForward:
-    """Return the inference of a model, by the first of several outputs where none is named: all are converted."""
+    """Return the inference of a model; without a named output, of its first one, though all are converted."""
     names = output_names(model) if isinstance(model, keras.Model) and model.built else ()
     return KerasForward(model, output if output is not None or len(names) < 2 else names[0])
 
@@ -204,7 +204,7 @@ def _forward(model: Any, output: str | None) -> KerasForward:
 def kept_layers(
     model: keras.Model, names: Iterable[str] | str, output: str | None = None
 ) -> dict[str, list[Any]]:
-    """Return the layers that stay in float, by name; the last ones together, by that word.
+    """Return the layers that stay in float by name; the key "last" holds all of the last layers.
 
     Raises:
         InputError: the model has no such layer.
@@ -225,17 +225,17 @@ def kept_layers(
 
 @dataclasses.dataclass(frozen=True)
 class _Conversion:
-    """What is converted, and how.
+    """Model to convert, and settings of the conversion.
 
     Attributes:
         forward: the inference of the model.
-        images: those that calibrate it.
-        output: the only output, or None for all.
-        batch: the only batch size, or None for any.
-        check: as in `quantize`.
+        images: images that calibrate it.
+        output: name of the only output to convert; None converts all.
+        batch: fixed batch size, or None for any.
+        check: function called before every conversion and every step of calibration.
         aware: whether the model learned its ranges.
         kept: layers that stay in float, by name.
-        percentile: at which ranges end.
+        percentile: percentile at which ranges end.
     """
 
     forward: KerasForward
@@ -250,7 +250,7 @@ class _Conversion:
 
 @contextlib.contextmanager
 def _exporting(kind: str, forward: KerasForward) -> Iterator[str]:
-    """Give a folder in which a conversion works silently; its failure is a `ConversionError` with what it printed."""
+    """Yield a folder for a silent conversion; a failure becomes a `ConversionError` with the printed messages."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             with captured_output() as captured:
@@ -326,7 +326,7 @@ def _noise(forward: KerasForward) -> list[np.ndarray]:
 
 
 def _check_layers(forward: KerasForward, kind: str) -> None:
-    """Raise an `InputError` for layers that the converter cannot take: text, and recurrent ones in integers."""
+    """Raise an `InputError` for layers that cannot be converted: text layers, and recurrent ones to integers."""
     layers = list(forward.model._flatten_layers())
     text = (keras.layers.TextVectorization, keras.layers.StringLookup)
     if found := [layer.name for layer in layers if isinstance(layer, text)]:
@@ -340,7 +340,7 @@ def _check_layers(forward: KerasForward, kind: str) -> None:
 
 
 def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
-    """Raise an `InputError` for images that the model's own `Rescaling` makes all but constant, or far too large."""
+    """Raise an `InputError` if the model's own `Rescaling` makes images nearly constant, or far too large."""
     computing = (one for one in model.layers if not isinstance(one, keras.layers.InputLayer))
     first = next(computing, None)
     varied = images.dtype.kind == "f" and images.min() < images.max()
@@ -360,9 +360,9 @@ def _converter(conversion: _Conversion, directory: str) -> Any:
     """Write the inference pass as a SavedModel and return its converter, which may convert it several times."""
     forward = conversion.forward
     output = conversion.output
-    # `TFLiteConverter.from_keras_model` stores a tensor name that counts the process's models, which changes the bytes;
-    # `keras.export.ExportArchive` traces the model twice, which is a fifth of a small model's conversion.
-    # A subclassed model declares no sides and is converted for those of the images.
+    # `TFLiteConverter.from_keras_model` numbers a tensor by the models of the process, which changes the bytes;
+    # `keras.export.ExportArchive` traces the model twice, which takes a fifth of a small model's conversion.
+    # A subclassed model declares no sides and is converted for the sides of the images.
     declared = getattr(forward.model, "inputs", None)
     specs = []
     for source, name, array in zip(
@@ -392,7 +392,7 @@ def _converter(conversion: _Conversion, directory: str) -> Any:
 
 
 def _signature_names(forward: KerasForward) -> list[str]:
-    """Return the names of the inputs in the file: keys of a dictionary, else position and name."""
+    """Return the names of the inputs in the file: dictionary keys or, without a dictionary, position and name."""
     if len(forward.inputs) == 1:
         return ["images"]
     keyed = isinstance(getattr(forward.model, "_inputs_struct", {}), dict)
@@ -434,12 +434,12 @@ def _convert(
         ]
     converter.representative_dataset = checked_feeds if calibrates else None
     converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
-    with skip_existing_objects():  # the converter's collections took half the time of a small model
+    with skip_existing_objects():  # garbage collection took half the time of a small model
         return bytes(converter.convert())
 
 
 def _feeds(conversion: _Conversion) -> list[list[np.ndarray]]:
-    """Return the representative images in steps of one run."""
+    """Return the representative images in steps, one per run."""
     step = conversion.batch or 1
     starts = range(0, len(conversion.images[0]) - step + 1, step)
     return [[array[i : i + step] for array in conversion.images] for i in starts]
@@ -448,7 +448,7 @@ def _feeds(conversion: _Conversion) -> list[list[np.ndarray]]:
 def _check_against_keras(
     conversion: _Conversion, content: bytes, kind: str, images: list[np.ndarray]
 ) -> None:
-    """Raise a `ConversionError` unless the float32 file, or the int8 one of a quantization-aware model, fits Keras."""
+    """Raise a `ConversionError` unless the float32 file (int8 for quantization-aware models) agrees with Keras."""
     forward = conversion.forward
     outputs = forward.call(*map(tf.convert_to_tensor, images))
     scores = Flatbuffer(content).all_outputs(_named(forward, images))
@@ -493,12 +493,12 @@ def _difference(scores: np.ndarray, expected: np.ndarray, tolerance: float = TOL
         float(np.abs(scores - expected).max()) if scores.shape == expected.shape else np.inf
     )
     text = f"{difference:.3g} on {len(expected)} images, allowed is {allowed:.3g}"
-    return "" if difference <= allowed else text  # a difference of NaN is not allowed
+    return "" if difference <= allowed else text  # NaN is not allowed either
 
 
 @contextlib.contextmanager
 def _float32_compute(model: keras.Model) -> Iterator[None]:
-    """Make layers of mixed precision compute in the float32 of their weights: TFLite has no half-precision kernels."""
+    """Make mixed-precision layers compute in float32, as their weights: TFLite has no half-precision kernels."""
     mixed = [
         (layer, layer.dtype_policy)
         for layer in model._flatten_layers()

@@ -1,4 +1,4 @@
-"""Selective quantization: from one calibration any number of int8 files, with some operators in float."""
+"""Selective quantization: many int8 files from one calibration, with some operators in float."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ BINS = 2048
 
 @contextlib.contextmanager
 def marked(groups: Sequence[Sequence[keras.layers.Layer]]) -> Iterator[None]:
-    """Trace each group of layers inside a name scope of its own, by which `Calibrated` finds its operators."""
+    """Trace each group of layers inside its own name scope, by which `Calibrated` finds the group's operators."""
     numbered = [(number, layer) for number, group in enumerate(groups) for layer in group]
     for number, layer in numbered:
         layer.call = _in_scope(layer.call, _scope(number))
@@ -45,8 +45,8 @@ class Calibrated:
     """Float flatbuffer with the ranges of its activations, as the converter makes it before it quantizes.
 
     Attributes:
-        operators: name of the result of every operator that computes, which is the operator's name for the converter,
-            with the names of its operands that are no integers, as axes and shapes are.
+        operators: names of each operator's float operands (not axes or shapes), by the name of the operator's result,
+            which the converter uses as the operator's name.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -66,12 +66,12 @@ class Calibrated:
         }
 
     def operators_of(self, number: int) -> list[str]:
-        """Return the operators of a group by its number in `marked`: of those fused with others the fused one."""
+        """Return the operators of a group by its number in `marked`, including operators fused with others."""
         scope = _scope(number)
         own = set[str]()
         for name, operands in self.operators.items():
             weights = any(scope in operand for operand in operands if operand not in self.operators)
-            # Results of the model have other names: one without weights, as a softmax, counts to the group before.
+            # Results of the model have other names: operators without weights, such as softmax, join the group before.
             last = name.startswith("StatefulPartitionedCall") and own.issuperset(operands)
             if scope in name or weights or (last and operands):
                 own.add(name)
@@ -80,11 +80,11 @@ class Calibrated:
     def clip(
         self, percentile: float, histograms: Mapping[int, tuple[np.ndarray, np.ndarray]]
     ) -> None:
-        """Narrow the ranges to the percentiles 100 - p and p of the values on some examples.
+        """Narrow the ranges to the percentiles 100 - p and p of the values for some examples.
 
         Args:
-            percentile: p, above 50 and at most 100.
-            histograms: of these values, as `histograms` counts them.
+            percentile: percentile p, above 50 and at most 100.
+            histograms: histograms of these values, as `histograms` returns them.
         """
         ranges = self._ranges()
         for index, (counts, edges) in histograms.items():
@@ -95,10 +95,10 @@ class Calibrated:
             low[0], high[0] = edges[min(first, last)], edges[last + 1]
 
     def histograms(self, feeds: Iterable[Any]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """Return counts of the values of every tensor, by its index, in bins of equal width, and the bins' edges.
+        """Return the histogram of every tensor's values, by its index: counts in bins of equal width, and bin edges.
 
         Args:
-            feeds: inputs of the flatbuffer for one run each, in the order of its inputs.
+            feeds: arrays for each run, in the order of the flatbuffer's inputs.
         """
         interpreter = without_delegates(
             bytes(self._content), experimental_preserve_all_tensors=True
