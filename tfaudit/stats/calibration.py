@@ -14,11 +14,11 @@ def mass_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
     """Return the bin of each prediction, `(N,)` integers from 0 to bins - 1, the least confident in bin 0.
 
     The bins are those of scikit-learn's `calibration_curve(strategy="quantile")`: equal confidences share a bin, so
-    that bins may hold more predictions than others, or none.
+    some bins hold more predictions than others, or none.
 
     Args:
         confidence: `(N,)` probabilities.
-        bins: number of bins.
+        bins: number of bins, 15 by default.
 
     Example:
         >>> mass_bins(np.array([0.9, 0.5, 0.6, 0.9]), bins=2)
@@ -36,8 +36,8 @@ def mass_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
 def calibration_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray) -> np.ndarray:
     """Return `(N,)` numbers whose mean is the expected calibration error.
 
-    It is the mean over predictions of `|accuracy - confidence|` of their bin. Each number is a prediction's own
-    right (1) or wrong (0) minus its confidence, with the sign of its bin: what one prediction adds to the error.
+    The error is the mean over predictions of `|accuracy - confidence|` in their bin. Each number is a prediction's
+    contribution: correctness (1 or 0) minus confidence, multiplied by the sign of this difference in the bin.
 
     Args:
         confidence: `(N,)` probabilities of the predicted classes.
@@ -55,11 +55,10 @@ def calibration_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.nda
 
 
 def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray) -> np.ndarray:
-    """Return `(N,)` numbers whose mean is the squared calibration error without its bias, and whose variance is its.
+    """Return `(N,)` numbers whose mean is the squared calibration error without its bias, with the same variance.
 
-    The error is the mean over predictions of (accuracy - confidence)^2 of their bin, less what the chance of finite
-    bins adds to it [Ku]: of a calibrated model it is 0 on average, and may be negative. The arguments are those of
-    `calibration_gaps`.
+    The error is the mean over predictions of (accuracy - confidence)^2 in their bin, minus the bias due to finite bins
+    [Ku]. For a calibrated model it is 0 on average and may be negative. The arguments are those of `calibration_gaps`.
 
     Example:
         >>> confidence, correct = np.repeat([0.5, 0.9], 100), np.arange(200) % 2 == 0
@@ -74,9 +73,9 @@ def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray
 
 
 def calibrated_error(confidence: np.ndarray, bin_of: np.ndarray) -> float:
-    """Return the calibration error to expect of as many predictions of a calibrated model, which is not 0.
+    """Return the calibration error to expect from a calibrated model with these confidences, which is above 0.
 
-    By the normal approximation of each bin's number of right predictions.
+    It uses the normal approximation of the number of correct predictions in each bin.
 
     Example:
         >>> calibrated_error(np.full(100, 0.5), np.zeros(100, int))
@@ -90,8 +89,8 @@ def brier_scores(probabilities: np.ndarray, classes: np.ndarray, labels: np.ndar
     """Return the Brier score of each prediction, `(N,)` in [0, 2]: the squared distance to the true class.
 
     Args:
-        probabilities: `(N, C)` of all classes.
-        classes: `(N, C)` to which class each probability belongs.
+        probabilities: `(N, C)` probabilities of all classes.
+        classes: `(N, C)` integers, the class of each probability.
         labels: `(N,)` true classes.
 
     Example:
@@ -104,7 +103,7 @@ def brier_scores(probabilities: np.ndarray, classes: np.ndarray, labels: np.ndar
 def log_losses(probabilities: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the negative log-likelihood of each true class, `(N,)` nats; the arguments are those of `brier_scores`.
 
-    Probabilities below 1.2e-7, the precision with which they are stored, count as that.
+    Probabilities below 1.2e-7, the precision with which they are stored, count as 1.2e-7.
 
     Example:
         >>> log_losses(np.array([[0.75, 0.25]]), np.array([[1, 0]]), np.array([0])).round(3)

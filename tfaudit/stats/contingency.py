@@ -1,6 +1,6 @@
-"""Paired right-or-wrong answers, many tables at once: McNemar's test, Tango's interval, Cohen's kappa.
+"""Paired right-or-wrong predictions, many tables at once: McNemar's test, Tango's interval, Cohen's kappa.
 
-Counts may be fractions: of a prediction in which two classes tie, half is lost. Counts that are not numbers >= 0 of one
+Counts may be fractions: a prediction in which two classes tie may be half lost. Counts that are not numbers >= 0 of one
 shape, more changes than pairs, and a level outside (0, 1) raise `InputError`.
 """
 
@@ -18,18 +18,18 @@ from tfaudit.stats.ratios import ratio
 def mcnemar(lost: ArrayLike, won: ArrayLike, *, mid: bool = False) -> np.ndarray:
     """Compute exact two-sided p-values of McNemar's test, float64, one per table.
 
-    Only pairs that changed count: without an effect each is lost or won with probability 1/2 (McNemar 1947). Without a
-    change p = 1. The exact test is conservative: of few pairs it rejects more rarely than its level says. The mid-p
-    value counts outcomes as likely as the observed one half, and comes close to the level (Fagerland, Lydersen and
+    Only pairs that changed count: without an effect each is lost or won with probability 1/2 (McNemar 1947). Without
+    changes p = 1. The exact test is conservative: with few pairs it rejects less often than its level. The mid-p value
+    gives half weight to outcomes as likely as the observed one, and comes close to the level (Fagerland, Lydersen and
     Laake 2013, BMC Medical Research Methodology 13:91).
 
-    Between whole counts the binomial distribution is that of the incomplete beta function. A sum of fractions varies
-    less than one of as many whole changes, so the test stays conservative.
+    The incomplete beta function extends the binomial distribution to fractional counts. A sum of fractions varies less
+    than as many whole changes, so the test stays conservative.
 
     Args:
         lost: numbers >= 0 of any shape, pairs that were right and became wrong.
         won: the same shape, pairs that were wrong and became right.
-        mid: whether to compute the mid-p value.
+        mid: whether to compute the mid-p value; the exact p-value by default.
 
     Example:
         >>> mcnemar([8, 0, 5], [1, 0, 5]), mcnemar([8, 7.5], [1, 1.5], mid=True).round(3)
@@ -47,7 +47,7 @@ def mcnemar(lost: ArrayLike, won: ArrayLike, *, mid: bool = False) -> np.ndarray
 
 
 def _at_most(count: np.ndarray, changed: np.ndarray) -> np.ndarray:
-    """Return the probability of at most so many heads among as many tosses, of which at most half are asked for."""
+    """Return the probability of at most `count` heads in `changed` tosses; `count` is at most half of `changed`."""
     possible = count > -1
     certain = changed == 0
     shapes = np.where(certain, 1.0, changed - count), np.where(possible, count + 1, 1.0)
@@ -57,8 +57,8 @@ def _at_most(count: np.ndarray, changed: np.ndarray) -> np.ndarray:
 def mcnemar_false_alarms(changed: ArrayLike, alpha: float) -> np.ndarray:
     """Compute the probability that McNemar's exact test rejects without an effect, float64, one per table.
 
-    At most alpha, and 0 where too few pairs changed: the number of rejections to expect is the sum over the tables, not
-    their number times alpha.
+    The probability is at most alpha, and 0 if too few pairs changed. The expected number of rejections is therefore the
+    sum over the tables, not their number times alpha.
 
     Args:
         changed: numbers >= 0 of any shape, pairs that were lost or won; fractions are rounded down.
@@ -70,7 +70,7 @@ def mcnemar_false_alarms(changed: ArrayLike, alpha: float) -> np.ndarray:
     """
     require_level("alpha", alpha)
     n = np.floor(amounts(changed=changed)[0])
-    # The quantile is the smallest count whose tail reaches alpha / 2: those below it may, or it too where it is exact.
+    # The quantile is the smallest count whose tail reaches alpha / 2: smaller counts reject, and it too if it is exact.
     most = stats.binom.ppf(alpha / 2, n, 0.5)
     most = np.where(2 * stats.binom.cdf(most, n, 0.5) <= alpha, most, most - 1)
     return 2 * stats.binom.cdf(most, n, 0.5)
@@ -79,13 +79,12 @@ def mcnemar_false_alarms(changed: ArrayLike, alpha: float) -> np.ndarray:
 def paired_interval(
     lost: ArrayLike, won: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the ends of an interval of a difference of paired proportions, `(won - lost) / pairs`.
+    """Compute a confidence interval of the difference of paired proportions, `(won - lost) / pairs`.
 
-    Tango's score interval encloses every difference D that the score test does not reject:
-    `|won - lost - n D| <= z sqrt(n (2 q + D (1 - D)))` with q the maximum-likelihood share of lost pairs under D (Tango
-    1998, Statistics in Medicine 17, 891-908). It has a width even where nothing changed. Where `mcnemar`, which is more
-    conservative, does not reject 0 at the level 1 - confidence, the interval is widened to contain 0, so that it never
-    contradicts that p-value.
+    Tango's score interval encloses every difference D that the score test does not reject: `|won - lost - n D| <= z
+    sqrt(n (2 q + D (1 - D)))` with q the maximum-likelihood share of lost pairs under D (Tango 1998, Statistics in
+    Medicine 17, 891-908). It has a width even if nothing changed. If `mcnemar`, which is more conservative, does not
+    reject 0 at the level 1 - confidence, the interval is widened to contain 0, so it never contradicts that p-value.
 
     Args:
         lost: `(C,)` numbers >= 0, pairs that were right and became wrong.
@@ -119,12 +118,12 @@ def paired_difference_rejected(
     *,
     confidence: float = 0.95,
 ) -> np.ndarray:
-    """Tell whether `paired_interval` leaves a difference out, `(C,)` booleans, by one score test instead of a search.
+    """Return whether `paired_interval` excludes a difference, `(C,)` booleans, by one score test instead of a search.
 
     Args:
         lost: `(C,)` numbers >= 0, pairs that were right and became wrong.
         won: `(C,)` pairs that were wrong and became right.
-        pairs: `(C,)` number of all pairs; 0 leaves nothing out.
+        pairs: `(C,)` number of all pairs; 0 excludes nothing.
         difference: a share or `(C,)` shares, to be compared with `(won - lost) / pairs`.
         confidence: level of the interval, in (0, 1).
 
@@ -145,13 +144,13 @@ def paired_difference_rejected(
 def flip_counts(
     before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Count the answers of every group that were lost and that were won, `(G,)` floats each.
+    """Count the lost and the won predictions of every group, `(G,)` floats each.
 
     Args:
         before: `(N,)` numbers in [0, 1], whether the first model is right.
-        after: `(N,)` of the second.
+        after: `(N,)` the same for the second model.
         groups: `(N,)` integers, the group of each image from 0 to G - 1.
-        count: G.
+        count: G, the number of groups.
 
     Example:
         >>> flip_counts(np.array([1, 1, 0]), np.array([1, 0, 0.5]), np.array([0, 1, 1]), 2)
@@ -182,7 +181,7 @@ def _margin(pairs: np.ndarray, confidence: float) -> np.ndarray:
 def _accepted(
     down: np.ndarray, up: np.ndarray, margin: np.ndarray, difference: np.ndarray
 ) -> np.ndarray:
-    """Tell which differences the score test does not reject."""
+    """Return which differences the score test does not reject."""
     linear = (2 + down - up) * difference - down - up
     root = np.sqrt(
         np.maximum(linear**2 + 8 * down * difference * (1 - difference), 0)
@@ -206,12 +205,12 @@ def _ends(down: np.ndarray, up: np.ndarray, margin: np.ndarray) -> np.ndarray:
 def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:
     """Compute the agreement of two raters beyond chance: `(observed - expected) / (1 - expected)` (Cohen 1960).
 
-    1 is full agreement, 0 agreement by chance; NaN where both give one and the same class throughout. scikit-learn's
-    function counts all C x C cells: for 1,000 classes it takes 100 times as long.
+    1 is full agreement, 0 agreement by chance; NaN if both raters give the same single class throughout. scikit-learn's
+    function counts all C x C cells and takes 100 times as long for 1,000 classes.
 
     Args:
         first: `(N,)` integers >= 0, one rater's class of each example.
-        second: `(N,)` the other rater's.
+        second: `(N,)` integers >= 0, the other rater's classes.
 
     Example:
         >>> cohen_kappa([0, 0, 1, 1], [0, 0, 1, 0])
@@ -237,16 +236,16 @@ def kappa_of(agreement: float, first: np.ndarray, second: np.ndarray) -> float:
 
 
 def chance_agreement(first: np.ndarray, second: np.ndarray, examples: int) -> tuple[float, float]:
-    """Compute how often two raters agree by chance, and the standard error of their agreement if it is chance alone.
+    """Compute the agreement of two raters expected by chance, and its standard error under chance alone.
 
     With shares p and q of the classes, the expected agreement is `e = sum_c p_c q_c` and the variance
     `(e + e^2 - sum_c p_c q_c (p_c + q_c)) / N` (Fleiss, Cohen and Everitt 1969, their null variance of kappa times
     `(1 - e)^2`).
 
     Args:
-        first: `(C,)` shares of the classes that one rater gives.
-        second: `(C,)` the other rater's.
-        examples: N.
+        first: `(C,)` shares of the classes for one rater.
+        second: `(C,)` shares of the classes for the other rater.
+        examples: N, the number of examples.
 
     Example:
         >>> chance_agreement(np.array([0.5, 0.5]), np.array([0.5, 0.5]), 4)

@@ -1,8 +1,8 @@
 """Properties of images: tilt, activation, distance from the class mean, entropy: [P] 3.1, 4.1 and C.
 
 Every function takes images as one array `(N, H, W, C)` or `(N, H, W)`; most also take an iterable of images `(H, W, C)`
-or `(H, W)`, whose sizes may differ. Values are uint8, or floats in [0, 1], which are read as shares of the full 255.
-Images of another type, range or shape raise `InputError`, and so do labels or means that do not match them.
+or `(H, W)`, whose sizes may differ. Values are uint8, or floats in [0, 1], which are scaled to 255. Images of another
+type, range or shape raise `InputError`, and so do labels or means that do not match them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,12 +25,12 @@ def tilt(images: Images, *, threshold: float = 0.5) -> np.ndarray:
     """Compute the slope of the least-squares line through the pixels that are on, in columns per row: [P] appendix C.
 
     The slopes, `(N,)` float64, are 0 for a vertical stroke, positive for one that leans to the left and negative to the
-    right, as in [P] figure 10; NaN where no pixel, all, or a single row are on. A pixel is on where the mean of its
-    channels exceeds `threshold` times 255; [P] does not give its threshold.
+    right, as in [P] figure 10; NaN if no pixel, every pixel, or only a single row is on. A pixel is on if the mean of
+    its channels exceeds `threshold` times 255; [P] does not state its threshold.
 
     Args:
-        images: see the module.
-        threshold: share of the full range in [0, 1).
+        images: N images, uint8 or floats in [0, 1].
+        threshold: share of the full range, in [0, 1).
 
     Example:
         >>> stroke = np.eye(5)  # from the top left to the bottom right
@@ -45,7 +45,7 @@ def mean_activation(images: Images) -> np.ndarray:
     """Compute the mean pixel value over the image and its channels, `(N,)` float64 from 0 to 255: [P] 4.1, figure 9.
 
     Args:
-        images: see the module.
+        images: N images, uint8 or floats in [0, 1].
 
     Example:
         >>> mean_activation(np.array([[[0, 255], [0, 0]]], np.uint8))
@@ -77,7 +77,7 @@ def class_means(images: np.ndarray, labels: ArrayLike, num_classes: int) -> np.n
 def distance_to_class_mean(images: np.ndarray, labels: ArrayLike, means: np.ndarray) -> np.ndarray:
     """Compute the Euclidean distance of each image from the mean training image of its class: [P] C and figure 8.
 
-    Distances are `(N,)` float64 in grey levels; NaN where the class has no mean.
+    Distances are `(N,)` float64 in grey levels; NaN if the class has no mean.
 
     Args:
         images: `(N, H, W, C)` or `(N, H, W)`.
@@ -111,7 +111,7 @@ def pixel_entropy(images: Images) -> np.ndarray:
     Entropies are `(N,)` float64, bits in [0, 8].
 
     Args:
-        images: see the module; a float counts as the nearest of the 256 values.
+        images: N images, uint8 or floats in [0, 1]; a float counts as the nearest of the 256 values.
 
     Example:
         >>> pixel_entropy(np.array([[[0, 255], [7, 8]], [[5, 5], [5, 5]]], np.uint8))
@@ -120,7 +120,7 @@ def pixel_entropy(images: Images) -> np.ndarray:
 
     def entropies(levels: np.ndarray) -> np.ndarray:
         values = np.rint(levels).astype(np.intp).reshape(len(levels), -1)
-        values += 256 * np.arange(len(levels))[:, None]  # a histogram of its own for each image
+        values += 256 * np.arange(len(levels))[:, None]  # one histogram per image
         counts = np.bincount(values.ravel(), minlength=256 * len(levels)).reshape(-1, 256)
         return special.entr(counts / counts.sum(axis=1, keepdims=True)).sum(axis=1) / np.log(2)
 
@@ -147,7 +147,7 @@ def _measured(images: Images, measure: Callable[[np.ndarray], np.ndarray]) -> np
 
 
 def _batches(images: Images) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the position of the first image, and `(n, H, W, C)` float64 from 0 to 255: slices, or single images."""
+    """Yield the position of the first image and `(n, H, W, C)` float64 from 0 to 255, a slice or a single image."""
     if isinstance(images, np.ndarray) and images.dtype != object:
         if images.ndim not in (3, 4):
             raise InputError("images", f"shape {images.shape}", "(N, H, W, C) or (N, H, W)")

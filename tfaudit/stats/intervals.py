@@ -83,11 +83,11 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> MeanInterva
 def mark_slopes(slopes: ArrayLike, *, levels: int = 1, alpha: float = 0.05) -> Mark:
     """Mark a mean slope by whether its interval at confidence `1 - alpha / levels` lies below or above 1.
 
-    A slope of NaN gives NaN and the mark "?": a model of undefined slope is no evidence, and leaving it out could be.
+    A NaN slope gives a NaN mean and the mark "?": leaving out a model whose slope is undefined could create evidence.
 
     Args:
         slopes: `(K,)` slopes of independently trained models.
-        levels: number of intervals that are shown together; 5 gives the 99 % intervals of [R].
+        levels: number of intervals shown together, 1 by default; 5 gives the 99 % intervals of [R].
         alpha: probability that any of them misses its mean, in (0, 1).
 
     Example:

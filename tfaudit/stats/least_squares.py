@@ -16,11 +16,11 @@ class Line:
     """A line `y = intercept + slope x` through n points; NaN where the points do not determine a number.
 
     Attributes:
-        slope: change of y per unit of x; NaN for fewer than two points or where all x are equal.
+        slope: change of y per unit of x; NaN for fewer than two points or if all x are equal.
         low, high: ends of the confidence interval of the slope; NaN for fewer than three points.
         intercept: y at x = 0.
-        r: Pearson's correlation; NaN where x or y is constant.
-        p: two-sided p-value of slope 0 (Wald's test with Student's t); NaN where r is or with fewer than three points.
+        r: Pearson's correlation; NaN if x or y is constant.
+        p: two-sided p-value of slope 0 (Wald's test with Student's t); NaN if r is NaN or with fewer than three points.
         n: number of points.
     """
 
@@ -97,7 +97,7 @@ def curvature(
     if n < 4 or len(np.unique(first)) < 3:
         return (float("nan"),) * 4
     scale = float(np.abs(first - first.mean()).max())
-    centred = (first - first.mean()) / scale  # c is that of x but for the scale
+    centred = (first - first.mean()) / scale  # changes only the scale of c
     coefficients, covariance = np.polyfit(centred, second, 2, cov=True)
     noise = float(np.square(second - np.polyval(coefficients, centred)).sum()) / (n - 3)
     value = float(coefficients[0]) / scale**2
@@ -110,7 +110,7 @@ def curvature(
 
 
 def _points(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of which both coordinates are finite."""
+    """Return the points whose coordinates are both finite."""
     known = np.isfinite(x) & np.isfinite(y)
     return x[known], y[known]
 
@@ -118,11 +118,11 @@ def _points(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def slope(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     """Compute the least-squares slope of `y = alpha x`: `sum x y / sum x^2` over the last axis ([R] 5).
 
-    Slopes are `(...)` float64; NaN where no x differs from 0.
+    Slopes are `(...)` float64; NaN if every x is 0.
 
     Args:
         x: `(..., C)` floats.
-        y: `(..., C)` floats; a place where x or y is NaN does not count.
+        y: `(..., C)` floats; positions where x or y is NaN are ignored.
 
     Example:
         >>> slope([0.125, -0.125], [0.1667, -0.1667]).round(4)
@@ -133,11 +133,11 @@ def slope(x: ArrayLike, y: ArrayLike) -> np.ndarray:
 
 
 def uncentred_r2(x: ArrayLike, y: ArrayLike) -> np.ndarray:
-    """Compute the coefficient of determination of `slope`: the share of `sum y^2`, not of the variance, it explains.
+    """Compute the coefficient of determination of `slope`: the share of `sum y^2` (not of the variance) it explains.
 
     Without an intercept the fit is measured against y = 0, as in statsmodels; the usual r^2, measured against the mean,
-    can fall below 0. For balanced test sets the mean balance is 0 and the two agree. Values are `(...)` float64 in
-    [0, 1]; NaN where x or y is 0 throughout. Arguments as in `slope`.
+    can fall below 0. For balanced test sets the mean balance is 0 and the two agree. Values are `(...)` float64 in [0,
+    1]; NaN if x or y is 0 throughout. The arguments are those of `slope`.
 
     Example:
         >>> uncentred_r2([1.0, -1.0, 0.0], [2.0, -2.0, 1.0]).round(4)
@@ -149,7 +149,7 @@ def uncentred_r2(x: ArrayLike, y: ArrayLike) -> np.ndarray:
 
 
 def _known(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return both as arrays, 0 where either is NaN: such a place adds nothing to a sum of products."""
+    """Return both arrays with 0 wherever either is NaN, so that these positions add nothing to a sum of products."""
     x = np.asarray(x, np.float64)
     y = np.asarray(y, np.float64)
     known = ~(np.isnan(x) | np.isnan(y))

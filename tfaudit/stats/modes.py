@@ -29,7 +29,8 @@ VOTE = 720_720
 class _Votes:
     """Votes of n members on N examples, in parts of `VOTE`.
 
-    `first` is `(n, N)` best classes; `tied` the predictions that tie, row k N + i being member k's of example i.
+    `first` is `(n, N)` best classes; `tied` the predictions that tie; row k N + i is member k's prediction for example
+    i.
     """
 
     def __init__(self, first: np.ndarray, tied: Ties | None) -> None:
@@ -46,9 +47,9 @@ class _Votes:
         return len(self.first)
 
     def contested(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the examples that members predict in several ways, ascending, and all votes of these.
+        """Return the examples whose votes are not unanimous, ascending, and all votes for them.
 
-        The votes are three arrays: position of the example among those, class, and number of parts.
+        The votes are three arrays: position among these examples, class, and number of parts.
         """
         several = (self.first != self.first[0]).any(0)
         several[self._example] = True
@@ -66,7 +67,7 @@ class _Votes:
         )
 
     def of(self, choice: np.ndarray, examples: np.ndarray) -> np.ndarray:
-        """Return the `(n, E)` parts of the members' votes for one class of each of some examples, ascending."""
+        """Return the parts of the members' votes, `(n, E)`, for one class per example; examples are ascending."""
         votes = np.where(self.first[:, examples] == choice, float(VOTE), 0.0)
         block = slice(*np.searchsorted(self._example, [examples[0], examples[-1] + 1]))
         inside = np.isin(self._example[block], examples)
@@ -82,11 +83,12 @@ class _Votes:
 
 
 def modal_classes(first: np.ndarray, tied: Ties | None = None) -> BestClasses:
-    """Return the class that most members predict, or several that are predicted equally often, of N examples.
+    """Return the class that most members predict for each of N examples, or several that are predicted equally often.
 
     Args:
         first: `(n, N)` integers, the members' best classes.
-        tied: the predictions whose best score several classes share, row k N + i being member k's of example i.
+        tied: predictions whose best score several classes share; row k N + i is member k's prediction for example i.
+            None by default.
 
     Example:
         >>> modal_classes(np.array([[4, 1], [9, 1]])).ties.classes
@@ -116,9 +118,10 @@ def modal_labels(
     Args:
         ranked: `(n, N, k)` integers, the members' classes, best first; only ties="confidence" needs k > 1.
         probabilities: `(n, N, k)` floats in [0, 1], for ties="confidence".
-        ties: of `TIES`. By "confidence" the class of the highest mean probability is the mode, the lowest of those
-            whose means are equal to six digits; a class outside a member's stored ranks counts 0 for that member.
-        tied: as in `modal_classes`.
+        ties: tie rule, one of `TIES`, "lowest" class number by default. With "confidence" the class of the highest mean
+            probability wins, the lowest of those whose means are equal to six digits; a class outside a member's stored
+            ranks counts 0 for that member.
+        tied: predictions that tie, as in `modal_classes`.
 
     Example:
         >>> ranked = np.array([[[4, 9]], [[9, 4]]])
@@ -147,14 +150,15 @@ def count_changed_modes(
 ) -> np.ndarray:
     """Count the examples whose modal label differs between the first group and the other members, `(P,)` int64.
 
-    Arguments but the first as in `modal_labels`, whose labels of the two groups are those that are compared.
+    The modal labels of a group are those that `modal_labels` returns.
 
     Args:
-        first: `(P, n)` booleans, true for members of the first group, of the same size >= 1 in all rows.
-        ranked: as in `modal_labels`.
-        probabilities: as in `modal_labels`.
-        ties: as in `modal_labels`, or "undecided": examples count on which the groups have no modal label in common.
-        tied: as in `modal_labels`.
+        first: `(P, n)` booleans, true for members of the first group, which has the same size >= 1 in all rows.
+        ranked: `(n, N, k)` integers, the members' classes, best first.
+        probabilities: `(n, N, k)` floats in [0, 1], for ties="confidence".
+        ties: tie rule, one of `TIES`, or "undecided" (the default): an example counts if the groups have no modal label
+            in common.
+        tied: predictions that tie, as in `modal_classes`.
 
     Example:
         >>> count_changed_modes(np.array([[True, True, False]]), np.array([[[3], [7]], [[3], [7]], [[3], [8]]]))
@@ -205,18 +209,18 @@ def _leaders(
 
 
 def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield for each m the positions `(E,)` of examples with m classes that can win, and those `(E, m)`, ascending.
+    """Yield for each m the positions `(E,)` of examples with m possible winners, and these classes `(E, m)`, ascending.
 
     Examples that all members predict alike are left out.
 
     A class with v of the n votes can be the mode of a group of K only if the members can fill the group without giving
-    any class more than v votes: if the sum over classes of min(votes, v) is at least K. Of all members as one group,
-    K = n, only the most frequent classes can.
+    any class more than v votes: if the sum over classes of min(votes, v) is at least K. In one group of all members, K
+    = n, only the most frequent classes can.
     """
     split, position, classes, parts = votes.contested()
     span = int(classes.max(initial=0)) + 1
     cells = position * span + classes
-    if (parts == VOTE).all():  # counting alone is faster than adding up
+    if (parts == VOTE).all():  # counting is faster than adding up
         pairs, count = np.unique(cells, return_counts=True)
         count = count * VOTE
     else:
@@ -232,7 +236,7 @@ def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.nd
     fewer = summed[1:] - summed[bounds[example]]  # votes up to here, within the example
     fills = fewer + count * (bounds[example + 1] - 1 - np.arange(len(count)))
     total = np.bincount(example, count, len(split))
-    # Parts of votes that more than 16 classes share.
+    # parts of votes lost to rounding if more than 16 classes share a vote
     rounded_off = len(votes) * VOTE - total[example]
     pairs = np.sort(pairs[fills >= smallest * VOTE - rounded_off])
     example, choice = np.divmod(pairs, span)
@@ -251,7 +255,7 @@ def _most_confident(
     """Return which of the leading candidates have the highest mean probability in each group."""
     mass = []
     for choice in candidates.T:
-        # A class has one rank at most.
+        # A class has at most one rank.
         own = np.where(ranked == choice[:, None], likely, 0).sum(-1, dtype=np.float64)
         mass.append(groups @ (np.round(own / GRAIN) * GRAIN))
     tied = np.where(leads, mass, -1.0)

@@ -22,7 +22,7 @@ _METHODS = {"holm": _holm, "bh": stats.false_discovery_control}
 
 
 def adjust(p: ArrayLike, method: str) -> np.ndarray:
-    """Adjust p-values: a test is significant at level alpha where its adjusted p-value is <= alpha.
+    """Adjust p-values: a test is significant at level alpha if its adjusted p-value is <= alpha.
 
     Args:
         p: `(C,)` p-values. NaN marks a test that was not made; it stays NaN and does not count.

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def without_one_hot(labels: np.ndarray) -> np.ndarray:
-    """Return the classes `(N,)` of one-hot rows `(N, C)`, and the column of `(N, 1)`; other arrays as they are.
+    """Return classes `(N,)` from one-hot rows `(N, C)` or a column `(N, 1)`; other arrays are returned as they are.
 
     Example:
         >>> without_one_hot(np.array([[0.0, 1.0], [1.0, 0.0]])), without_one_hot(np.array([[2], [0]]))

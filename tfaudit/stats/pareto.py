@@ -13,8 +13,8 @@ def pareto_set(values: ArrayLike) -> np.ndarray:
     set together or not at all. Run time grows with the number of points times the size of the set.
 
     Args:
-        values: `(n, d)` floats, one row per point, one column per objective; larger is better. No objective, and values
-            that are not finite, raise `InputError`.
+        values: `(n, d)` floats, one row per point, one column per objective; larger is better. Values that are not
+            finite, or have no column, raise `InputError`.
 
     Example:
         >>> pareto_set([[0.5, 0.9], [0.7, 0.8], [0.6, 0.7], [0.7, 0.8]])

@@ -20,13 +20,14 @@ class CountNull:
 
     Attributes:
         observed: the count for the groups as they are.
-        mean: its mean over the assignments: expected by chance.
-        low, high: 2.5 % and 97.5 % quantile over the assignments.
-        p: one-sided p-value. Exact: the share of all assignments, the observed one among them, that reach the observed
-            count; Monte Carlo: (1 + b) / (1 + n), where b of n random assignments reach it.
+        mean: mean over the assignments, the count expected by chance.
+        low, high: 2.5 % and 97.5 % quantiles over the assignments.
+        p: one-sided p-value. Exact: the share of all assignments, including the observed one, that reach the observed
+            count; Monte Carlo: (1 + b) / (1 + n) if b of n random assignments reach it.
         permutations: number of assignments counted.
         exact: whether these are all assignments.
-        smallest_p: p of the most extreme count; 2 / n if swapping the groups, which changes no count, is an assignment.
+        smallest_p: p of the most extreme count; 2 / n if swapping the groups, which leaves the count as it is, is
+            possible.
         counts: `(permutations,)` int64, the count of every assignment.
     """
 
@@ -70,14 +71,15 @@ class Assignments:
 def assign(
     first: int, second: int, *, permutations: int = 1000, seed: int = 0, paired: bool = False
 ) -> Assignments:
-    """Return all assignments of members to two groups of these sizes, or random ones where there are too many.
+    """Return all assignments of members to two groups of these sizes, or random ones if there are too many.
 
     Args:
         first: size of the first group, K1; it holds the members that come first.
         second: size of the second group, K2.
-        permutations: number of assignments to draw where there are more; else all are listed.
+        permutations: number of random assignments; if there are no more than that, all are listed.
         seed: seed of the draw.
-        paired: whether members i of both groups stay in different groups: 2^K assignments, not K1 + K2 over K1.
+        paired: whether member i of one group and member i of the other always stay apart: 2^K assignments, not K1 + K2
+            over K1.
 
     Raises:
         InputError: an empty group, no permutations, or pairs of groups that differ in size.
@@ -118,7 +120,7 @@ def assign(
 def count_significant(
     first: np.ndarray, values: np.ndarray, shift: np.ndarray | None = None, *, alpha: float = 0.05
 ) -> np.ndarray:
-    """Count the columns with p <= alpha for every assignment: `(P,)` int64. Arguments as in `permuted_welch`.
+    """Count the columns with p <= alpha for every assignment: `(P,)` int64. Arguments are those of `permuted_welch`.
 
     Example:
         >>> values = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [2.0, 7.0], [4.0, 8.0], [6.0, 9.0]])
@@ -140,9 +142,10 @@ def permuted_welch(
     The moments of all groups are matrix products of the assignments with the values and their squares.
 
     Args:
-        first: `(P, n)` booleans, true for members of the first group, of the same size >= 2 in all rows.
+        first: `(P, n)` booleans, true for members of the first group, which has the same size >= 2 in all rows.
         values: `(n, C)` floats, shares; means that differ by less than 1e-12 count as equal. NaN in a column gives NaN.
-        shift: `(n,)` floats, by default 0; their mean over a group is subtracted from its mean, not from its variance.
+        shift: `(n,)` floats, 0 by default; their mean over a group is subtracted from its mean; its variance is
+            unchanged.
 
     Example:
         >>> values = np.array([[1.0], [2.0], [3.0], [2.0], [4.0], [6.0]])

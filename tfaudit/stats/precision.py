@@ -25,9 +25,9 @@ class SampleSize:
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """Variance of one image, of one member, and of what a member does on an image beyond both.
+    """Components of the variance of a change: one image, one member, and their residual.
 
-    The variance of a change of N images and K members on each side is `image / N + member / K + residual / (N K)`.
+    With N images and K members on each side, a change has the variance `image / N + member / K + residual / (N K)`.
     Units are those of the change, squared.
 
     Attributes:
@@ -35,7 +35,7 @@ class Spread:
         member: variance between members, of both sides together.
         residual: variance of images by members.
         paired: whether each compressed member has a parent among the baseline's.
-        unit: the unit of the change: 1 for shares, 100 for percentage points.
+        unit: unit of the change, 1 for shares (the default), 100 for percentage points.
 
     Example:
         >>> round(Spread(image=0.04, member=0.0002, residual=0.1).half_width(images=200, members=5), 3)
@@ -61,8 +61,8 @@ class Spread:
     ) -> Spread:
         """Return the spread of a measured change from the components of its variance, as in `two_way.Change`.
 
-        A component of images as small as the least that is assumed of any change, even where no prediction changed,
-        shrinks with the square of the number of images and does not count here: `half_width` assumes as much again.
+        If the component of images is only the minimum assumed for every change (`two_way.least_variance`), it shrinks
+        with the square of the number of images and does not count here; `half_width` assumes the minimum itself.
         """
         images = design.images
         members = design.members
@@ -74,7 +74,7 @@ class Spread:
         return cls(image, member, shared * images * members, paired, unit)
 
     def half_width(self, images: int, members: int, confidence: float = 0.95) -> float:
-        """Return half the width of the interval of a change; of one member on each side, over images only."""
+        """Return half the width of the interval of a change; with one member on each side, over images only."""
         cross = self.residual / (images * members)
         of_images = max(
             self.image / images + cross, self.unit**2 * least_variance(images * members)
@@ -89,20 +89,20 @@ class Spread:
     def images_needed(
         self, half_width: float, members: int, confidence: float = 0.95, start: int = 2
     ) -> int | None:
-        """Return the smallest number of images, from `start`, with less than a half-width; None for none."""
+        """Return the smallest number of images >= `start` that gives less than a half-width; None if none does."""
         return _smallest(
             start, MOST_IMAGES, lambda n: self.half_width(n, members, confidence) < half_width
         )
 
     def decides(self, gap: float, design: SampleSize, confidence: float) -> SampleSize | None:
-        """Return the smallest design whose interval is narrower than `gap` on each side; None where there is none.
+        """Return the smallest design whose interval is narrower than `gap` on each side; None if there is none.
 
-        It has more images; where ten times the images are not enough, more members if they grow by less; and more of
-        both in proportion where neither alone suffices.
+        The design has more images; if ten times the images are not enough, more members if they grow by less; and if
+        neither alone suffices, more of both in proportion.
 
         Args:
             gap: distance between the change and the limit.
-            design: the present one.
+            design: present design.
             confidence: level of the interval.
         """
         if not gap > 0:
@@ -110,7 +110,7 @@ class Spread:
         images = design.images
         members = design.members
         enough = self.images_needed(gap, members, confidence, images)
-        # Of single models members tell nothing.
+        # With single models there are no members to add.
         if members == 1 or (enough and enough <= PRACTICAL * images):
             return SampleSize(enough, members) if enough else None
         more = _smallest(
@@ -131,7 +131,7 @@ class Spread:
 
 
 def _smallest(start: int, most: int, enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest number from `start` to `most` that is enough, found by bisection; None where none is."""
+    """Return the smallest number from `start` to `most` that is enough, found by bisection; None if none is."""
     low = start - 1
     high = max(start, 2)
     while not enough(high):

@@ -24,10 +24,10 @@ class Proportions:
 
     Attributes:
         first, second: hits / total of the two samples.
-        ratio: first / second; NaN where `second` is 0.
+        ratio: first / second; NaN if `second` is 0.
         low, high: ends of Newcombe's interval of `first - second`.
         p: two-sided p-value of equal shares.
-        test: the test that gave it, `FISHER` or `Z`; empty where there is none.
+        test: the test that gave p, `FISHER` or `Z`; empty if there is none.
     """
 
     first: np.ndarray
@@ -50,14 +50,15 @@ def compare_proportions(
 ) -> Proportions:
     """Test whether two independent samples share one proportion.
 
-    It is the z-test with pooled variance where every cell is expected to hold 5 or more, else Fisher's exact test.
+    The test is the z-test with pooled variance if all expected cell counts are 5 or more, otherwise Fisher's exact
+    test.
 
     Args:
-        hits: `(A,)` integers, number of the first sample that have the attribute.
+        hits: `(A,)` integers, number of examples of the first sample that have the attribute.
         totals: `(A,)` size of the first sample.
         other_hits: `(A,)` hits of the second sample.
         other_totals: `(A,)` size of the second sample.
-        always_exact: whether to use Fisher's test throughout.
+        always_exact: whether to use Fisher's test throughout, False by default.
         confidence: level of the interval of the difference, in (0, 1).
 
     Raises:

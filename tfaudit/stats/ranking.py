@@ -18,7 +18,7 @@ SCORE_KINDS = {"auto": None, "probabilities": True, "logits": False}
 
 
 class _ClassesAndProbabilities(NamedTuple):
-    """What callers unpack of `RankedClasses`."""
+    """Classes and probabilities, which callers unpack from `RankedClasses`."""
 
     classes: np.ndarray
     probabilities: np.ndarray | None
@@ -27,10 +27,10 @@ class _ClassesAndProbabilities(NamedTuple):
 class RankedClasses(_ClassesAndProbabilities):
     """The best classes of N examples, best first: `(N, k)` integers, and probabilities in [0, 1], None if unknown.
 
-    A pair, so that `classes, probabilities = tfaudit.predict(...)` works, with an attribute beside it.
+    It is a pair, so that `classes, probabilities = tfaudit.predict(...)` works, with one more attribute.
 
     Attributes:
-        ties: the examples whose best score several classes share; `classes` has the lower one of equals first.
+        ties: the examples whose best score several classes share; `classes` lists the lower class number first.
     """
 
     ties: Ties
@@ -52,7 +52,7 @@ class RankedClasses(_ClassesAndProbabilities):
 
 
 def stated_kind(scores_are: str) -> bool | None:
-    """Return whether scores are probabilities, of `SCORE_KINDS`; other words raise `InputError`.
+    """Return whether a word of `SCORE_KINDS` means probabilities, None for "auto"; other words raise `InputError`.
 
     Example:
         >>> stated_kind("logits")
@@ -69,7 +69,7 @@ def scores_of_both(
 
     Args:
         scores: numbers of any shape.
-        probabilities: whether they are probabilities, not logits; by default they are if all lie in [0, 1].
+        probabilities: whether scores are probabilities, not logits; by default they are if all lie in [0, 1].
 
     Example:
         >>> scores_of_both(np.array([0.75, 0.5])), scores_of_both(np.array([-3.0]))
@@ -92,12 +92,12 @@ def rank_scores(
     """Rank the classes of each example, the lower of equals first; logits are put through softmax.
 
     Args:
-        blocks: `(rows, C)` numbers, one block of examples after the other; only one is in memory.
-        k: number of ranks; at most C are returned.
+        blocks: blocks of examples, `(rows, C)` numbers each; only one block is in memory at a time.
+        k: number of ranks, 5 by default; at most C are returned.
         probabilities: whether scores are probabilities, not logits. By default they are if all lie in [0, 1] and all
             rows sum to 1 within 0.001, and logits if any lies outside [0, 1].
         classes: the only classes to rank, in rising order; their probabilities are renormalized to sum to 1, and are
-            equal where all of them are 0. All classes by default.
+            equal if all of them are 0. All classes by default.
 
     Returns:
         Classes in the smallest integer type, probabilities in the type of the scores, float32 or wider, and the
@@ -139,14 +139,14 @@ def rank_scores(
 
 
 class _Scale:
-    """Whether scores are probabilities: as stated, or by the values of all blocks where nothing is."""
+    """Whether scores are probabilities: as stated, or if nothing is stated, by the values of all blocks."""
 
     def __init__(self, stated: bool | None) -> None:
         self._stated, self._in_range = stated, True
         self._least_sum, self._largest_sum = np.inf, -np.inf
 
     def add(self, scores: np.ndarray, first_row: int) -> None:
-        """Look at a block; scores that are not finite, or no probabilities where stated, raise `InputError`."""
+        """Look at a block; raise `InputError` if scores are not finite, or not probabilities although stated."""
         for row, column in np.argwhere(~np.isfinite(scores)):
             place = f"row {first_row + row}, class {column}"
             raise InputError("scores", f"{scores[row, column]} in {place}", "finite numbers")
@@ -160,7 +160,7 @@ class _Scale:
         self._largest_sum = max(self._largest_sum, float(sums.max()))
 
     def are_probabilities(self) -> bool:
-        """Return whether the scores are probabilities; raise `InputError` where they may be either."""
+        """Return whether the scores are probabilities; raise `InputError` if they may be either."""
         if self._stated is not None:
             return self._stated
         if self._in_range and max(1 - self._least_sum, self._largest_sum - 1) > TOLERANCE:
@@ -171,7 +171,7 @@ class _Scale:
 
 
 class _RankedBlock(NamedTuple):
-    """The best classes of a block of examples, and what their probabilities follow from.
+    """The best classes of a block of examples, and the sums from which their probabilities follow.
 
     Attributes:
         classes, best: `(rows, k)` classes and their scores.
@@ -188,7 +188,7 @@ class _RankedBlock(NamedTuple):
 
     @classmethod
     def of(cls, scores: np.ndarray, k: int, classes: np.ndarray | None) -> _RankedBlock:
-        """Rank a block, of some of the classes alone where they are given. Overwrites the scores."""
+        """Rank a block, among `classes` only if given. Overwrites the scores."""
         if classes is not None:
             most = scores.shape[1] - 1
             require(classes[-1] <= most, "classes", int(classes[-1]), f"classes from 0 to {most}")

@@ -1,6 +1,6 @@
 """t-tests of means: two independent samples (Welch), pairs, and one-sided tests of single samples.
 
-Constant samples have no variance to test against. Where their means are equal p is 1, else the smallest p that a
+Constant samples have no variance to test against. If their means are equal, p is 1; otherwise p is the smallest that a
 permutation of the members can reach (`smallest_p`): two members that agree are weak evidence, and p is never 0.
 
 Samples that do not match or are too small, and a level outside (0, 1), raise `InputError`.
@@ -54,14 +54,14 @@ class MeanTest:
 def smallest_p(first: int, second: int, *, paired: bool, alternative: str = "two-sided") -> float:
     """Compute the smallest p-value that a permutation of the members of two groups can reach.
 
-    One of the `C(K1 + K2, K1)` assignments of members to groups is the observed one, or one of `2^K` exchanges within
-    pairs. Two-sided, the opposite extreme counts too.
+    The observed assignment of members to groups is one of `C(K1 + K2, K1)`, or one of `2^K` exchanges within pairs. A
+    two-sided test counts the opposite extreme too.
 
     Args:
         first: size of the first group, K1 >= 1.
-        second: size of the second group; that of the first where paired.
+        second: size of the second group; equal to `first` if paired.
         paired: whether members are exchanged within pairs only.
-        alternative: of `ALTERNATIVES`.
+        alternative: alternative hypothesis, one of `ALTERNATIVES`; "two-sided" by default.
 
     Example:
         >>> smallest_p(2, 2, paired=False), smallest_p(4, 4, paired=True)
@@ -69,15 +69,15 @@ def smallest_p(first: int, second: int, *, paired: bool, alternative: str = "two
     """
     assignments = 2**first if paired else math.comb(first + second, first)
     sides = 2 if alternative == "two-sided" else 1
-    # As a fraction of integers, which no number of members makes overflow.
+    # A fraction of integers does not overflow, however many members there are.
     return min(1.0, max(sides / assignments, sys.float_info.min))
 
 
 def welch(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> TTests:
     """Test whether two independent samples have equal means, without assuming equal variances ([F] 2.2; Welch 1947).
 
-    Two constant samples of different means give p = `2 / C(K1 + K2, K1)`, at most 1, and an interval without width,
-    which reaches to 0 where that p does not reject.
+    Two constant samples with different means give p = `2 / C(K1 + K2, K1)`, at most 1, and an interval of width 0,
+    which is extended to 0 if that p does not reject.
 
     Args:
         first: `(K1, C)` floats, K1 >= 2 values of each of C columns.
@@ -131,15 +131,16 @@ def compare_means(
 ) -> MeanTest:
     """Test whether two means are equal with one of SciPy's t-tests.
 
-    Where nothing varies, a difference of 0 gives t = 0 (p = 1 two-sided, 0.5 one-sided), another one t = +-inf and
-    p = `smallest_p`, or 1 against the direction of the alternative.
+    If nothing varies, a difference of 0 gives t = 0 (p = 1 two-sided, 0.5 one-sided). Any other difference gives t =
+    +-inf and p = `smallest_p`, or p = 1 if it contradicts the alternative.
 
     Args:
         first: `(K1,)` floats.
-        second: `(K2,)` floats; K2 = K1 where paired.
+        second: `(K2,)` floats; K2 = K1 if paired.
         paired: whether value i of `first` belongs to value i of `second`.
-        alternative: "less" if the mean of `first` is expected to be the smaller one, "greater", or "two-sided".
-        equal_var: independent samples only: pool the variances (Student) or not (Welch).
+        alternative: "less" if the mean of `first` is expected to be the smaller one, "greater", or "two-sided" (the
+            default).
+        equal_var: whether to pool the variances of independent samples (Student) or not (Welch, the default).
 
     Example:
         >>> compare_means([1.0, 1.1, 1.3], [1.2, 1.3, 1.6], paired=True, alternative="less").p.round(4)
@@ -201,7 +202,7 @@ def welch_from_moments(
 
 
 def _moments(sample: ArrayLike, name: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return mean and squared standard error `(C,)`, and K - 1; exact where a column is constant."""
+    """Return mean and squared standard error `(C,)`, and K - 1; exact for constant columns."""
     array = np.asarray(sample, np.float64)
     require(array.ndim == 2, name, array.shape, "the shape (members, columns)")
     require(len(array) >= 2, name, len(array), "2 members or more")
@@ -227,7 +228,7 @@ def _noiseless_t(difference: np.ndarray) -> np.ndarray:
 def _t_and_p(
     difference: np.ndarray, error: np.ndarray, df: np.ndarray, least: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return t, df and two-sided p for standard errors, of which 0 says that nothing varies: p is then `least` or 1."""
+    """Return t, df and two-sided p; where a standard error is 0, nothing varies and p is `least` or 1."""
     constant = error == 0
     t = np.where(constant, _noiseless_t(difference), difference / np.where(constant, 1.0, error))
     p = 2 * special.stdtr(np.where(constant, 1.0, df), -np.abs(t))

@@ -1,8 +1,8 @@
 """Exact ties for the first place: predictions whose best score several classes share, as the 256 steps of int8 cause.
 
-A tie counts as its expectation when it is settled at random: each of the m classes is the prediction with probability
-1/m. Settled by class number, as `argmax` does, the same classes would win in every member, so that no number of images
-or members would show it.
+A tie counts as its expectation under random settlement: each of the m classes is the prediction with probability 1/m.
+If ties were settled by class number, as `argmax` does, the same classes would win in every member, and no number of
+images or members would reveal it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Ties:
 
     @classmethod
     def joined(cls, parts: Sequence[Ties], rows: Sequence[int]) -> Ties:
-        """Return the ties of tables that stand one below the other, of so many rows each."""
+        """Join the ties of tables that are stacked one below the other; `rows` holds the number of rows of each."""
         starts = np.cumsum([0, *rows])
         shifted = [part.rows + start for part, start in zip(parts, starts, strict=False)]
         return cls(np.concatenate(shifted), np.concatenate([part.classes for part in parts]))
@@ -60,11 +60,11 @@ class Ties:
         return sizes[place]
 
     def counts(self, rows: int) -> np.ndarray:
-        """Return how many classes share the first place in each of so many rows, `(R,)` integers; 1 without a tie."""
+        """Return how many classes share the first place in each of `rows` rows, `(R,)` integers; 1 without a tie."""
         return np.maximum(np.bincount(self.rows, minlength=rows), 1)
 
     def block(self, number: int, rows: int) -> Ties:
-        """Return the ties of one of the tables of so many rows that `joined` put one below the other."""
+        """Return the ties of one table, from tables of `rows` rows each that `joined` has stacked."""
         part = slice(*np.searchsorted(self.rows, [number * rows, (number + 1) * rows]))
         return Ties(self.rows[part] - number * rows, self.classes[part])
 
@@ -82,7 +82,7 @@ class BestClasses:
     """The best class of each of R predictions, or several that tie.
 
     Attributes:
-        first: `(R,)` integers, the best class, the one of the lowest number in a tie.
+        first: `(R,)` integers, the best class; in a tie the one with the lowest number.
         ties: all classes of the predictions that tie.
     """
 
@@ -115,8 +115,8 @@ class BestClasses:
     def agreement(self, other: BestClasses) -> np.ndarray:
         """Return the probability that both predictions of a row are the same class, `(R,)` in [0, 1].
 
-        Of m and n classes that tie, c of them in both, it is c / max(m, n): a tie is settled alike on both sides as far
-        as it can be, so that predictions that tie in the same way do not differ.
+        If m and n classes tie, c of them on both sides, it is c / max(m, n): a tie is settled alike on both sides as
+        far as possible, so predictions that tie in the same way do not differ.
 
         Example:
             >>> tie = BestClasses(np.array([1]), Ties(np.array([0, 0]), np.array([1, 2])))
@@ -141,7 +141,7 @@ class BestClasses:
         return same
 
     def names(self, class_names: Sequence[str]) -> np.ndarray:
-        """Return the names of the predictions, `(R,)` texts: of classes that tie all names, in alphabetical order.
+        """Return the names of the predictions, `(R,)` strings; a tie gives all its names in alphabetical order.
 
         Example:
             >>> BestClasses(np.array([0]), Ties(np.array([0, 0]), np.array([0, 1]))).names(["dog", "cat"])[0]
@@ -161,13 +161,13 @@ class BestClasses:
 
 
 def settle_ties(shares: np.ndarray, ties: Ties, classes: np.ndarray, k: int = 1) -> None:
-    """Set, in place, the shares `(R,)` of predictions in ties of more than k to the chance of being among the k best.
+    """Set the shares of predictions in ties of more than k classes to their chance of being among the k best, in place.
 
     Args:
-        shares: `(R,)` floats.
-        ties: of the same rows.
-        classes: `(R,)` integers, the classes whose chance is asked for.
-        k: number of places.
+        shares: `(R,)` floats, modified in place.
+        ties: ties of the same rows.
+        classes: `(R,)` integers, the class of each row whose chance is wanted.
+        k: number of places, 1 by default.
     """
     wide = ties.sizes > k
     shares[ties.rows[wide]] = 0.0

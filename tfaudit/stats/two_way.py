@@ -1,7 +1,7 @@
 """Changes of accuracy with confidence intervals over images and members: two-way clustered standard errors.
 
 Members and images are both samples. An interval that treats the images as fixed covers the change on *new* images of a
-class far too rarely: in 48 % of simulated studies with 30 members and 50 images, where 95 % are claimed. Here the
+class far too rarely: in 48 % instead of the claimed 95 % of simulated studies with 30 members and 50 images. Here the
 variance is that of the images plus that of the members minus their overlap, and never below either of the two [C].
 """
 
@@ -22,7 +22,7 @@ _SMALLEST_P, _BISECTIONS = 1e-300, 32
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """Estimated changes of G groups of images. All arrays are `(G,)` float64; changes are shares, variances squared.
+    """Estimated changes of G groups of images. Arrays are `(G,)` float64; changes are shares, variances squared shares.
 
     Attributes:
         value: mean accuracy after minus before, or relative to all images; NaN for a group without images.
@@ -66,7 +66,7 @@ class Change:
 
     @functools.cached_property
     def _p(self) -> np.ndarray:
-        """The p-values, found once: a table of many classes asks for them again and again."""
+        """P-values, cached because a table of many classes needs them repeatedly."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(self.value) / self.error
         few, many = (choose(self.df_images, self.df_members) for choose in (np.minimum, np.maximum))
@@ -91,13 +91,13 @@ def critical_value(
     df_images: np.ndarray | float,
     df_members: np.ndarray | float,
 ) -> np.ndarray:
-    """Return the quantile of a change over its standard error: each source's t quantile by its share of the variance.
+    """Return the quantile of a change over its standard error: both sources' t quantiles, weighted by variance.
 
-    Cochran's approximation [Co]. Satterthwaite's degrees of freedom are many where two members happen to agree: then
-    5 % of corrected claims were 23 % for two members of ten classes with 500 images each.
+    This is Cochran's approximation [Co]. Satterthwaite's degrees of freedom are large if two members happen to agree:
+    for two members and ten classes of 500 images each, corrected claims at 5 % then had an error rate of 23 %.
 
     Args:
-        probability: of the quantile, such as .975.
+        probability: probability of the quantile, such as .975.
         of_images: the images' part of the variance.
         of_members: the members' part.
         df_images: degrees of freedom of the images' part.
@@ -130,15 +130,15 @@ def group_changes(
 ) -> GroupChanges:
     """Compute the change of accuracy of each group of images, with standard errors over images and members.
 
-    With one member on each side the images are the only sample; with one on a single side the errors are unknown. No
-    variance is taken as smaller than if one image had been lost and another won, as far as images change in these
-    populations [BP]: few images that all agree prove little, and no number of members makes up for that.
+    With one member on each side the images are the only sample; with one member on only one side the errors are
+    unknown. Every variance is at least that of one image lost and another won, each by as much as images change in
+    these populations [BP]: few images that all agree prove little, and no number of members makes up for that.
 
     Args:
         before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1].
-        after: `(K1, N)` the same of the compressed population; K1 = K0 where paired.
+        after: `(K1, N)` the same for the compressed population; K1 = K0 if paired.
         groups: `(N,)` integers, the group of each image from 0 to G - 1, such as its class.
-        count: G.
+        count: G, the number of groups.
         paired: whether member k of `after` was made from member k of `before`.
 
     Example:
@@ -155,13 +155,13 @@ def group_changes(
 def accuracy_interval(
     correct: np.ndarray, groups: np.ndarray, count: int, *, confidence: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return both ends, `(G,)`, of the interval over images and members of the accuracy of every group, in [0, 1].
+    """Return both ends of the interval of every group's accuracy over images and members, `(G,)` each in [0, 1].
 
     Args:
-        correct: `(K, N)` whether member k is right on image i.
+        correct: `(K, N)` booleans, whether member k is right on image i.
         groups: `(N,)` integers, the group of each image from 0 to G - 1.
-        count: G.
-        confidence: level of the intervals.
+        count: G, the number of groups.
+        confidence: level of the intervals, in (0, 1).
 
     Example:
         >>> right = np.array([[True] * 8 + [False] * 2] * 2)
@@ -176,10 +176,10 @@ def accuracy_interval(
 def total_change(
     before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int, *, paired: bool
 ) -> Change:
-    """Compute the change of the sum over groups of their means, such as the means of sets of other images: `(1,)`.
+    """Compute the change of the sum of the means of groups, such as sets of different images: `(1,)`.
 
-    The members are the same in all groups, the images others. The arguments are those of `group_changes`; every group
-    has images.
+    All groups have the same members but different images. The arguments are those of `group_changes`; every group has
+    images.
 
     Example:
         >>> before, after = np.array([[1, 1, 1, 0], [1, 1, 1, 1]]), np.array([[0, 1, 1, 0], [0, 1, 0, 0]])
@@ -213,13 +213,13 @@ def sum_change(
     """Compute the variance of a statistic of the means of all groups from its linear parts [C]: `(1,)`.
 
     Args:
-        influences: for each population whose members vary on their own, `(K, N)`: by how much a prediction moves the
-            statistic, times the number of images of its group.
-        totals: for each, `(K,)` how the statistic varies with the members.
+        influences: one array `(K, N)` per independent population: the effect of each prediction on the statistic, times
+            the number of images of its group.
+        totals: one array `(K,)` per independent population: how the statistic varies with the members.
         groups: `(N,)` integers, the group of each image from 0 to G - 1.
-        count: G.
-        value: of the statistic.
-        least: the least variance due to images.
+        count: G, the number of groups.
+        value: value of the statistic, NaN by default.
+        least: least variance due to images, 0 by default.
 
     Example:
         >>> sum_change([np.array([[0.0, 1.0, 2.0, 4.0]])], [np.zeros(1)], np.array([0, 0, 1, 1]), 2).of_images
@@ -244,7 +244,7 @@ def _summed(
     totals: Sequence[np.ndarray],
     overlap: float,
 ) -> Change:
-    """Return a sum over groups, whose images are others but whose members are the same: of `(K,)` totals of each."""
+    """Return a sum over groups of different images and the same members, from `(K,)` totals of each."""
     images = np.array([of_images.sum()])
     squares = np.array([np.sum(of_images**2 / df_images)])
     members = [total[:, None] for total in totals]
@@ -254,12 +254,12 @@ def _summed(
 def mean_change(before: np.ndarray, after: np.ndarray, *, paired: bool) -> Change:
     """Compute the change of a mean over all images, `(1,)`.
 
-    The values are any numbers, such as losses; of a statistic that is no mean, its linear part [C].
+    The values are any numbers, such as losses, or the linear part of a statistic that is not a mean [C].
 
     Args:
-        before: `(K0, N)` values of every member of the baseline and image.
-        after: `(K1, N)` the same of the compressed population; K1 = K0 where paired.
-        paired: as in `group_changes`.
+        before: `(K0, N)` values, one per member of the baseline and image.
+        after: `(K1, N)` the same for the compressed population; K1 = K0 if paired.
+        paired: whether member k of `after` was made from member k of `before`.
 
     Example:
         >>> mean_change(np.array([[0.5, 0.7]]), np.array([[0.5, 0.9]]), paired=False).value.round(2)
@@ -274,15 +274,16 @@ def negative_flips(
 ) -> GroupChanges:
     """Compute the rate of negative flips of each group: images that were right before and are wrong after.
 
-    It is the mean over the pairs, else over all pairs of a member before and one after, whose variance is that of the
-    linear part over images and members [C]. Within a pair, ties are settled alike: only what is lost counts.
+    The rate is the mean over the pairs of members; without pairs, over all combinations of a member before and one
+    after, with the variance of the linear part over images and members [C]. Within a pair, ties are settled alike: only
+    what is lost counts.
 
     Args:
         before: `(K0, N)` numbers in [0, 1], whether member k of the baseline is right on image i.
-        after: `(K1, N)` the same of the compressed population; K1 = K0 where paired.
+        after: `(K1, N)` the same for the compressed population; K1 = K0 if paired.
         groups: `(N,)` integers, the group of each image from 0 to G - 1.
-        count: G.
-        paired: as in `group_changes`.
+        count: G, the number of groups.
+        paired: whether member k of `after` was made from member k of `before`.
 
     Returns:
         The rates, `absolute`, and how they differ from the rate over all images, `relative`.
@@ -303,9 +304,9 @@ def negative_flips(
 def excess_negative_flips(
     before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int
 ) -> Change:
-    """Compute by how much negative flips exceed those between two members of the baseline, `(G,)`.
+    """Compute by how much negative flips exceed the flips between two members of the baseline, `(G,)`.
 
-    For independent populations: members that are trained alike disagree, too. The arguments are those of
+    It is meant for independent populations, as members that are trained alike disagree, too. The arguments are those of
     `negative_flips`; both populations have two members or more.
 
     Example:
@@ -317,7 +318,7 @@ def excess_negative_flips(
     wrong = 1 - after.mean(0)
     scale = len(before) / (len(before) - 1)
     images = right * wrong - flips_between_members(before)
-    # What a member in a tie would lose to itself.
+    # the part that a member in a tie would lose to itself
     alone = before * (1.0 - before) / (len(before) - 1)
     sides = [before * (wrong - scale * (1 - 2 * right)) + alone, right * (1.0 - after)]
     return _changes(images, sides, groups, count).absolute
@@ -341,8 +342,8 @@ def flips_between_members(right: np.ndarray) -> np.ndarray:
 
 
 def _sides(before: np.ndarray, after: np.ndarray, paired: bool) -> list[np.ndarray]:
-    """Return what varies with the members: the differences of pairs, else both populations."""
-    # As small integers booleans take an eighth of the memory of floats.
+    """Return the samples that vary with the members: the differences of pairs, or both populations without pairs."""
+    # Small integers take an eighth of the memory of floats.
     first, second = (
         side.astype(np.int8) if side.dtype == bool else side for side in (before, after)
     )
@@ -357,7 +358,7 @@ def _changes(
     absolute = ratio(np.bincount(groups, images, count), sizes)
     values = absolute, absolute - images.mean()
     members = [len(side) for side in sides]
-    # Nothing is known of how the members of the side with a single one differ.
+    # The variance between members is unknown on a side with a single one.
     if min(members) == 1 < max(members):
         return GroupChanges(sizes.astype(int), *map(Change.without_error, values))
     samples = [_Sample(side, groups, sizes) for side in sides]
@@ -371,7 +372,7 @@ def _changes(
 
 
 def least_variance(predictions: np.ndarray | float) -> np.ndarray | float:
-    """Return the variance of a change of so many predictions if one had been lost and one won [BP].
+    """Return the variance of a change over a number of predictions if one of them were lost and one won [BP].
 
     Example:
         >>> least_variance(98)
@@ -383,12 +384,12 @@ def least_variance(predictions: np.ndarray | float) -> np.ndarray | float:
 def _least_variance(
     images: np.ndarray, groups: np.ndarray, sizes: np.ndarray, members: int
 ) -> np.ndarray:
-    """Return the least variance of the mean of each group, `(G,)`: one image is lost and another won, but how far?
+    """Return the least variance of the mean of each group, `(G,)`, as if one image were lost and another won.
 
-    As far as one prediction of one member, and as far as images that do change: their squared changes, each weighted by
-    itself, in the median of the groups. Of single models that is 1; of many members it is that of the rare image which
-    they all lose. A group of 20 images may hold none of these, and then nothing in the group itself tells. A group that
-    collapses does not widen the intervals of the others.
+    These images change by at least one prediction of one member, and by as much as images that do change: their squared
+    changes, each weighted by itself, in the median of the groups. For single models this is 1; for many members it is
+    the change of the rare image that all of them lose. A group of 20 images may hold no such image, so it cannot supply
+    this figure itself. The median keeps a collapsed group from widening the intervals of the others.
     """
     squares = np.square(images)
     total, fourth = (
@@ -442,7 +443,7 @@ def _change(
     *,
     relative: bool,
 ) -> Change:
-    """Return changes of groups, or what they exceed that of all images by, from the moments of the populations."""
+    """Return changes of groups, or their excess over the change of all images, from the moments of the populations."""
     # The weight of an image is 1 / size in its own group, less 1 / N for all images where the change is relative.
     everywhere = np.full(len(sizes), 1 / sizes.sum() if relative else 0.0)
     weights = sizes * np.square([1 / np.maximum(sizes, 1) - everywhere, everywhere])
@@ -475,7 +476,7 @@ def _with_error(
     Args:
         value: `(G,)` changes.
         of_images: their variance due to images.
-        squares: sum of its squared parts by their degrees of freedom.
+        squares: sum of its squared parts over their degrees of freedom.
         means: `(K, G)` means of the members of each population.
         overlap: the variance that images and members share.
     """
@@ -496,6 +497,6 @@ def _with_error(
 def _degrees(variance: np.ndarray, squared: np.ndarray) -> np.ndarray:
     """Return Satterthwaite's degrees of freedom of a sum of variances; 1 where nothing varies.
 
-    `squared` is the sum of the squared parts by their degrees of freedom.
+    `squared` is the sum of the squared parts over their degrees of freedom.
     """
     return np.divide(variance**2, squared, out=np.ones(len(variance)), where=squared > 0)
