@@ -1,4 +1,4 @@
-"""What two populations are compared by: the same examples, their pairs of members, the level of the tests."""
+"""The comparison of two populations: the same examples, their pairs of members, the level of the tests."""
 
 import dataclasses
 import functools
@@ -19,12 +19,12 @@ class Comparison:
     Attributes:
         baseline: the uncompressed model or population.
         compressed: the compressed one, on the same examples.
-        paired: whether each compressed member was made from the baseline's member of the same name; None takes it from
-            `compressed.parents`. Members without a partner are left out of intervals.
+        paired: whether each compressed member was made from the baseline's member of the same name; by default as
+            `compressed.parents` says. Members without a partner are left out of intervals.
         alpha: level of the tests, in (0, 1); confidence intervals are at level 1 - alpha.
 
     Raises:
-        InputError: other examples, a level outside (0, 1), or pairs are asked for and there are none.
+        InputError: different examples, a level outside (0, 1), or pairs are requested and there are none.
 
     Example:
         >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
@@ -56,12 +56,12 @@ class Comparison:
 
     @property
     def is_one_against_several(self) -> bool:
-        """Whether one side alone has a single member: values have no standard errors then."""
+        """Whether only one side has a single member, so that values have no standard errors."""
         return 1 in self.members and self.members != (1, 1)
 
     @functools.cached_property
     def partners(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Positions of the members that are pairs, of both populations; None where the populations are independent.
+        """Positions of the paired members in both populations; None if the populations are independent.
 
         Members without a partner on the other side are left out.
         """
@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def compared(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of the members that are compared: the pairs, else all with all.
+        """Positions of the members that are compared: the pairs, or without pairs all with all.
 
         Example:
             >>> before, after = (Predictions.from_top1([0], [[0]] * members) for members in (1, 2))
@@ -96,9 +96,9 @@ class Comparison:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of members in intervals; 0 where the populations count as independent.
+        """Number of pairs of members in intervals; 0 if the populations count as independent.
 
-        A single pair tells nothing of how members differ: such populations count as independent.
+        A single pair does not show how members differ, so such populations count as independent.
         """
         return (
             len(self.partners[0]) if self.partners is not None and len(self.partners[0]) > 1 else 0
@@ -106,19 +106,19 @@ class Comparison:
 
     @property
     def rows(self) -> tuple[np.ndarray | slice, np.ndarray | slice]:
-        """Positions of the members in intervals, of both populations: in one order where they are pairs, else all."""
+        """Positions of the members in intervals, in both populations: pairs in the same order, or without pairs all."""
         if self.pairs and self.partners is not None:
             return self.partners
         return slice(None), slice(None)
 
     @functools.cached_property
     def before(self) -> np.ndarray:
-        """`(K0, N)` numbers in [0, 1], whether a member of the baseline is right: those in intervals."""
+        """`(K0, N)` numbers in [0, 1], whether each baseline member in intervals is right."""
         return self.baseline.correct()[self.rows[0]]
 
     @functools.cached_property
     def after(self) -> np.ndarray:
-        """`(K1, N)` the same of the compressed population; K1 = K0 for pairs."""
+        """`(K1, N)` the same for the compressed population; K1 = K0 for pairs."""
         return self.compressed.correct()[self.rows[1]]
 
     @property
@@ -138,7 +138,7 @@ class Comparison:
     def exact_changes(
         self, groups: np.ndarray, count: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return both ends of the intervals and the p-values of the groups' changes, of one model against one.
+        """Return both ends of the intervals and the p-values of the groups' changes for one model against one.
 
         The test is McNemar's, the interval Tango's; the arguments are those of `changes`.
         """

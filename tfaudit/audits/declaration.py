@@ -1,4 +1,4 @@
-"""What an audit is to a reader, said once: report, viewer, files and documentation take it from here."""
+"""How an audit presents itself to readers: the single source for report, viewer, files and documentation."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
@@ -14,11 +14,11 @@ class Chart:
     The texts may name attributes of the result, such as "by {result.name}".
 
     Attributes:
-        description: what it shows, its alternative text; the question of the audit by default.
-        draw: takes the result and returns the chart; `result.chart()` by default.
-        name: in the names of files, after that of the audit; empty for the main chart.
-        title: what it is, after the title of the variant.
-        shown: takes the result and returns whether this chart says anything about it.
+        description: what the chart shows, used as its alternative text; the question of the audit by default.
+        draw: function that takes the result and returns the chart; `result.chart()` by default.
+        name: suffix of file names, after the name of the audit; empty for the main chart.
+        title: heading of the chart, after the title of the variant.
+        shown: function that takes the result and returns whether this chart says anything about it.
         shared: whether all variants have the same chart, so that one is enough.
     """
 
@@ -35,14 +35,14 @@ class Table:
     """A table of a result.
 
     Attributes:
-        columns: names in the frame, in order; all by default.
-        report: how many of the columns a report shows, the first ones; 0 for all. The viewer shows more on demand.
-        catalogue: prefix of the entries in the catalogue of columns that come first, such as "slopes".
-        rows: takes the result and returns the frame, in the order of its rows; `result.frame()` by default.
-        title: what the rows are, after the title of the variant; may name attributes of the result.
-        headings: takes the result and returns the headings that depend on it, by column.
-        report_rows: takes the rows and returns those that a report shows; all by default.
-        folded: whether a report hides it until a reader opens it, however short it is.
+        columns: names of the frame's columns, in order; all by default.
+        report: number of leading columns that a report shows; 0 for all. The viewer shows more on demand.
+        catalogue: prefix of the entries in the catalogue of columns that take precedence, such as "slopes".
+        rows: function that takes the result and returns the frame with its rows in order; `result.frame()` by default.
+        title: heading of the table, after the title of the variant; may name attributes of the result.
+        headings: function that takes the result and returns the headings that depend on it, by column.
+        report_rows: function that takes the rows and returns those that a report shows; all by default.
+        folded: whether a report hides the table until a reader opens it, however short it is.
     """
 
     columns: tuple[str, ...] = ()
@@ -55,26 +55,26 @@ class Table:
     folded: bool = False
 
     def joint(self, results: Mapping[str, Any]) -> pd.DataFrame:
-        """Return the rows of several results below each other, with the `title` by which each is given."""
+        """Concatenate the rows of several results, with a column `title` that holds each result's key."""
         rows = [self.rows(result).assign(title=title) for title, result in results.items()]
         return pd.concat(rows, ignore_index=True)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """What an audit is to a reader.
+    """How an audit presents itself to readers: question, source, charts, tables and findings.
 
     Attributes:
-        name: of its section, page, files and cached results.
+        name: name of its section, page, files and cached results.
         title: heading of its section and page.
-        question: what it answers, in one sentence.
-        source: of the method, such as "[R] 5"; may be empty.
-        charts: in order; the first is the main one.
-        overview: a table of all variants, to which each result adds its rows; None without one.
-        tables: of each result, by name; the first is the main one.
-        findings: takes the title of a variant and its result, and returns answers to the question, one sentence each.
-        says_something: takes a result and returns whether a report shows it.
-        images: the changed images that a click in the viewer leads to: a kind of `image_changes`, or all by default.
+        question: the question it answers, in one sentence.
+        source: source of the method, such as "[R] 5"; may be empty.
+        charts: charts in order; the first is the main one.
+        overview: a table of all variants, to which each result adds its rows; None if there is no such table.
+        tables: tables of each result, by name; the first is the main one.
+        findings: function that takes the title of a variant and its result and returns answers, one sentence each.
+        says_something: function that takes a result and returns whether a report shows it.
+        images: kind of changed images, as in `image_changes`, that a click in the viewer leads to; all by default.
     """
 
     name: str

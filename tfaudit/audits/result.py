@@ -1,4 +1,4 @@
-"""What every result of an audit can do."""
+"""The base class of all results of audits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pandas as pd
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 else:
-    Drawing = Any  # results name the type of their charts, and only drawing one imports Altair
+    Drawing = Any  # only annotations need it; Altair is imported when a chart is drawn
 
 
 def in_points(name: str, value: Any, low: Any, high: Any) -> dict[str, Any]:
-    """Return the columns of a figure and of the ends of its interval, which are shares, in percentage points.
+    """Return the columns of a figure and the ends of its interval, given as shares, in percentage points.
 
     Example:
         >>> in_points("change", 0.5, 0.25, 0.75)
@@ -57,7 +57,7 @@ class Result:
 
     @property
     def level(self) -> str:
-        """Confidence level of the intervals as text, e.g. "95 %"; of results that have an `alpha`."""
+        """Confidence level of the intervals as text, e.g. "95 %", for results that have an `alpha`."""
         return f"{100 * (1 - self.alpha):g} %"
 
     def frame(self) -> pd.DataFrame:

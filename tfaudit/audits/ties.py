@@ -1,4 +1,4 @@
-"""What `argmax` makes of predictions in which several classes share the best score, beside their expectation."""
+"""Predictions in which several classes share the best score: `argmax` compared with their expectation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TieReading:
         }
 
     def sentences(self) -> tuple[str, ...]:
-        """Return what a reader must know: nothing without ties, advice where they are many of the changes."""
+        """Return what a reader must know: nothing without ties, advice if they are many of the changes."""
         if not self.tied_before + self.tied_after:
             return ()
         counts = f"{count_text(self.tied_after)} of {self.examples:,} predictions after compression"
@@ -98,7 +98,7 @@ class WithTies(Protocol):
 
 
 def joined_notes(results: Mapping[str, WithTies]) -> list[str]:
-    """Return the notes of several results, by title, each once; those on ties say whose they are if there are several.
+    """Return the notes of several results, each once; if there are several, notes on ties name their result.
 
     Example:
         >>> joined_notes({})
@@ -114,7 +114,7 @@ def joined_notes(results: Mapping[str, WithTies]) -> list[str]:
 def tie_reading(comparison: Comparison) -> TieReading:
     """Count the predictions that tie, and read all predictions as `argmax` does.
 
-    Flips are counted between the members of a pair, else between all members of both populations.
+    Flips are counted between the members of a pair, or without pairs between all members of both populations.
 
     Example:
         >>> from tfaudit import Predictions
@@ -146,7 +146,7 @@ def tie_reading(comparison: Comparison) -> TieReading:
 
 
 def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
-    """Return the mean numbers of changed predictions, and of those in which classes tie; and both by `argmax`."""
+    """Return the mean numbers of changed predictions and of those in which classes tie, then both by `argmax`."""
     baseline = comparison.baseline
     compressed = comparison.compressed
     counts = []
@@ -157,14 +157,14 @@ def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
             either = tied[0][i] | tied[1][j]
             parts = changed, changed[either], by_argmax, by_argmax[either]
             counts.append([float(part.sum()) for part in parts])
-        else:  # both readings are one, and counting is faster
+        else:  # both readings agree, and counting is faster
             differ = float(np.count_nonzero(by_argmax))
             counts.append([differ, 0.0, differ, 0.0])
     return [float(mean) for mean in np.mean(counts, axis=0)]
 
 
 def count_text(count: float) -> str:
-    """Return a number of predictions that may be a mean or an expectation: with a decimal where it is not whole.
+    """Return a number of predictions as text, with one decimal if it is not whole, as means and expectations may be.
 
     Example:
         >>> count_text(12.0), count_text(1234.56)

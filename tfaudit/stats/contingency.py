@@ -81,10 +81,11 @@ def paired_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute a confidence interval of the difference of paired proportions, `(won - lost) / pairs`.
 
-    Tango's score interval encloses every difference D that the score test does not reject: `|won - lost - n D| <= z
-    sqrt(n (2 q + D (1 - D)))` with q the maximum-likelihood share of lost pairs under D (Tango 1998, Statistics in
-    Medicine 17, 891-908). It has a width even if nothing changed. If `mcnemar`, which is more conservative, does not
-    reject 0 at the level 1 - confidence, the interval is widened to contain 0, so it never contradicts that p-value.
+    Tango's score interval encloses every difference D that the score test does not reject:
+    `|won - lost - n D| <= z sqrt(n (2 q + D (1 - D)))` with q the maximum-likelihood share of lost pairs under D (Tango
+    1998, Statistics in Medicine 17, 891-908). It has a width even if nothing changed. If `mcnemar`, which is more
+    conservative, does not reject 0 at the level 1 - confidence, the interval is widened to contain 0, so it never
+    contradicts that p-value.
 
     Args:
         lost: `(C,)` numbers >= 0, pairs that were right and became wrong.

@@ -18,7 +18,7 @@ class Accuracies(Result):
     """Accuracies of the members of every variant.
 
     Attributes:
-        table: one row per member and k: `title`, `member`, `k`, `accuracy`, a share.
+        table: one row per member and k, with columns `title`, `member`, `k` and `accuracy`, a share.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -28,8 +28,8 @@ class Accuracies(Result):
     def frame(self) -> pd.DataFrame:
         """Return one row per variant and k.
 
-        Columns: `title`, `rank` (such as top-5), `members`, and of their accuracies `mean`, `sd` (NaN for one member),
-        `least`, `median`, `most`.
+        Columns: `title`, `rank` (such as top-5), `members` (their number), and statistics of their accuracies: `mean`,
+        `sd` (NaN for one member), `least`, `median`, `most`.
         """
         by = self.table.groupby(["title", "k"], sort=False)["accuracy"]
         rows = by.agg(
@@ -63,7 +63,7 @@ def accuracies(table: pd.DataFrame) -> Accuracies:
     """Summarise the accuracies of the members of every variant.
 
     Args:
-        table: `accuracies` of a `Summary`: `title`, `member`, `k`, `accuracy`.
+        table: `accuracies` of a `Summary`, with columns `title`, `member`, `k` and `accuracy`.
 
     Raises:
         InputError: a column is missing, or there are no rows.

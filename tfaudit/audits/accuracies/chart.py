@@ -10,7 +10,7 @@ def accuracies_chart(table: pd.DataFrame) -> Drawing:
     """Draw a panel per rank: a line per variant, a dot per member, a bar at the mean.
 
     Args:
-        table: of `Accuracies`.
+        table: `table` of an `Accuracies`.
     """
     order = list(dict.fromkeys(table["title"]))
     panels = []

@@ -1,4 +1,4 @@
-"""Calibration shift: what compression does to the confidence of predictions, and whether it still matches accuracy."""
+"""Calibration shift: how compression changes the confidence of predictions, and whether it still matches accuracy."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ MORE, LESS = "more overconfident", "less overconfident"
 
 @dataclasses.dataclass(frozen=True)
 class Calibration(Result):
-    """How far confidence and its match with accuracy shift.
+    """Shifts of confidence and of its match with accuracy.
 
     Attributes:
         measures: one row per measure; see `frame`.
         classes: one row per class; see `class_frame`.
         curves: one row per side and bin; see `curve_frame`.
-        calibrated: the expected calibration errors of calibrated models of these confidences, before and after: what
-            finite data give.
-        alpha: level of the tests; 1 - alpha is that of the intervals.
+        calibrated: expected calibration errors before and after that calibrated models with these confidences would
+            have, because data are finite.
+        alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -59,20 +59,21 @@ class Calibration(Result):
         `change_p`; `change_p_holm`, corrected for the number of measures; `verdict` (higher, lower, cannot tell, or not
         tested).
 
-        The measures: confidence, the probability of the predicted class; that of right and of wrong predictions;
-        overconfidence, confidence minus accuracy; margin, the probability of the first minus that of the second class;
-        expected calibration error, which is not tested: finite data add to it, the less the larger it is; its square
-        without that bias [Ku]; where the probabilities of all classes are stored also the Brier score and the
-        negative log-likelihood in nats.
+        The measures are: confidence, the probability of the predicted class, also of right and of wrong predictions
+        alone; overconfidence, confidence minus accuracy; margin, the probability of the first minus that of the second
+        class; expected calibration error, which is not tested because finite data increase it, the less the larger it
+        is; its square without that bias [Ku]; and, if the probabilities of all classes are stored, the Brier score and
+        the negative log-likelihood in nats.
         """
         return self.measures.copy()
 
     def class_frame(self) -> pd.DataFrame:
-        """Return one row per class, by true class.
+        """Return one row per true class.
 
         Columns: `class`, `examples`, `confidence_before`, `confidence_after`, `overconfidence_before_pp`,
-        `overconfidence_after_pp`; its change `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`,
-        `change_p_holm`; `verdict` (more overconfident, less overconfident, cannot tell) after Holm's correction.
+        `overconfidence_after_pp`; the change of overconfidence, `change_pp`, with `change_low_pp`, `change_high_pp`,
+        `change_p`, `change_p_holm`; `verdict` (more overconfident, less overconfident, cannot tell) after Holm's
+        correction.
         """
         return self.classes.copy()
 
@@ -119,18 +120,18 @@ def calibration(
     """Compare the confidence of predictions before and after compression, and how well it matches accuracy: [G].
 
     Intervals are over images and members. The confidences of right and of wrong predictions and the squared calibration
-    error are no means over images; their intervals are those of their linear parts, at the observed bins. The
-    calibration error of finite data is above 0 even for a calibrated model: the notes say by how much.
+    error are not means over images; their intervals are those of their linear parts, at the observed bins. On finite
+    data the calibration error is above 0 even for a calibrated model: the notes say by how much.
 
     Args:
         baseline: the uncompressed model or population, with probabilities.
         compressed: the compressed one, on the same examples, with probabilities.
-        bins: of equal mass, of the calibration error and the reliability diagram.
+        bins: number of bins of equal mass for the calibration error and the reliability diagram, 15 by default.
         paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: other examples, no probabilities, no pairs, or a level outside (0, 1).
+        InputError: different examples, no probabilities, no pairs, or a level outside (0, 1).
 
     Example:
         >>> before = Predictions.from_scores([0, 1], [[0.75, 0.25], [0.25, 0.75]])
@@ -182,7 +183,7 @@ def calibration(
 
 
 class _Side:
-    """Predictions before or after, of the members that are compared: `(K, N, k)`."""
+    """Predictions of the compared members on one side, before or after: `(K, N, k)`."""
 
     def __init__(self, population: Predictions, rows: np.ndarray | slice, bins: int) -> None:
         assert population.probabilities is not None
@@ -201,7 +202,7 @@ class _Side:
         return mean + chosen * (self.confidence - mean) / (share or np.nan)
 
     def calibrated_error(self) -> float:
-        """Return the mean calibration error to expect of calibrated members of these confidences."""
+        """Return the mean calibration error to expect from calibrated members with these confidences."""
         members = zip(self.confidence, self.bin_of, strict=True)
         return float(np.mean([calibrated_error(*member) for member in members]))
 
@@ -293,7 +294,7 @@ def _verdict(
 
 
 def _curve(side: _Side, when: str) -> pd.DataFrame:
-    """Return the means of each bin over the members, which have bins of their own."""
+    """Return the means of each bin over the members; each member has its own bins."""
     predictions = pd.DataFrame(
         {
             "bin": side.bin_of.ravel(),

@@ -7,10 +7,10 @@ from tfaudit.charts.style import GREY, WIDTH, Drawing, before_after, tooltips
 
 
 def reliability_chart(curves: pd.DataFrame) -> Drawing:
-    """Draw accuracy over confidence in bins of equal mass, before and after; below the dashes models are overconfident.
+    """Draw accuracy over confidence in bins of equal mass, before and after; overconfident below the dashed line.
 
     Args:
-        curves: of a `Calibration`.
+        curves: `curves` of a `Calibration`.
     """
     shares = ["confidence", "accuracy", "range_low", "range_high"]
     shown = curves.assign(**100 * curves[shares], quantity="confidence " + curves["when"] + ", %")

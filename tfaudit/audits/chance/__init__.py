@@ -1,1 +1,1 @@
-"""Counts that are expected by chance."""
+"""Counts expected by chance."""

@@ -29,12 +29,12 @@ MORE, CANNOT_TELL, CONSISTENT = (
 
 @dataclasses.dataclass(frozen=True)
 class Chance(Result):
-    """The two counts of an audit and their null distributions, under which members could be exchanged.
+    """The two counts of an audit and their null distributions, under which members are exchangeable.
 
     Attributes:
         pies: null distribution of the number of PIEs.
-        classes: that of the number of significant classes of the published test, uncorrected; None where a population
-            has a single member.
+        classes: null distribution of the number of significant classes of the published test, uncorrected; None if a
+            population has a single member.
         paired: whether members were reassigned within pairs only.
         alpha: level of the tests per class.
         notes: caveats for the reader, one sentence each.
@@ -68,7 +68,7 @@ class Chance(Result):
         return pd.concat(tables, ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
-        """Return observed and expected counts and p-values; None for classes where they cannot be tested."""
+        """Return observed and expected counts and p-values; None for classes if they cannot be tested."""
         pies = self.pies
         classes = self.classes
         return {
@@ -93,10 +93,10 @@ class Chance(Result):
 
 
 def count_verdict(null: CountNull, alpha: float) -> str:
-    """Return what may be said of a count: "more than expected by chance", "cannot tell", or "consistent with chance".
+    """Return the verdict on a count: "more than expected by chance", "cannot tell", or "consistent with chance".
 
     A p-value above alpha alone proves nothing: with few members it cannot be small. A count is consistent with chance
-    only where it is at most the lower end of the central 95 % of the counts by chance, so that no excess is plausible.
+    only if it is at most the lower end of the central 95 % of the counts by chance, so that no excess is plausible.
 
     Example:
         >>> null = assign(4, 4).null(np.arange(70))
@@ -121,27 +121,28 @@ def chance(
 ) -> Chance:
     """Test whether there are more PIEs, and more significant classes, than between two equal populations.
 
-    Even two halves of one population disagree on some modal labels. If compressed members differed from others no more
-    than these from each other, the K1 + K2 members could be exchanged: they are reassigned to groups of K1 and K2 and
-    everything is counted again. All assignments are counted if there are at most `permutations`, else random ones; p is
-    the share that reaches the observed count.
+    Even two halves of one population disagree on some modal labels. Under the null hypothesis, compressed members
+    differ from baseline members no more than these differ from each other, so all K1 + K2 members are exchangeable:
+    they are reassigned to groups of K1 and K2, and everything is counted again. If there are at most `permutations`
+    assignments, all are counted, otherwise random ones; p is the share that reaches the observed count.
 
-    A member and its parent are more alike than others: free reassignment would often put both into one group, and the
-    null distribution would be too wide. Pairs are exchanged within themselves only. Then the null says that it makes no
-    difference which of the two is compressed, not that both are equal.
+    A member and its parent are more alike than others. Free reassignment would often put both into one group and make
+    the null distribution too wide, so pairs are exchanged only within themselves. The null hypothesis is then that it
+    makes no difference which of the two is compressed, not that both are equal.
 
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
-        permutations: maximum number of assignments to count.
+        permutations: maximum number of assignments to count, 1000 by default.
         seed: seed of the random assignments.
         paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
-        alpha: a class is significant where p <= alpha.
-        centering: as in `class_impact`.
-        ties: as in `exemplars`.
+        alpha: level of the tests per class: a class is significant if p <= alpha.
+        centering: what the test of the classes subtracts from each recall, "member" (the member's own accuracy) by
+            default; one of `CENTERINGS`, see `class_impact`.
+        ties: rule that picks the mode of tied classes, "undecided" by default; see `exemplars`.
 
     Raises:
-        InputError: other examples, an invalid option, or pairs that do not hold every member once.
+        InputError: different examples, an invalid option, or pairs that do not hold every member once.
 
     Example:
         >>> labels = [0, 0, 1, 1]
@@ -188,7 +189,7 @@ def chance(
 def _order(
     baseline: Predictions, compressed: Predictions, pairs: tuple[np.ndarray, np.ndarray] | None
 ) -> np.ndarray:
-    """Return positions of all members, the baseline's first; in pairs the compressed ones are in the same order."""
+    """Return positions of all members, the baseline's first; with pairs, compressed members are in the same order."""
     members = baseline.num_members, compressed.num_members
     if pairs is None:
         return np.arange(sum(members))
@@ -203,7 +204,7 @@ def _order(
 def _all_members(
     populations: tuple[Predictions, Predictions], ties: str, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None, Ties]:
-    """Return `(K1 + K2, N, k)` ranked classes of all members as far as modes depend on them, probabilities and ties."""
+    """Return the ranked classes `(K1 + K2, N, k)` of all members as far as modes need them, probabilities, and ties."""
     everyone = [
         population.member(i) for population in populations for i in range(population.num_members)
     ]

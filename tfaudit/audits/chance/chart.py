@@ -5,17 +5,17 @@ import pandas as pd
 
 from tfaudit.charts.style import GREY, PLUM, WIDTH, Drawing, tooltips
 
-BINS = 40  # bars at most; wider ones hold several values
+BINS = 40  # bars at most; with more values, a bar holds several
 
 
 def chance_chart(frame: pd.DataFrame, distribution: pd.DataFrame) -> Drawing:
     """Draw a panel per count: a grey histogram over the permutations, a plum line at the observed count.
 
-    Of several counts those that have a single value in all permutations are left out, unless all have: words say more.
+    Counts with a single value in all permutations are left out, unless no other is left: words say more.
 
     Args:
-        frame: of a `Chance`.
-        distribution: of the same `Chance`.
+        frame: `frame` of a `Chance`.
+        distribution: `distribution` of the same `Chance`.
     """
     varied = distribution.groupby("count")["value"].transform("nunique") > 1
     shown = frame[frame["count"].isin(distribution["count"][varied])] if varied.any() else frame

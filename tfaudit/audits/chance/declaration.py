@@ -1,4 +1,4 @@
-"""What the audit is to a reader."""
+"""How the audit presents itself to readers: question, source, charts, tables and findings."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 
 
 def certain_counts(title: str, result: Chance) -> Iterator[str]:
-    """Yield the counts that every reassignment of the members gives alike."""
+    """Yield the counts that are the same for every reassignment of the members."""
     counts = result.distribution().groupby("count")["value"]
     for row in result.frame().to_dict("records"):
         values = counts.get_group(row["count"])

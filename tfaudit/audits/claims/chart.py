@@ -9,10 +9,10 @@ from tfaudit.charts.style import Drawing, tooltips
 
 
 def claims_chart(cells: pd.DataFrame) -> Drawing:
-    """Draw a heat map of the changes of recall by class and variant; a dot where the verdict is a claim.
+    """Draw a heat map of the changes of recall by class and variant; a dot marks a verdict that is a claim.
 
     Args:
-        cells: of `Claims`.
+        cells: `cells` of a `Claims`.
     """
     titles = list(dict.fromkeys(cells["title"]))
     axis = alt.Axis(labelAngle=-50, labelLimit=130)

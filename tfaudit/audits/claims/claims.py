@@ -34,9 +34,9 @@ class Claims(Result):
         """Return one row per variant.
 
         Columns: `title`, `tested` classes; `uncorrected`, the number with p <= alpha, and `expected_false`, alpha times
-        the tested, which as many true nulls give at most on average; `holm_own`, after Holm's correction for the
-        classes of the variant; `holm_all` and `bh_all`, after Holm's, and after Benjamini and Hochberg's, for the
-        classes of all variants; of these `lost_all` and `gained_all` (Holm).
+        the tested classes, the largest average number if no class changed; `holm_own`, the number after Holm's
+        correction for the classes of the variant; `holm_all` and `bh_all`, the numbers after Holm's and after Benjamini
+        and Hochberg's correction for the classes of all variants; `lost_all` and `gained_all`, the parts of `holm_all`.
         """
         cells = self.cells
         known = cells[cells["change_p"].notna()]
@@ -73,7 +73,7 @@ class Claims(Result):
         )
 
     def summary(self) -> dict[str, Any]:
-        """Return the totals of `frame` over the variants, and the classes that are claimed in any."""
+        """Return the totals of `frame` over the variants, and the classes with a claim in any variant."""
         rows = self.frame()
         totals = rows.drop(columns="title").sum()
         claimed = self.cells[self.cells["verdict"] == LOST]
@@ -85,7 +85,7 @@ class Claims(Result):
         }
 
     def chart(self) -> Drawing:
-        """Draw a heat map of the changes by class and variant; a dot marks what holds for all at once."""
+        """Draw a heat map of the changes by class and variant; a dot marks claims that hold for all at once."""
         from tfaudit.audits.claims.chart import claims_chart
 
         return claims_chart(self.cells)
@@ -94,15 +94,15 @@ class Claims(Result):
 def claims(changes: Mapping[str, pd.DataFrame], *, alpha: float = 0.05) -> Claims:
     """Correct the tests of all classes in all variants together.
 
-    A table of V variants and C classes holds V x C tests: corrected only within each variant, several variants without
-    any effect make a false claim with a probability of up to 1 - (1 - alpha)^V.
+    A table of V variants and C classes holds V x C tests. If they are corrected only within each variant, V variants
+    without any effect give a false claim with a probability of up to 1 - (1 - alpha)^V.
 
     Args:
-        changes: by title of the variant, a frame of `ClassImpact` or `PairComparison`.
+        changes: the frame of a `ClassImpact` or `PairComparison` for each variant, by title.
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: no variants, variants of other classes, or a level outside (0, 1).
+        InputError: no variants, variants of different classes, or a level outside (0, 1).
 
     Example:
         >>> rows = pd.DataFrame({"class": ["cat", "dog"], "change_pp": [-9.0, 1.0], "change_p": [0.02, 0.5]})

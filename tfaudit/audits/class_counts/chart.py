@@ -6,14 +6,14 @@ import pandas as pd
 from tfaudit.audits.classes.chart import recall_before
 from tfaudit.charts.style import WIDTH, Drawing, tooltips
 
-BARS = 200  # classes at most; more are those of the most images
+BARS = 200  # classes at most: those with the most images
 
 
 def counts_chart(table: pd.DataFrame) -> Drawing:
     """Draw [P] figure 6: a bar of training images per class, coloured by its recall before compression.
 
     Args:
-        table: of `ClassCounts`.
+        table: `table` of a `ClassCounts`.
     """
     shown = table.assign(recall=100 * table["recall_before"]).sort_values(
         "train_examples", ascending=False

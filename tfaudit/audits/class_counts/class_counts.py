@@ -1,4 +1,4 @@
-"""Training images of every class beside its recall before compression: [P] figure 6."""
+"""Training images and recall before compression of every class: [P] figure 6."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfaudit.errors import InputError
 
 @dataclasses.dataclass(frozen=True)
 class ClassCounts(Result):
-    """How many training images each class has, and how well uncompressed models know it.
+    """The number of training images of each class, and how well uncompressed models know it.
 
     Attributes:
         table: one row per class; see `frame`.
@@ -30,7 +30,7 @@ class ClassCounts(Result):
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return Spearman's correlation of images and recall with its p-value; NaN where either does not vary."""
+        """Return Spearman's correlation of images and recall with its p-value; NaN if either does not vary."""
         known = self.table.dropna()
         correlation = float("nan")
         p = float("nan")
@@ -58,7 +58,7 @@ def class_counts(train_examples: pd.Series, recall_before: pd.Series) -> ClassCo
         recall_before: mean recalls of the uncompressed models, shares, by class in the order of the result.
 
     Raises:
-        InputError: other classes.
+        InputError: different classes.
 
     Example:
         >>> class_counts(pd.Series({"cat": 30, "dog": 10}), pd.Series({"dog": 0.5, "cat": 0.75})).frame()

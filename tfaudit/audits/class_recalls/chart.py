@@ -6,14 +6,14 @@ import pandas as pd
 from tfaudit.audits.classes.chart import recall_before
 from tfaudit.charts.style import WIDTH, Drawing, tooltips
 
-LINES = 200  # classes at most; more are those of the largest change
+LINES = 200  # classes at most: those of the largest change
 
 
 def recalls_chart(table: pd.DataFrame) -> Drawing:
     """Draw a panel per method: recall over sparsity, a line per class coloured by its recall before compression.
 
     Args:
-        table: of `ClassRecalls`.
+        table: `table` of a `ClassRecalls`.
     """
     change = (table["recall"] - table["recall_before"]).abs().groupby(table["class_index"]).max()
     largest = change.sort_values(ascending=False, kind="stable").index[:LINES]

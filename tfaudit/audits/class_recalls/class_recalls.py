@@ -36,7 +36,7 @@ class ClassRecalls(Result):
         return self.table.drop(columns="class_index").assign(change_pp=change)
 
     def summary(self) -> dict[str, Any]:
-        """Return the rank correlation of recalls at the highest level of each method with those before, and the least.
+        """Return rank correlations of recalls before and at the highest level of each method, and the lowest of them.
 
         [P] finds that the ranks of classes hardly change; `rank_correlation` is Spearman's.
         """
@@ -63,13 +63,14 @@ def class_recalls(recalls: pd.DataFrame, before: pd.Series) -> ClassRecalls:
     """Join the recalls of every class at every level of compression.
 
     Args:
-        recalls: a row per variant; columns `method`, `level` (a number above 0, such as the sparsity) and one per
-            class, by its index: mean recall, a share, NaN for a class without examples.
-        before: mean recall of each class uncompressed, by the same index; its values name the classes' order. The name
-            of the index is not used; `before.attrs["class_names"]` holds names, else the index does.
+        recalls: one row per variant; columns `method`, `level` (a number above 0, such as the sparsity) and one per
+            class, named by its index: mean recall, a share, NaN for a class without examples.
+        before: mean recalls of the uncompressed models, shares, with the same index, which sets the order of the
+            classes. Names come from `before.attrs["class_names"]` if present, otherwise from the index; the name of the
+            index is not used.
 
     Raises:
-        InputError: no rows, other classes, or a level that is not above 0.
+        InputError: no rows, different classes, or a level that is not above 0.
 
     Example:
         >>> rows = pd.DataFrame({"method": "magnitude", "level": [0.5, 0.9], 0: [0.9, 0.8], 1: [0.7, 0.2]})
@@ -101,7 +102,7 @@ def class_recalls(recalls: pd.DataFrame, before: pd.Series) -> ClassRecalls:
     table = pd.concat([dense, recalls[["method", "level", *before.index]]], ignore_index=True)
     table = (
         table.groupby(["method", "level"], sort=False).mean().reset_index()
-    )  # variants of one level
+    )  # variants at the same level
     table = table.melt(["method", "level"], var_name="class_index", value_name="recall")
     table["class_index"] = table["class_index"].astype(np.int64)
     table["class"] = table["class_index"].map(names)

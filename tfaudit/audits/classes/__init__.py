@@ -1,1 +1,1 @@
-"""What compression does to every class."""
+"""Effects of compression on every class."""

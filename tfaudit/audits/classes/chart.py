@@ -27,9 +27,9 @@ Layers: TypeAlias = alt.LayerChart | alt.FacetChart
 ALL_NAMED = 40
 """Classes at most of which each has a line and a name."""
 
-STEP = 18  # pixels of a line
+STEP = 18  # height of a line in pixels
 
-EXTREMES = 12  # named classes at each end if there are more
+EXTREMES = 12  # named classes at each end if not all are named
 
 CANNOT_TELL = "cannot tell"
 
@@ -39,9 +39,9 @@ class ClassQuestion:
     """One of the two questions about a class, which a chart never mixes.
 
     Attributes:
-        title: of the axis.
-        verdict: column of the verdicts.
-        colours: by verdict, those that claim something: a loss, a gain, no change.
+        title: title of the axis.
+        verdict: name of the column of verdicts.
+        colours: colours by verdict, for verdicts that are claims: a loss, a gain, no change.
     """
 
     title: str
@@ -49,7 +49,7 @@ class ClassQuestion:
     colours: Mapping[str, str]
 
     def kinds(self) -> dict[str, str]:
-        """Return the colours of all kinds of bars: what is not established has the faint colour of its direction."""
+        """Return the colours of all kinds of bars; classes without a claim have the faint colour of their direction."""
         loss, gain, _ = self.colours.values()
         return {
             **self.colours,
@@ -76,11 +76,11 @@ QUESTIONS: Mapping[str, ClassQuestion] = {
 def class_impact_chart(frame: pd.DataFrame, question: str = "change") -> Drawing:
     """Draw the change of every class with its interval, the largest loss first.
 
-    More than 40 classes have an overview of all above the 12 that lost most and the 12 that lost least.
+    If there are more than 40 classes, an overview of all stands above the 12 that lost most and the 12 that lost least.
 
     Args:
-        frame: of a `ClassImpact`.
-        question: of `QUESTIONS`.
+        frame: `frame` of a `ClassImpact`.
+        question: one of `QUESTIONS`, "change" (the default) or "relative".
     """
     ranked = ranked_classes(frame, question=question)
     return with_overview(
@@ -98,9 +98,9 @@ def with_overview(
     """Draw every class with its name, or an overview of more than 40 classes above the 12 at each end.
 
     Args:
-        ranked: a row per class, in order.
-        overview: draws all rows.
-        named: draws rows with their names.
+        ranked: one row per class, in order.
+        overview: function that draws all rows without names.
+        named: function that draws rows with their names.
     """
     if len(ranked) <= ALL_NAMED:
         return named(ranked)
@@ -117,10 +117,10 @@ def ranked_classes(
     Adds `kind` (of the bar), `name` (distinct), `position` (of the class) and `rank` (from 1).
 
     Args:
-        frame: of a `ClassImpact`.
-        by: its column to sort by; by default the change.
-        ascending: whether the lowest come first.
-        question: of `QUESTIONS`.
+        frame: `frame` of a `ClassImpact`.
+        by: column to sort by; the change by default.
+        ascending: whether the lowest values come first, True by default.
+        question: one of `QUESTIONS`, "change" (the default) or "relative".
 
     Example:
         >>> frame = pd.DataFrame({"class": ["cat", "owl", "owl"], "change_pp": [1, -2, None],
@@ -156,7 +156,7 @@ def _colours(ranked: pd.DataFrame, question: str, columns: int) -> alt.Color:
 
 
 def class_tooltip(ranked: pd.DataFrame, question: str = "change") -> list[alt.Tooltip]:
-    """Return the tooltip of a class, of the columns that the rows have."""
+    """Return the tooltip of a class, from the columns that the rows have."""
     points = [f"{question}{end}_pp" for end in ("", "_low", "_high")]
     figures = tooltips(
         **dict.fromkeys(("recall_before", "recall_after", "lowest_recall"), ".1%"),
@@ -182,12 +182,12 @@ def tooltips_of(tooltips: Sequence[alt.Tooltip], columns: Sequence[str]) -> list
 def named_classes(
     ranked: pd.DataFrame, *, columns: int = 3, question: str = "change", step: int = STEP
 ) -> Layers:
-    """Draw a line per class with its name, in the order of the rows: a bar, its interval, a mark where it collapsed.
+    """Draw one line per class with its name, in the order of the rows: a bar, its interval, and a mark if it collapsed.
 
     Args:
-        ranked: rows of `ranked_classes`.
-        columns: of the legend.
-        question: of `QUESTIONS`.
+        ranked: rows that `ranked_classes` returns.
+        columns: number of columns of the legend, 3 by default.
+        question: one of `QUESTIONS`, "change" (the default) or "relative".
         step: height of a line in pixels.
     """
     base = alt.Chart(ranked, width=WIDTH, height=alt.Step(step))
@@ -215,14 +215,14 @@ def all_classes(
 ) -> Layers:
     """Draw all classes side by side, without names.
 
-    The data hold only what the chart shows, and the marks have no descriptions for screen readers; the chart as a whole
-    has one. With a thousand classes each column and each description costs the browser time.
+    The data hold only the columns that are drawn, and only the chart as a whole has a description for screen readers:
+    with a thousand classes, each column and each description of a mark costs the browser time.
 
     Args:
-        ranked: of `ranked_classes`.
-        order: what they are sorted by, for the title of the axis; by default the change.
-        columns: of the legend.
-        question: of `QUESTIONS`.
+        ranked: rows that `ranked_classes` returns.
+        order: what the classes are sorted by, for the title of the axis; the change by default.
+        columns: number of columns of the legend, 3 by default.
+        question: one of `QUESTIONS`, "change" (the default) or "relative".
     """
     value, low, high = (f"{question}{end}_pp" for end in ("", "_low", "_high"))
     base = alt.Chart(

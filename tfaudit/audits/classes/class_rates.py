@@ -16,8 +16,8 @@ def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
     hide the classes that a member has forgotten. A class without examples is NaN in all three.
 
     Args:
-        predictions: of K members on C classes.
-        metric: "recall", "precision" or "f1"; others raise `InputError`.
+        predictions: predictions of K members on C classes.
+        metric: "recall" (the default), "precision" or "f1"; others raise `InputError`.
 
     Example:
         >>> predictions = Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 1])

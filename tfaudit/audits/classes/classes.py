@@ -39,23 +39,24 @@ MARGIN_PP = 5.0
 
 @dataclasses.dataclass(frozen=True)
 class ClassImpact(Result):
-    """What compression does to each of C classes. All arrays are `(C,)`; recalls and differences are shares in [-1, 1].
+    """Effects of compression on C classes. All arrays are `(C,)`; recalls and differences are shares in [-1, 1].
 
     Attributes:
         class_names, examples: the classes, and the number of test examples of each.
         recall_before, recall_after: mean recall of the two populations; NaN for a class without examples.
         lowest_recall: the lowest recall of any compressed member.
         collapsed: whether recall is halved in the mean, or near 0 in any member; see `collapsed_classes`.
-        changes: change of recall, absolute and relative to that of all images, over images and members.
-        pairs: number of pairs of members; 0 where the populations are independent.
-        published: Welch's test of the centred recall, [F] 2.2, which takes the test images as fixed and predictions as
-            `argmax` makes them.
-        relative_recall: mean over members of recall after / before, [F] eq. 3; NaN where a recall before is 0.
+        changes: change of recall, absolute and relative to the change over all images, with errors over images and
+            members.
+        pairs: number of pairs of members; 0 if the populations are independent.
+        published: Welch's test of the centred recall, [F] 2.2, which treats the test images as fixed and settles ties
+            by `argmax`.
+        relative_recall: mean over members of recall after / before, [F] eq. 3; NaN if a recall before is 0.
         zero_denominators: number of members with a recall of 0 before.
         alpha: level of the tests; intervals are at level 1 - alpha.
-        margin_pp: a change whose interval holds 0 and lies within this margin counts as none, percentage points.
-        centering: what the published test subtracts from each recall, of `CENTERINGS`.
-        ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
+        margin_pp: margin in percentage points; a change whose interval holds 0 and lies within it counts as none.
+        centering: what the published test subtracts from each recall, one of `CENTERINGS`.
+        ties: predictions in which classes tie, and their effect under the deployed `argmax`.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -79,16 +80,17 @@ class ClassImpact(Result):
     def frame(self, correction: str = "holm") -> pd.DataFrame:
         """Return one row per class; columns ending in `_pp` are percentage points, recalls shares in [0, 1].
 
-        Columns: `class`, `examples`, `recall_before`, `recall_after`, `lowest_recall`, `collapsed`; what the recall
-        lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`, `change_p_holm`, `change_p_bh` and
-        `verdict` (lost recall, gained recall, no change, cannot tell); how that differs from the change of the overall
-        accuracy: the same with `relative_`, and `relative_verdict` (worse than average, better than average, as
+        Columns: `class`, `examples`, `recall_before`, `recall_after`, `lowest_recall`, `collapsed`; the change of
+        recall: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`, `change_p_holm`, `change_p_bh` and
+        `verdict` (lost recall, gained recall, no change, cannot tell); the change relative to that of the overall
+        accuracy: the same columns with `relative_`, and `relative_verdict` (worse than average, better than average, as
         average, cannot tell); `relative_recall`, `zero_denominators`; the test of [F]: `published_pp` with
         `published_low_pp`, `published_high_pp`, `published_t`, `published_df`, `published_p`, `published_p_holm`,
         `published_p_bh`, `published_direction` (worse than average, better than average, no evidence).
 
         Args:
-            correction: of the verdicts and directions for the number of classes, of `CORRECTIONS`.
+            correction: correction of the verdicts and directions for the number of classes, one of `CORRECTIONS`;
+                "holm" by default.
         """
         require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
         test = self.published
@@ -131,9 +133,8 @@ class ClassImpact(Result):
         """Return the counts of [F] 3.1, by the published test.
 
         `harmed` and `favoured` are the significant classes that are worse and better than average, uncorrected; their
-        mean differences are NaN without any.
-        `expected_by_chance`, alpha times the classes, is NaN of pairs, of which that test expects fewer: `chance`
-        counts them.
+        mean differences are NaN without any. `expected_by_chance`, alpha times the classes, is NaN for pairs, for which
+        the test expects fewer: `chance` counts them.
         """
         test = self.published
         change_pp = 100 * self.changes.absolute.value
@@ -173,24 +174,24 @@ def class_impact(
 ) -> ClassImpact:
     """Estimate what compression does to the recall of every class, and test it.
 
-    Two questions are kept apart. Has a class *lost recall*: the change, after minus before? Is it *disproportionately
-    affected*: the change less that of the overall accuracy? Both have intervals over images and members [C], and
-    verdicts corrected for the number of classes. Beside them stands the test of [F] 2.2 as published: a two-sided
-    Welch t-test of the centred recall `S[c,k] = R[c,k] - A[k]`, which takes members as independent and the test images
-    as fixed.
+    Two questions are kept apart. Has a class *lost recall*? The change, after minus before, tells. Is it
+    *disproportionately affected*? The change minus the change of the overall accuracy tells. Both have intervals over
+    images and members [C], and verdicts corrected for the number of classes. The test of [F] 2.2 is given as published:
+    a two-sided Welch t-test of the centred recall `S[c,k] = R[c,k] - A[k]`, which treats members as independent and the
+    test images as fixed.
 
     Args:
         baseline: the uncompressed population, K >= 2 members.
         compressed: the compressed population, K >= 2 members, on the same examples.
         paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests; intervals are at level 1 - alpha.
-        margin_pp: a change counts as none where its interval holds 0 and lies within this margin, percentage points.
-        centering: what the published test subtracts from each member's recalls: "member" (its own accuracy, [F]),
-            "population" (the mean accuracy of its population, as the released code does) or "none"; "ratio" divides
-            them by the member's own accuracy, which is what the hypothesis of [F] eq. 1 says.
+        margin_pp: margin in percentage points; a change whose interval holds 0 and lies within it counts as none.
+        centering: what the published test subtracts from each member's recalls: "member" (its own accuracy, [F]; the
+            default), "population" (the mean accuracy of its population, as the released code does) or "none"; "ratio"
+            divides them by the member's own accuracy, which is what the hypothesis of [F] eq. 1 says.
 
     Raises:
-        InputError: a single member, pairs without partners, other examples, or an option that is not allowed.
+        InputError: a single member, pairs without partners, different examples, or an option that is not allowed.
 
     Example:
         >>> labels = np.repeat([0, 1], 100)
@@ -253,12 +254,12 @@ def change_columns(
     """Return the columns of two questions, `change_...` and `relative_...`, as `ClassImpact.frame` names them.
 
     Args:
-        changes: of G classes or groups.
+        changes: changes of G classes or groups.
         alpha: level of the tests.
         margin_pp: the largest change that counts as none, percentage points.
-        correction: of the verdicts for the number of groups.
-        noun: what is lost, such as accuracy for groups.
-        parts: how many comparisons of G / parts groups each these are, such as one per corruption.
+        correction: correction of the verdicts for the number of groups, one of `CORRECTIONS`; "holm" by default.
+        noun: what is lost, "recall" by default, such as accuracy for groups.
+        parts: number of comparisons, such as one per corruption, of G / parts groups each; 1 by default.
     """
     own = np.arange(len(changes.examples)).reshape(parts, -1)
     # The changes of two groups relative to both are one figure with two signs: one test.
@@ -281,7 +282,7 @@ def change_columns(
             tests=tests.ravel(),
         )
 
-    # No change of a share can be larger than 1, none of them relative to another than 2.
+    # A change of a share is at most 1, and relative to another change at most 2.
     return columns("change", changes.absolute, 1, own) | columns(
         "relative", changes.relative, 2, mirrored
     )
@@ -303,16 +304,16 @@ def question_columns(
     """Return the columns of one question, from `NAME_pp` to its verdict.
 
     Args:
-        name: of the question, "change" or "relative".
+        name: name of the question, "change" or "relative".
         value: `(G,)` changes, shares.
-        low: lower ends of their intervals.
-        high: upper ends.
-        p: p-values.
+        low: `(G,)` lower ends of their intervals.
+        high: `(G,)` upper ends of their intervals.
+        p: `(G,)` p-values.
         alpha: level of the tests.
         margin_pp: the largest change that counts as none, percentage points.
-        correction: of the verdict for the number of groups.
-        noun: what is lost, such as accuracy for groups.
-        tests: `(G,)` integers, equal where p-values are of one test; by default all are different tests.
+        correction: correction of the verdicts for the number of groups, one of `CORRECTIONS`; "holm" by default.
+        noun: what is lost, "recall" by default, such as accuracy for groups.
+        tests: `(G,)` integers, equal for p-values of the same test; by default all tests are different.
 
     Example:
         >>> figures = (np.array([number]) for number in (-0.2, -0.3, -0.1, 0.001))
@@ -348,10 +349,11 @@ def collapsed_classes(
 ) -> np.ndarray:
     """Return `(C,)` booleans: classes that compressed models no longer know.
 
-    Their mean recall is at most half of that before, or the recall of any compressed member is at most .05 where all
-    baseline members recall more than twice that. This is a fact about these models and needs no p-value; only what the
-    number of images explains is left out: p of Fisher's exact test of so few hits (of one member: against the lowest
-    recall before) must lie below alpha divided by the number of comparisons. One lost image is therefore no collapse.
+    A class collapses if its mean recall is at most half of that before, or if the recall of any compressed member is at
+    most .05 while all baseline members recall more than twice that. This is a fact about these models and needs no
+    p-value. A guard excludes only what few images can explain: p of Fisher's exact test of so few hits (for one member:
+    against the lowest recall before) must lie below alpha divided by the number of comparisons. One lost image is
+    therefore no collapse.
 
     Args:
         recall_before: `(K0, C)` recalls of the baseline's members, shares.
@@ -381,10 +383,11 @@ def collapsed_classes(
 
 
 def worst_class(frame: pd.DataFrame) -> int | None:
-    """Return the row of the class to name first: collapsed ones before others, then by the change of recall.
+    """Return the row of the class to name first: collapsed classes come before others, then the largest loss of recall.
 
     Args:
-        frame: with the columns `collapsed` and `change_pp` of `ClassImpact.frame`; None is returned without figures.
+        frame: table with the columns `collapsed` and `change_pp` of `ClassImpact.frame`; without figures, None is
+            returned.
 
     Example:
         >>> worst_class(pd.DataFrame({"collapsed": [False, True, False], "change_pp": [-9.0, -5.0, 1.0]}))
@@ -415,7 +418,7 @@ def worst_figures(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
-    """Return whether a class is worse or better than average where p <= alpha, else "no evidence".
+    """Return whether a class is worse or better than average if p <= alpha, otherwise "no evidence".
 
     Example:
         >>> directions(np.array([-0.1, 0.1, 0.2]), np.array([0.01, 0.02, 0.5]), 0.05)
@@ -426,7 +429,7 @@ def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarra
 
 
 def verdict_counts(verdicts: pd.Series, *names: str) -> dict[str, int]:
-    """Return how many classes have each of some verdicts, by its name with underscores.
+    """Return the number of classes with each of the named verdicts; keys have underscores for spaces.
 
     Example:
         >>> verdict_counts(pd.Series(["lost recall", "cannot tell"]), "lost recall", "gained recall")
@@ -436,7 +439,7 @@ def verdict_counts(verdicts: pd.Series, *names: str) -> dict[str, int]:
 
 
 def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
-    """Return a note on the classes without test examples, or none.
+    """Return a note on the classes without test examples, or no notes.
 
     Example:
         >>> empty_class_notes(["cat", "dog"], np.array([0, 3]))
@@ -451,13 +454,13 @@ def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
 
 
 def small_class_notes(examples: np.ndarray, alpha: float) -> list[str]:
-    """Return a note on the classes of too few test examples for McNemar's exact test, or none.
+    """Return a note on the classes with too few test examples for McNemar's exact test, or no notes.
 
     Example:
         >>> small_class_notes(np.array([3, 100]), 0.05)[0][:41]
         '1 class has fewer than 6 examples: McNema'
     """
-    needed = int(np.ceil(1 - np.log2(alpha)))  # n changes to one side give at best p = 2 / 2^n
+    needed = int(np.ceil(1 - np.log2(alpha)))  # n changes in one direction give at best p = 2 / 2^n
     small = int(((examples > 0) & (examples < needed)).sum())
     few = f"{_classes(small)} {'has' if small == 1 else 'have'} fewer than {needed} examples"
     never = f"McNemar's exact test cannot reach p <= {alpha:g} there, whatever the model does."

@@ -19,8 +19,8 @@ def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndar
     """Compute the slope through the origin of normalised recall balances, [R] section 5.
 
     With `Bn[c] = (R[c] - A) / A`, A the accuracy and 0 the baseline: `alpha = sum_c Bn0 Bn / sum_c Bn0^2`. Above 1 the
-    recalls of the model are less even than those of the baseline. Classes without examples do not count. NaN where an
-    accuracy is 0 or the baseline's recalls are all equal. Arguments as in `epoch_metrics`.
+    recalls of the model are less even than those of the baseline. Classes without examples do not count. NaN if an
+    accuracy is 0 or the baseline's recalls are all equal. The arguments are those of `epoch_metrics`.
 
     Example:
         >>> labels = np.repeat([0, 1], 10)
@@ -41,8 +41,8 @@ def epoch_metrics(
 ) -> dict[str, float]:
     """Compute the metrics that a callback logs after an epoch.
 
-    They are `worst_class_recall`; and with a baseline `flips` (examples of another prediction), `negative_flips` (right
-    before, wrong now) and `intensification`. Arrays that are empty or of different lengths raise `InputError`.
+    They are `worst_class_recall`; and with a baseline `flips` (examples whose predictions differ), `negative_flips`
+    (right before, wrong now) and `intensification`. Arrays that are empty or of different lengths raise `InputError`.
 
     Args:
         labels: True classes, integers `(N,)`.
@@ -77,8 +77,8 @@ def label_metrics(
 ) -> dict[str, float]:
     """Compute the metrics that a callback logs after an epoch of a multi-label task.
 
-    They are `worst_class_recall`, of the label that is found least, and with a baseline `flips` (decisions on one label
-    of one example that differ) and `negative_flips` (right before, wrong now).
+    They are `worst_class_recall`, the recall of the label that is found least, and with a baseline `flips` (decisions
+    on one label of one example that differ) and `negative_flips` (right before, wrong now).
 
     Args:
         labels: True labels, booleans `(N, C)`.

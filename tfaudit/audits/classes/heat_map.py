@@ -6,8 +6,8 @@ import pandas as pd
 from tfaudit.audits.classes.chart import ClassQuestion
 from tfaudit.charts.style import INK, PALE, Drawing
 
-SHOWN = 30  # classes at most in half a page
-WIDEST = 300  # pixels of all cells of a row
+SHOWN = 30  # maximum number of classes in half a page
+WIDEST = 300  # width of all cells of a row in pixels
 
 
 def class_heat_map(
@@ -20,16 +20,16 @@ def class_heat_map(
     reach: float,
     most: int = SHOWN,
 ) -> Drawing:
-    """Draw a heat map of changes by class, those of the lowest mean above; a dot marks verdicts that are a claim.
+    """Draw a heat map of changes by class, the lowest mean at the top; a dot marks verdicts that are claims.
 
     Args:
         cells: `class`, distinct; the changes; the verdict of the question; and the column of `across`.
         across: the other axis, sorted by a list of its values.
-        tooltip: of a cell.
+        tooltip: tooltip of a cell.
         asked: the question that the changes answer.
         value: column of the changes.
         reach: change at the ends of the scale, percentage points.
-        most: classes at most, those of the largest change.
+        most: maximum number of classes, those with the largest change.
     """
     loss, gain, _ = asked.colours
     known = cells.dropna(subset=[value]).assign(

@@ -1,4 +1,4 @@
-"""The published test of centred accuracies: over the members alone, with the images as fixed, [F] 2.2."""
+"""The published test of centred accuracies, [F] 2.2: over the members alone, with fixed images."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from tfaudit.stats.t_tests import TTests, welch
 
 
 def published_test(before: np.ndarray, after: np.ndarray, *, alpha: float) -> TTests:
-    """Compute Welch's test of the accuracies of G groups less those of the whole; NaN for a single member.
+    """Compute Welch's test of the accuracies of G groups minus the overall accuracy; NaN for a single member.
 
     Args:
         before: `(K0, G)` centred accuracies of the baseline's members.
-        after: `(K1, G)` those of the compressed members.
-        alpha: level of the test; intervals are at 1 - alpha.
+        after: `(K1, G)` centred accuracies of the compressed members.
+        alpha: level of the test; intervals are at level 1 - alpha.
 
     Example:
         >>> published_test(np.array([[0.1], [0.2]]), np.array([[0.1], [0.2]]), alpha=0.05).p

@@ -12,7 +12,7 @@ RANGE, CLASS = "range", "chosen"
 """Names of the charts' parameters."""
 
 COLUMNS = 2  # of the legend, so that it fits a phone
-HEIGHT = 280  # pixels of the overview with legend and title
+HEIGHT = 280  # height of the overview with legend and title in pixels
 LIST = 440  # pixels that the lines of few classes fill
 
 
@@ -22,13 +22,13 @@ def range_choice_chart(
     chosen: tuple[float, float] | None = None,
     question: str = "change",
 ) -> Drawing:
-    """Draw all classes side by side; dragging selects a range of ranks, in the parameter `RANGE`.
+    """Draw all classes side by side; dragging stores a range of ranks in the parameter `RANGE`.
 
     Args:
-        ranked: of `ranked_classes`.
-        order: what they are sorted by, for the title of the axis.
-        chosen: the initial range.
-        question: of `QUESTIONS`.
+        ranked: rows that `ranked_classes` returns.
+        order: what the classes are sorted by, for the title of the axis.
+        chosen: initial range of ranks; none by default.
+        question: one of `QUESTIONS`, "change" (the default) or "relative".
     """
     mark = alt.BrushConfig(fill=AMBER, fillOpacity=0.18, stroke=AMBER, strokeOpacity=0.8)
     initial: dict[str, Any] = {"value": {"x": chosen}} if chosen else {}
@@ -43,12 +43,12 @@ def range_choice_chart(
 def class_choice_chart(
     ranked: pd.DataFrame, chosen: int | None = None, question: str = "change"
 ) -> Drawing:
-    """Draw a line per class; a click on it selects the class: its `position`, in the parameter `CLASS`.
+    """Draw a line per class; a click on a line stores the `position` of its class in the parameter `CLASS`.
 
     Args:
-        ranked: rows of `ranked_classes`.
-        chosen: position of the highlighted class.
-        question: of `QUESTIONS`.
+        ranked: rows that `ranked_classes` returns.
+        chosen: position of the highlighted class; none by default.
+        question: one of `QUESTIONS`, "change" (the default) or "relative".
     """
     click = alt.selection_point(name=CLASS, fields=["position"], on="click", clear=False)
     colour = alt.when(alt.datum.position == (-1 if chosen is None else chosen)).then(

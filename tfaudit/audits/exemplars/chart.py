@@ -32,7 +32,7 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     """Draw [F] figure 3: mean accuracy, with its interval over members, on PIEs, on the other examples and on all.
 
     Args:
-        difficulty: of an `Exemplars`; or of several, with a column `title`.
+        difficulty: `difficulty` of an `Exemplars`, or of several, concatenated with a column `title`.
     """
     table = difficulty.copy()
     table["title"] = table.get("title", "")
@@ -65,7 +65,7 @@ def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
     """Draw the difficulty of one variant: three bars for each population and k.
 
     Args:
-        difficulty: of an `Exemplars`.
+        difficulty: `difficulty` of an `Exemplars`.
     """
     table = difficulty.assign(
         panel=difficulty["population"] + ", top-" + difficulty["k"].astype(str)
@@ -86,7 +86,7 @@ def pie_count_chart(counts: pd.DataFrame) -> Drawing:
     """Draw one line per variant: a dot at the number of PIEs, a grey band for the central 95 % by chance.
 
     Args:
-        counts: rows of `title`, `pies`, and `low`, `expected`, `high` by chance, NaN where unknown.
+        counts: rows of `title`, `pies`, and `low`, `expected`, `high` by chance; NaN if unknown.
     """
     y = row_axis(counts["title"], limit=150)
     x = alt.X(

@@ -1,8 +1,8 @@
 """Pruning (or compression) identified exemplars, PIEs: [F] 2.3 and 3.2.
 
-Where equally many members predict several classes, [F] takes the class of the lowest number. Here the tie is left open
+If equally many members predict several classes, [F] takes the class with the lowest number. Here the tie is left open
 by default, since a count that depends on how classes are numbered is an accident: a PIE is an example whose modal label
-changes however ties are settled. Examples for which that depends on the ties are counted as undecided.
+changes however ties are settled. If the change depends on the ties, the example counts as undecided.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from tfaudit.stats.ties import BestClasses, Ties
 
 @dataclasses.dataclass(frozen=True)
 class Exemplars(Result):
-    """The examples whose modal label changes with compression. P is the number of PIEs, N that of all examples.
+    """The examples whose modal label changes with compression. P is the number of PIEs, N the number of all examples.
 
     Attributes:
         index: `(P,)` positions of the PIEs, ascending.
         class_names, labels: names of the classes, and `(N,)` true classes.
-        baseline_mode, compressed_mode: modal labels of the two populations, or several where they tie.
-        probability: `(N,)` probability that the modal label changes where ties are settled at random.
+        baseline_mode, compressed_mode: modal labels of the two populations; several labels if they tie.
+        probability: `(N,)` probability that the modal label changes if ties are settled at random.
         pies: one row per PIE; see `frame`.
         difficulty: mean accuracy per population, group and k; see `exemplars`.
         published: number of PIEs by [F]'s rule, "lowest".
-        tie_changes: for every other tie rule, the number of examples that are a PIE under one rule only.
+        tie_changes: number of examples that are a PIE under only one of the two rules, by every other tie rule.
         ties: the tie rule used: "undecided", or one of `TIES`.
     """
 
@@ -80,7 +80,8 @@ class Exemplars(Result):
     def unchanged_beside(self, positions: np.ndarray) -> np.ndarray:
         """Return, for each position, another example of the same class whose modal label does not change.
 
-        Drawn at random with a fixed seed, none twice while the class has enough; -1 where it has none: [F] figure 1.
+        Examples are drawn at random with a fixed seed, as in [F] figure 1. None is drawn twice while the class has
+        enough; -1 if it has none.
         """
         rng = np.random.default_rng(0)
         stays = np.ones(len(self.labels), bool)
@@ -94,11 +95,11 @@ class Exemplars(Result):
         return beside
 
     def summary(self) -> dict[str, Any]:
-        """Return the count and share of PIEs, how many have the right mode, how many examples ties leave undecided.
+        """Return the count and share of PIEs, how many have a correct mode, and how many examples ties leave undecided.
 
-        `expected` is the number of modal labels that change where ties are settled at random: the PIEs, and undecided
-        examples by their probability. A modal label is right where it is, or ties with, the true class. `published` is
-        the number of PIEs by [F]'s rule, by which ties go to the class of the lowest number.
+        `expected` is the expected number of modal labels that change if ties are settled at random: the PIEs, plus
+        undecided examples by their probability. A modal label is correct if it is the true class or ties with it.
+        `published` is the number of PIEs by [F]'s rule: ties go to the class with the lowest number.
         """
         right = [
             mode.among_best(self.labels)[self.index] > 0
@@ -137,12 +138,12 @@ def exemplars(
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
-        ties: which of the most frequent classes is the mode: "undecided" for all of them, so that an example is a PIE
-            only if the two populations have no modal label in common; or as in [F] a single one, that of the "lowest"
-            or "highest" class index, or by "confidence".
+        ties: rule that picks the mode among the most frequent classes: "undecided" (the default) keeps all of them, so
+            an example is a PIE only if the two populations have no modal label in common. "lowest" (as in [F]),
+            "highest" (class index) and "confidence" pick a single one.
 
     Raises:
-        InputError: other examples, or a tie rule that is unknown or needs probabilities that are unknown.
+        InputError: different examples, an unknown tie rule, or one that needs probabilities where there are none.
 
     Example:
         >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 1], [0, 1, 0]])

@@ -1,1 +1,1 @@
-"""Predictions that change: negative flips, twins trained again, changed images."""
+"""Predictions that change: negative flips, retrained twins, changed images."""

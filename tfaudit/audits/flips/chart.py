@@ -15,17 +15,17 @@ from tfaudit.charts.style import (
     tooltips,
 )
 
-NAMED = 30  # classes at most; those of the highest rates
+NAMED = 30  # classes at most: those of the highest rates
 
 
 def flips_chart(table: pd.DataFrame) -> Drawing:
     """Draw the share of images lost in each class with its interval, the highest first.
 
-    The dashes are the share of all images. Classes that flip more than average, after the correction, are red; grey
+    The dashed line is the share over all images. Classes that flip more than average, after correction, are red; grey
     ticks are flips between two baseline models.
 
     Args:
-        table: of a `NegativeFlips`.
+        table: `table` of a `NegativeFlips`.
     """
     whole = table.head(1)
     classes = table.iloc[1:].dropna(subset=["negative_share"])

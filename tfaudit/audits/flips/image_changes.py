@@ -1,4 +1,4 @@
-"""What compression changes in every image: the majority prediction of the members, and how many of them are right."""
+"""Changes by compression in every image: the majority prediction of the members, and how many of them are right."""
 
 import numpy as np
 import pandas as pd
@@ -15,13 +15,13 @@ def image_changes(before: PredictionCounts, after: PredictionCounts) -> pd.DataF
 
     Columns: `label`, `before` and `after` (majority predictions) as positions of classes; `before_share` and
     `after_share`, the shares of the members that predict them; `lost_share`, the share of right members before minus
-    that after; `decisiveness`, the probability that a member of each side predicts its majority; and `kind`:
-    unchanged, newly wrong, newly correct or other wrong, wrong before and wrong in another way after. An image whose
-    majority predictions tie is changed only if none of those before is among those after.
+    the share after; `decisiveness`, the probability that two members, one from each side, both predict their majority;
+    and `kind`: unchanged, newly wrong, newly correct, or other wrong (wrong before and wrong in another way after). An
+    image whose majority predictions tie is changed only if none of those before is among those after.
 
     Args:
-        before: of the baseline.
-        after: of a compressed variant, on the same images.
+        before: prediction counts of the baseline.
+        after: prediction counts of a compressed variant, on the same images.
 
     Example:
         >>> from tfaudit.audits.prediction_counts.prediction_counts import count_predictions

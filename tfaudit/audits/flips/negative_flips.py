@@ -32,8 +32,8 @@ class NegativeFlips(Result):
     Attributes:
         table: one row for all images, then one per class; see `frame`.
         members: numbers of members of the baseline and of the compressed population.
-        pairs: number of pairs of members; 0 where the populations are independent.
-        alpha: level of the tests; 1 - alpha is that of the intervals.
+        pairs: number of pairs of members; 0 if the populations are independent.
+        alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -47,17 +47,18 @@ class NegativeFlips(Result):
         """Return one row for all images, then one per class.
 
         Columns: `class`; `examples`; `negative_share`, the mean share of images that are right before and wrong after,
-        with `negative_low` and `negative_high`; `positive_share`, wrong before and right after; `retrained_share`, the
-        negative flips between two members of the baseline; of independent populations what compression adds to it:
-        `excess_pp`, `excess_low_pp`, `excess_high_pp`, `excess_p` and `excess_p_holm` (NaN of pairs, which have no such
-        noise); how the class differs from all images: `relative_pp`, `relative_low_pp`, `relative_high_pp`,
-        `relative_p`, `relative_p_holm` and `verdict` (more than average, fewer than average, cannot tell). Corrections
-        are Holm's for the number of classes.
+        with `negative_low` and `negative_high`; `positive_share`, the share wrong before and right after;
+        `retrained_share`, the negative flips between two members of the baseline; for independent populations the
+        excess over this share: `excess_pp`, `excess_low_pp`, `excess_high_pp`, `excess_p` and `excess_p_holm` (NaN for
+        pairs, which have no such noise); the difference of the class from all images: `relative_pp`, `relative_low_pp`,
+        `relative_high_pp`, `relative_p`, `relative_p_holm` and `verdict` (more than average, fewer than average, cannot
+        tell). Corrections are Holm's for the number of classes.
         """
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return the rates of all images, the class of the highest rate, and how many flip more than average."""
+        """Return the rates over all images, the class with the highest rate, and the number that flip more than
+        average."""
         whole = self.table.iloc[0]
         classes = self.table.iloc[1:].dropna(subset=["negative_share"])
         worst = None if classes.empty else classes.iloc[int(classes["negative_share"].argmax())]
@@ -71,7 +72,7 @@ class NegativeFlips(Result):
         }
 
     def chart(self) -> Drawing:
-        """Draw the rate of every class with its interval; the rule is that of all images."""
+        """Draw the rate of every class with its interval; the dashed line is the rate over all images."""
         from tfaudit.audits.flips.chart import flips_chart
 
         return flips_chart(self.table)
@@ -84,10 +85,10 @@ def flip_rates(
     paired: bool | None = None,
     alpha: float = 0.05,
 ) -> NegativeFlips:
-    """Measure how often a model that replaces another is wrong where that one was right.
+    """Measure how often a model is wrong where the model that it replaces was right.
 
-    The rate is a mean over pairs of models, one before and one after: of those made from each other where the
-    populations are paired, else of all. Two models that are only trained twice differ, too: `retrained_share`.
+    The rate is a mean over pairs of models, one before and one after: over the pairs of members if the populations are
+    paired, otherwise over all combinations. Two models trained alike differ, too: see `retrained_share`.
 
     Args:
         baseline: the uncompressed model or population.
@@ -96,7 +97,7 @@ def flip_rates(
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: other examples, no pairs, or a level outside (0, 1).
+        InputError: different examples, no pairs, or a level outside (0, 1).
 
     Example:
         >>> before = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 0]])

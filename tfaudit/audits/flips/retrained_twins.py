@@ -1,4 +1,4 @@
-"""The noise floor of predictions: how many differ between two baseline models that only their seeds tell apart."""
+"""The noise floor of predictions: how many differ between two baseline models that differ only in their seeds."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.modes import count_changed_modes
 from tfaudit.stats.permutation import assign
 
-HALVES = 100  # ways to halve the population that are counted, where there are more
+HALVES = 100  # ways to halve the population: the maximum that is counted
 
 
 @dataclasses.dataclass(frozen=True)
 class RetrainedTwins(Result):
-    """What training again changes. P is the number of pairs of members.
+    """Predictions that change when the baseline is retrained. P is the number of pairs of members.
 
     Attributes:
-        examples: N.
+        examples: N, the number of examples.
         first, second: names of the members of each pair.
-        changed: `(P,)` number of examples for which both predict different classes; of ties their expectation.
+        changed: `(P,)` number of examples for which both predict different classes; ties count as their expectation.
         halves: `(H,)` number of modal labels that differ between two halves of the population, for H ways to halve it;
             empty for fewer than four members.
     """
@@ -65,14 +65,14 @@ class RetrainedTwins(Result):
 
 
 def retrained_twins(baseline: Predictions, *, seed: int = 0) -> RetrainedTwins:
-    """Count the predictions that differ between members of one population: what compression changes beside is noise.
+    """Count the predictions that differ between members of one population, the noise floor of compression's changes.
 
-    Two models that are trained alike but for their seeds disagree on some images. A compressed model that changes fewer
-    predictions than that disturbs less than training again does.
+    Two models that differ only in their seeds disagree on some images. A compressed model that changes fewer
+    predictions changes less than retraining does.
 
     Args:
         baseline: a population of K >= 2 members that were trained alike.
-        seed: seed of the ways to halve the population, where there are more than 100.
+        seed: seed that draws 100 ways to halve the population if there are more.
 
     Raises:
         InputError: a single member.
@@ -109,9 +109,10 @@ def changed_predictions(
 
     Args:
         baseline: the uncompressed population.
-        compressed: the compressed one on the same examples; None for the pairs of baseline members, of which a single
-            member has none.
-        paired: as in `Comparison`. Members are compared with those they were made from, else all with all.
+        compressed: the compressed one on the same examples; None to count over pairs of baseline members (no pairs for
+            a single member).
+        paired: whether members are compared only with those they were made from, not all with all; by default as
+            `compressed.parents` says.
 
     Example:
         >>> before, after = (Predictions.from_top1([0, 1], [[x, 1], [x, 1]]) for x in (0, 1))

@@ -10,7 +10,7 @@ def twins_chart(frame: pd.DataFrame) -> Drawing:
     """Draw one point per pair of members at the number of predictions that differ.
 
     Args:
-        frame: of `RetrainedTwins`.
+        frame: `frame` of a `RetrainedTwins`.
     """
     tooltip = tooltips("first", "second", "changed", percent=".2f")
     x = alt.X(

@@ -1,1 +1,1 @@
-"""Limits on what compression may cost, and whether a model keeps them."""
+"""Limits on the losses that compression may cause, and checks of models against them."""

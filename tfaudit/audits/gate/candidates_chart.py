@@ -10,14 +10,14 @@ HEIGHT = 300  # pixels
 
 
 def candidates_chart(table: pd.DataFrame, limit: float | None) -> Drawing:
-    """One point per candidate: its size, and how much its worst class changes, with the interval of that.
+    """Draw one point per candidate: its size and the change of its worst class, with the interval of the change.
 
     Colour and shape are the outcome of the gate, the dashed line its limit; the chosen candidate is named.
 
     Args:
         table: `title`, `outcome`, `chosen`, `bytes`, `top1`, `worst_class`, `worst_change_pp`, `worst_low_pp` and
             `worst_high_pp`; candidates without predictions are omitted.
-        limit: on the drop of the worst class, percentage points; None for no line.
+        limit: limit on the drop of the worst class, percentage points; None for no line.
     """
     shown = table[table["outcome"].isin(OUTCOMES) & table["worst_change_pp"].notna()].copy()
     scale, unit = (1e6, "MB") if shown["bytes"].max() >= 1e6 else (1e3, "kB")

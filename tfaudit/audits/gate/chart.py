@@ -1,4 +1,4 @@
-"""What a gate measured, against its limits: of one variant, and of every variant of a study."""
+"""Measured losses against the limits of a gate, for one variant and for every variant of a study."""
 
 import altair as alt
 import numpy as np
@@ -25,20 +25,20 @@ SHAPE = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, rang
 
 
 def gate_chart(frame: pd.DataFrame) -> Drawing:
-    """One line per check, each with its own scale from none to beyond the limit, which stands in the middle.
+    """Draw one line per check, each with its own scale from no loss to beyond the limit, which is in the middle.
 
-    A line is drawn in units of its limit: 0 is none (for intensification a slope of 1), 1 the limit. The bar is
-    the interval; what lies beyond two limits, or below minus one, is cut off there.
+    A line is drawn in units of its limit: 0 is no loss (a slope of 1 for intensification), 1 the limit. The bar is the
+    interval; it is cut off at two limits and at minus one.
 
     Args:
-        frame: of `tfaudit.audits.gate.gate.Verdict.labelled_frame`.
+        frame: table that `tfaudit.audits.gate.gate.Verdict.labelled_frame` returns.
     """
     shown = frame.copy()
     neutral = shown["neutral"].to_numpy()
     room = shown["limit"].to_numpy() - neutral
     for column in ("value", "low", "high"):
         gap = shown[column].to_numpy(float) - neutral
-        # A limit of no change at all has no unit: whatever is above it is far beyond.
+        # A limit of no change has no unit: anything above it is far beyond.
         scaled = np.divide(gap, room, out=np.sign(gap) * 2, where=room > 0)
         shown[f"{column}_share"] = np.clip(scaled, -1, 2)
     shown["title"] += "\n" + shown["measured"] + " of " + shown["allowed"]
@@ -71,7 +71,7 @@ def _outcomes(
     tooltip: list[alt.Tooltip],
     size: int = 80,
 ) -> tuple[alt.Chart, alt.Chart]:
-    """Return intervals and values, in colour and shape of the outcome."""
+    """Return the marks of intervals and values, with the colour and shape of the outcome."""
     low, high = interval
     bars = base.mark_rule(strokeWidth=2).encode(x=low, x2=high, y=y, color=COLOUR)
     points = base.mark_point(size=size, filled=True, opacity=1)
@@ -79,13 +79,13 @@ def _outcomes(
 
 
 def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]) -> Drawing:
-    """Two panels with a row per variant: the change of accuracy and that of the worst class, with their intervals.
+    """Draw the changes of accuracy and of the worst class with their intervals, in two panels with one row per variant.
 
-    A dashed line is the limit, colour and shape the outcome of the gate.
+    The dashed line is the limit; colour and shape show the outcome of the gate.
 
     Args:
-        frame: of `tfaudit.audits.verdict.study_verdict.StudyVerdict.frame`.
-        limits: on the drops of accuracy and of the worst class, percentage points; None for no line.
+        frame: table that `tfaudit.audits.verdict.study_verdict.StudyVerdict.frame` returns.
+        limits: limits on the drops of accuracy and of the worst class, percentage points; None for no line.
     """
     shown = frame[["title", "outcome", "reason", "worst_class"]]
     panels: list[Drawing] = []

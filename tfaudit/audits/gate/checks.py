@@ -29,12 +29,12 @@ class Check:
     """One quantity against its limit; the numbers are in the unit of the limit.
 
     Attributes:
-        name: of the limit.
-        subject: the class that is meant, or "".
-        limit: the value that the quantity must lie below.
-        value: what was measured; NaN where it is undefined.
+        name: name of the limit.
+        subject: name of the class that the check is about, or "".
+        limit: value that the quantity must stay below.
+        value: measured value; NaN if it is undefined.
         low, high: ends of its interval at level 1 - alpha; NaN for exact quantities.
-        images, members: the smallest numbers that would decide if the value is what was measured; 0 where unknown.
+        images, members: smallest numbers that would decide if the true value is the measured one; 0 if unknown.
         outcome: "pass", "fail" or "cannot judge".
         reason: the value and the limit in few words.
         sentence: the outcome in words.
@@ -57,8 +57,8 @@ class Check:
 class Checks:
     """Checks of one compressed model or population; see `tfaudit.gate` for the rules.
 
-    Every field of `Limits` has a method of its name, which takes the limit and returns a `Check`. `sizes` are the bytes
-    of the baseline's and of the compressed model's file.
+    Every field of `Limits` has a method of the same name, which takes the limit and returns a `Check`. `sizes` are the
+    bytes of the baseline's file and of the compressed model's file.
     """
 
     measurements: Measurements
@@ -70,7 +70,7 @@ class Checks:
         return tuple(getattr(self, name)(limit) for name, limit in self.limits.as_dict().items())
 
     def broken_baseline(self) -> Check | None:
-        """Return a check that cannot be judged if the baseline knows too little to compare with; else None."""
+        """Return a check that cannot be judged if the baseline knows too little to compare with, otherwise None."""
         accuracy = float(self.measurements.overall.before[0])
         chance = self.measurements.chance
         least = self.limits.min_baseline_accuracy
@@ -101,7 +101,7 @@ class Checks:
         losses = self.measurements.classes
         outcomes = _outcomes(self.measurements.classes, limit)
         gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
-        # NaN, a class without images, comes last among its equals; the rest in the order of the names.
+        # NaN, a class without images, sorts last among equals; others sort by name.
         order = np.lexsort((np.array(losses.names), -losses.loss.round(9), gravity))
         row = int(order[0])
         outcome = str(outcomes[order[0]])
@@ -137,7 +137,7 @@ class Checks:
         return frame.head(0) if limit is None else frame
 
     def harmed_share(self, limit: float) -> Check:
-        """Check the share of classes that lost recall; those that may have count against a pass."""
+        """Check the share of classes that lost recall; classes that may have lost recall count against a pass."""
         set_limit = self.limits.worst_class_drop_pp
         harm = HARM_PP if set_limit is None else set_limit
         losses = self.measurements.classes
@@ -181,7 +181,7 @@ class Checks:
         return _exact("size_bytes", compressed, limit, sentence)
 
     def size_ratio(self, limit: float) -> Check:
-        """Check its size against the baseline's."""
+        """Check the size of the compressed model's file as a share of the baseline's."""
         baseline, compressed = self._known_sizes("size_ratio")
         ratio = compressed / baseline
         sentence = f"The model takes {ratio:.3f} of the baseline's bytes, limit {limit:g}."
@@ -249,7 +249,7 @@ class Checks:
         return f"{images} and {members} members"
 
     def _remedy(self, design: SampleSize | None, images: int) -> str:
-        """Return which images or members would decide, as the end of a sentence."""
+        """Return how many images or members would decide, as the end of a sentence."""
         if design is None:
             return "if the true loss is this large, no number of images can decide"
         more = []
@@ -281,12 +281,12 @@ class Checks:
 
 
 def not_above_chance(accuracy: float, chance: Estimate) -> str:
-    """Return that a baseline of this accuracy may be right by chance alone; empty if it is not.
+    """Return the sentence that a baseline of this accuracy may be right by chance alone; empty if it is better.
 
     >>> not_above_chance(0.12, Estimate(0.1, 0.1, 0.15))[:62]
     'The baseline is right on 12.00 % of the images; chance alone g'
     """
-    if not accuracy <= chance.high:  # NaN where chance is unknown
+    if not accuracy <= chance.high:  # NaN if chance is unknown
         return ""
     of_chance = f"chance alone gives {100 * chance.value:.2f} % and up to {100 * chance.high:.2f} %"
     return (
@@ -316,7 +316,7 @@ def _moves(loss: float, low: float, high: float) -> str:
 
 
 def _outcomes(losses: Losses, limit: float) -> np.ndarray:
-    """Return the `(C,)` outcomes: a loss passes below the limit by its interval, fails above it by that for all."""
+    """Return the `(C,)` outcomes: pass if the interval is below the limit, fail if that for all classes is above."""
     return np.where(
         losses.sure_low > limit, FAIL, np.where(losses.high < limit, PASS, CANNOT_JUDGE)
     )

@@ -24,9 +24,10 @@ EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
 class Verdict(Result):
     """Verdict of a gate on one compressed model or population.
 
-    It holds one check per limit that is set; `classes` as in `Checks.class_frame`; `alpha`, the level of the tests; the
-    number of test `examples`; `members` of the baseline and of the compressed population; `ties`, what the deployed
-    `argmax` makes of predictions in which classes tie; and `notes` for the reader.
+    It holds one check per limit that is set; `classes`, the table of `Checks.class_frame`; `alpha`, the level of the
+    tests; `examples`, the number of test examples; `members`, their numbers in the baseline and in the compressed
+    population; `ties`, the effect of the deployed `argmax` on predictions in which classes tie; and `notes` for the
+    reader.
     """
 
     checks: tuple[Check, ...]
@@ -48,11 +49,11 @@ class Verdict(Result):
         return EXIT_CODES[self.outcome]
 
     def with_missing(self, missing: Sequence[str], allowed: int = 0) -> Verdict:
-        """Return the verdict where results are missing that the study should hold: with too many nothing passes.
+        """Return the verdict for a study that lacks results: if too many are missing, nothing passes.
 
         Args:
-            missing: a few words on each, such as "int8, member 3 (damaged)".
-            allowed: how many may be missing.
+            missing: a few words on each missing result, such as "int8, member 3 (damaged)".
+            allowed: number of results that may be missing, 0 by default.
         """
         if not missing:
             return self
@@ -74,9 +75,9 @@ class Verdict(Result):
     def frame(self) -> pd.DataFrame:
         """Return one row per check, the gravest first.
 
-        Columns: `check`, `subject` (the class that is meant), `outcome`, `value`, `limit`, `low`, `high` (in the unit
-        of the limit: names that end in `_pp` are percentage points, shares are in [0, 1]), `images` and `members` that
-        would decide (0 where unknown), `reason` and `sentence`.
+        Columns: `check`, `subject` (the class it is about), `outcome`, `value`, `limit`, `low`, `high` (in the unit of
+        the limit: names that end in `_pp` are percentage points, shares are in [0, 1]), `images` and `members` that
+        would decide (0 if unknown), `reason` and `sentence`.
         """
         columns = ["check", "subject", "outcome", "value", "limit", "low", "high"]
         columns += ["images", "members", "reason", "sentence"]
@@ -135,37 +136,37 @@ def gate(
 ) -> Verdict:
     """Check a compressed model, or a population of them, against limits.
 
-    Every loss has an interval at level 1 - alpha, here 95 %. A loss **passes** where the whole interval lies below its
-    limit (non-inferiority), and **fails** where the whole interval lies above it; for classes the one that holds for
-    all classes at once (Bonferroni). Otherwise the gate **cannot judge**, and says how many images or members would
-    decide if the loss is what was measured. So at a true loss of exactly the limit both a pass and a failure have a
-    probability of at most alpha, and a model that loses less than the limit fails still more seldom.
+    Every loss has an interval at level 1 - alpha, 95 % by default. A loss **passes** if the whole interval lies below
+    its limit (non-inferiority), and **fails** if the whole interval lies above it; a class fails only by the interval
+    that holds for all classes at once (Bonferroni). Otherwise the gate **cannot judge**, and states how many images or
+    members would decide if the true loss is the measured one. At a true loss of exactly the limit, a pass and a failure
+    each have a probability of at most alpha; a model that loses less fails even more rarely.
 
     - Single models: Tango's interval, over images.
     - Populations (two members or more each): intervals over images and members [C].
-    - Share of harmed classes: those that lost recall after Holm's correction. The gate cannot judge if they and the
-      classes in which a loss of `worst_class_drop_pp` (10 points if that is not limited) cannot be excluded together
-      exceed the limit. Without this rule, fewer images would make a pass easier.
-    - Flips of single models: the exact interval of Clopper and Pearson. Those of populations are of modal labels, and
-      exact, as sizes are: the value decides.
-    - A baseline that is not better than chance, one-sided at level alpha and given how often it predicts each class, or
-      less accurate than `limits.min_baseline_accuracy`: nothing is judged. The cause is most often another order of the
-      classes, or another preprocessing than the model was trained with.
-    - Intensification: the corrected slope, which is 1 without compression, with an interval over images and members.
-      Classes whose recalls before cannot be told apart have no slope, and nothing is judged.
+    - Share of harmed classes: a class is harmed if it lost recall after Holm's correction. The gate cannot judge if the
+      harmed classes, together with those for which a loss of `worst_class_drop_pp` (10 points if that is not limited)
+      cannot be excluded, exceed the limit. Without this rule, fewer images would make a pass easier.
+    - Flips of single models: the exact interval of Clopper and Pearson. Flips of populations are flips of modal labels
+      and exact, as are sizes: the value decides.
+    - Baseline: nothing is judged if it is not better than chance (one-sided at level alpha, given how often it predicts
+      each class) or less accurate than `limits.min_baseline_accuracy`. The usual causes are a different order of the
+      classes or different preprocessing than in training.
+    - Intensification: the corrected slope, which is 1 without compression, with an interval over images and members. If
+      the classes' recalls before cannot be told apart, there is no slope, and nothing is judged.
 
     Args:
         baseline: the uncompressed model or population.
         compressed: the compressed one, on the same examples.
-        limits: what to check.
+        limits: limits to check.
         alpha: level of the tests; intervals are at level 1 - alpha.
-        sizes: bytes of the baseline's and of the compressed model's file, or means over the members.
-        paired: for populations: whether a compressed member is made from the baseline's member of the same name, as
-            quantized members are; None to take it from `compressed.parents`.
+        sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
+        paired: whether each compressed member of a population is made from the baseline's member of the same name, as
+            quantized members are; by default as `compressed.parents` says.
 
     Raises:
-        InputError: other examples, one model against a population, a limit of size without sizes, or a level outside
-            (0, 1).
+        InputError: different examples, one model against a population, a limit of size without sizes, or a level
+            outside (0, 1).
 
     Example:
         >>> labels = [0] * 200 + [1] * 200
@@ -183,12 +184,12 @@ def gate(
 def judge(
     measurements: Measurements, limits: Limits, sizes: tuple[float, float] | None = None
 ) -> Verdict:
-    """Return the verdict on what was measured; see `gate`.
+    """Return the verdict on measurements; see `gate` for the rules.
 
     Args:
-        measurements: of `measure`.
-        limits: what to check.
-        sizes: bytes of the baseline's and of the compressed model's file, or means over the members.
+        measurements: result of `measure`.
+        limits: limits to check.
+        sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
 
     Raises:
         InputError: a limit of size without sizes.

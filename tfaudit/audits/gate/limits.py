@@ -1,4 +1,4 @@
-"""Limits of a gate; a field of `Limits` is the one place that registers a limit."""
+"""Limits of a gate. A field of `Limits` is the only place where a limit is registered."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from tfaudit.errors import InputError, require
 class Quantity:
     """The quantity that a limit bounds.
 
-    `description` is one line with the unit of the limit, the help of the command-line flag; `title` a short name for
-    tables and charts. Values are printed times `scale` in `number_format`, with the printed unit. Limits from `minimum`
-    to `maximum` are allowed, in words `allowed`; `neutral` is no change, where the chart's scale starts.
+    `description` is one line with the unit of the limit, the help of the command-line flag; `title` is a short name for
+    tables and charts. Values are multiplied by `scale` and printed in `number_format` with the printed unit. Limits
+    from `minimum` to `maximum` are allowed, which `allowed` says in words; `neutral` is the value without any change,
+    where the chart's scale starts.
     """
 
     description: str = ""
@@ -65,8 +66,8 @@ class Limits:
 
     The metadata of each field describes it. For populations, `flips` is the share of PIEs, and `negative_flips` the
     mean over pairs of members. A class is harmed if it lost recall, after Holm's correction over the classes;
-    `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, is no limit of the
-    compressed model: with a baseline of less accuracy nothing is judged.
+    `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, does not limit the
+    compressed model: nothing is judged if the baseline is less accurate.
 
     Raises:
         InputError: no limit, or a value that is not a number in the allowed range.
@@ -148,7 +149,7 @@ class Limits:
         """Return limits by name, such as the `[gate]` table of a TOML file.
 
         Raises:
-            InputError: an unknown name, or as `Limits`.
+            InputError: an unknown name, or limits that `Limits` rejects.
 
         Example:
             >>> Limits.from_mapping({"flips": 0.02}).flips
@@ -197,7 +198,7 @@ _OF_SET_UPS: Mapping[str, Quantity] = MappingProxyType(
 
 
 def quantity_of(check: str) -> Quantity:
-    """Return what a check measures, by its name: a limit's, or what the set-up itself must keep to.
+    """Return the quantity that a check measures, by its name: that of a limit, or of a requirement on the study itself.
 
     Example:
         >>> quantity_of("flips").title, quantity_of("missing_members").title
@@ -207,6 +208,6 @@ def quantity_of(check: str) -> Quantity:
 
 
 def _short(text: str) -> str:
-    """Return a value with its unit without trailing zeros."""
+    """Return a value with its unit, without trailing zeros."""
     number, _, unit = text.partition(" ")
     return f"{float(number):g} {unit}".strip()

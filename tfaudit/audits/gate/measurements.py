@@ -1,4 +1,4 @@
-"""What a gate measures of a compressed model, once; limits may change without reading predictions again."""
+"""Measurements of a compressed model for a gate, made once: limits can change without reading predictions again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Losses:
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """A quantity and the ends of its interval at level 1 - alpha; they are NaN where it is exact on these data.
+    """A quantity and the ends of its interval at level 1 - alpha, NaN if the quantity is exact on these data.
 
     `remark` is a sentence that helps to interpret the value, or "".
     """
@@ -78,22 +78,24 @@ class Estimate:
 
 @dataclasses.dataclass(frozen=True)
 class Measurements:
-    """All that is measured of a compressed model or population against its baseline, for any limits.
+    """Measurements of a compressed model or population against its baseline, for any limits.
 
     Attributes:
         members: numbers of members of the baseline and of the compressed population.
-        pairs: number of pairs of members; 0 where the populations are independent, 1 for one model against one.
+        pairs: number of pairs of members; 0 if the populations are independent, 1 for one model against one.
         alpha: level of the tests; intervals are at level 1 - alpha.
         chance: accuracy of the baseline by chance alone, given how often it predicts each class; `high` is the most
-            that chance explains. NaN where all images are of one class.
+            that chance explains. NaN if all images are of one class.
         overall: loss of accuracy.
         classes: loss of recall of every class.
         collapsed: `(C,)` booleans, classes that the compressed models no longer know; see `collapsed_classes`.
-        blind_members: `(C,)` number of compressed members that almost never find the class: of recall .05 or less.
-        flips: share of the predictions that change; for populations of modal labels (PIEs).
-        negative_flips: share that turn from right to wrong; for populations the mean over pairs of members.
+        blind_members: `(C,)` number of compressed members that almost never find the class, with a recall of .05 or
+            less.
+        flips: share of the predictions that change; for populations, share of the modal labels (PIEs).
+        negative_flips: share of predictions that turn from right to wrong; for populations, the mean over pairs of
+            members.
         intensification: corrected slope of recall distortion, [R] 5.
-        ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
+        ties: predictions in which classes tie, and their effect under the deployed `argmax`.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -118,19 +120,19 @@ class Measurements:
 
     @property
     def members_a_side(self) -> int:
-        """The number of pairs, or of members of two populations of one size that would tell as much."""
+        """The number of pairs, or the size of two equally large populations that would be as informative."""
         return self.pairs or round(2 / (1 / self.members[0] + 1 / self.members[1]))
 
     def decides(self, losses: Losses, row: int, limit: float) -> SampleSize | None:
-        """Return the design that would decide whether a loss is above or below the limit, if it is what was measured.
+        """Return the design that would decide whether a loss is above or below the limit, if the measured loss is true.
 
-        It is the smallest number of images at these members, else of members at these images, else of both; None where
-        the loss equals the limit, or no design of any size decides.
+        It needs the smallest number of images with these members, or else of members with these images, or else of
+        both; None if the loss equals the limit, or no design of any size decides.
 
         Args:
             losses: `overall` or `classes`.
-            row: of the loss.
-            limit: in percentage points.
+            row: position of the loss.
+            limit: limit in percentage points.
         """
         gap = abs(float(losses.loss[row]) - limit)
         images = int(losses.examples[row])
@@ -154,7 +156,7 @@ class Measurements:
 def _images_of_a_pair(
     losses: Losses, row: int, limit: float, confidence: float
 ) -> SampleSize | None:
-    """Return the images at which Tango's interval, with the shares lost and won of now, excludes the limit."""
+    """Return the images at which Tango's interval, with the present shares lost and won, excludes the limit."""
     images = int(losses.examples[row])
     lost = losses.lost[row]
     won = losses.won[row]
@@ -188,20 +190,20 @@ def measure(
 ) -> Measurements:
     """Measure the losses of a compressed model or population against its baseline.
 
-    Losses of populations have intervals over images and members [C]; those of one model against one Tango's interval
-    over images, and p-values of McNemar's exact test. The shares of changed predictions have the exact interval of
-    Clopper and Pearson for one model against one. Of populations `flips` is that of modal labels, and exact, and
-    `negative_flips` the mean over pairs of members, with an interval over images and members.
+    Losses of populations have intervals over images and members [C]; losses of one model against one have Tango's
+    interval over images and p-values of McNemar's exact test. For one model against one, shares of changed predictions
+    have the exact interval of Clopper and Pearson. For populations, `flips` is the exact share of changed modal labels,
+    and `negative_flips` the mean over pairs of members, with an interval over images and members.
 
     Args:
         baseline: the uncompressed model or population.
         compressed: the compressed one, on the same examples.
-        paired: for populations: whether each compressed member is made from the baseline's member of the same name;
-            None to take it from `compressed.parents`.
+        paired: whether each compressed member of a population is made from the baseline's member of the same name; by
+            default as `compressed.parents` says.
         alpha: level of the tests; intervals are at level 1 - alpha.
 
     Raises:
-        InputError: other examples, one model against a population, no pairs, or a level outside (0, 1).
+        InputError: different examples, one model against a population, no pairs, or a level outside (0, 1).
 
     Example:
         >>> labels = [0] * 100 + [1] * 100
@@ -299,7 +301,7 @@ def _losses(
     alpha: float,
     **parts: np.ndarray,
 ) -> Losses:
-    """Return losses from changes, shares, and both ends of their interval at a level."""
+    """Return losses from changes as shares, and a function that gives both ends of their interval at a level."""
     low, high = interval(1 - alpha)
     _, sure_high = interval(1 - alpha / max(1, int(np.count_nonzero(examples))))
     return Losses(
@@ -316,7 +318,7 @@ def _losses(
 
 
 def accuracy_by_chance(baseline: Predictions, alpha: float) -> Estimate:
-    """Return the mean accuracy of the members by chance, and one-sided the most that chance explains."""
+    """Return the mean accuracy of the members by chance, and the most that chance explains (one-sided)."""
     if (baseline.labels == baseline.labels[0]).all():
         return Estimate()
     count = baseline.num_examples

@@ -31,13 +31,13 @@ TOOLTIP = tooltips(
 
 
 def pair_chart(frame: pd.DataFrame) -> Drawing:
-    """Draw [F] figure 2 for one model: bars are the images lost and won, points the change with its interval.
+    """Draw [F] figure 2 for one model: bars show the images lost and won, points the change with its interval.
 
-    Bars are opaque for classes that are shown to lose or gain recall, faint otherwise. More than 40 classes have an
-    overview of all above the 12 that lost most and the 12 that won most.
+    Bars are opaque for classes with a verdict of lost or gained recall, faint otherwise. If there are more than 40
+    classes, an overview of all stands above the 12 that lost most and the 12 that won most.
 
     Args:
-        frame: of a `PairComparison`.
+        frame: `frame` of a `PairComparison`.
     """
     shown = frame.dropna(subset=["change_p"]).copy()
     shown["claimed"] = shown["verdict"].isin(["lost recall", "gained recall"])
@@ -50,7 +50,7 @@ def pair_chart(frame: pd.DataFrame) -> Drawing:
 
 
 def _bars(shown: pd.DataFrame) -> pd.DataFrame:
-    """Return two rows per class: the share of its images that became wrong, negative, and that became right."""
+    """Return two rows per class: the shares of its images that became wrong, as a negative number, and right."""
     parts = [
         shown.assign(kind=kind, share_pp=sign * 100 * shown[column] / shown["examples"])
         for kind, column, sign in ((LOST, "lost", -1), (WON, "won", 1))

@@ -1,4 +1,4 @@
-"""One model against one model: what changed, class by class and example by example, and whether chance explains it."""
+"""One model against one: changes class by class and example by example, and whether chance explains them."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Overall:
         accuracy_before, accuracy_after: top-1 accuracy of the two models.
         low, high: ends of the interval of the difference, at level 1 - alpha.
         p, p_mid: p-value of McNemar's exact test, and its mid-p value.
-        lost, won: negative flips (right before, wrong after) and positive flips (wrong before, right after); of a
-            prediction in which m classes tie, the part that random settlement loses or wins.
-        other_wrong: wrong before, wrong after with another class.
-        btc: backward trust compatibility: of the baseline's right predictions, the share that stays right.
-        bec: backward error compatibility: of the baseline's wrong predictions, the share that stays wrong.
+        lost, won: negative flips (right before, wrong after) and positive flips (wrong before, right after); a
+            prediction in which classes tie counts by the part that random settlement loses or wins.
+        other_wrong: number of examples that are wrong before, and wrong after with another class.
+        btc: backward trust compatibility, the share of the baseline's right predictions that stay right.
+        bec: backward error compatibility, the share of the baseline's wrong predictions that stay wrong.
         agreement: share of examples for which both predict the same class.
-        top5_overlap: mean share of the five best classes that both models name; NaN where fewer than five are stored.
-        kappa: Cohen's kappa of the two models' predictions; NaN where both always predict one class.
+        top5_overlap: mean share of the five best classes that both models name; NaN if fewer than five are stored.
+        kappa: Cohen's kappa of the two models' predictions; NaN if both always predict one class.
     """
 
     examples: int
@@ -81,23 +81,23 @@ class Overall:
 
 @dataclasses.dataclass(frozen=True)
 class PairComparison(Result):
-    """What one compressed model does to the classes. Arrays are `(C,)`; recalls and differences are shares.
+    """Effects of one compressed model on the classes. Arrays are `(C,)`; recalls and differences are shares.
 
     Attributes:
         class_names, examples: the classes, and the number of test examples of each.
         recall_before, recall_after: recall of the two models; NaN for a class without examples.
         collapsed: whether recall is halved or near 0, as in `ClassImpact`.
-        lost, won: numbers of negative and of positive flips; parts where classes tie.
-        p, p_mid: p-values of McNemar's exact test, and its mid-p values; 1 where nothing was lost or won, NaN for a
-            class without examples.
+        lost, won: numbers of negative and of positive flips; fractions if classes tie.
+        p, p_mid: p-values of McNemar's exact test, and its mid-p values; 1 if nothing was lost or won, NaN for a class
+            without examples.
         low, high: ends of the interval of recall_after - recall_before, at level 1 - alpha; see `paired_interval`.
         changes: change of recall over the images, absolute and relative to the change of the overall accuracy.
         p_holm, p_bh: p-values adjusted after Holm, and after Benjamini and Hochberg.
-        overall: the same over all examples, and how far the two models agree.
+        overall: the comparison over all examples, and the agreement of the two models.
         flips: one row per flipped example; see `flips_frame`.
-        ties: the predictions in which classes tie, and what the deployed `argmax` makes of them.
+        ties: predictions in which classes tie, and their effect under the deployed `argmax`.
         alpha: level of the tests.
-        margin_pp: a change whose interval lies within this margin counts as none, percentage points.
+        margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -130,14 +130,14 @@ class PairComparison(Result):
     def frame(self, correction: str = "holm") -> pd.DataFrame:
         """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1].
 
-        Columns: `class`, `examples`, `recall_before`, `recall_after`, `lowest_recall` (that after), `collapsed`, `lost`
-        and `won` (images); what the recall lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`
-        (McNemar's exact test), `change_p_holm`, `change_p_bh`, `verdict` (lost recall, gained recall, no change, cannot
-        tell) and `p_mid` (the mid-p value of that test); how that differs from the change of the overall accuracy: the
-        same with `relative_`, over the images, and `relative_verdict`.
+        Columns: `class`, `examples`, `recall_before`, `recall_after`, `lowest_recall` (equal to `recall_after`),
+        `collapsed`, `lost` and `won` (images); the change of recall: `change_pp` with `change_low_pp`,
+        `change_high_pp`, `change_p` (McNemar's exact test), `change_p_holm`, `change_p_bh`, `verdict` (lost recall,
+        gained recall, no change, cannot tell) and `p_mid` (the mid-p value of that test); the change relative to that
+        of the overall accuracy: the same columns with `relative_`, over the images, and `relative_verdict`.
 
         Args:
-            correction: of the verdicts for the number of classes: "none", "holm" or "bh".
+            correction: correction of the verdicts for the number of classes: "none", "holm" (the default) or "bh".
         """
         require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
         absolute = question_columns(
@@ -167,21 +167,21 @@ class PairComparison(Result):
         return pd.DataFrame(columns)
 
     def flips_frame(self) -> pd.DataFrame:
-        """Return one row per flipped example, in the order of the examples; the models predict different classes there.
+        """Return one row per flipped example, on which the models predict different classes, in the examples' order.
 
         Columns: `index`, `example` (id), `label`, `before`, `after` (class names; several where they tie), `kind`
         (lost, won, other wrong), `share` (the probability that random settlement of ties changes the prediction, 1
-        without a tie), and where the predictions hold them `probability_before`, `probability_after`: each model's for
-        its own prediction.
+        without a tie), and, if the predictions hold probabilities, `probability_before` and `probability_after`: each
+        model's probability for its own prediction.
         """
         return self.flips.copy()
 
     def summary(self) -> dict[str, Any]:
         """Return the overall figures, counts of classes by verdict after Holm's correction, and the worst class.
 
-        `significant` counts the classes with p <= alpha, uncorrected; `expected_by_chance` is what McNemar's exact test
-        gives on average for as many changed images where nothing but chance changes them. Figures that begin with
-        `argmax_` are those of the deployed `argmax`; `tied_before`, `tied_after` and `tied_flips` count ties.
+        `significant` counts the classes with p <= alpha, uncorrected; `expected_by_chance` is the average number for
+        McNemar's exact test if as many images change by chance alone. Figures that begin with `argmax_` are those of
+        the deployed `argmax`; `tied_before`, `tied_after` and `tied_flips` count ties.
         """
         whole = self.overall
         frame = self.frame()
@@ -218,7 +218,7 @@ class PairComparison(Result):
         }
 
     def chart(self) -> Drawing:
-        """Draw the shares lost and won of each class as bars, the change of recall with its interval as a point."""
+        """Draw the lost and won shares of each class as bars, and the change of recall with its interval as a point."""
         from tfaudit.audits.model_pair.chart import pair_chart
 
         return pair_chart(self.frame())
@@ -233,17 +233,18 @@ def compare(
 ) -> PairComparison:
     """Compare one model with one compressed model on the same examples, by McNemar's exact test per class and overall.
 
-    Intervals of the changes are Tango's (1998), widened where the exact test does not reject. Both models see the same
-    images, so only flips count. What holds of two models need not hold of others trained alike: that takes members.
+    Intervals of the changes are Tango's (1998), widened if the exact test does not reject. Both models see the same
+    images, so only flips count. A finding on two models need not hold for others trained alike; that takes populations
+    of several members.
 
     Args:
         baseline: predictions of the uncompressed model, one member.
         compressed: predictions of the compressed model, one member, on the same examples.
-        alpha: a class is significant where p <= alpha; intervals are at level 1 - alpha.
-        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+        alpha: level of the tests: a class is significant if p <= alpha; intervals are at level 1 - alpha.
+        margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
 
     Raises:
-        InputError: more than one member, other examples, or a level outside (0, 1).
+        InputError: more than one member, different examples, or a level outside (0, 1).
 
     Example:
         >>> labels = [0] * 8 + [1] * 2

@@ -1,4 +1,4 @@
-"""How precisely a study tells the change of a class, by its members and images."""
+"""Precision of the measured change of a class by members and images."""
 
 import altair as alt
 import pandas as pd
@@ -8,11 +8,11 @@ from tfaudit.errors import plural
 
 
 def plan_chart(frame: pd.DataFrame, half_width: float) -> Drawing:
-    """One line per number of members: half-width of the interval over images of the class, both axes logarithmic.
+    """Draw half-widths of the interval over images, one line per number of members; both axes are logarithmic.
 
     Args:
-        frame: of `tfaudit.audits.planning.planning.Plan.frame`.
-        half_width: the wanted one, percentage points, drawn as a dashed line.
+        frame: table that `tfaudit.audits.planning.planning.Plan.frame` returns.
+        half_width: wanted half-width in percentage points, drawn as a dashed line.
     """
     counts = sorted(set(frame["members"].tolist()))
     labels = {count: plural(count, "member") for count in counts}

@@ -1,4 +1,4 @@
-"""How many members and images a study takes for a wanted precision, before anything is trained."""
+"""How many members and images a study needs for a wanted precision, before anything is trained."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ class Plan(Result):
         spread: variances that the plan rests on, in squared percentage points.
         members: numbers of members of each population, M of them.
         images: numbers of images of the class, L of them.
-        half_widths: `(M, L)`.
-        half_width: the wanted one.
-        smallest: per number of members the smallest design that reaches it; None where images alone do not.
+        half_widths: `(M, L)` half-widths.
+        half_width: wanted half-width.
+        smallest: smallest design that reaches the half-width, per number of members; None if images alone do not
+            suffice.
         alpha: intervals are at level 1 - alpha.
     """
 
@@ -87,13 +88,13 @@ def plan(
     images: Sequence[int] = IMAGES,
     alpha: float = 0.05,
 ) -> Plan:
-    """Compute how precise the change of a class will be known, and which designs reach a wanted precision.
+    """Compute how precisely the change of a class will be known, and which designs reach a wanted precision.
 
-    The intervals are those that the audits and the gate give over images and members [C].
+    The intervals are those of the audits and the gate, over images and members [C].
 
     Args:
-        spread: of `pilot_spread` or `guessed_spread`.
-        half_width_pp: the wanted half-width of the interval, percentage points.
+        spread: spread that `pilot_spread` or `guessed_spread` returns.
+        half_width_pp: wanted half-width of the interval, percentage points.
         members: numbers of members to show; 1 is one model against one, over images only.
         images: numbers of images of the class to show.
         alpha: intervals are at level 1 - alpha.
@@ -132,13 +133,13 @@ def plan(
 
 
 def pilot_spread(measurements: Measurements, class_name: str | None = None) -> Spread:
-    """Return the spread of a class as a pilot study measured it, or the mean of all classes, squared points.
+    """Return the spread of a class measured by a pilot study, or the mean of all classes, in squared percentage points.
 
-    A pilot of one model against one tells nothing of how members differ; it plans for single models.
+    A pilot of one model against one does not show how members differ, so it can only plan for single models.
 
     Args:
-        measurements: of `measure`, or of a variant of a study.
-        class_name: the class to plan for; None for the mean over the classes, which few images estimate better.
+        measurements: result of `measure`, or of a variant of a study.
+        class_name: class to plan for; by default the mean over the classes, which few images estimate better.
 
     Raises:
         InputError: an unknown class, or no class with 2 images or more.
@@ -172,9 +173,9 @@ def guessed_spread(
     """Return a spread from rough guesses, squared percentage points.
 
     Args:
-        accuracy: of a model on the class, in (0, 1).
-        member_sd_pp: standard deviation over members of the class's recall on very many images, percentage points;
-            where paired, that of its change.
+        accuracy: accuracy of a model on the class, in (0, 1).
+        member_sd_pp: standard deviation of the class's recall over members on very many images, percentage points; of
+            its change if paired.
         heterogeneity: how alike members are on an image: the share of the variance of right and wrong, or of the
             flips, that lies between images; in [0, 1].
         flips: share of the images on which compression makes a right model wrong or a wrong one right.

@@ -21,12 +21,12 @@ OTHERS = "other predictions"
 
 
 def _percent(title: str) -> alt.X:
-    """Return an axis of the column `percent`."""
+    """Return the axis of the column `percent`."""
     return alt.X("percent:Q", title=title, axis=alt.Axis(tickCount=5))
 
 
 def _percent_tooltips(*columns: str, title: str, form: str = ".2f") -> list[alt.Tooltip]:
-    """Return the tooltips of names, then that of `percent`."""
+    """Return the tooltips of the named columns, then the tooltip of `percent`."""
     texts = tooltips(*(f"{column}:N" for column in columns))
     return [*texts, alt.Tooltip("percent:Q", title=title, format=form)]
 
@@ -35,7 +35,7 @@ def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
     """Draw one line per variant, one dot per member, a bar at the mean; a dashed line at the mean of the first variant.
 
     Args:
-        recalls: rows of `title`, `member` and `recall`, a share; the baseline's first. Titles are distinct.
+        recalls: rows of `title`, `member` and `recall`, a share; the baseline's rows come first. Titles are distinct.
     """
     measured = recalls.dropna(subset=["recall"]).assign(percent=lambda rows: 100 * rows["recall"])
     titles = measured["title"].drop_duplicates()
@@ -56,7 +56,8 @@ def confusion_chart(predictions: pd.DataFrame) -> Drawing:
     """Draw two bars per predicted class, in the order of the rows.
 
     Args:
-        predictions: rows of `name`, the predicted class, distinct; `before` and `after`, its shares of all predictions.
+        predictions: rows of `name`, the predicted class (distinct), `before` and `after`, its shares of all
+            predictions.
     """
     long = predictions.melt("name", ["before", "after"], var_name="when", value_name="share")
     long["percent"] = 100 * long["share"]
@@ -73,7 +74,7 @@ def confusion_chart(predictions: pd.DataFrame) -> Drawing:
 def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
     """Draw one line per variant, divided by the shares of the predictions; the true class has the colour of gains.
 
-    The five wrong predictions with most votes over all variants have colours, the others are grey.
+    The five wrong predictions with the most votes over all variants have colours of their own; others are grey.
 
     Args:
         votes: rows of `title`, `name` (the predicted class) and `share`; titles are distinct.

@@ -1,4 +1,4 @@
-"""Counts of what the members of a population predict: small enough to cache, enough to show any example or class.
+"""Counts of the members' predictions: small enough to cache, and enough to show any example or class.
 
 A member whose best classes tie votes for each of them with an equal share.
 """
@@ -28,9 +28,10 @@ class PredictionCounts:
         labels: `(N,)` true classes.
         recall, accuracy: `(K, C)` recalls, NaN for a class without examples, and `(K,)` accuracies.
         example: `(V,)` positions of examples, ascending.
-        answer: `(V,)` classes that a member predicts there, the most frequent first, equals in the order of names.
-        count: `(V,)` number of members that predict the class; parts where classes tie.
-        probability: `(V,)` mean probability that these members give their prediction; None where it is unknown.
+        answer: `(V,)` classes that members predict for the example, the most frequent first, equals in the order of
+            names.
+        count: `(V,)` number of members that predict the class; fractions if classes tie.
+        probability: `(V,)` mean probability that these members give their prediction; None if it is unknown.
     """
 
     members: tuple[str, ...]
@@ -46,7 +47,7 @@ class PredictionCounts:
     _repr_html_ = html_of
 
     def mode(self) -> np.ndarray:
-        """Return the `(N,)` modal labels: of the most frequent classes the first in the order of their names."""
+        """Return the modal labels, `(N,)`: the most frequent class, ties going to the first in the order of names."""
         return self.answer[self._first]
 
     def modal_classes(self) -> BestClasses:
@@ -68,7 +69,7 @@ class PredictionCounts:
     def image(self, position: int) -> pd.DataFrame:
         """Return the predictions for one example, most votes first.
 
-        Columns: `answer`, `class`, `votes`, `share`, and `probability` where it is known.
+        Columns: `answer`, `class`, `votes`, `share`, and `probability` if it is known.
         """
         last = len(self.labels) - 1
         require(0 <= position <= last, "position", position, f"0 to {last}")
@@ -86,7 +87,7 @@ class PredictionCounts:
         """Return the row of one true class of the confusion matrix, summed over members.
 
         Columns: `answer` (the predicted class, the most frequent first), `class` (its name), `count` over all members
-        and examples of the true class, `share` of these.
+        and examples of the true class, and `share` of these.
         """
         last = len(self.class_names) - 1
         require(0 <= label <= last, "label", label, f"0 to {last}")
@@ -116,11 +117,11 @@ class PredictionCounts:
 
     @cached_property
     def _first(self) -> np.ndarray:
-        """Row of the modal label of each example."""
+        """The row of the modal label of each example."""
         return np.searchsorted(self.example, np.arange(len(self.labels)))
 
     def _shares(self, rows: np.ndarray) -> np.ndarray:
-        """Return the `(N,)` shares of the members that predict the class of some rows, one of each example."""
+        """Return the shares of the members that predict the class of some rows, one row per example: `(N,)`."""
         shares = np.zeros(len(self.labels))
         shares[self.example[rows]] = self.count[rows] / len(self.members)
         return shares

@@ -7,10 +7,10 @@ from tfaudit.charts.style import GAIN, GREY, LOSS, WIDTH, Drawing, categories, t
 
 
 def remedies_chart(table: pd.DataFrame) -> Drawing:
-    """Draw a panel per measure: remedy minus control with its interval, a row per remedy; the rule is no difference.
+    """Draw a panel per measure: remedy minus control with its interval, a row per remedy; the line marks no difference.
 
     Args:
-        table: of `Remedies`.
+        table: `table` of a `Remedies`.
     """
     order = list(dict.fromkeys(table["title"]))
     panels = []

@@ -1,4 +1,4 @@
-"""What remedies keep: compressed models trained with a remedy against those trained without it, the control."""
+"""Effects of remedies: compressed models trained with a remedy against the control, trained without it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Remedies(Result):
     """Control against remedy, for every compressed variant that has both.
 
     Attributes:
-        table: a row per variant and measure; see `frame`.
-        alpha: level of the tests; 1 - alpha is that of the intervals.
+        table: one row per variant and measure; see `frame`.
+        alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -45,17 +45,17 @@ class Remedies(Result):
     notes: tuple[str, ...] = ()
 
     def frame(self) -> pd.DataFrame:
-        """Return a row per variant and measure, all in per cent of the images.
+        """Return one row per variant and measure, all in percent of the images.
 
         Columns: `title` of the variant with the remedy; `measure`, one of `MEASURES`, or the largest excess gap over
         other groups than the classes, with the names of their columns; `members`, the number of pairs; `control` and
-        `remedy`, means over them; `difference_pp`, remedy minus control, with `low_pp`, `high_pp` and `p` (NaN of a
-        single pair); `p_holm`, Holm's over all rows; `verdict` of the remedy.
+        `remedy`, means over them; `difference_pp`, remedy minus control, with `low_pp`, `high_pp` and `p` (NaN for a
+        single pair); `p_holm`, corrected over all rows; `verdict` on the remedy.
         """
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return how many comparisons there are, and in how many the remedy is better and worse."""
+        """Return the number of comparisons, and of those in which the remedy is better and worse."""
         verdicts = self.table["verdict"]
         return {
             "tested": len(verdicts),
@@ -78,21 +78,21 @@ def remedies(
 ) -> Remedies:
     """Compare models that were trained with a remedy to their controls, pair by pair from the same dense model.
 
-    Accuracy, negative flips and PIEs (images whose modal label is another than the dense models') are means over
-    images; their intervals and tests are over images and members, those of PIEs over images alone. A member's
-    worst-class recall is that of its own worst class, its largest excess gap the largest
-    `(dense_c - member_c) - (dense - member)` over classes c, and over the groups that the remedy was given, if it was:
-    none of these is a mean over images, so they have a paired t-test over members, for these images.
+    Accuracy, negative flips and PIEs (images whose modal label differs from the dense models') are means over images;
+    their intervals and tests are over images and members, those of PIEs over images alone. A member's worst-class
+    recall is the recall of its own worst class. Its largest excess gap is the largest
+    `(dense_c - member_c) - (dense - member)` over classes c, and, if the remedy was given groups, also over these
+    groups. None of these is a mean over images, so they have a paired t-test over members, for these images.
 
     Args:
-        trios: by title the dense population, the control and the remedied one, on the same examples. Members of one
+        trios: dense population, control and remedied population by title, on the same examples. Members of the same
             name belong together; others are left out.
-        groups: by title the columns, N rows in the order of the examples, whose combinations of values are the groups
-            that the remedy bounds. Those of fewer than 10 images are left out.
+        groups: columns by title, N rows in the order of the examples; each combination of their values is a group that
+            the remedy bounds. Groups of fewer than 10 images are left out.
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: other examples, no common members, columns of another length, or a level outside (0, 1).
+        InputError: different examples, no common members, columns of another length, or a level outside (0, 1).
 
     Example:
         >>> dense = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 1]])
@@ -136,7 +136,7 @@ def _grouping(columns: pd.DataFrame | None, count: int) -> tuple[dict[str, np.nd
         return {}, 0
     coded = [group_codes(columns[name], count, "groups")[0] for name in columns]
     _, codes, sizes = np.unique(np.stack(coded), axis=1, return_inverse=True, return_counts=True)
-    codes = codes.reshape(count)  # NumPy 2.0 gives it a side of 1 more
+    codes = codes.reshape(count)  # NumPy 2.0 adds a dimension of size 1
     left_out = int((sizes < LEAST_IMAGES).sum())
     if left_out == len(sizes):
         return {}, left_out
@@ -202,13 +202,13 @@ def _chosen(population: Predictions, members: list[Any]) -> Predictions:
 
 
 def _recalls(right: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the accuracies `(K, G)` in the classes, or groups, that have examples; a code below 0 is in none."""
+    """Return the accuracies `(K, G)` in the classes, or groups, that have examples; a code below 0 is in no group."""
     return np.stack(
         [right[:, codes == code].mean(1) for code in np.unique(codes[codes >= 0])], axis=1
     )
 
 
 def _largest_gaps(before: np.ndarray, after: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return `(K,)` the largest excess gap of each pair of models."""
+    """Return the largest excess gap of each pair of models, `(K,)`."""
     losses = _recalls(before, codes) - _recalls(after, codes)
     return (losses - (before.mean(1) - after.mean(1))[:, None]).max(1)

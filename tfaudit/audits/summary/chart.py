@@ -11,11 +11,11 @@ from tfaudit.charts.style import PLUM, SLATE, WIDTH, Drawing, tooltips
 def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     """Draw [F] table 1: one line per variant, one dot per member, a bar at the mean.
 
-    If variants differ so much that the members of one would shrink to a dot, each line shows the differences from the
-    mean of its variant. The label then gives this mean.
+    If variants differ so much that the members of one would shrink to a dot, each line shows the differences from its
+    variant's mean, and the label gives this mean.
 
     Args:
-        accuracies: of a `Summary`; only top-1 is drawn.
+        accuracies: `accuracies` of a `Summary`; only top-1 is drawn.
     """
     top1 = accuracies[accuracies["k"] == 1].assign(percent=lambda rows: 100 * rows["accuracy"])
     order = list(top1["title"].unique())

@@ -42,18 +42,20 @@ _COLUMNS = {
 
 @dataclasses.dataclass(frozen=True)
 class VariantAudit:
-    """The audit of one population of K members: all that the table needs of its predictions.
+    """The audit of one population of K members: everything that the table needs from its predictions.
 
     Attributes:
         members: names of the members.
-        top1, top5: `(K,)` accuracies, shares; `top5` is None where fewer ranks are stored.
+        top1, top5: `(K,)` accuracies, shares; `top5` is None if fewer ranks are stored.
         argmax_top1, tied: `(K,)` accuracies of the deployed `argmax`, and numbers of predictions in which classes tie.
-        changed: `(P,)` predictions that differ between two models, over P pairs of members: each with the one that it
-            is made from, else all with all; of the baseline, between two of its members, which is the noise floor.
-        impact: effect on the classes; None for the baseline, and where either side has a single member.
+        changed: `(P,)` numbers of predictions that differ between two models, over P pairs: each member with the one
+            that it is made from, or without pairs all with all. For the baseline, pairs of its own members give the
+            noise floor.
+        impact: effect on the classes; None for the baseline, or if either side has a single member.
         exemplars: PIEs; None for the baseline.
-        chance: permutation tests; None where they are impossible or not requested.
-        parentless: whether members are made from the baseline's but have other names. Then there is no `chance`.
+        chance: permutation tests; None if they are impossible or not requested.
+        parentless: whether members are made from the baseline's members but have other names, so that there is no
+            `chance`.
     """
 
     members: tuple[object, ...]
@@ -76,7 +78,7 @@ class VariantAudit:
         )
 
     def row(self) -> dict[str, Any]:
-        """Return its figures in the table of a study: the columns of `Summary.frame` that predictions give."""
+        """Return the row of the study's table: the columns of `Summary.frame` that predictions give."""
         row: dict[str, Any] = {
             "members": len(self.members),
             "top1": self.top1.mean(),
@@ -100,7 +102,7 @@ class VariantAudit:
         if self.chance:
             row |= {"pies_by_chance": self.chance.pies.mean, "pies_p": self.chance.pies.p}
             if classes := self.chance.classes:
-                # The exact null of coarse recalls and of pairs; alpha times the classes is its bound.
+                # The null is exact for coarse recalls and pairs; alpha times the classes is only a bound.
                 row |= {"expected_by_chance": classes.mean, "significant_p": classes.p}
         return row
 
@@ -112,8 +114,8 @@ class Summary(Result):
     Attributes:
         baseline: key of the uncompressed population.
         table: one row per variant; see `frame`.
-        impacts: class impact per compressed variant, where both populations have two members or more.
-        exemplars, chances: PIEs, and permutation tests where they are possible, per compressed variant.
+        impacts: class impact per compressed variant, if both populations have two members or more.
+        exemplars, chances: PIEs per compressed variant, and permutation tests if they are possible.
         accuracies: one row per `variant`, `title`, `member` and `k`: the member's top-k `accuracy`, a share.
         alpha: level of the tests.
         notes: caveats for the reader, one sentence each.
@@ -133,14 +135,15 @@ class Summary(Result):
 
         Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
         (of the model file, means over members), `top1`, `top5` (mean accuracies, shares), `top1_change` (share of the
-        baseline's, [F] table 3), `argmax_top1` (by the deployed `argmax`, which gives ties to the class of the lowest
-        number), `tied` (predictions in which classes tie, mean over members), `significant`, `expected_by_chance` (by
-        permutation, else alpha times the classes tested), `significant_p` (of their number, by permutation),
-        `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes, by the published test and `argmax`),
-        `changed_predictions` (between two models, mean over pairs of members; the baseline's is what training again
-        changes), `pies`, `pie_share`, `pies_undecided` (examples that ties between classes leave undecided),
-        `published_pies` (by [F]'s rule for ties), `pies_by_chance` and `pies_p` (by permutation). NA where a figure
-        does not exist: tests of the baseline or of single members, unknown sizes, no permutations, no ties.
+        baseline's accuracy, [F] table 3), `argmax_top1` (by the deployed `argmax`, which gives ties to the class with
+        the lowest number), `tied` (predictions in which classes tie, mean over members), `significant`,
+        `expected_by_chance` (by permutation, otherwise alpha times the number of classes tested), `significant_p` (of
+        their number, by permutation), `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes, by the
+        published test and `argmax`), `changed_predictions` (between two models, mean over pairs of members; the
+        baseline's is what retraining changes), `pies`, `pie_share`, `pies_undecided` (examples that ties between
+        classes leave undecided), `published_pies` (by [F]'s rule for ties), `pies_by_chance` and `pies_p` (by
+        permutation). A figure that does not exist is NA: tests of the baseline or of single members, unknown sizes, no
+        permutations, no ties.
         """
         return self.table.copy()
 
@@ -173,12 +176,13 @@ def summary(
         descriptions: any of `title`, `family`, `sparsity`, `bytes`, `gzipped_bytes` of the variants, indexed by key.
         baseline: key of the uncompressed population.
         alpha: level of the tests.
-        permutations: maximum number of assignments of members to count for figures expected by chance; 0 for none.
+        permutations: maximum number of assignments of members to count for figures expected by chance, 1000 by default;
+            0 for none.
         seed: seed of the random assignments.
         paired: keys of the variants whose members are made from the baseline's members of the same names.
 
     Raises:
-        InputError: an unknown baseline, a population on other examples, or an invalid option.
+        InputError: an unknown baseline, a population on different examples, or an invalid option.
 
     Example:
         >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0]])
@@ -210,9 +214,10 @@ def audit_variant(
     seed: int = 0,
     paired: bool = False,
 ) -> VariantAudit:
-    """Audit one population against the baseline, or, where `compressed` is None, the baseline itself.
+    """Audit one population against the baseline, or the baseline itself if `compressed` is None.
 
-    `paired` says whether members are made from the baseline's members of the same names. Options as in `summary`.
+    `paired` says whether members are made from the baseline's members of the same names. The other options are those of
+    `summary`.
 
     Example:
         >>> before, after = (Predictions.from_top1([0, 1], [[x, 1], [x, 1]]) for x in (0, 1))
@@ -246,7 +251,7 @@ def audit_variant(
 
 
 def _notes_on_chance(chances: Mapping[str, Chance], alpha: float) -> list[str]:
-    """Say for which variants, by title, chance may explain the number of PIEs, or members are too few to tell."""
+    """Return notes on variants, by title, whose number of PIEs may be chance or that have too few members to tell."""
     few = {title: null for title, null in chances.items() if null.pies.smallest_p > alpha}
     verdicts: dict[str, list[str]] = {}
     for title, null in chances.items():
@@ -270,7 +275,7 @@ def _notes_on_chance(chances: Mapping[str, Chance], alpha: float) -> list[str]:
 def summarise(
     audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float
 ) -> Summary:
-    """Join the results of `audit_variant` by key of the variant, the baseline's first; arguments as in `summary`."""
+    """Join the results of `audit_variant`, by key of the variant, the baseline's first; options as in `summary`."""
     facts = _described(list(audits), descriptions)
     titles = {key: str(title) for key, title in facts["title"].items()}
     rows = [{"variant": key, **facts.loc[key], **audit.row()} for key, audit in audits.items()]

@@ -10,7 +10,7 @@ class Question:
     """A yes-no question about one image and its three labels.
 
     `key` names its column among the answers; the image has the `attribute` if the answer is `holds`, 0 or 1. `labels`
-    of the three are needed to answer: labels 2 and 3 differ for PIEs alone, so who sees them is no longer blind.
+    lists the labels needed to answer: labels 2 and 3 differ only for PIEs, so a rater who sees them is no longer blind.
     """
 
     key: str

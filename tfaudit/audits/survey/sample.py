@@ -33,7 +33,7 @@ def survey_sample(exemplars: Exemplars, n: int, *, seed: int) -> SurveySample:
         seed: seed of the draw; the same seed gives the same sheet.
 
     Raises:
-        InputError: n is odd, below 2 or larger than the examples of either kind allow, or there are none of one kind.
+        InputError: n is odd, below 2 or larger than the examples of either kind allow, or one kind has no examples.
 
     Example:
         >>> from tfaudit.audits.exemplars.exemplars import exemplars

@@ -36,7 +36,7 @@ class Survey(Result):
         """Return one row per question.
 
         Columns: `attribute`; `question` (its key); `answers` and `raters`, their numbers; `pies` and `non_pies`, images
-        with the attribute, of `pies_judged` and `non_pies_judged`; `undecided` images, whose raters are divided evenly;
+        with the attribute, of `pies_judged` and `non_pies_judged`; `undecided`, images whose raters are divided evenly;
         `share_pie` and `share_non_pie` of the judged images; `ratio`, NaN if no other image has the attribute;
         `difference_pp` with `low_pp` and `high_pp`, Newcombe's interval; `test`, `p` and `p_holm`; `kappa`, Fleiss'
         agreement between raters, from `kappa_examples` images with `kappa_raters` raters each, NaN if no image has two
@@ -45,7 +45,7 @@ class Survey(Result):
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return counts, and the attributes on which exemplars over-index after Holm, highest ratio first."""
+        """Return counts, and the attributes on which exemplars over-index (Holm-corrected), highest ratio first."""
         over = self.table[(self.table["p_holm"] <= self.alpha) & (self.table["difference_pp"] > 0)]
         return {
             "raters": self.raters,
@@ -72,8 +72,8 @@ def survey(
     Args:
         answers: one row per rater and image: `rater`, `example`, `is_pie` (boolean or 0/1) and one column per question
             with 0, 1 or missing; other columns are ignored.
-        questions: the questions; by default those of [F], and, where there is a column `co_occurring` or where any
-            rater has chosen one of the `categories` ("; " between them), whether labels frequently co-occur [A].
+        questions: the questions. By default those of [F], and, if there is a column `co_occurring` or if any rater has
+            chosen one of the `categories` (separated by "; "), whether labels frequently co-occur [A].
         alpha: level of the tests, in (0, 1).
 
     Raises:
@@ -115,7 +115,7 @@ def survey(
 
 
 def _with_co_occurring(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers with a column for the labels that co-occur, from the categories where raters used them."""
+    """Return the answers with a column for co-occurring labels, filled from the categories if raters used them."""
     categories = answers.get("categories", pd.Series(dtype=object))
     if CO_OCCURRING.key in answers or not categories.notna().any():
         return answers
@@ -159,7 +159,7 @@ def _row(
 def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
     """Return Fleiss' kappa, and how many images and raters it rests on.
 
-    Kappa is defined for one number of raters: the most common one, of two equally common ones the larger.
+    Kappa is defined for a fixed number of raters: the most common one is used, the larger of two equally common ones.
     """
     sizes = votes.loc[votes["raters"] > 1, "raters"].value_counts()
     if sizes.empty:

@@ -56,17 +56,18 @@ class StudyVerdict(Result):
 
     Attributes:
         table: one row per variant; see `frame`.
-        headline: the verdict in one or two sentences. It claims harm only of classes in `lost`, or where the gate
-            fails a variant.
-        alerts: one sentence on each collapsed class, without a test: the models do not know it any more.
-        best: key of the smallest variant that passes, by its compressed file, and of those that are at most 1 % larger
-            the one whose worst class loses least; where a size is unknown that of the highest sparsity; or None.
-        limits: that the gate checked.
-        verdicts: of the gate, by variant; a single model cannot be judged against a population and has none.
+        headline: the verdict in one or two sentences. It claims harm only for classes in `lost`, or if the gate fails a
+            variant.
+        alerts: one sentence on each collapsed class, which the models no longer know; no test is needed.
+        best: key of the variant to ship: the smallest compressed file among those that pass; among files at most 1 %
+            larger the one whose worst class loses least; if a size is unknown, the highest sparsity. None if none
+            passes.
+        limits: limits that the gate checked.
+        verdicts: verdicts of the gate, by variant; a single model cannot be judged against a population and has none.
         lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
         alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
-        missing: results that a study should have and has not yet, one sentence each; the first of `alerts`.
+        missing: results that the study still lacks, one sentence each; the first of `alerts`.
     """
 
     table: pd.DataFrame
@@ -91,9 +92,9 @@ class StudyVerdict(Result):
         Columns: `variant` (key), `title`, `outcome` (pass, fail, cannot judge), `reason` (a sentence), `best` (whether
         it is the one to ship), `top1` (mean accuracy, a share), its change `change_pp` with `change_low_pp` and
         `change_high_pp`; `worst_class` with `worst_before` and `worst_after` (mean recalls, shares) and their change
-        `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `lost` and `collapsed` (numbers of classes);
-        `changed_share` (of the predictions; of modal labels for populations) and `size_ratio` (gzipped bytes as a share
-        of the baseline's; of plain bytes where only those are known). NaN, or None for a class, where unknown.
+        `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `lost` and `collapsed` (numbers of classes); `changed_share`
+        (of the predictions; of modal labels for populations) and `size_ratio` (gzipped bytes as a share of the
+        baseline's; of plain bytes where only those are known). Unknown figures are NaN, unknown classes None.
         """
         return self.table.copy()
 
@@ -114,9 +115,9 @@ class StudyVerdict(Result):
 
 
 def _best(passing: pd.DataFrame) -> int | None:
-    """Return the row to ship: of the smallest files, which hardly differ, the one whose worst class loses least.
+    """Return the row to ship: among the smallest files, which hardly differ, the one whose worst class loses least.
 
-    Where a size is unknown it is the sparsest; None of no rows.
+    If a size is unknown, it is the sparsest; None without rows.
     """
     if passing.empty:
         return None
@@ -140,14 +141,14 @@ def study_verdict(
     *,
     baseline: str = "dense",
 ) -> StudyVerdict:
-    """Judge every compressed variant of a study, and say what to know first.
+    """Judge every compressed variant of a study, and write the headline.
 
     Args:
         measured: results of `measure` by key of the variant; None for a single model against a population.
         descriptions: any of `title`, `sparsity`, `bytes`, `gzipped_bytes` of the variants and of the baseline, indexed
             by key.
-        limits: of the gate.
-        baseline: key of the baseline in `descriptions`.
+        limits: limits of the gate, `DEFAULT_LIMITS` by default.
+        baseline: key of the baseline in `descriptions`, "dense" by default.
 
     Example:
         >>> from tfaudit.audits.gate.measurements import measure
@@ -221,7 +222,7 @@ def _lost(known: Mapping[str, Measurements], alpha: float) -> dict[str, tuple[st
 
 @dataclasses.dataclass(frozen=True)
 class _Variant:
-    """What is said of one variant."""
+    """A variant, its verdict and the sentences on it."""
 
     title: str
     measurements: Measurements | None
@@ -254,7 +255,7 @@ class _Variant:
 
     @cached_property
     def gravest(self) -> Check | None:
-        """The gravest check; among those that pass that of the classes."""
+        """The gravest check; if all pass, the check of the classes."""
 
         def gravity(check: Check) -> tuple[int, bool]:
             return OUTCOMES.index(check.outcome), check.name != "worst_class_drop_pp"
@@ -269,7 +270,7 @@ class _Variant:
         return self.gravest.reason
 
     def other_cause(self) -> str:
-        """Return the reason as the end of a sentence, or a full stop where it is the worst class, which comes next."""
+        """Return the reason as the end of a sentence, or a full stop if it is the worst class, which comes next."""
         subject = "" if self.gravest is None else self.gravest.subject
         if self.worst is not None and subject == self.worst["names"]:
             return "."
@@ -306,7 +307,7 @@ class _Variant:
         return row
 
     def gravity(self) -> tuple[bool, float, float]:
-        """Return what sorts variants: by their worst class, collapsed ones last, then its loss, then that overall."""
+        """Return the sort key of variants: whether the worst class collapsed, then its loss, then the overall loss."""
         if self.measurements is None or self.worst is None:
             return False, -np.inf, -np.inf
         overall = self.measurements.overall.loss[0]
@@ -339,14 +340,14 @@ class _Variant:
         return f"but with so few {few} this may be chance"
 
     def _blindness(self, row: pd.Series) -> str:
-        """Return how many models almost never find a class, as the end of a sentence; empty of a single model."""
+        """Return how many models almost never find a class, as the end of a sentence; empty for a single model."""
         count = self.measurements.members[1] if self.measurements else 0
         if not row["blind"] or count < 2:
             return ""
         return f"; {row['blind']} of {count} models almost never find it"
 
     def alerts(self) -> list[str]:
-        """Return a sentence on each collapsed class, and one on those beyond the first `NAMED`."""
+        """Return a sentence on each of the first `NAMED` collapsed classes, and one on all others."""
         collapsed = self.classes[self.classes["collapsed"].astype(bool)]
         collapsed = collapsed.sort_values("change_pp", kind="stable")
         alerts = []
