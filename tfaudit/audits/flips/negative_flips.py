@@ -57,8 +57,7 @@ class NegativeFlips(Result):
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return the rates over all images, the class with the highest rate, and the number that flip more than
-        average."""
+        """Return the rates over all images, the class with the highest rate, and how many flip more than average."""
         whole = self.table.iloc[0]
         classes = self.table.iloc[1:].dropna(subset=["negative_share"])
         worst = None if classes.empty else classes.iloc[int(classes["negative_share"].argmax())]
