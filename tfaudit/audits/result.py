@@ -24,7 +24,7 @@ def in_points(name: str, value: Any, low: Any, high: Any) -> dict[str, Any]:
 
 
 ROWS = 30
-"""Most rows of a table that are shown."""
+"""Maximum number of rows of a table that are shown."""
 
 
 def html_of(result: Any) -> str:

@@ -5,7 +5,7 @@ import numpy as np
 from tfaudit.errors import InputError, require
 
 BINS = 15
-"""Bins of the expected calibration error, of as many predictions each."""
+"""Number of bins of the expected calibration error, with equal numbers of predictions."""
 
 _LEAST_PROBABILITY = float(np.finfo(np.float32).eps)  # a probability stored as 0 has no logarithm
 

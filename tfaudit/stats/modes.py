@@ -10,10 +10,10 @@ import numpy as np
 from tfaudit.stats.ties import BestClasses, Ties
 
 TIES = ("lowest", "highest", "confidence")
-"""Which of the most frequent classes is the mode: of lowest or highest index, or of the highest mean probability."""
+"""Tie rules: the mode is the class with the lowest or the highest index, or with the highest mean probability."""
 
 UNDECIDED = "undecided"
-"""Rule by which all of the most frequent classes are modal labels: two groups differ where they have none in common."""
+"""Tie rule by which all most frequent classes are modal labels: two groups differ if they have none in common."""
 
 COUNTS_AT_ONCE = 2**20
 """(classes, groups, examples) cells of a block: its arrays fit the processor's cache."""

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from tfaudit.stats.two_way import critical_value, least_variance
 
 MOST_IMAGES, MOST_MEMBERS = 10_000_000, 10_000
-"""Larger designs are no remedy."""
+"""Largest numbers of images and of members that are suggested."""
 
 PRACTICAL = 10
-"""Where more than this many times the images would be needed, more members may be the cheaper remedy."""
+"""If more than this many times the images are needed, more members may be the cheaper remedy."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,10 +11,10 @@ from tfaudit.errors import InputError, require
 from tfaudit.stats.ties import Ties
 
 TOLERANCE = 0.001
-"""How far the probabilities of an example may sum to more or less than 1, in float16 too."""
+"""Largest deviation from 1 of the sum of an example's probabilities, in float16 too."""
 
 SCORE_KINDS = {"auto": None, "probabilities": True, "logits": False}
-"""What scores may be said to be, and whether they are probabilities: None is decided by their values."""
+"""Kinds of scores, and whether they are probabilities; None means that their values decide."""
 
 
 class _ClassesAndProbabilities(NamedTuple):

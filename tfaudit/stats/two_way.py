@@ -15,7 +15,7 @@ from scipy import special
 from tfaudit.stats.ratios import ratio
 
 LEAST_IMAGES = 10
-"""Images of a group below which its accuracy is mostly chance: one image moves it by more than 10 points."""
+"""Number of images of a group below which its accuracy is mostly chance: one image moves it by more than 10 points."""
 
 _SMALLEST_P, _BISECTIONS = 1e-300, 32
 

@@ -1,4 +1,4 @@
-"""Which attributes exemplars have more often than other examples: [F] 3.2, CelebA."""
+"""Attributes that exemplars have more often than other examples: [F] 3.2, CelebA."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Attributes(Result):
     Attributes:
         table: one row per attribute and value; see `frame`.
         pies, others: number of exemplars (PIEs) and of other examples.
-        alpha: level of the tests; 1 - alpha is that of the intervals.
+        alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -40,17 +40,17 @@ class Attributes(Result):
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per attribute and value; of a yes-no attribute only the yes.
+        """Return one row per attribute and value; yes-no attributes have only the row of "yes".
 
         Columns: `attribute`; `value`; `examples` with the value; `pies` and `non_pies` among them; `share_pie` and
-        `share_non_pie`, shares of all PIEs and of all others; `ratio`, above 1 where PIEs over-index, NaN where no
-        other example has the value; `difference_pp` with `low_pp` and `high_pp`, Newcombe's interval; `test`, z or
-        Fisher exact; `p`; `p_holm`, over all rows.
+        `share_non_pie`, shares of all PIEs and of all others; `ratio`, above 1 if PIEs over-index, NaN if no other
+        example has the value; `difference_pp` with `low_pp` and `high_pp`, Newcombe's interval; `test`, z or Fisher
+        exact; `p`; `p_holm`, over all rows.
         """
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return counts of rows that over- and under-index after Holm, and the highest ratio of the former."""
+        """Return counts of rows that over- and under-index (Holm-corrected), and the highest ratio of the former."""
         significant = self.table[self.table["p_holm"] <= self.alpha]
         over = significant[significant["difference_pp"] > 0]
         most = next(iter(over.nlargest(1, "ratio").to_dict("records")), None)
@@ -84,13 +84,13 @@ def attributes(
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
-        table: `(N,)` rows in the order of the examples; its index is ignored. A column of booleans or of 0 and 1 is
-            one attribute; of any other column each value is one. Missing values are a value of their own.
-        ties: the tie rule of `exemplars`.
+        table: `(N,)` rows in the order of the examples; its index is ignored. A column of booleans or of 0 and 1 is one
+            attribute; in any other column each value is an attribute. Missing values are a value of their own.
+        ties: tie rule of `exemplars`, "undecided" by default.
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: other examples, a table of another length or without columns, or over 50 numbers in a column.
+        InputError: different examples, a table of another length or without columns, or over 50 numbers in a column.
 
     Example:
         >>> before = Predictions.from_top1([0, 0, 1, 1], [0, 0, 1, 1])
@@ -160,7 +160,7 @@ def share_columns(proportions: Proportions) -> dict[str, np.ndarray]:
 def _values(column: pd.Series, name: str) -> tuple[np.ndarray, list[str], list[int]]:
     """Return codes of the examples, names of the values, and the values that get a row."""
     known = column.dropna()
-    # 0.0 and 1.0 beside missing values, and booleans stored as objects, are yes and no too.
+    # 0.0 and 1.0 with missing values, and booleans stored as objects, are yes and no, too.
     if len(known) and known.map(lambda value: not isinstance(value, str) and value in (0, 1)).all():
         missing = column.isna().to_numpy()
         codes = np.where(missing, 2, (column == 1).to_numpy(bool, na_value=False))

@@ -16,14 +16,14 @@ from tfaudit.charts.style import (
     tooltips,
 )
 
-SHOWN = 40  # rows at most, those of smallest p
+SHOWN = 40  # maximum number of rows: those with the smallest p
 
 
 def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
-    """Draw the share of PIEs and of other examples with each attribute, amber where they differ significantly.
+    """Draw the shares of PIEs and of other examples with each attribute, in amber if they differ significantly.
 
     Args:
-        table: of an `Attributes` or a `Survey`.
+        table: `table` of an `Attributes` or a `Survey`.
         alpha: level of the tests after Holm's correction.
     """
     smallest_p = table.sort_values("p", kind="stable").head(SHOWN)

@@ -1,4 +1,4 @@
-"""What the audit is to a reader."""
+"""How the audit presents itself to readers: question, source, charts, tables and findings."""
 
 from tfaudit.audits.declaration import Chart, Declaration, Table
 

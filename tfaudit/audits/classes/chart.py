@@ -25,7 +25,7 @@ from tfaudit.charts.style import (
 Layers: TypeAlias = alt.LayerChart | alt.FacetChart
 
 ALL_NAMED = 40
-"""Classes at most of which each has a line and a name."""
+"""Maximum number of classes that each have a line and a name."""
 
 STEP = 18  # height of a line in pixels
 

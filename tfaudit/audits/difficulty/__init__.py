@@ -1,1 +1,1 @@
-"""How hard exemplars are, at every variant."""
+"""Difficulty of exemplars for every variant."""

@@ -8,10 +8,10 @@ from tfaudit.charts.style import WIDTH, Drawing, categories, tooltips
 
 
 def difficulty_levels_chart(difficulty: pd.DataFrame) -> Drawing:
-    """Draw the uncompressed models' top-1 accuracy on PIEs, on the others and on all, a row per variant.
+    """Draw the uncompressed models' top-1 accuracy on PIEs, on other images and on all, a row per variant.
 
     Args:
-        difficulty: of `DifficultyLevels`.
+        difficulty: `difficulty` of a `DifficultyLevels`.
     """
     shown = difficulty.query("population == 'baseline' and k == 1").dropna(subset=["accuracy"])
     figures = ["accuracy", "low", "high"]

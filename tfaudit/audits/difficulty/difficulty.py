@@ -17,7 +17,7 @@ GROUPS = {"non-PIE": "non_pies", "PIE": "pies", "all": "all"}
 
 @dataclasses.dataclass(frozen=True)
 class DifficultyLevels(Result):
-    """How hard the exemplars of every variant are, for uncompressed and for compressed models.
+    """Difficulty of the exemplars of every variant, for uncompressed and for compressed models.
 
     Attributes:
         difficulty: one row per variant, population, group and k; see `exemplars`.
@@ -30,10 +30,10 @@ class DifficultyLevels(Result):
     notes: tuple[str, ...] = ()
 
     def frame(self) -> pd.DataFrame:
-        """Return [F] table 6: one row per variant, mean accuracies of the uncompressed models, shares.
+        """Return [F] table 6: one row per variant, with mean accuracies of the uncompressed models as shares.
 
-        Columns: `title`, `pies` (their number), and for k = 1, and 5 where stored, `topK_non_pies`, `topK_pies`,
-        `topK_all`; NaN on PIEs where there are none.
+        Columns: `title`, `pies` (their number), and for k = 1, and 5 if stored, `topK_non_pies`, `topK_pies`,
+        `topK_all`; `topK_pies` is NaN without PIEs.
         """
         return self._table("baseline")
 
@@ -42,7 +42,7 @@ class DifficultyLevels(Result):
         return {"The compressed models on the same images": self._table("compressed")}
 
     def summary(self) -> dict[str, Any]:
-        """Return the variants with the most PIEs, and how much harder their PIEs are than the other images."""
+        """Return the variants with the most PIEs, and how much harder their PIEs are than other images."""
         rows = self.frame()
         most = rows.iloc[int(rows["pies"].argmax())]
         gap = 100 * (rows["top1_non_pies"] - rows["top1_pies"])
@@ -55,7 +55,7 @@ class DifficultyLevels(Result):
         }
 
     def chart(self) -> Drawing:
-        """Draw [F] figure 3: the uncompressed models' accuracy on PIEs, on the others and on all, at every level."""
+        """Draw [F] figure 3: the uncompressed models' accuracy on PIEs, on other images and on all, at every level."""
         from tfaudit.audits.difficulty.chart import difficulty_levels_chart
 
         return difficulty_levels_chart(self.difficulty)
@@ -73,7 +73,7 @@ def difficulty_levels(exemplars: Mapping[str, Exemplars]) -> DifficultyLevels:
     """Join the difficulty of the exemplars of every variant.
 
     Args:
-        exemplars: by title of the variant, against one baseline.
+        exemplars: exemplars of each variant, by title, all against the same baseline.
 
     Raises:
         InputError: no variants.

@@ -8,7 +8,7 @@ from tfaudit.stats.ratios import normalised_balance, ratio
 from tfaudit.stats.two_way import Change, sum_change
 
 LEAST_SIZE = 2.0
-"""Standard errors by which the sum of squared balances must exceed 0: below there is no slope."""
+"""Number of standard errors by which the sum of squared balances must exceed 0 for a slope to be defined."""
 
 
 def corrected_slope(
@@ -16,25 +16,26 @@ def corrected_slope(
 ) -> Change:
     """Compute the slope of normalised recall balances, after on before, free of errors of measurement: `(1,)`.
 
-    A recall is measured on a finite number of images. Its error adds to the sum of squares below the slope `alpha` of
-    [R] 5 and only partly to the products above, which pulls the slope below 1 where nothing changes. Here the images
-    that meet themselves in a product are taken off: this is the slope instrumented by the other half of the test
-    images, averaged over all ways to halve them. Members that are trained apart differ by chance, which attenuates the
-    slope in the same way; each is instrumented by the other members. So the slope is 1 where nothing changes.
+    A recall is measured on a finite number of images. Its error adds to the sum of squares in the denominator of the
+    slope `alpha` of [R] 5, and only partly to the products in the numerator, which pulls the slope below 1 if nothing
+    changes. Here products of an image with itself are removed: this is the slope instrumented by the other half of the
+    test images, averaged over all ways to halve them. Members that are trained independently differ by chance, which
+    attenuates the slope in the same way; each is instrumented by the other members. The slope is therefore 1 if nothing
+    changes.
 
     Sums over the members are divided, not slopes averaged, because a member's own sum may be within the errors of
     measurement. The standard error is that of the linear part of the quotient over images and members [C].
 
     Args:
         before: `(K0, N)` numbers in [0, 1], correct predictions of the models before compression.
-        after: `(K1, N)`, those after it; K1 = K0 where paired.
+        after: `(K1, N)` the same after compression; K1 = K0 if paired.
         labels: `(N,)` integers, true classes from 0 to C - 1.
-        classes: C. Classes with fewer than two images do not count.
+        classes: C, the number of classes. Classes with fewer than two images do not count.
         paired: whether member k of `after` was made from member k of `before`; one model against one always counts as
             a pair.
 
     Returns:
-        The slope. NaN where the balances before cannot be told from 0, or one side alone has a single member.
+        The slope; NaN if the balances before cannot be told from 0, or only one side has a single member.
 
     Example:
         >>> right = np.array([[True] * 90 + [False] * 10 + [True] * 60 + [False] * 40])
@@ -49,7 +50,7 @@ def corrected_slope(
     first, second = (_Side(side, labels, classes) for side in (before, after))
     own = _products(first, first)
     products = _products(first, second)
-    # The balances that each member meets in its products: its own model's, else the mean of the other members.
+    # The balances that each member is multiplied with: its own model's, or the mean of the other members.
     if paired:
         squares, products = np.diag(own), np.diag(products)[:, None]
         meets_before, meets_after, met_by_after = first.balances, second.balances, first.balances
@@ -61,7 +62,7 @@ def corrected_slope(
     size = squares.mean()
     if not size > 1e-12:  # balances are ratios of counts: below this is rounding
         return undefined
-    sides_of_square = 1 if paired else 2  # members trained apart are on either side of a product
+    sides_of_square = 1 if paired else 2  # independent members are on either side of a product
     size_change = sum_change(
         [first.influence(2 * meets_before)], [sides_of_square * squares], labels, classes
     )
@@ -78,10 +79,10 @@ def corrected_slope(
     ]
     if paired:
         influences, totals = [influences[0] + influences[1]], totals[:1]
-    # As if one prediction of one member had been lost and one won: a pair without any change is no proof.
+    # As if one prediction of one member were lost and one won: a pair without any change is no proof.
     least = 2 * np.mean(second.weights(met_by_after / size)[:, labels] ** 2) / len(after) ** 2
     change = sum_change(influences, totals, labels, classes, value=slope, least=float(least))
-    # Members trained apart are instruments of each other, so that their deviations are not as many as they are.
+    # Independent members are instruments of each other, so they have fewer independent deviations than members.
     few = np.array([min(len(before), len(after)) - 1.0])
     return change if paired else dataclasses.replace(change, df_members=few)
 
@@ -91,9 +92,9 @@ class _Side:
 
     Attributes:
         right: `(K, N)` correct predictions.
-        sizes: `(C,)` images of each class.
-        recalls: `(K, C)`.
-        accuracies: `(K,)`.
+        sizes: `(C,)` number of images of each class.
+        recalls: `(K, C)` recalls.
+        accuracies: `(K,)` accuracies.
         balances: `(K, C)` recall / accuracy - 1; 0 for classes with fewer than two images.
     """
 
@@ -109,23 +110,23 @@ class _Side:
         )
 
     def weights(self, met: np.ndarray) -> np.ndarray:
-        """Return by how much one right prediction more changes the product of own and `met` balances, `(K, C)`."""
+        """Return how much one more right prediction changes the product of own and `met` balances, `(K, C)`."""
         of_accuracy = ((self.balances + 1) * met).sum(1, keepdims=True) / self.sizes.sum()
         return ratio(met / np.maximum(self.sizes, 1) - of_accuracy, self.accuracies[:, None])
 
     def influence(self, met: np.ndarray) -> np.ndarray:
-        """Return the linear part of that product, `(K, N)`: numbers whose means over each class sum to it."""
+        """Return the linear part of the product of own and `met` balances, `(K, N)`; its class means sum to it."""
         centred = self.right - self.recalls[:, self.labels]
         return centred * (self.weights(met) * self.sizes)[:, self.labels]
 
 
 def _products(first: _Side, second: _Side) -> np.ndarray:
-    """Return `(K0, K1)` sums over classes of products of normalised balances, each factor from other images."""
+    """Return `(K0, K1)` sums over classes of products of normalised balances, with factors from different images."""
     labels = first.labels
     sizes = first.sizes
     total = sizes.sum()
     known = sizes > 1
-    # A balance is recall less accuracy; this is its variance in units of the variance of one image of each class.
+    # A balance is recall minus accuracy; this is its variance in units of the variance of one image of each class.
     weights = known / np.maximum(sizes, 1) - 2 * known / total + known.sum() * sizes / total**2
     weights = np.where(known, weights / np.maximum(sizes - 1, 1), 0.0)
     same = (first.right * weights[labels]) @ second.right.T.astype(float)

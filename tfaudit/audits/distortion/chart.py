@@ -12,7 +12,7 @@ SHOWN = ["x", "y", "class", "member", "rate_before", "rate_after"]
 
 
 def _some(points: pd.DataFrame) -> pd.DataFrame:
-    """Return all points, or a seeded sample, equally from all panels, where they are too many."""
+    """Return all points, or if they are too many, a seeded sample drawn equally from all panels."""
     if len(points) <= MOST_POINTS:
         return points
     share = MOST_POINTS // points["panel"].nunique()
@@ -22,13 +22,13 @@ def _some(points: pd.DataFrame) -> pd.DataFrame:
 def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 4) -> Drawing:
     """Draw [R] figures 5-8: a point per class and member, the pooled slope in amber, equality dashed, per level.
 
-    Two methods (or models) at the same levels are neighbours. Of more than 4,500 points a seeded sample is drawn,
-    equally from all panels, and the title says so.
+    Two methods (or models) at the same levels are neighbours. If there are more than 4,500 points, a seeded sample is
+    drawn equally from all panels, and the title says so.
 
     Args:
-        points: of `tfaudit.audits.distortion.slopes.balance_frame`.
-        panels: of `tfaudit.audits.distortion.slopes.pooled_frame`.
-        columns: panels side by side at most.
+        points: table that `tfaudit.audits.distortion.slopes.balance_frame` returns.
+        panels: table that `tfaudit.audits.distortion.slopes.pooled_frame` returns.
+        columns: maximum number of panels side by side, 4 by default.
     """
     factors = list(panels.columns[: list(panels.columns).index("metric")])
     panels = _titled(panels, factors)
@@ -75,7 +75,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
 
 
 def _titled(panels: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
-    """Return the panels with their titles, `panel`; where two groups have the same levels, these are neighbours."""
+    """Return the panels with their titles, `panel`; if two groups have the same levels, equal levels are neighbours."""
     group = group_names(panels, [name for name in factors if name != "level"])
     titled = panels.assign(
         group=group, panel=[_caption(row, factors) for row in panels.to_dict("records")]

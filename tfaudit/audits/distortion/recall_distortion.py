@@ -31,10 +31,10 @@ class Distortion(Result):
         examples: `(C,)` test examples of each class.
         rates_before, rates_after: `(K, C)` rates of the dense and the pruned members, shares in [0, 1]; NaN for a class
             without examples.
-        accuracy_before, accuracy_after: `(K,)` accuracies of the two, shares in [0, 1].
-        corrected: `(1,)` slope without the attenuation by finite test images and by members trained apart, with its
-            error over images and members; NaN for other rates than recall, and where balances cannot be told from 0.
-        paired: whether the pruned members are made from the dense ones; else they were trained on their own.
+        accuracy_before, accuracy_after: `(K,)` accuracies of the dense and the pruned members, shares in [0, 1].
+        corrected: `(1,)` slope without the attenuation by finite test images and by independently trained members, with
+            its error over images and members; NaN for rates other than recall, or if balances cannot be told from 0.
+        paired: whether the pruned members are made from the dense members, or trained independently.
         notes: remarks for the reader, one sentence each.
     """
 
@@ -82,19 +82,19 @@ class Distortion(Result):
 
     @property
     def pooled_slope(self) -> float:
-        """Slope through the points of all members; a member with an undefined slope does not count."""
+        """The slope through the points of all members; members with an undefined slope do not count."""
         return float(slope(self.normalised_before.ravel(), self.normalised_after.ravel()))
 
     @property
     def pooled_r2(self) -> float:
-        """Uncentred r^2 of the pooled slope, as statsmodels reports it for a fit without a constant."""
+        """The uncentred r^2 of the pooled slope, as statsmodels reports it for a fit without a constant."""
         return float(uncentred_r2(self.normalised_before.ravel(), self.normalised_after.ravel()))
 
     @property
     def slope_between_dense(self) -> float:
-        """Mean slope of one dense member's balances on another's: the slope without any compression or shared parent.
+        """The mean slope of one dense member's balances on another's, without any compression or shared parent.
 
-        1 if all members have the same balances, less if they differ by chance. NaN for a single member.
+        It is 1 if all members have the same balances, less if they differ by chance, and NaN for a single member.
         """
         before = self.normalised_before
         if len(before) == 1:
@@ -105,8 +105,8 @@ class Distortion(Result):
     def mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
         """Return the corrected slope, its interval at confidence `1 - alpha / levels`, and "<", ">" or "?".
 
-        Of `levels` intervals that are shown together any misses its slope with a probability of at most `alpha`.
-        Without a corrected slope it is the published one and its mark "?": nothing is claimed of it.
+        If `levels` intervals are shown together, the probability that any of them misses its slope is at most `alpha`.
+        Without a corrected slope it is the published slope with the mark "?", which claims nothing.
 
         Raises:
             InputError: fewer than one level, or an alpha outside (0, 1).
@@ -118,10 +118,10 @@ class Distortion(Result):
         return Mark.of(float(self.corrected.value[0]), low, high, published.confidence)
 
     def published_mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
-        """Return the mean slope with its interval over members alone, as published in [R] 6.2; arguments as in `mark`.
+        """Return the mean slope with its interval over members alone, as published in [R] 6.2; see `mark`.
 
-        Images count as fixed and their errors attenuate the slope, so that 15 to 24 % of marks are wrong with 30
-        members and 50 images of a class.
+        Images are treated as fixed and their errors attenuate the slope: with 30 members and 50 images per class, 15 to
+        24 % of marks are wrong.
         """
         return mark_slopes(self.alpha, levels=levels, alpha=alpha)
 
@@ -153,7 +153,8 @@ class Distortion(Result):
         Columns: `member`, `alpha`, `accuracy_before`, `accuracy_after`, `variance_before` and `variance_after`, the
         variance of the rates over the classes ([R] table 11).
 
-        It divides by C - `ddof`: 0, as the classes are the whole population, or 1. [R] does not say which.
+        Variances divide by C - `ddof`: 0 (the default), as the classes are the whole population, or 1. [R] does not say
+        which.
         """
         return pd.DataFrame(
             {
@@ -169,9 +170,9 @@ class Distortion(Result):
     def spread_frame(self) -> pd.DataFrame:
         """Return how the slope and the mean intensification ratio spread over the models: [R] appendix G.
 
-        One row per `measure` (slope, mean of the ratios): `members` where it is defined, `mean`, `sd` (NaN for one
-        member), `least`, `most`. Ratios of classes whose recall is almost the accuracy are outliers: means of ratios
-        spread far more than slopes.
+        The table has one row per `measure` (slope, mean of the ratios): `members` for which it is defined, `mean`, `sd`
+        (NaN for one member), `least`, `most`. Ratios of classes whose recall is almost the accuracy are outliers: means
+        of ratios spread far more than slopes.
         """
         ratios = pd.DataFrame(self.intensification).mean(axis=1)
         values = pd.DataFrame({"slope": self.alpha, "mean of the ratios": ratios})
@@ -233,23 +234,23 @@ def distortion(
 
     The balance of class c is `B[c] = R[c] - A`, recall minus accuracy, and its normalised balance `Bn[c] = B[c] / A`.
     The slope of a member is `alpha = sum_c Bn0[c] Bn[c] / sum_c Bn0[c]^2`, where 0 marks the dense model. Above 1 the
-    classes drift apart, below 1 they move together. Members are paired by name, each with **its own** dense parent: the
-    model that it was pruned from. If members of one name were trained independently, the noise of the dense members
-    attenuates the slope: it lies below 1 even without compression. Compare it with `slope_between_dense` then.
-    Recalls on finite test images attenuate it, too; the `corrected` slope is free of both.
+    classes drift apart, below 1 they move together. Members are paired by name, each with **its own** dense parent, the
+    model that it was pruned from. If members of the same name were trained independently, the noise of the dense
+    members attenuates the slope: it lies below 1 even without compression, and must be compared with
+    `slope_between_dense`. Recalls on finite test images attenuate it, too. The `corrected` slope is free of both.
 
-    With metric "precision" or "f1" that rate takes the place of recall; A stays the accuracy, as in [R] 4.
-    (The sentence `R/A = I - 1` of [R] 5 is an error: `R/A = Bn + 1`.)
+    With metric "precision" or "f1", that rate replaces recall; A stays the accuracy, as in [R] 4. (The sentence
+    `R/A = I - 1` of [R] 5 is an error: `R/A = Bn + 1`.)
 
     Args:
         dense: the uncompressed population.
-        pruned: the compressed one on the same examples; its members have the names of their parents.
-        metric: "recall", "precision" (0 for a class that a member never predicts) or "f1".
-        paired: whether the pruned members are made from the dense ones, or trained apart, which `corrected` takes into
-            account; None to take it from `pruned.parents`.
+        pruned: the compressed population on the same examples; its members have the names of their parents.
+        metric: "recall" (the default), "precision" (0 for a class that a member never predicts) or "f1".
+        paired: whether the pruned members are made from the dense members or trained independently, which matters for
+            `corrected`; by default as `pruned.parents` says.
 
     Raises:
-        InputError: other examples, no member in common, or an unknown metric.
+        InputError: different examples, no member in common, or an unknown metric.
 
     Example:
         >>> def predicted(right_0, right_1):

@@ -16,9 +16,9 @@ from tfaudit.charts.style import (
     tooltips,
 )
 
-HEIGHT = 180  # pixels of the chart of accuracy and slope
+HEIGHT = 180  # height of the chart of accuracy and slope in pixels
 
-LABELS = 190  # pixels of the name of a row
+LABELS = 190  # width of the name of a row in pixels
 
 MARKS = {"<": "< closer together", ">": "> further apart", "?": "? cannot tell"}
 
@@ -27,8 +27,8 @@ def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
     """Draw [R] figures 1-4: a box and a dot per model for every level, coloured by the interval of the slope.
 
     Args:
-        slopes: of `tfaudit.audits.distortion.slopes.slope_frame`.
-        intervals: of `tfaudit.audits.distortion.slopes.corrected_intervals` or `slope_intervals`.
+        slopes: table that `tfaudit.audits.distortion.slopes.slope_frame` returns.
+        intervals: table that `tfaudit.audits.distortion.slopes.corrected_intervals` or `slope_intervals` returns.
     """
     factors = _factors(intervals)
     table = _marked(slopes.merge(intervals[[*factors, "mark"]], on=factors), factors)
@@ -47,7 +47,7 @@ def interval_chart(intervals: pd.DataFrame) -> Drawing:
     """Draw [R] figures 9-12: the slope of every level with its confidence interval.
 
     Args:
-        intervals: of `tfaudit.audits.distortion.slopes.corrected_intervals` or `slope_intervals`.
+        intervals: table that `tfaudit.audits.distortion.slopes.corrected_intervals` or `slope_intervals` returns.
     """
     table = _marked(intervals, _factors(intervals))
     levels = [f"{100 * level:.3g} %" for level in sorted(set(table["confidence"]))]
@@ -63,10 +63,10 @@ def interval_chart(intervals: pd.DataFrame) -> Drawing:
 def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
     """Draw [R] figure 13: mean accuracy (blue, left) and mean slope (amber, right) by level, with standard errors.
 
-    The dashed line is both the accuracy before compression and a slope of 1.
+    The dashed line marks both the accuracy before compression and a slope of 1.
 
     Args:
-        levels: of `tfaudit.audits.distortion.slope_tables.level_table`.
+        levels: table that `tfaudit.audits.distortion.slope_tables.level_table` returns.
     """
     others = [name for name in _factors(levels) if name != "level"]
     table = levels.assign(
@@ -80,7 +80,7 @@ def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
 
 
 def _tradeoff(group: str, rows: pd.DataFrame) -> Drawing:
-    """Draw both curves in one layer, much faster in Altair than nested layers; their scales are fixed."""
+    """Draw both curves with fixed scales in one layer, which is much faster in Altair than nested layers."""
     for name in ("accuracy", "alpha"):
         margin = rows[f"{name}_se"].fillna(0)
         ends = {f"{name}_low": rows[name] - margin, f"{name}_high": rows[name] + margin}
@@ -145,7 +145,7 @@ def _marked(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
 
 
 def _rows(table: pd.DataFrame, step: int) -> alt.Chart:
-    """Return a chart of a row per level, in the colour of its mark."""
+    """Return a chart with one row per level, in the colour of its mark."""
     meanings = categories(
         "meaning", list(MARKS.values()), [GREEN, PLUM, GREY], columns=2, symbolOpacity=1
     )
@@ -160,6 +160,6 @@ def _slope(title: str) -> alt.X:
 
 
 def _slope_one() -> alt.Chart:
-    """Return the line between closer together and further apart."""
+    """Return the line at slope 1, between closer together and further apart."""
     rule = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5)
     return rule.encode(x=alt.XDatum(1))

@@ -1,6 +1,6 @@
 """Slopes, accuracies and variances in the layout of the tables of [R].
 
-Every function raises an `InputError` where its frame lacks a column.
+Every function raises an `InputError` if its frame lacks a column.
 """
 
 from typing import Any
@@ -14,12 +14,12 @@ from tfaudit.errors import InputError
 def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
     """Tabulate corrected p-values with pairs as rows and the values of one factor as columns: [R] tables 1-9.
 
-    `columns` is a factor such as "model" (tables 1 and 9) or "level" (tables 5 to 8), `tests` the frame of
+    `columns` is a factor such as "model" (tables 1 and 9) or "level" (tables 5 to 8); `tests` is the frame of
     `slope_tests`. The values are `p_bonferroni`, indexed by the other factors that vary, and by `pair` if there are
     several.
 
     Raises:
-        InputError: `columns` is none of the factors held fixed.
+        InputError: `columns` is not one of the factors held fixed.
     """
     fixed = list(tests.columns[: list(tests.columns).index("first")])
     if columns not in fixed:
@@ -55,8 +55,8 @@ def accuracy_table(slopes: pd.DataFrame) -> pd.DataFrame:
 def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
     """Tabulate the mean variance of recall over the classes, before pruning and at each level: [R] table 11.
 
-    `table[levels].gt(table["before"], axis=0)` marks where it grew, bold in [R]. `slope_means` marks it for every level
-    relative to only those dense members whose pruned ones exist.
+    `table[levels].gt(table["before"], axis=0)` marks an increase, bold in [R]. For every level, `slope_means` compares
+    only with dense members that have a pruned member.
 
     Returns:
         One row per combination of factors other than the level, their index: `before`, then a column per level.
@@ -73,7 +73,7 @@ def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
 def _dense(
     slopes: pd.DataFrame, *needed: str
 ) -> list[tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]]:
-    """Return every combination of factors but the level, with its rows, and a row for each of its dense members."""
+    """Return every combination of factors except the level, with its rows and one row per dense member."""
     factors = [name for name in factors_of(slopes, *needed) if name != "level"]
     return [
         (group, members, members.drop_duplicates("member"))

@@ -23,9 +23,9 @@ def slope_tests(
     family: str = "column",
     equal_var: bool = False,
 ) -> pd.DataFrame:
-    """Test E[alpha] between values of one factor, all others equal, by t-tests with Bonferroni's correction.
+    """Compare E[alpha] between values of one factor, all others equal, by t-tests with Bonferroni's correction.
 
-    The hypotheses of [R] 7, first value of a pair against the second:
+    Hypotheses of [R] 7, the first value of a pair against the second:
 
     - Consecutive ratios, tables 1-4: `slope_tests(s, "level", paired=True, alternative="less")`.
     - Sizes of a model, tables 5 and 6: `slope_tests(s, "model", paired=False, alternative="greater")`, smallest first.
@@ -39,14 +39,16 @@ def slope_tests(
     than two members in a sample or with an undefined slope are NaN and do not count in the correction.
 
     Args:
-        slopes: frame of `slope_frame`; `alpha` is the only value that it needs.
+        slopes: frame that `slope_frame` returns; of its values only `alpha` is needed.
         factor: column whose values are compared.
         paired: whether members of the same name share a dense parent, or all members are independent.
-        alternative: "less" (the first slope is smaller), "greater" or "two-sided".
-        pairs: "consecutive" (numbers ascend, names in the order of their first appearance), "all", or a list of pairs.
+        alternative: "less" (the first slope is smaller), "greater" or "two-sided" (the default).
+        pairs: "consecutive" (the default; numbers ascend, names keep the order of first appearance), "all", or a list
+            of pairs.
         within: columns whose values are held fixed; all other factors by default.
-        family: "column" multiplies p by the number of tests that share all of `within`, "all" by that of all tests.
-        equal_var: for independent tests: Student's instead of Welch's.
+        family: tests corrected together: "column" (the default) multiplies p by the number of tests that share all of
+            `within`, "all" by the number of all tests.
+        equal_var: whether independent samples have Student's test instead of Welch's, False by default.
 
     Raises:
         InputError: an unknown option, value or column, or several slopes of one member because a factor that varies is

@@ -30,9 +30,10 @@ def slope_frame(
     with a column `dataset` or `model`, with `pandas.concat`.
 
     Args:
-        distortions: by level, or by tuples such as (method, level).
-        by: names of the parts of a key. A level is a sparsity, a pruning ratio or a kind of quantization.
-        ddof: 0 or 1, for the variances of recall over the classes.
+        distortions: results of `distortion`, by level or by tuples such as (method, level).
+        by: names of the parts of a key, "level" by default. A level is a sparsity, a pruning ratio or a kind of
+            quantization.
+        ddof: 0 (the default) or 1; variances of recall over C classes divide by C - `ddof`.
 
     Raises:
         InputError: no distortions, several metrics, or keys that do not fit `by`.
@@ -76,12 +77,12 @@ def corrected_intervals(
 ) -> pd.DataFrame:
     """Tabulate the corrected slope of every level with its interval and mark over images and members.
 
-    Columns, families of intervals and errors are those of `slope_intervals`; `alpha` is the corrected slope, or the
-    published one with the mark "?" where there is none.
+    Columns, families of intervals and errors are those of `slope_intervals`; `alpha` is the corrected slope, or without
+    one the published slope with the mark "?".
 
     Args:
-        distortions: by level, or by tuples such as (method, level).
-        by: names of the parts of a key.
+        distortions: results of `distortion`, by level or by tuples such as (method, level).
+        by: names of the parts of a key, "level" by default.
         alpha: probability that any interval of a family misses its slope.
     """
     families = Counter(_family(key) for key in distortions)
@@ -105,21 +106,21 @@ def _interval(mark: Mark, members: int) -> dict[str, Any]:
 
 
 def _family(key: Any) -> Any:
-    """Return what levels of one family have in common: all parts of their keys but the last."""
+    """Return the part of a key that levels of one family share: all parts but the last."""
     return key[:-1] if isinstance(key, tuple) else None
 
 
 def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     """Compute the mean slope of every level with its interval and mark, as published: [R] figures 1-4 and 9-12.
 
-    The intervals are over members alone. `corrected_intervals` counts the images, too.
+    The intervals are over members alone; those of `corrected_intervals` are over images, too.
 
     The intervals of one data set, model and method are a family: each has the confidence `1 - alpha / levels`.
 
     Columns: the factors of `slopes`, `members`, `alpha` (mean slope), `low`, `high`, `confidence` and `mark`: "<" below
     1 (de-intensification), ">" above 1 (intensification), "?" neither.
 
-    Any interval of a family misses its mean with a probability of at most `alpha`.
+    The probability that any interval of a family misses its mean is at most `alpha`.
 
     Raises:
         InputError: a column is missing, or alpha is outside (0, 1).
@@ -157,7 +158,7 @@ def slope_means(slopes: pd.DataFrame) -> pd.DataFrame:
 
 
 def factors_of(slopes: pd.DataFrame, *needed: str) -> list[str]:
-    """Return the columns of a frame of `slope_frame` that identify models: all but the member and its values.
+    """Return the columns of `slope_frame` that identify models: all but the member and its values.
 
     Raises:
         InputError: a `needed` column is missing, a factor has missing values, or there are no rows.

@@ -6,7 +6,7 @@ import pandas as pd
 
 from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, tooltips
 
-SCATTERED = 2000  # rows at most of which each is a dot
+SCATTERED = 2000  # maximum number of rows drawn as dots
 RANGES = 12  # of the observed accuracy in the panel of residuals
 BINS = 40  # of the histogram, and of each axis of the cells
 
@@ -20,8 +20,8 @@ def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
     """Draw estimates with their intervals: the hypotheses of [P], each in its own unit, above the other terms.
 
     Args:
-        frame: of a `Factors`, with the terms in words as `label`; the intercept is not drawn.
-        fit: "ols" (the change of accuracy is drawn in percentage points) or "binomial" (log-odds).
+        frame: `frame` of a `Factors` with a column `label`, the terms in words; the intercept is not drawn.
+        fit: "ols" (changes of accuracy, drawn in percentage points) or "binomial" (log-odds).
     """
     shown = frame[frame["term"] != "Intercept"].copy()
     certain = shown["low"] * shown["high"] > 0
@@ -65,7 +65,7 @@ def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
     More than 2,000 rows are drawn as cells, shaded by their share of the rows of the same observed accuracy.
 
     Args:
-        residuals: of a `Factors`.
+        residuals: `residuals` of a `Factors`.
     """
     values = 100 * residuals[["observed", "fitted", "residual"]]
     accuracies = values[["observed", "fitted"]].to_numpy()

@@ -23,21 +23,22 @@ def class_table(
     Join tables of several studies (other data sets, other models) with `pandas.concat`.
 
     Columns: `variant`, `member`, `class`; `dataset`, `model`, `weight_treatment`, `technique` and `sparsity` from the
-    descriptions, which may lack them; `accuracy` (recall of the class, [P] eq. 1), `correct` and `examples` (counts);
-    `accuracy0`, the recall of the class before compression, by the baseline member of the same name, which stands for
-    the network that was pruned, else the mean over the baseline's members; `accuracy0_quartile`, 1 to 4 among the
-    classes of that baseline member; `imbalance`, the class's share of the training set minus 1/C; and
-    `class_entropy`, bits. The last two are missing without `classes`; a class without test examples has no accuracy.
+    descriptions, if given there; `accuracy` (recall of the class, [P] eq. 1), `correct` and `examples` (counts);
+    `accuracy0`, the recall of the class before compression, by the baseline member of the same name (the network that
+    was pruned), otherwise the mean over the baseline's members; `accuracy0_quartile`, 1 to 4 among the classes of that
+    baseline member; `imbalance`, the class's share of the training set minus 1/C; and `class_entropy`, bits. The last
+    two are missing without `classes`; a class without test examples has no accuracy.
 
     Args:
         populations: predictions by key of the variant, including the baseline, which has no rows in the table.
         descriptions: facts about the variants, indexed by key, with any of the five columns named above.
         classes: one row per `class` (its name), with any of `train_examples` (count) and `entropy_bits` (mean Shannon
-            entropy of the pixel values of its images).
-        baseline: key of the uncompressed population.
+            entropy of the pixel values of its images); none by default.
+        baseline: key of the uncompressed population, "dense" by default.
 
     Raises:
-        InputError: no such baseline, no other population, other examples, repeated keys, or classes that do not match.
+        InputError: no such baseline, no other population, different examples, repeated keys, or classes that do not
+            match.
 
     Example:
         >>> before = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 0]])

@@ -1,4 +1,4 @@
-"""Design of the regression of class accuracy, [P] eq. 2: its rows, terms and what it leaves out."""
+"""Design of the regression of class accuracy, [P] eq. 2: rows, terms and omissions."""
 
 import dataclasses
 import re
@@ -50,7 +50,7 @@ KEYS = (*FACTORS, "member", "class", "sparsity", "variant")
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """Complete rows of a regression in order, terms of its right-hand side, and sentences about what is left out.
+    """Complete rows of a regression in order, terms of its right-hand side, and notes on omissions.
 
     `rows` holds the responses, the columns of the terms and the available keys.
     """
@@ -134,7 +134,7 @@ def redundant(matrix: np.ndarray) -> np.ndarray:
     triangle = np.linalg.qr(matrix / np.where(lengths > 0, lengths, 1), mode="r")
     return (
         np.abs(np.diag(triangle)) < 1e-9
-    )  # the diagonal is what the columns before leave unexplained
+    )  # the diagonal is the part that earlier columns leave unexplained
 
 
 def _numbers(column: pd.Series) -> pd.Series:
@@ -148,7 +148,7 @@ def _numbers(column: pd.Series) -> pd.Series:
 def _varies(column: pd.Series) -> bool:
     if column.name in FACTORS:
         return column.astype(str).nunique() > 1
-    return bool(len(column) and np.ptp(column) > 1e-12)  # less is rounding
+    return bool(len(column) and np.ptp(column) > 1e-12)  # anything less is rounding
 
 
 def _with_levels(rows: pd.DataFrame, used: list[str], reference: Mapping[str, str]) -> pd.DataFrame:

@@ -30,7 +30,7 @@ class Factors(Result):
 
     `fit` is "ols" (coefficients are changes of accuracy, a share) or "binomial" (changes of its log-odds). `frame` and
     `summary` describe `coefficients` and `diagnostics`. `residuals` has the n rows in the order of the fit: the keys,
-    `observed`, `fitted` (shares) and `residual`. `notes` say what is left out, one sentence each.
+    `observed`, `fitted` (shares) and `residual`. `notes` name omissions, one sentence each.
     """
 
     fit: str
@@ -53,16 +53,15 @@ class Factors(Result):
     def summary(self) -> dict[str, Any]:
         """Return diagnostics of the fit, and the two hypotheses.
 
-        Keys: `fit`; `rows`; `coefficients` (count); `r_squared` (share of the deviance explained, which is R^2 for
-        OLS) and `r_squared_adjusted` (for degrees of freedom); `condition_number` (of the design matrix);
-        `dispersion` (Pearson chi^2 / df: residual variance for OLS; 1 for binomial counts); `durbin_watson` (2 without
-        correlation between neighbouring rows), `breusch_pagan_p` (small if the spread depends on the covariates),
-        `skew` and `kurtosis` (0 and 3 are normal) of the Pearson residuals, `omnibus` and `jarque_bera`, tests of both
-        with `omnibus_p` and `jarque_bera_p` (NaN for fewer than eight rows); `f` with `f_p`, the robust test that no
-        term but the intercept counts (Wald, [P] D), `log_likelihood`, `aic`, `bic`; `fitted_outside`, the share of
-        fitted
-        accuracies outside [0, 1]; and for `imbalance` and `class_entropy` the estimate and `..._p_one_tailed`, NaN
-        if the term is left out.
+        Keys: `fit`; `rows`; `coefficients` (count); `r_squared` (share of the deviance explained, which is R^2 for OLS)
+        and `r_squared_adjusted` (for degrees of freedom); `condition_number` (of the design matrix); `dispersion`
+        (Pearson chi^2 / df: residual variance for OLS; 1 for binomial counts); `durbin_watson` (2 without correlation
+        between neighbouring rows), `breusch_pagan_p` (small if the spread depends on the covariates), `skew` and
+        `kurtosis` (0 and 3 are normal) of the Pearson residuals, `omnibus` and `jarque_bera`, tests of both with
+        `omnibus_p` and `jarque_bera_p` (NaN for fewer than eight rows); `f` with `f_p`, the robust test that no term
+        but the intercept counts (Wald, [P] D), `log_likelihood`, `aic`, `bic`; `fitted_outside`, the share of fitted
+        accuracies outside [0, 1]; and for `imbalance` and `class_entropy` the estimate and `..._p_one_tailed`, NaN if
+        the term is left out.
         """
         hypotheses = self.coefficients.set_index("term").reindex(list(ALTERNATIVES))
         return {
@@ -100,23 +99,25 @@ def factors(
 
     Ordinary least squares with the terms of [P] D: `accuracy ~ dataset + model + weight_treatment*technique +
     np.exp(sparsity)*(dataset + technique) + sparsity + accuracy0*(weight_treatment + technique) + accuracy0_quartile +
-    imbalance + class_entropy + np.exp(sparsity):accuracy0 + accuracy0:accuracy0_quartile`. Covariates that are
-    missing or do not vary drop out; the notes name them. Standard errors are robust to heteroscedasticity and to
-    correlation up to `maxlags` rows apart (HAC, Newey and West), with correction for small samples and t tests.
+    imbalance + class_entropy + np.exp(sparsity):accuracy0 + accuracy0:accuracy0_quartile`. Covariates that are missing
+    or do not vary are dropped; the notes name them. Standard errors are robust to heteroscedasticity and to correlation
+    up to `maxlags` rows apart (HAC, Newey and West), with correction for small samples and t tests.
 
-    Beside them stand errors that are robust to any correlation within a class of a data set, by t tests with one degree
-    of freedom fewer than classes. A class has its own difficulty in every member and at every sparsity, far beyond
-    `maxlags` rows: where it varies beyond the covariates, HAC errors of what is the same for a class, such as its
-    imbalance, are too small.
+    The result also has standard errors that are robust to any correlation within a class of a data set, with t tests
+    with one degree of freedom fewer than classes. The difficulty of a class affects every member and every sparsity,
+    far beyond `maxlags` rows. If it varies beyond the covariates, HAC errors of covariates that are constant within a
+    class, such as its imbalance, are too small.
 
     For these lags the rows are sorted by dataset, model, weight treatment, technique, member, class, sparsity:
     neighbours are the same class of the same member at adjacent sparsities. The order of the table has no effect.
 
     Args:
-        table: frame of `class_table`: `accuracy`, a share, and the covariates; rows with missing values are left out.
-        reference: reference level by factor; by default the most common one, of equally common ones the first by name.
-        without: terms of the formula above, as in `tfaudit.audits.factors.design.TERMS`, to leave out.
-        maxlags: largest distance, in rows, at which errors may correlate; 0 allows for heteroscedasticity only.
+        table: frame of `class_table` with `accuracy`, a share, and the covariates; rows with missing values are left
+            out.
+        reference: reference level by factor; by default the most common one, and the first by name if several are.
+        without: terms of the formula above to leave out, named as in `tfaudit.audits.factors.design.TERMS`.
+        maxlags: largest distance, in rows, at which errors may correlate, 3 by default; 0 allows for heteroscedasticity
+            only.
         confidence: level of the intervals, in (0, 1).
 
     Raises:
@@ -158,12 +159,12 @@ def factors_glm(
     Terms, order and HAC errors are those of `factors`; the errors are also robust to overdispersed counts (the members
     predict the same images). Fitted accuracies stay in [0, 1].
 
-    `table` holds `correct` and `examples`, counts, in the place of `accuracy`; rows without examples are left out. The
+    `table` holds the counts `correct` and `examples` in place of `accuracy`; rows without examples are left out. The
     other arguments are those of `factors`.
 
     Raises:
-        InputError: as `factors`; impossible counts; or separation, in which a covariate predicts some rows perfectly
-            and its coefficient has no finite estimate.
+        InputError: the errors of `factors`; impossible counts; or separation, in which a covariate predicts some rows
+            perfectly and its coefficient has no finite estimate.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -212,7 +213,7 @@ def _check_options(maxlags: int, confidence: float) -> None:
 
 
 def _fits(model: Any, rows: pd.DataFrame, maxlags: int) -> tuple[Any, Any]:
-    """Return the fit with HAC errors, and that with errors clustered by class within data set; None for one class.
+    """Return the fit with HAC errors, and the fit with errors clustered by class within data set, None for one class.
 
     Raises:
         InputError: coefficients that the rows do not determine.
@@ -255,7 +256,7 @@ def _factors(
     names = ["se", "low", "high", "p", "p_one_tailed"]
     by_class = pd.DataFrame(np.nan, coefficients.index, names)
     if clustered is not None:
-        # A variance of 0, of clusters all alike, may be rounded to less: no error.
+        # A variance of 0, if all clusters are alike, may be rounded below 0.
         with np.errstate(invalid="ignore"):
             by_class = _errors(clustered, clustered.df_resid_inference, confidence)[names]
     coefficients = coefficients.join(by_class.add_prefix("cluster_"))

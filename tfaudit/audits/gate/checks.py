@@ -15,13 +15,13 @@ from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import SampleSize
 
 FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
-"""The gravest first."""
+"""Outcomes, the gravest first."""
 
 HARM_PP = 10.0
 """Loss of a class that must be excluded if `Limits.worst_class_drop_pp` is not set."""
 
 LISTED = 10
-"""Most classes that a sentence names."""
+"""Maximum number of classes that a sentence names."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -175,7 +175,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 """The quantity of each limit, by name."""
 
 DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
-"""Limits of a study's first screen where the user sets none."""
+"""Limits of a study's first screen if the user sets none."""
 
 FLAGS: Mapping[str, str] = MappingProxyType(
     {name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES}

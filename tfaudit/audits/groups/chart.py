@@ -20,25 +20,25 @@ from tfaudit.charts.style import (
 )
 from tfaudit.stats.two_way import LEAST_IMAGES
 
-EXTREMES = 10  # named groups at each end if there are more
-SIDE = WIDTH - 80  # pixels of the square of individuals
+EXTREMES = 10  # named groups at each end if not all are named
+SIDE = WIDTH - 80  # side of the square of individuals in pixels
 CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
 LINKS = {"lost accuracy": LOSS, "gained accuracy": GAIN, "no change": GREY, "cannot tell": GREY}
-COLOURED = 4  # groups at most that have colours among individuals; more are all grey
+COLOURED = 4  # maximum number of groups with colours among individuals
 
 
 def groups_chart(
     table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFrame, name: str
 ) -> Drawing:
-    """Draw the accuracy of every group before and after, with intervals, and below it that of any individuals.
+    """Draw the accuracy of every group before and after, with intervals, and below it the accuracy of any individuals.
 
-    Groups that lost or gained accuracy, after the correction, have a line in that colour between the two.
+    Groups that lost or gained accuracy, after correction, have a line between the two in the colour of the verdict.
 
     Args:
-        table: of a `Groups`.
-        individuals: of a `Groups`; may have no rows.
-        fits: of a `Groups`.
-        name: of the column of groups.
+        table: `table` of a `Groups`.
+        individuals: `individuals` of a `Groups`; may have no rows.
+        fits: `fits` of a `Groups`.
+        name: name of the column of groups.
     """
     chart = _dumbbells(table, name)
     if not len(individuals):
@@ -94,12 +94,13 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
 def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) -> Drawing:
     """Draw [P] figure 1: accuracy after on before, a point per individual, a least-squares line per group.
 
-    Of more than 4,500 individuals a seeded sample is drawn, and the title says so; the lines are fitted to all.
+    If there are more than 4,500 individuals, a seeded sample is drawn, and the title says so; the lines are fitted to
+    all.
 
     Args:
         individuals: `individuals_frame` of a `Groups`.
-        fits: of the same `Groups`.
-        name: of the column of groups.
+        fits: `fits` of the same `Groups`.
+        name: name of the column of groups.
     """
     shown = individuals.assign(
         before=100 * individuals["accuracy_before"], after=100 * individuals["accuracy_after"]
@@ -110,7 +111,7 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     colour = categories("group", names, hues, columns=2, labelLimit=112, symbolOpacity=1)
     x, y, diagonal = square_axes(shown)
     place = {"x": x, "y": y, "color": colour if coloured else colour.legend(None)}
-    # Smaller groups are drawn last, so that larger ones do not hide them.
+    # Smaller groups are drawn last, so larger ones do not hide them.
     crowd = shown.groupby("group")["individual"].transform("size")
     drawn, some = sampled(shown, "")
     order = crowd.loc[drawn.index].sort_index().sort_values(ascending=False, kind="stable").index

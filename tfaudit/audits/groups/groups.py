@@ -41,8 +41,8 @@ class Groups(Result):
     Attributes:
         name: name of the column.
         table: one row per group; see `frame`.
-        individuals, fits: what `individual_accuracy` and `individual_fits` return; empty without individuals.
-        alpha: level of the tests; 1 - alpha is that of the intervals.
+        individuals, fits: tables that `individual_accuracy` and `individual_fits` return; empty without individuals.
+        alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -57,10 +57,10 @@ class Groups(Result):
         """Return one row per group.
 
         Columns: `group`; `examples`; `accuracy_before` and `accuracy_after`, means over the members, with the ends
-        `before_low`, `before_high`, `after_low`, `after_high` of intervals over images and members; what the group
-        lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`, `change_p_holm`, `change_p_bh` and
-        `verdict` (lost accuracy, gained accuracy, no change, cannot tell); how that differs from the change of the
-        overall accuracy: the same with `relative_`, and `relative_verdict` (worse than average, better than average, as
+        `before_low`, `before_high`, `after_low`, `after_high` of intervals over images and members; the change of
+        accuracy: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`, `change_p_holm`, `change_p_bh` and
+        `verdict` (lost accuracy, gained accuracy, no change, cannot tell); the change relative to that of the overall
+        accuracy: the same columns with `relative_`, and `relative_verdict` (worse than average, better than average, as
         average, cannot tell); as in [F] 2.2 for classes, Welch's test over the members alone of the accuracy minus the
         member's overall accuracy: `published_pp`, `published_low_pp`, `published_high_pp`, `published_p`,
         `published_p_holm`, `published_p_bh`, `published_direction` (worse or better than average, no evidence;
@@ -73,9 +73,9 @@ class Groups(Result):
         return self.individuals.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return counts of groups by verdict and of individuals, and those that lose most, or None.
+        """Return counts of groups by verdict and of individuals, and the group and individual that lose most (or None).
 
-        The worst group is one of 10 images or more, where there is one.
+        The worst group is chosen among groups of 10 images or more, if there are any.
         """
         table = self.table
         people = self.individuals
@@ -130,7 +130,7 @@ def groups(
     """Compare the accuracy of every group of examples before and after compression.
 
     As `class_impact` does for classes, two questions are kept apart: has a group lost accuracy, and has it lost more
-    than the model as a whole? The intervals are over images and members; those of one model against one are over the
+    than the model as a whole? The intervals are over images and members; for one model against one they are over the
     images, with McNemar's exact test and Tango's interval for the first question. Missing values of the column form a
     group of their own; numbers are not binned.
 
@@ -138,13 +138,14 @@ def groups(
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
         column: `(N,)` the group of each example, of any type, in the order of the examples.
-        individuals: `(N,)` who made each example (a writer, a patient), or None. Examples of unknown ones are left out.
+        individuals: `(N,)` names of the individuals behind the examples (writers, patients); none by default. Examples
+            of unknown individuals are left out.
         paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests, in (0, 1).
-        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+        margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
 
     Raises:
-        InputError: other examples, a column of another length, or a level outside (0, 1).
+        InputError: different examples, a column of another length, or a level outside (0, 1).
 
     Example:
         >>> before = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 0]])
@@ -183,10 +184,10 @@ def individual_accuracy(
     group: ArrayLike,
     individuals: ArrayLike | pd.Series,
 ) -> pd.DataFrame:
-    """Return one row per group and individual, in the order of both; unknown individuals are one, `(missing)`.
+    """Return one row per group and individual, in the order of both; unknown individuals count as one, `(missing)`.
 
     Columns: `group`, `individual`, `examples`, `accuracy_before` and `accuracy_after` (means over members and examples)
-    and `change_pp`. `group` is the column of `groups`, whose other arguments these are.
+    and `change_pp`. `group` is the argument `column` of `groups`; the other arguments are those of `groups`.
 
     Example:
         >>> before = Predictions.from_top1([0, 1, 1], [0, 1, 1])
@@ -211,13 +212,13 @@ def individual_accuracy(
 
 
 def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Fit the least-squares line of an individual's accuracy after on before, per group: [P] figure 1.
+    """Fit the least-squares line of the individuals' accuracy after on before, per group: [P] figure 1.
 
-    Columns: `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN where undetermined.
+    Columns: `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN if undetermined.
 
     Args:
-        people: what `individual_accuracy` returns.
-        alpha: 1 - alpha is the level of the interval of the slope.
+        people: table that `individual_accuracy` returns.
+        alpha: the interval of the slope is at level 1 - alpha.
 
     Example:
         >>> people = pd.DataFrame({"group": "a", "accuracy_before": [0.8, 0.9], "accuracy_after": [0.5, 0.7]})

@@ -5,14 +5,14 @@ import pandas as pd
 from tfaudit.stats.two_way import LEAST_IMAGES
 
 ALL_NAMED = 30
-"""Groups at most of which each has a line and a name in charts."""
+"""Maximum number of groups that each have a line and a name in charts."""
 
 
 def largest_losses_first(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the groups by their loss; of many groups those of fewer than 10 images, mostly chance, come last.
+    """Sort groups by their loss; if there are many, groups of fewer than 10 images, mostly chance, come last.
 
     Args:
-        table: of a `Groups`.
+        table: `table` of a `Groups`.
 
     Example:
         >>> table = pd.DataFrame({"group": range(31), "examples": [10] * 30 + [9], "change_pp": range(0, -31, -1)})

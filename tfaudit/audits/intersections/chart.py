@@ -5,7 +5,7 @@ import pandas as pd
 
 from tfaudit.charts.style import WIDTH, Drawing, before_after, row_axis, tooltips
 
-DRAWN = 20  # groupings at most, those of the widest gaps
+DRAWN = 20  # maximum number of groupings: those with the widest gaps
 
 
 def gaps_chart(gaps: pd.DataFrame) -> Drawing:
@@ -14,7 +14,7 @@ def gaps_chart(gaps: pd.DataFrame) -> Drawing:
     Dots are the worst groups; the lines through them are intervals that hold for all groups of the grouping.
 
     Args:
-        gaps: of an `Intersections`.
+        gaps: `gaps` of an `Intersections`.
     """
     shown = gaps.sort_values("gap_after_pp", ascending=False, kind="stable").head(DRAWN)
     sides = [

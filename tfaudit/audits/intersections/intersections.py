@@ -21,7 +21,7 @@ from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, mean_change
 WIDER, NARROWER = "wider", "narrower"
 CLASS = "class"
 MOST_COLUMNS = 12
-"""Columns at most that are crossed with each other and with the classes."""
+"""Maximum number of columns that are crossed with each other and with the classes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Intersections(Result):
     Attributes:
         gaps: one row per grouping; see `frame`.
         cells: one row per group of the pairs; see `cell_frame`.
-        alpha: level of the tests; 1 - alpha is that of the intervals.
+        alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -43,20 +43,21 @@ class Intersections(Result):
     def frame(self) -> pd.DataFrame:
         """Return one row per grouping.
 
-        Columns: `grouping`, `groups` (their number); `worst_group` (that of the lowest accuracy after),
+        Columns: `grouping`, `groups` (their number); `worst_group` (the one with the lowest accuracy after),
         `worst_before` (the lowest accuracy of any group before) and `worst_after`, with `worst_before_low`,
-        `worst_before_high`, `worst_after_low`, `worst_after_high`, which hold for all groups at once; `worst_change_pp`
-        with `worst_change_low_pp`, `worst_change_high_pp`, `worst_change_p`; the best minus the worst accuracy,
-        `gap_before_pp`, `gap_after_pp`, and its change `gap_change_pp` with `gap_change_low_pp`, `gap_change_high_pp`,
-        `gap_change_p`, `gap_change_p_holm` (over the groupings) and `verdict` (wider, narrower, cannot tell).
+        `worst_before_high`, `worst_after_low`, `worst_after_high`, ends of intervals that hold for all groups at once;
+        `worst_change_pp` with `worst_change_low_pp`, `worst_change_high_pp`, `worst_change_p`; the best minus the worst
+        accuracy, `gap_before_pp`, `gap_after_pp`, and its change `gap_change_pp` with `gap_change_low_pp`,
+        `gap_change_high_pp`, `gap_change_p`, `gap_change_p_holm` (over the groupings) and `verdict` (wider, narrower,
+        cannot tell).
         """
         return self.gaps.copy()
 
     def cell_frame(self) -> pd.DataFrame:
         """Return one row per group of two columns, the largest losses first.
 
-        Columns: `grouping`, `group`, `examples`, `accuracy_before`, `accuracy_after`, and those of the two questions of
-        `Groups.frame`, from `change_pp` to `relative_verdict`; corrections are for all these groups.
+        Columns: `grouping`, `group`, `examples`, `accuracy_before`, `accuracy_after`, and the columns of the two
+        questions of `Groups.frame`, from `change_pp` to `relative_verdict`, corrected for all these groups.
         """
         return self.cells.copy()
 
@@ -112,10 +113,10 @@ def intersections(
 ) -> Intersections:
     """Compare the gap between the best and the worst group before and after, for groups and for their intersections.
 
-    Columns are crossed in pairs with each other and with the classes, but not where the groups of one lie within those
-    of the other, as kinds lie in classes; groups of fewer than 10 images are left out. The best and the worst group are
-    those that were observed; where another group becomes the worst and each has few images, intervals of the change may
-    be too narrow.
+    Columns are crossed in pairs with each other and with the classes, unless the groups of one are subsets of those of
+    the other, as kinds are of classes. Groups of fewer than 10 images are left out. The best and the worst group are
+    the observed ones; if another group becomes the worst and both have few images, intervals of the change may be too
+    narrow.
 
     Args:
         baseline: the uncompressed population.
@@ -125,7 +126,7 @@ def intersections(
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: other examples, columns of another length, no group of 10 images, or a level outside (0, 1).
+        InputError: different examples, columns of another length, no group of 10 images, or a level outside (0, 1).
 
     Example:
         >>> labels = [0] * 10 + [1] * 10
@@ -167,7 +168,7 @@ def intersections(
 
 
 def _nested(first: _Grouping, second: _Grouping) -> bool:
-    """Return whether one splits the groups of the other, as kinds split classes: nothing to cross."""
+    """Return whether one splits the groups of the other, as kinds split classes, so that crossing adds nothing."""
     sizes = [np.count_nonzero(grouping.sizes) for grouping in (first, second)]
     return np.count_nonzero(_cross(first, second).sizes) == max(sizes) > min(sizes) > 1
 
@@ -180,7 +181,7 @@ def _cross(first: _Grouping, second: _Grouping) -> _Grouping:
 
 
 def _gap(comparison: Comparison, grouping: _Grouping, enough: np.ndarray) -> dict[str, Any]:
-    """Return the row of a grouping, of its groups of `enough` images."""
+    """Return the row of a grouping, over its groups with enough images."""
     images = np.isin(grouping.codes, enough)
     codes = np.searchsorted(enough, grouping.codes[images])
     count = len(enough)
@@ -218,7 +219,7 @@ def _gap(comparison: Comparison, grouping: _Grouping, enough: np.ndarray) -> dic
 
 
 def _cells(comparison: Comparison, groupings: list[_Grouping]) -> pd.DataFrame:
-    """Return the groups of all groupings: images, accuracies, and both questions, corrected for their number."""
+    """Return the groups of all groupings: images, accuracies and both questions, corrected for the number of groups."""
     cells = []
     figures: dict[str, list[np.ndarray]] = {"change": [], "relative": []}
     for grouping in groupings:

@@ -12,9 +12,9 @@ from tfaudit.charts.style import AMBER, BLUE, GREY, LOSS, PLUM, WIDTH, Drawing, 
 
 CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "below the floor"
 LABELLED = 40
-"""Points at most for which the Pareto set is named where there is room; of more only the chosen point is named."""
+"""Maximum number of points for which the Pareto set is named if there is room; beyond it only the chosen one is."""
 
-FAILS, UNKNOWN = "fails the gate", "cannot be judged"  # as the frame's column `gate` says
+FAILS, UNKNOWN = "fails the gate", "cannot be judged"  # values of the frame's column `gate`
 LOOKS = {
     CHOSEN: (AMBER, "diamond"),
     OPTIMAL: (BLUE, "circle"),
@@ -23,11 +23,11 @@ LOOKS = {
     FAILS: (LOSS, "cross"),
     UNKNOWN: (PLUM, "square"),
 }
-DRAWN = 2000  # points of the Pareto set at most, and as many others
-CURVED = 200  # points at most for which those of one technique are joined
-IN_A_LINE = 2  # entries of the legend: more do not fit a telephone
+DRAWN = 2000  # maximum number of points of the Pareto set, and of others
+CURVED = 200  # maximum number of points of one technique that are joined
+IN_A_LINE = 2  # entries of the legend: more do not fit on a phone
 Position = TypeVar("Position", alt.X, alt.Y)
-PANEL, HEIGHT = WIDTH - 20, 200  # pixels of a panel
+PANEL, HEIGHT = WIDTH - 20, 200  # size of a panel in pixels
 
 UNITS = {
     "accuracy": "%",
@@ -44,13 +44,13 @@ def operating_points_chart(
 ) -> Drawing:
     """Draw [P] figures 3 and 4: each further objective, and accuracy with its floor, against the first objective.
 
-    A few points of one technique are joined; for two objectives a line joins the Pareto set. Of very many points
-    every second, third, ... is drawn, and the title says so.
+    A line joins the points of one technique if they are few, and the Pareto set if there are two objectives. If there
+    are very many points, only every second, third, ... is drawn, and the title says so.
 
     Args:
-        frame: of an `OperatingPoints`.
-        objectives: its objectives.
-        floor: its accuracy floor.
+        frame: `frame` of an `OperatingPoints`.
+        objectives: `objectives` of the same `OperatingPoints`.
+        floor: its accuracy floor; None for no line.
     """
     rows = frame.copy()
     rows["name"] = rows["title" if "title" in rows else "variant"].astype(str)

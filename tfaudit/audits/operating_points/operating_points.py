@@ -25,16 +25,16 @@ OBJECTIVES = {"sparsity": "max", "unfairness": "min"}
 KEYS = ("variant", "dataset", "model")
 
 GATE = {PASS: "passes the gate", FAIL: "fails the gate", CANNOT_JUDGE: "cannot be judged"}
-"""What is said of a point, by the outcome of the gate."""
+"""Description of a point, by the outcome of the gate."""
 
 
 @dataclasses.dataclass(frozen=True)
 class OperatingPoints(Result):
-    """Points, each the mean over the seeds of one variant, and which of them are worth choosing.
+    """Points, each the mean over the seeds of one variant, with those worth choosing marked.
 
     Attributes:
         points: one row per point; see `frame`.
-        objectives: "max" where more is better, else "min", by name.
+        objectives: direction of each objective by name, "max" if more is better, "min" if less is.
         floor: lowest acceptable mean accuracy, a share; None for any.
         weights: value of one unit of each objective; None without a value function.
         notes: caveats for the reader, one sentence each.
@@ -49,11 +49,11 @@ class OperatingPoints(Result):
     def frame(self) -> pd.DataFrame:
         """Return one row per point, in the order of the table.
 
-        Columns: `variant` and, where the table has them, `dataset`, `model`, `title` and `technique`; each objective
-        and `accuracy` where known, means over seeds in the units of the table; `seeds`; with outcomes of the gate
-        `gate`, one of `GATE`, NaN of a variant that was not judged; and the booleans `above_floor`, `pareto` (in the
-        Pareto set of the points above the floor that may ship) and `chosen` (of the highest value in that set); `value`
-        is NaN without weights.
+        Columns: `variant` and, if the table has them, `dataset`, `model`, `title` and `technique`; each objective and,
+        if known, `accuracy`, means over seeds in the units of the table; `seeds`, their number; with outcomes of the
+        gate `gate`, one of `GATE`, NaN for a variant that was not judged; and the booleans `above_floor`, `pareto` (in
+        the Pareto set of the points above the floor that may ship) and `chosen` (of the highest value in that set);
+        `value` is NaN without weights.
         """
         return self.points.copy()
 
@@ -91,8 +91,8 @@ def trade_offs(
     Args:
         populations: predictions by key of the variant.
         descriptions: facts about the variants, indexed by key: `sparsity`, `bytes`, `technique`, ...
-        unfairness: "range", largest minus smallest recall of a class ([P] 4.2); "mean-min", mean minus smallest
-            ([P] fig. 4b); or a function of the recalls `(C,)` of the classes that have examples.
+        unfairness: "range" (the default), largest minus smallest recall of a class ([P] 4.2); "mean-min", mean minus
+            smallest ([P] fig. 4b); or a function of the recalls `(C,)` of the classes that have examples.
 
     Raises:
         InputError: an unknown measure, or repeated keys in the descriptions.
@@ -133,22 +133,23 @@ def operating_points(
     """Find the points that are worth choosing, and choose one: [P] 4.2.
 
     Rows of one variant (and data set and model) are averaged. Points below the accuracy floor are dropped, and so are
-    variants that a gate fails or cannot judge. Of the others the Pareto set stays: points that no other dominates. The
-    value function `sum of weight * objective`, objectives to be minimised counting negative, then chooses. Objectives
-    are not scaled: a weight is the value of one unit, and fairness valued 100 times as much as sparsity, as in [P], is
-    `{"sparsity": 1, "unfairness": 100}`.
+    variants that a gate fails or cannot judge. The Pareto set of the others, the points that no other dominates, is
+    kept. From this set, the value function `sum of weight * objective`, negative for objectives to be minimised,
+    chooses a point. Objectives are not scaled: a weight is the value of one unit, and fairness valued 100 times as much
+    as sparsity, as in [P], is `{"sparsity": 1, "unfairness": 100}`.
 
     Args:
-        table: one row per `variant` and seed, or per variant, as `trade_offs` returns: the objectives, `accuracy`
-            where a floor is set; `dataset`, `model`, `title` and `technique` are kept.
-        objectives: columns, with "max" if more is better, "min" if less is.
-        floor: lowest acceptable mean accuracy, a share.
-        weights: one weight >= 0 per objective; without them no point is chosen.
-        outcomes: of the gate, by variant ("pass", "fail", "cannot judge"); a variant without one, such as the baseline,
-            is not judged. If no variant passes, no point is chosen. By default there is no gate.
+        table: one row per `variant` and seed, or per variant, as `trade_offs` returns: the objectives, and `accuracy`
+            if a floor is set; `dataset`, `model`, `title` and `technique` are kept.
+        objectives: columns of the objectives, with "max" if more is better, "min" if less is; `OBJECTIVES` by default.
+        floor: lowest acceptable mean accuracy, a share; none by default.
+        weights: one weight >= 0 per objective, by name; without them no point is chosen.
+        outcomes: outcomes of the gate, by variant ("pass", "fail", "cannot judge"); a variant without one, such as the
+            baseline, is not judged. If no variant passes, no point is chosen. By default there is no gate.
 
     Raises:
-        InputError: missing columns, values that are not numbers, unknown directions, or weights of other objectives.
+        InputError: missing columns, values that are not numbers, unknown directions, or weights that do not match the
+            objectives.
 
     Example:
         >>> rows = [("l1", 0.6, 0.02, 0.985), ("l2", 0.7, 0.03, 0.982), ("strong", 0.9, 0.30, 0.900)]
@@ -194,16 +195,16 @@ def pareto_shares(
     floor: float | None = None,
     draws: int = 500,
 ) -> pd.Series:
-    """Return in which share of resamples of its seeds each variant is in the Pareto set, by variant.
+    """Return the share of resamples in which each variant is in the Pareto set, by variant.
 
     Each draw resamples the seeds of every variant with replacement, from a fixed random seed. Two variants that differ
-    by less than their seeds do take turns in the set. Without a second seed nothing can be resampled: NaN.
+    by less than their seeds take turns in the set. The share is NaN without a second seed, as nothing can be resampled.
 
     Args:
-        table: as of `operating_points`.
-        objectives: as of `operating_points`.
-        floor: as of `operating_points`.
-        draws: number of resamples.
+        table: one row per `variant` and seed, as in `operating_points`.
+        objectives: columns of the objectives, with "max" or "min"; `OBJECTIVES` by default.
+        floor: lowest acceptable mean accuracy, a share; none by default.
+        draws: number of resamples, 500 by default.
 
     Example:
         >>> rows = [("a", 0.90, 0.1), ("a", 0.92, 0.1), ("b", 0.91, 0.2), ("b", 0.89, 0.2)]
@@ -242,7 +243,7 @@ def _signs(objectives: Mapping[str, str]) -> np.ndarray:
 
 
 def _measured(objectives: Mapping[str, str], with_accuracy: bool) -> list[str]:
-    """Return the columns of the objectives, and that of the accuracy where it counts."""
+    """Return the columns of the objectives, and the column of the accuracy if it counts."""
     return list(dict.fromkeys((*objectives, *(["accuracy"] if with_accuracy else []))))
 
 

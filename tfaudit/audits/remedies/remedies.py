@@ -22,7 +22,7 @@ from tfaudit.stats.two_way import LEAST_IMAGES, mean_change
 LARGEST_GAP = "largest excess gap"
 
 MEASURES = ("accuracy", "worst-class recall", LARGEST_GAP, "negative flips", "PIEs")
-"""What is compared; of the first two more is better, of the others less."""
+"""Compared measures: for the first two more is better, for the others less."""
 
 BETTER, WORSE, CANNOT_TELL = "better", "worse", "cannot tell"
 

@@ -33,10 +33,10 @@ class AccuracyChange:
         before, after: means of the baseline and of the compressed population.
         figures: `(3,)` after minus before, and the ends of its interval; NaN without a test.
         p: two-sided p-value.
-        lost, won: for two single models, images that are right less or more often after; NaN for populations.
-        test: what varies: "images and members" for populations; "McNemar" or, if an image counts more than once,
-            "images" for two single models; "none".
-        published: `(3,)` interval and p-value of Welch's test over the members, which takes the images as fixed.
+        lost, won: numbers of images that two single models predict right less or more often after; NaN for populations.
+        test: sources of variance: "images and members" for populations; "McNemar" or, if an image counts more than
+            once, "images" for two single models; "none".
+        published: `(3,)` interval and p-value of Welch's test over the members, which treats the images as fixed.
     """
 
     members: tuple[int, int] = (0, 0)
@@ -80,8 +80,8 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int) -> Accur
 
     A member counts if it was evaluated in every column with a weight. The versions of an image that the columns show
     are one sample, not several: each member's weighted sum over them enters the interval over images and members.
-    Columns that show other images are independent samples of images, seen by the same members. Two single models are
-    compared over the images, by McNemar's exact test with Tango's interval where a single column has a weight.
+    Columns that show different images are independent samples of images, seen by the same members. Two single models
+    are compared over the images, or by McNemar's exact test with Tango's interval if a single column has a weight.
 
     `weights` are `(S + 1,)` floats, the last one for the clean images; `k` is 1 or 5; intervals are at level 1 - alpha.
     """
@@ -168,7 +168,7 @@ def _mean_row(
     weights = np.zeros(len(rates.conditions) + 1)
     for columns in corruptions.values():
         weights += rates.mean_over(columns) / len(corruptions)
-    # How far the change exceeds that on clean images: a difference of differences.
+    # the excess of the change over that on clean images: a difference of differences
     excess = AccuracyChange()
     if rates.has_clean and weights.any():
         excess = accuracy_change(rates, weights - rates.mean_over([-1]), k)
@@ -186,7 +186,7 @@ def _mean_row(
 def _corruption_errors(
     rates: ConditionRates, corruptions: dict[str, list[int]], weights: np.ndarray, k: int
 ) -> dict[str, float]:
-    """Return the mean corruption error with the interval of its change, and the mean of the defined relative ones."""
+    """Return the mean corruption error with the interval of its change, and the mean of the defined relative errors."""
     members, _ = rates.complete_members(np.flatnonzero(weights).tolist())
     scaled = weights.copy()
     for columns in corruptions.values():

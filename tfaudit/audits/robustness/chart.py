@@ -19,11 +19,12 @@ def relative_change_chart(
 ) -> Drawing:
     """Draw [F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
 
-    A dot per corruption and variant with its interval, corruptions by their largest fall; the mean over them last.
+    Each corruption and variant has a dot with its interval. Corruptions are sorted by their largest fall; their mean
+    comes last.
 
     Args:
         levels: `Robustness.changes` by title, in the order of the legend.
-        k: 1 or 5.
+        k: 1 (the default) or 5.
         mean: name of the rows of the mean over all corruptions.
     """
     tables = [changes.assign(level=title) for title, changes in levels.items()]
@@ -68,8 +69,8 @@ def severity_chart(
     Args:
         levels: `Robustness.curves` by title, in the order of the legend, against the same baseline.
         baseline: title of the uncompressed population.
-        k: 1 or 5.
-        corruptions: to draw; all by default.
+        k: 1 (the default) or 5.
+        corruptions: names of the corruptions to draw; all by default.
     """
     first = next(iter(levels.values()))
     lines = [(baseline, first, "accuracy_before")]
@@ -99,7 +100,7 @@ def severity_chart(
             x=x, y=y, color=colour.legend(None) if several else colour
         )
         variants = base.transform_filter(~dense).mark_line(strokeWidth=1.8)
-        # Dashes above, which may equal some variant's line.
+        # The dashed line is on top, as it may coincide with a variant's line.
         dashes = base.transform_filter(dense).mark_line(strokeWidth=1.8, strokeDash=[5, 4])
         tooltip = tooltips("corruption", "level", "severity", accuracy=".2f")
         dots = base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip)

@@ -1,4 +1,4 @@
-"""Changes of recall under corruption: which classes compression makes brittle to which corruption."""
+"""Changes of recall under corruption: classes that compression makes brittle to a corruption."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ def class_changes(rates: ConditionRates) -> pd.DataFrame:
 
     As in `tfaudit.class_impact`, a class may have lost recall, and it may have lost more than the average, here under
     the same corruption. The severities of an image are one sample: each member's mean over them enters the intervals
-    over images and members. Two single models at one severity: McNemar's exact test with Tango's interval for the
+    over images and members. Two single models at one severity have McNemar's exact test with Tango's interval for the
     first question.
     """
     parts = [_ClassChanges.of(rates, columns) for columns in rates.corruptions.values()]
@@ -61,12 +61,12 @@ def class_changes(rates: ConditionRates) -> pd.DataFrame:
 
 @dataclasses.dataclass(frozen=True)
 class _ClassChanges:
-    """What happens to the C classes under one corruption.
+    """Changes of the C classes under one corruption.
 
     Attributes:
         recalls: `(2, C)` mean recalls before and after; NaN without members.
-        changes: of the mean recalls; NaN where severities show other images.
-        absolute: `(3, C)` ends of the intervals and p-values of the absolute changes, exact ones where there are.
+        changes: changes of the mean recalls; NaN if severities show different images.
+        absolute: `(3, C)` ends of the intervals and p-values of the absolute changes, from exact tests if possible.
         published: Welch's test of the centred recalls.
     """
 
@@ -108,7 +108,7 @@ class _ClassChanges:
 
 
 def _joined(parts: Iterable[Arrays]) -> Arrays:
-    """Return several results, whose fields are arrays of classes, as one."""
+    """Join several results whose fields are arrays of classes."""
     known = list(parts)
     names = [field.name for field in dataclasses.fields(known[0])]
     arrays = (np.concatenate([getattr(part, name) for part in known]) for name in names)

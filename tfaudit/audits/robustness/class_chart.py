@@ -20,9 +20,9 @@ def class_corruption_chart(
 
     Args:
         cells: `class_frame` of a `Robustness`.
-        question: "change" or "relative", of `tfaudit.audits.classes.chart.QUESTIONS`.
-        reach: change at the ends of the scale, percentage points; by default the largest.
-        most: classes at most, those whose recall changes most under any corruption.
+        question: "change" (the default) or "relative", one of `tfaudit.audits.classes.chart.QUESTIONS`.
+        reach: change at the ends of the scale, percentage points; the largest change by default.
+        most: maximum number of classes, those whose recall changes most under any corruption.
     """
     columns = ["class", "corruption", "value", *FIGURES, "verdict", "relative_verdict"]
     measured = cells.assign(
@@ -49,7 +49,7 @@ def largest_change(cells: pd.DataFrame, question: str = "change") -> float:
 
     Args:
         cells: `class_frame` of a `Robustness`.
-        question: as in `class_corruption_chart`.
+        question: "change" (the default) or "relative".
 
     Example:
         >>> largest_change(pd.DataFrame({"change_pp": [-3.0, float("nan")]}))
@@ -60,7 +60,7 @@ def largest_change(cells: pd.DataFrame, question: str = "change") -> float:
 
 
 def distinct_class_names(cells: pd.DataFrame) -> pd.Series:
-    """Return the class of every cell under a distinct name: of a repeated one with its position.
+    """Return the class of every cell under a distinct name: repeated names have their position added.
 
     Args:
         cells: `class_frame` of a `Robustness`.

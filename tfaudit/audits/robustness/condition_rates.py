@@ -23,8 +23,8 @@ class PackedShares:
     """Numbers in [0, 1] of M members on N images, nearly all 0 or 1, in little memory.
 
     Attributes:
-        ones: `(M, N / 8)` which numbers are 1, eight images a byte.
-        between: `(M, N)` the numbers between 0 and 1, those of predictions that tie; sparse.
+        ones: `(M, N / 8)` bits that mark the numbers equal to 1, eight images per byte.
+        between: `(M, N)` sparse array of the numbers between 0 and 1, which come from ties.
     """
 
     ones: np.ndarray
@@ -46,14 +46,14 @@ class PackedShares:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """What M members of a population get right under one condition.
+    """Correct predictions of M members of a population under one condition.
 
     Attributes:
-        members: their names.
-        parents: name of the baseline's member that each was made from, by name; empty where unknown.
-        accuracy: by k, `(M,)` top-k accuracies.
+        members: names of the members.
+        parents: name of the baseline's member that each member was made from, by name; empty if unknown.
+        accuracy: `(M,)` top-k accuracies, by k.
         recall: `(M, C)` recalls.
-        packed: by k, the correct predictions.
+        packed: correct predictions, by k.
     """
 
     members: tuple[object, ...]
@@ -79,7 +79,7 @@ class Evaluation:
         return [self.members.index(member) for member in members]
 
     def correct(self, k: int, members: Sequence[object]) -> np.ndarray:
-        """Return `(m, N)` numbers in [0, 1]: which predictions of these members are right."""
+        """Return `(m, N)` numbers in [0, 1]: whether the predictions of these members are right."""
         return self.packed[k].members(self.rows(members))
 
 
@@ -92,11 +92,12 @@ class ConditionRates:
         class_names: names of the C classes.
         labels: `(N,)` true classes of each column; columns with the same examples share one array.
         ranks: the k of the known accuracies: 1, and 5 if five ranks are stored under every condition.
-        before: of the baseline, one for each column.
-        after: of the compressed population.
-        pairing: whether compressed members are made from the baseline's; None where their parents tell.
+        before: evaluations of the baseline, one for each column.
+        after: evaluations of the compressed population, one for each column.
+        pairing: whether compressed members are made from the baseline's members; None to take it from their parents.
         flips: counts of exemplars among flips, one row per condition that shows the clean examples.
-        lost_first, alpha, margin_pp: as in `Robustness`.
+        lost_first, alpha, margin_pp: losses under corruption by image, level of the tests, and margin of no change; see
+            `Robustness`.
     """
 
     conditions: tuple[CorruptionLevel, ...]
@@ -118,7 +119,7 @@ class ConditionRates:
 
     @property
     def members(self) -> tuple[list[object], list[object]]:
-        """Names of all members of either population, in the order of their appearance."""
+        """Names of all members of each population, in the order of their appearance."""
         before, after = (
             list(dict.fromkeys(name for evaluation in side for name in evaluation.members))
             for side in self.sides
@@ -127,7 +128,7 @@ class ConditionRates:
 
     @functools.cached_property
     def partners(self) -> Mapping[object, object]:
-        """The baseline's member that each compressed one is made from; {} of independent populations."""
+        """The baseline's member that each compressed member is made from; {} for independent populations."""
         before, after = self.members
         parents = {k: v for evaluation in self.after for k, v in evaluation.parents.items()}
         partners = {member: parents.get(member, member) for member in after}
@@ -150,7 +151,7 @@ class ConditionRates:
 
     @property
     def graded(self) -> dict[str, list[int]]:
-        """The columns of every corruption that has severities; means over corruptions are over these."""
+        """The columns of every corruption that has severities; means over corruptions use only these."""
         return {
             name: columns
             for name, columns in self.corruptions.items()
@@ -169,9 +170,9 @@ class ConditionRates:
         return weights
 
     def complete_members(self, columns: Sequence[int]) -> tuple[list[object], list[object]]:
-        """Return the names of the members of either population that were evaluated in all of these columns.
+        """Return the names of the members of each population that were evaluated in all of these columns.
 
-        Of paired populations only members count whose partner was evaluated, too; they are in the same order.
+        In paired populations a member counts only if its partner was evaluated, too; both lists have the same order.
         """
         before, after = (
             [name for name in names if all(name in side[i].members for i in columns)]
@@ -184,17 +185,17 @@ class ConditionRates:
         return before, after
 
     def image_sets(self, columns: Sequence[int]) -> list[list[int]]:
-        """Return the columns in lists that show the same images."""
+        """Return lists of columns that show the same images."""
         sets: dict[int, list[int]] = {}
         for column in columns:
             sets.setdefault(id(self.labels[column]), []).append(column)
         return list(sets.values())
 
     def shares(self, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what every complete member gets right of every image, summed over the columns with their weights.
+        """Return how far every complete member is right on every image, summed over the columns with their weights.
 
-        The three arrays are `(m0, N)` of the baseline, `(m1, N)` of the compressed population and `(N,)`, the image set
-        of each image: all sets stand side by side.
+        The three arrays are `(m0, N)` for the baseline, `(m1, N)` for the compressed population and `(N,)`, the image
+        set of each image; the sets are concatenated.
         """
         columns = np.flatnonzero(weights).tolist()
         sets = self.image_sets(columns)
@@ -211,7 +212,7 @@ class ConditionRates:
     def weighted(
         self, weights: np.ndarray, figures: Callable[[Evaluation], np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weighted sums over the columns of figures of either population's complete members, a row each."""
+        """Return weighted sums over the columns of figures of each population's complete members, a row each."""
         columns = np.flatnonzero(weights).tolist()
         before, after = (
             np.sum([weights[i] * figures(side[i])[side[i].rows(members)] for i in columns], axis=0)
@@ -271,8 +272,8 @@ def matched_conditions(
     """Return the conditions of both mappings, in the order of the first.
 
     Raises:
-        InputError: no conditions, a key that is not one, a condition that the other mapping lacks, or a corruption both
-            with and without severity.
+        InputError: no conditions, a key that is not a condition, a condition that the other mapping lacks, or a
+            corruption both with and without severity.
 
     Example:
         >>> matched_conditions({("fog", 1): None}, {("fog", 2): None})
@@ -305,14 +306,14 @@ def matched_conditions(
 
 
 class _Images:
-    """Distinct sets of images; without predictions, which would hold every condition in memory."""
+    """Distinct sets of images, kept without predictions, which would hold every condition in memory."""
 
     def __init__(self) -> None:
         self.class_names: tuple[str, ...] = ()
         self._sets: list[tuple[np.ndarray, np.ndarray]] = []
 
     def labels(self, populations: tuple[Predictions, Predictions], condition: str) -> np.ndarray:
-        """Return the `(N,)` true classes, one array for equal images; raise where examples or classes differ."""
+        """Return the `(N,)` true classes, one array for equal images; raise if examples or classes differ."""
         baseline = populations[0]
         self.class_names = self.class_names or baseline.class_names
         try:

@@ -1,4 +1,4 @@
-"""What the audit is to a reader."""
+"""How the audit presents itself to readers: question, source, charts, tables and findings."""
 
 import pandas as pd
 
@@ -6,7 +6,7 @@ from tfaudit.audits.declaration import Declaration, Table
 
 
 def _smallest_p_first(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the 40 cells of smallest p, of equal ones those that changed most."""
+    """Return the 40 cells with the smallest p; ties go to the largest change."""
     tested = rows.dropna(subset=["change_p"]).assign(size=lambda rows: -rows["change_pp"].abs())
     return tested.sort_values(["change_p", "size"], kind="stable").head(40)
 

@@ -1,4 +1,4 @@
-"""Exemplars among the images that flip under corruption: whether compression forgets them on clean images, too."""
+"""Exemplars among the images that flip under corruption: whether their modal label changes on clean images, too."""
 
 from collections.abc import Sequence
 
@@ -17,11 +17,13 @@ _COUNTS = ("examples", "flips", "pies", "pie_flips")
 def flip_counts(
     clean: tuple[Predictions, Predictions], corrupted: tuple[Predictions, Predictions]
 ) -> dict[str, object]:
-    """Count the `examples`, `flips`, clean exemplars `pies` and `pie_flips`, which are both, of one condition.
+    """Count the `examples`, `flips`, clean exemplars `pies`, and `pie_flips`, which are both, under one condition.
 
-    The two modal labels differ under corruption for a flip, on clean images for an exemplar (PIE, [F] 2.3).
+    An image is a flip if the two modal labels differ under corruption, and an exemplar (PIE, [F] 2.3) if they differ on
+    the clean image.
 
-    `clean` holds the baseline and the compressed population on clean images, `corrupted` the two on the same images.
+    `clean` holds the baseline and the compressed population on clean images, `corrupted` the two on the same images
+    under corruption.
 
     Example:
         >>> before, after = Predictions.from_top1([0, 1, 1], [0, 1, 1]), Predictions.from_top1([0, 1, 1], [0, 1, 0])
@@ -36,7 +38,7 @@ def flip_counts(
 def lost_first(
     clean: tuple[Predictions, Predictions], corrupted: tuple[Predictions, Predictions]
 ) -> np.ndarray:
-    """Return `(N,)` booleans: both modes are right on the clean image, only the baseline's under corruption.
+    """Return `(N,)` booleans: both modes are right on the clean image, but only the baseline's under corruption.
 
     The arguments are those of `flip_counts`.
 

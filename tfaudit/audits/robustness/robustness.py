@@ -37,14 +37,16 @@ class Robustness(Result):
     Attributes:
         conditions: the corruption levels, in order.
         corruptions: one row per k and corruption; see `frame`.
-        overall: one row per k, the mean over all corruptions with severities; columns as `frame`, without the adjusted
-            p-values of the excess. Its corruption error is the mCE, its relative one the relative mCE.
-        clean: one row per k, the change on clean images; columns of `frame` from `k` to `published_p`; empty without.
-        severities, classes, flips: see `severity_frame`, `class_frame` and `flip_frame`.
-        lost_first: by corruption, `(N,)` numbers of severities at which only the compressed population loses an example
-            that both get right when clean; no entry for sets of other images than the clean ones.
+        overall: one row per k, the mean over all corruptions with severities; columns of `frame`, without the adjusted
+            p-values of the excess. Its corruption error is the mCE, its relative corruption error the relative mCE.
+        clean: one row per k, the change on clean images, with the columns of `frame` from `k` to `published_p`; no rows
+            without clean images.
+        severities, classes, flips: tables by severity, by class, and of exemplars among flips; see `severity_frame`,
+            `class_frame` and `flip_frame`.
+        lost_first: `(N,)` numbers of severities, by corruption, at which only the compressed population loses an
+            example that both get right when clean; no entry for corruptions that show other images than the clean ones.
         alpha: level of the tests.
-        margin_pp: a change whose interval lies within this margin counts as none, percentage points.
+        margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
         notes: remarks for the reader, one sentence each.
     """
 
@@ -68,11 +70,11 @@ class Robustness(Result):
         members, `change_p`, `change_p_holm`, `change_p_bh` over the corruptions and `verdict` (lost accuracy, gained
         accuracy, no change, cannot tell); `relative_change`, the change as a share of the accuracy before, with its
         interval `relative_low`, `relative_high`; for two single models `lost` and `won`, images that are right less or
-        more often; `test` (images and members; of two single models images, or McNemar); `published_low_pp`,
-        `published_high_pp`, `published_p` of Welch's test over the members alone; `corruption_error`, errors
-        after as a share of those before (CE, 1 for the baseline) with `corruption_error_low`, `corruption_error_high`;
+        more often; `test` (images and members; for two single models images, or McNemar); `published_low_pp`,
+        `published_high_pp`, `published_p` of Welch's test over the members alone; `corruption_error`, errors after as a
+        share of the errors before (CE, 1 for the baseline) with `corruption_error_low`, `corruption_error_high`;
         `relative_corruption_error`, the loss from clean to corrupted images as a share of the baseline's; `excess_pp`,
-        how far the change exceeds that on clean images (below 0: compression costs more under corruption), with
+        the change minus the change on clean images (below 0: compression costs more under corruption), with
         `excess_low_pp`, `excess_high_pp`, `excess_p`, `excess_p_holm`, `excess_p_bh`. Unknown values are NaN.
         """
         return self.corruptions.copy()
@@ -117,7 +119,8 @@ class Robustness(Result):
     def summary(self) -> dict[str, Any]:
         """Return the top-1 means over the corruptions, counts of verdicts, and the costliest corruption.
 
-        `class_tests` is the number of tests of a class under a corruption; the keys that start so count their verdicts.
+        `class_tests` is the number of tests of a class under a corruption; keys that start with `class_tests_` count
+        their verdicts.
         """
         top1 = self.corruptions[self.corruptions["k"] == 1]
         overall = self.overall[self.overall["k"] == 1].to_dict("records")[0]
@@ -192,24 +195,24 @@ def robustness(
     alpha: float = 0.05,
     margin_pp: float = MARGIN_PP,
 ) -> Robustness:
-    """Compute what compression costs under corruption, by corruption and class, and beyond its cost on clean images.
+    """Compute the cost of compression under corruption, by corruption and class, and its excess over clean images.
 
     Accuracies are averaged over the severities of each member, then over members ([F] 4), and tested as
     `accuracy_changes.accuracy_change` describes. A member counts in a mean if it was evaluated under all of its
     conditions. Corruption errors are those of Hendrycks and Dietterich (2019), with the mean errors of the baseline in
-    the place of AlexNet's.
+    place of AlexNet's.
 
     Args:
         baseline: predictions of the uncompressed population by corruption and severity, 1 to 5, or 0 for a set without
-            severities, such as ImageNet-A. Each is read once, so that a mapping may load them from files.
+            severities, such as ImageNet-A. Each is read once, so a mapping may load them from files.
         compressed: predictions of the compressed population under the same conditions.
         clean: predictions of the two populations on clean images; without them the excess over the clean change and the
             exemplars are unknown.
-        paired: whether compressed members are made from the baseline's members of the same names, as quantized ones
-            are; None to take it from `parents` of the compressed predictions. Of pairs only complete ones count, in the
-            means, too.
-        alpha: level of the tests; intervals are at 1 - alpha.
-        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+        paired: whether compressed members are made from the baseline's members of the same names, as quantized members
+            are; by default as `parents` of the compressed predictions says. Only complete pairs count, also in the
+            means.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
 
     Raises:
         InputError: no conditions; conditions, examples or classes that differ; or a level outside (0, 1).
@@ -248,15 +251,16 @@ def robustness(
 def robustness_table(
     levels: Mapping[str, Robustness], *, relative: bool = True, baseline: str = "baseline"
 ) -> pd.DataFrame:
-    """Return [F] tables 3 and 8 with a column per level, in percent by corruption, and last the mean.
+    """Return [F] tables 3 and 8 in percent: a column per level, a row per corruption, and the mean in the last row.
 
     The rows are corruptions; the columns have two levels, the title and `top-1` or `top-5`. The results, by title, are
     for one baseline under the same corruptions.
 
     Args:
         levels: results by title.
-        relative: the changes relative to the baseline's accuracy; else the accuracies, the baseline's first.
-        baseline: title of the baseline.
+        relative: whether to show changes relative to the baseline's accuracy (the default) or accuracies, the
+            baseline's first.
+        baseline: title of the baseline, "baseline" by default.
 
     Raises:
         InputError: no levels, or levels with different corruptions.
@@ -294,7 +298,7 @@ def _notes(rates: ConditionRates) -> tuple[str, ...]:
     ends = (dict.fromkeys((sizes[0], sizes[-1])) for sizes in counts)
     sizes = " against ".join("–".join(map(str, pair)) for pair in ends)
     before, after = map(set, rates.members)
-    # Without clean images these are of the last condition, and nothing is said about them.
+    # Without clean images, these come from the last condition and get no remark.
     last = [len(side[-1].members) for side in rates.sides]
     more = any(number > numbers[-1] for number, numbers in zip(last, counts, strict=True))
     other_images = rates.has_clean and len(rates.flips) < len(rates.conditions)

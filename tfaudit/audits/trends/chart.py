@@ -17,19 +17,19 @@ from tfaudit.charts.style import (
     tooltips,
 )
 
-SIDE = 280  # pixels of the square of individuals
+SIDE = 280  # side of the square of individuals in pixels
 BARS = 30  # of a histogram
-PANELS = 6  # groups at most, those of the most points
+PANELS = 6  # maximum number of groups: those with the most points
 
 
 def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: str) -> Drawing:
     """Draw [P] figure 13: a panel per group; dots are means over ranges of the property, lines fit all points.
 
     Args:
-        table: of a `Trends`.
-        binned: of the same `Trends`.
-        name: of the property.
-        column: of the groups.
+        table: `table` of a `Trends`.
+        binned: `binned` of the same `Trends`.
+        name: name of the property.
+        column: name of the groups.
     """
     crowd = binned.groupby("group")["units"].sum().sort_values(ascending=False, kind="stable")
     groups = [group for group in dict.fromkeys(binned["group"]) if group in crowd.index[:PANELS]]
@@ -74,12 +74,12 @@ def _reach(values: pd.Series) -> alt.Scale:
 
 
 def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Drawing:
-    """Draw [P] figure 10: an image, and the pixels of it that are on with the line whose slope is the tilt.
+    """Draw [P] figure 10: an image, and its pixels that are on with the line whose slope is the tilt.
 
     Args:
         levels: `(H, W)` uint8, a grey image.
-        slope: columns per row, as `tfaudit.stats.tilt` returns it.
-        threshold: as there.
+        slope: slope of the line in columns per row, as `tfaudit.stats.tilt` returns it.
+        threshold: share of the full range above which a pixel is on, 0.5 by default.
     """
     rows, columns = np.indices(levels.shape)
     rows_on, columns_on = np.nonzero(levels > 255 * threshold)
@@ -117,9 +117,9 @@ def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     """Draw [P] figure 2: the change of accuracy of every unit against the property, with a parabola through them.
 
     Args:
-        units: of a `Trends`.
-        name: of the property.
-        column: of the groups.
+        units: `units` of a `Trends`.
+        name: name of the property.
+        column: name of the groups.
     """
     drawn, some = sampled(units)
     names = list(dict.fromkeys(units["group"].astype(str)))
@@ -156,9 +156,9 @@ def histogram_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     """Draw [P] figures 8b, 9b, 11 and 12b: a histogram of the property per group, in the colours of the scatter.
 
     Args:
-        units: of a `Trends`.
-        name: of the property.
-        column: of the groups.
+        units: `units` of a `Trends`.
+        name: name of the property.
+        column: name of the groups.
     """
     named = units.assign(group=units["group"].astype(str))
     crowd = named["group"].value_counts().head(PANELS).index
@@ -189,9 +189,9 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     """Draw [P] figures 2, 8, 9 and 12: a point per individual, accuracy after on before, coloured by the mean property.
 
     Args:
-        units: of a `Trends`.
-        name: of the property.
-        column: of the groups.
+        units: `units` of a `Trends`.
+        name: name of the property.
+        column: name of the groups.
     """
     drawn, some = sampled(units)
     shown = drawn.assign(

@@ -1,4 +1,4 @@
-"""How accuracy follows a property of the examples, before and after compression: [P] 4.1, C and figure 13."""
+"""Dependence of accuracy on a property of the examples, before and after compression: [P] 4.1, C and figure 13."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tfaudit.stats.least_squares import curvature, line
 
 MEASURES = ("before", "after", "change")
 FULL = "full"
-"""Group of all units, where there are several groups."""
+"""Name of the group of all units, which is added if there are several groups."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,9 +29,10 @@ class Trends(Result):
     Attributes:
         property, column: names of the property and of the groups.
         table: one row per group and measure; see `frame`.
-        binned, units: means in ranges, and the points that the lines fit; see `bins_frame` and `units_frame`.
-        of_individuals: whether a unit is an individual, and not an example.
-        alpha: 1 - alpha is the level of the intervals.
+        binned, units: means in ranges, and the points to which the lines are fitted; see `bins_frame` and
+            `units_frame`.
+        of_individuals: whether a unit is an individual rather than an example.
+        alpha: intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -51,9 +52,9 @@ class Trends(Result):
 
         Columns: `group`, `measure`, `units` (their number), `slope` (share of accuracy per unit of the property) with
         `slope_low` and `slope_high`, `intercept`, `r`, `p` of slope 0; `curvature`, the coefficient of the squared
-        property beside it, with `curvature_low`, `curvature_high`, `curvature_p`; NaN where the units do not determine
-        a number. A negative slope of the change means that compression makes accuracy depend more on the property: its
-        p tests it.
+        property in a quadratic fit, with `curvature_low`, `curvature_high`, `curvature_p`; NaN if the units do not
+        determine a number. A negative slope of the change means that compression makes accuracy depend more on the
+        property: its p tests it.
         """
         return self.table.copy()
 
@@ -67,7 +68,7 @@ class Trends(Result):
         return self.binned.copy()
 
     def units_frame(self) -> pd.DataFrame:
-        """Return one row per individual, or per example where no individuals are known.
+        """Return one row per individual, or per example if no individuals are known.
 
         Columns: `group`, `unit` (name of the individual, or position of the example), `value` (mean property),
         `before` and `after` (accuracies, shares) and `change`, after minus before.
@@ -98,7 +99,7 @@ class Trends(Result):
         return change_chart(self.units, self.property, self.column)
 
     def histogram(self) -> Drawing:
-        """Draw [P] figures 8b, 9b, 11 and 12b: how the property is distributed in every group."""
+        """Draw [P] figures 8b, 9b, 11 and 12b: the distribution of the property in every group."""
         from tfaudit.audits.trends.chart import histogram_chart
 
         return histogram_chart(self.units, self.property, self.column)
@@ -125,15 +126,15 @@ def trends(
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
-        values: `(N,)` floats, the property of each example, for instance `abs(tilt(images))`; NaN where unknown.
-        column: `(N,)` the group of each example; one group "all" by default.
-        individuals: `(N,)` who made each example. With them, points are individuals with their mean property and
-            accuracy, as in [P]; without, points are examples.
-        bins: maximum number of ranges per group in `binned`.
-        alpha: 1 - alpha is the level of the intervals, in (0, 1).
+        values: `(N,)` floats, the property of each example, for instance `abs(tilt(images))`; NaN if unknown.
+        column: `(N,)` groups of the examples; one group "all" by default.
+        individuals: `(N,)` names of the individuals who made the examples. With them, points are individuals with their
+            mean property and accuracy, as in [P]; by default points are examples.
+        bins: maximum number of ranges per group in `binned`, 8 by default.
+        alpha: intervals are at level 1 - alpha, in (0, 1).
 
     Raises:
-        InputError: other examples, columns of another length, infinite values, no bins, or a level outside (0, 1).
+        InputError: different examples, columns of another length, infinite values, no bins, or a level outside (0, 1).
 
     Example:
         >>> before = Predictions.from_top1([0, 0, 0, 1], [0, 0, 0, 1])
@@ -238,7 +239,7 @@ def _bins(
     group: str, inside: pd.DataFrame, bins: int, confidence: float
 ) -> list[tuple[object, ...]]:
     value = inside["value"].to_numpy()
-    # Quantiles that coincide are one edge, so that equal values stay together.
+    # Quantiles that coincide are one edge, so equal values stay together.
     edges = np.unique(np.quantile(value, np.linspace(0, 1, bins + 1))) if len(value) else value
     rows: list[tuple[object, ...]] = []
     for _, part in inside.groupby(np.digitize(value, edges[1:-1], right=True)):

@@ -22,7 +22,7 @@ from tfaudit.runtime.names import class_in_words
 from tfaudit.stats.multiplicity import adjust
 
 NAMED = 3
-"""Collapsed classes of a variant that have a sentence of their own."""
+"""Maximum number of collapsed classes of a variant that have a sentence of their own."""
 
 SIMILAR = 0.01
 """Share by which a file may be larger than the smallest that passes and still be the best one."""
