@@ -35,29 +35,31 @@ TASKS = ("classes", "multilabel")
 class ClassAudit(ModelCallback):
     """Callback that audits the model on validation data after every epoch and adds the results to `logs`.
 
-    The results are `val_worst_class_recall`, and with a baseline `val_flips` (examples whose top-1 class differs),
+    The results are `val_worst_class_recall` and, with a baseline, `val_flips` (examples whose top-1 class differs),
     `val_negative_flips` (correct in the baseline, wrong now) and `val_intensification` (slope alpha of [R] section 5;
-    NaN where undefined). Callbacks that come after it in the list, such as `ModelCheckpoint`, `EarlyStopping`,
-    `CSVLogger` and `TensorBoard`, the history and the progress bar receive them. Training is the same without the
-    callback, bit for bit.
+    NaN if undefined). The history, the progress bar and callbacks after this one in the list, such as
+    `ModelCheckpoint`, `EarlyStopping`, `CSVLogger` and `TensorBoard`, receive them. The callback does not change the
+    training by a single bit.
 
-    With `task="multilabel"` every output is a label of its own, assigned where its sigmoid is above .5. Recall is that
-    of the examples that have the label, flips are decisions on one label of one example; there is no intensification.
+    With `task="multilabel"`, every output is a separate label, assigned if its sigmoid is above 0.5. Recall refers to
+    the examples with the label, and a flip is a changed decision on one label of one example; there is no
+    intensification.
 
     Args:
         validation: `(inputs, labels)`, where the inputs are an array, or a dictionary or tuple of arrays; a
-            `tf.data.Dataset` of batches of them; or a `tfaudit` data set; in an order that does not change. Labels are
+            `tf.data.Dataset` of batches of them; or a `tfaudit` data set. Their order must not change. Labels are
             integers `(N,)` or one-hot `(N, C)`, or for multi-label tasks 0 and 1 `(N, C)`.
         baseline: a Keras model, flatbuffer bytes or the path of either, whose predictions are computed once, right here
-            (so it may be the model to be trained); or its top-1 classes, integers `(N,)`, or its labels `(N, C)`; or
-            `Predictions`, of which the modal labels are used.
+            (so it may be the model to be trained); its top-1 classes, integers `(N,)`, or its labels `(N, C)`; or
+            `Predictions`, whose modal labels are used. None, the default, computes no flips.
         batch_size: images per step.
-        task: "classes", one per example, or "multilabel".
-        output: name of the output of a model with several, as in `tfaudit.predict`; labels may then be a dictionary.
+        task: "classes" for one class per example, or "multilabel".
+        output: name of the output to use if the model has several, as in `tfaudit.predict`; labels may then be a
+            dictionary.
 
     Raises:
-        InputError: the validation data or the baseline cannot be used, or they do not belong together; in `fit`: the
-            model is a regression, or has another number of classes.
+        InputError: the validation data or the baseline cannot be used, or they do not fit together; in `fit`: the model
+            is a regression, or has another number of classes.
 
     >>> images, labels = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, kernel_initializer="zeros")])
@@ -95,7 +97,7 @@ class ClassAudit(ModelCallback):
         self._history: list[pd.DataFrame] = []
 
     def on_train_begin(self, logs: dict | None = None) -> None:
-        """Start a new history; refuse a model of another number of classes before it is trained."""
+        """Start a new history; refuse a model with another number of classes before it is trained."""
         self._history = []
         outputs = getattr(self.model, "outputs", None) or []
         if len(outputs) == 1 and len(outputs[0].shape) == 2:
@@ -112,7 +114,7 @@ class ClassAudit(ModelCallback):
         self._history.append(self._class_table(epoch, predicted, width))
 
     def history_frame(self) -> pd.DataFrame:
-        """Return the recall of every class, or label, after every epoch of the latest `fit`.
+        """Return the recall of every class or label after every epoch of the latest `fit`.
 
         Columns: `epoch`, `class`, `class_name`, `recall` (NaN for a class without examples), `support`.
         """
@@ -169,7 +171,7 @@ class ClassAudit(ModelCallback):
         return answers, self._check_width(width, name)
 
     def _check_width(self, outputs: int, name: str) -> int:
-        """Return the number of classes of a model with this number of outputs, if it is that of the data."""
+        """Return the number of classes of a model with this number of outputs, if the data has the same number."""
         width = 2 if outputs == 1 and self._task == "classes" else outputs
         expected = f"classes 0 to {width - 1}, as {name} has {plural(outputs, 'output')}"
         if self._task == "multilabel":
@@ -210,7 +212,7 @@ class ClassAudit(ModelCallback):
 
 
 def _reiterable(validation: Any) -> Any:
-    """Return the validation data, arrays as a tuple of two; raise an `InputError` if they cannot be read repeatedly."""
+    """Return the validation data, arrays as a pair; raise an `InputError` if it cannot be read repeatedly."""
     if isinstance(validation, tuple):
         if len(validation) != 2:
             raise InputError("validation", f"{len(validation)} parts", "(images, labels)")

@@ -1,1 +1,1 @@
-"""Pruning: one-shot, gradual inside `model.fit`, under constant masks, and rewinding."""
+"""Pruning: one-shot, gradual inside `model.fit`, training under constant masks, and rewinding."""

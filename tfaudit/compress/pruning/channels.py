@@ -1,11 +1,11 @@
-"""Channels of a kernel: the weights of each, their norms, and masks of channels as masks of weights.
+"""Channels of a kernel: their weights, their norms, and channel masks as weight masks.
 
 Axis -2 stands for input channels ([P]), axis -1 for output channels:
 
 - Conv, Dense, a pointwise kernel: `(..., inputs, outputs)`; the slices along that axis.
 - Conv*Transpose: `(..., outputs, inputs)`; the slices along the other axis.
 - DepthwiseConv and the depthwise kernel of SeparableConv: `(..., inputs, multiplier)`. Every input channel has its own
-  outputs, one per multiplier: an output channel is one filter, of one input channel and one multiplier.
+  outputs, one per multiplier: an output channel is the filter for one input channel and one multiplier.
 - Any other kernel, such as those of EinsumDense and of recurrent cells: the slices along that axis.
 """
 
@@ -23,7 +23,7 @@ AXES = (-2, -1)
 
 
 def channel_axes(model: keras.Model, kernels: Kernels, axis: int) -> dict[str, tuple[int, ...]]:
-    """Return the axes that number the channels of each kernel along `axis`, one of `AXES`, counted from the end.
+    """Return the axes that index the channels of each kernel, counted from the end; `axis` is one of `AXES`.
 
     >>> model = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.DepthwiseConv2D(3, name="depthwise")])
     >>> channel_axes(model, {"k": model.layers[0].kernel}, -1)
@@ -49,7 +49,7 @@ def channel_count(shape: Sequence[int], axes: Sequence[int]) -> int:
 
 
 def slices(kernel: Any, axes: Sequence[int]) -> Any:
-    """Return a kernel as a matrix with a row of weights per channel.
+    """Return a kernel as a matrix with one row of weights per channel.
 
     >>> np.asarray(slices(np.arange(6).reshape(2, 3), (-1,))).tolist()
     [[0, 3], [1, 4], [2, 5]]
@@ -61,7 +61,7 @@ def slices(kernel: Any, axes: Sequence[int]) -> Any:
 def norm(kernel: Any, axes: Sequence[int], order: float) -> Any:
     """Compute the norm of each channel's weights, float32 `(channels,)`.
 
-    The sum is in float64, so that two channels with the same weights in another order have equal norms.
+    Sums are in float64, so that channels with the same weights in a different order have equal norms.
 
     >>> np.asarray(norm(np.array([[3.0, 1.0], [-4.0, 0.0]]), (-1,), 2)).tolist()
     [5.0, 1.0]

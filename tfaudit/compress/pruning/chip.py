@@ -1,10 +1,10 @@
-"""CHIP: pruning by channel independence. [R] H, Sui et al. 2021.
+"""CHIP: pruning by channel independence ([R] H, Sui et al. 2021).
 
 The feature maps of one image are a matrix F with a row per channel. The independence of channel j is the nuclear norm
 of F minus that of F with row j set to zero, averaged over images. The channels with the lowest independence are pruned.
 
-As in the authors' code, the maps of a kernel's outputs are those after BatchNorm, the addition of a residual block and
-the activation, if these follow the layer. The maps of its inputs (axis -2) are the inputs of the layer.
+As in the authors' code, the output maps of a kernel are taken after BatchNorm, the addition of a residual block and
+the activation, if these follow the layer. Its input maps (axis -2) are the inputs of the layer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from tfaudit.errors import InputError
 
 _PASSES = layer_kinds("BatchNormalization", "Add", "Dropout", "SpatialDropout2D")
 _ACTIVATES = layer_kinds("Activation", "ReLU", "LeakyReLU", "PReLU", "ELU")
-_SPACING = 0.3  # of the nodes in log s; the rule converges as exp(-pi^2 / spacing), here 5e-15
+_SPACING = 0.3  # between nodes in log s; the rule converges as exp(-pi^2 / spacing), here 5e-15
 _NODES = np.exp(np.arange(-25, 25, _SPACING))
 
 
@@ -40,7 +40,7 @@ def independence(maps: tf.Tensor) -> tf.Tensor:
     The integrand is analytic in log s, where the trapezoidal rule converges exponentially: the result is that of a
     singular value decomposition for each channel to about 1e-9 of the largest singular value.
 
-    The maps are floats `(images, channels, pixels)`.
+    `maps` are floats of shape `(images, channels, pixels)`.
 
     >>> independence(tf.constant([[[3.0, 4.0], [0.0, 0.0]]])).numpy().round(4).tolist()
     [5.0, 0.0]
@@ -71,8 +71,8 @@ def batch_independence(
 ) -> list[tf.Tensor]:
     """Compute the independence of each kernel's channels, float32 `(channels,)`, over one batch of inputs.
 
-    `values`, in their dtypes, replace the kernels' own. Axis -2: input channels of their layers; -1: output channels.
-    Raise an `InputError` if a kernel has no observable maps, or more or fewer channels than maps.
+    `values` replace the kernels' own values, in their dtypes. Axis -2 means input channels, -1 output channels. Raise
+    an `InputError` if a kernel has no observable maps, or if the numbers of its channels and maps differ.
     """
     with keras.StatelessScope(
         list(zip(kernels.values(), values, strict=True)), collect_losses=True
@@ -94,13 +94,13 @@ def feature_maps(
 
     The model may be of any kind: its layers are observed while they are called.
 
-    Maps are `(images, channels, pixels)`; those of several calls of a layer are joined. Raise an `InputError` if a
-    kernel has none that are observable.
+    Maps have the shape `(images, channels, pixels)`; maps of repeated calls of a layer are joined. Raise an
+    `InputError` if a kernel has no observable maps.
     """
     owner = owners(model, kernels)
     _require_observable(kernels, owner, axis)
     maps: dict[str, list[tf.Tensor]] = {name: [] for name in kernels}
-    # By identity of a tensor: the tensor, to keep it alive, and the maps (kernel, number) that it currently stands for.
+    # By id of a tensor: the tensor, to keep it alive, and the maps (kernel, number) that it currently stands for.
     open_ends: dict[int, tuple[tf.Tensor, list[tuple[str, int]]]] = {}
 
     def see(layer: keras.Layer, inputs: Any, outputs: Any) -> None:
@@ -131,7 +131,7 @@ def feature_maps(
 def _watched(
     see: Callable[..., None], layer: keras.Layer, call: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the call of a layer, after which `see(layer, inputs, outputs)` is called."""
+    """Return the call of a layer, followed by a call of `see(layer, inputs, outputs)`."""
 
     def watched(inputs: Any, *rest: Any, **named: Any) -> Any:
         outputs = call(inputs, *rest, **named)
@@ -142,7 +142,7 @@ def _watched(
 
 
 def _require_observable(kernels: Kernels, owner: Mapping[str, keras.Layer], axis: int) -> None:
-    """Raise an `InputError` for a kernel whose maps are inside its layer, or whose layer has none."""
+    """Raise an `InputError` for a kernel whose maps are hidden inside its layer, or whose layer has no maps."""
     for name, layer in owner.items():
         depthwise = kernels[name].name == "depthwise_kernel"
         inside = isinstance(layer, SEPARABLE) and depthwise == (axis == -1)

@@ -1,4 +1,4 @@
-"""Gradients of a model's loss with respect to its kernels, for the methods that score with them."""
+"""Gradients of a model's loss with respect to its kernels, for scoring methods that need them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from tfaudit.compress.remedies.class_scores import class_ids
 from tfaudit.errors import InputError
 
 LOSSES = ("loss", "data")
-"""`loss`: the whole training loss, with penalties such as L2 regularisation. `data`: without the penalties."""
+"""`loss`: the whole training loss, including penalties such as L2 regularisation; `data`: without penalties."""
 
 
 def batch_gradients(
@@ -24,20 +24,20 @@ def batch_gradients(
     of: str = "loss",
     by_class: bool = False,
 ) -> list[tf.Tensor]:
-    """Compute the gradient of the mean loss of one batch, in inference mode: per kernel a float32 tensor of its shape.
+    """Compute the gradient of a batch's mean loss in inference mode: one float32 tensor in each kernel's shape.
 
     Inference mode does not change BatchNorm's statistics, and keeps dropout out of the score. No variable changes, so
     the function may run inside a compiled training step.
 
     Args:
-        model: compiled with a loss.
-        kernels: by name; gradients are zeros if the loss does not depend on them.
-        values: in the kernels' dtypes, which they replace.
-        inputs: of the batch.
-        targets: of the batch.
-        of: one of `LOSSES`.
-        by_class: compute `(classes, *shape)` instead, the gradient for the examples of each class: of the sum of their
-            losses divided by the size of the batch.
+        model: model compiled with a loss.
+        kernels: kernels by name; gradients are zeros if the loss does not depend on them.
+        values: tensors that replace the kernels' own values, in their dtypes.
+        inputs: inputs of the batch.
+        targets: targets of the batch.
+        of: loss to differentiate, one of `LOSSES`; the whole training loss by default.
+        by_class: whether to compute `(classes, *shape)` instead: the gradient of each class's losses, summed over its
+            examples and divided by the batch size.
 
     >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, use_bias=False)])
     >>> model.compile(loss="mse")
@@ -51,7 +51,7 @@ def batch_gradients(
             outputs = model(inputs, training=False)
             penalty = sum(map(tf.reduce_sum, model.losses)) if of == "data" else 0.0
             weights = _class_weights(outputs, targets) if by_class else [None]
-            # Inside a replica Keras divides each of its losses by the number of replicas, but not `model.losses`.
+            # Inside a replica, Keras divides its own losses by the number of replicas, but not `model.losses`.
             losses = [
                 model.compute_loss(
                     x=inputs, y=targets, y_pred=outputs, sample_weight=own, training=False
@@ -70,7 +70,7 @@ def batch_gradients(
 
 
 def _class_weights(outputs: tf.Tensor, targets: Any) -> list[tf.Tensor]:
-    """Return for each class the weights of the examples: 1 for its own, else 0."""
+    """Return the weights of the examples for each class: 1 for examples of the class, 0 for others."""
     width = int(outputs.shape[1])
     classes = class_ids(targets, width)
     return [tf.cast(classes == c, tf.float32) for c in range(max(width, 2))]
@@ -79,9 +79,9 @@ def _class_weights(outputs: tf.Tensor, targets: Any) -> list[tf.Tensor]:
 def _replaced(
     model: keras.Model, kernels: Kernels, values: Sequence[tf.Tensor]
 ) -> list[tuple[keras.Variable, Any]]:
-    """Return the variables of a stateless scope in which kernels have other values."""
+    """Return variables and values for a stateless scope in which kernels have other values."""
     chosen = {id(kernel) for kernel in kernels.values()}
-    # Keras looks up every variable that has a regularizer in the scope, also those that are not pruned.
+    # Keras looks up every variable with a regularizer in the scope, including variables that are not pruned.
     others = [(v, v.value) for v in model.trainable_variables if id(v) not in chosen]
     return [*zip(kernels.values(), values, strict=True), *others]
 

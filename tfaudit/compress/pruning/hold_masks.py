@@ -1,4 +1,4 @@
-"""Fine-tuning under constant masks: the callback for a model that was pruned one-shot."""
+"""Fine-tuning under constant masks: a callback for models after one-shot pruning."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,11 +22,11 @@ class HoldMasks(MaskingCallback):
     train function is reused, and `masks` may be replaced between two fits.
 
     Args:
-        masks: by Keras variable path a bool array of the kernel's shape, True where a weight stays. A model that was
-            saved and loaded may have other paths: those that end alike are meant.
+        masks: bool arrays in the kernels' shapes by Keras variable path, True where a weight stays. A model that was
+            saved and loaded may have other paths; masks are then matched by the ends of the paths.
 
     Raises:
-        InputError: no masks; in `fit`: a kernel that the model does not have, or that has another shape.
+        InputError: there are no masks; in `fit`: the model lacks a kernel, or a kernel has another shape.
 
     >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(10, name="only")], name="net")
     >>> model.compile("sgd", "mse")
@@ -48,12 +48,12 @@ class HoldMasks(MaskingCallback):
 
     @classmethod
     def from_zeros(cls, model: keras.Model) -> "HoldMasks":
-        """Return the callback that holds the zeros of a pruned model, as a `.keras` file stores them.
+        """Return the callback that holds the zeros of a pruned model, for example one loaded from a `.keras` file.
 
-        Kernels without zeros, or of zeros only, which were initialised so, are free.
+        Kernels without zeros stay free, and so do kernels of zeros only, which were initialised so.
 
         Raises:
-            InputError: not a Keras 3 model, or one without zeros.
+            InputError: the model is not a Keras 3 model, or its kernels have no zeros to hold.
         """
         kernels = find_kernels(model, embeddings=True).items()
         nonzero = {name: kernel.numpy() != 0 for name, kernel in kernels}

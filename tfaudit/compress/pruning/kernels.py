@@ -13,25 +13,25 @@ from tfaudit.errors import InputError, listed, require
 KERNELS = ("kernel", "depthwise_kernel", "pointwise_kernel", "recurrent_kernel")
 """Names of the variables that are pruned: the kernels of Conv*, Conv*Transpose, DepthwiseConv*, SeparableConv*, Dense,
 EinsumDense (also inside MultiHeadAttention), of recurrent cells as in TF-MOT, and of any custom layer that uses one of
-these names. Biases and normalisation have other names. TF-MOT prunes tables of embeddings too, but no depthwise
-kernels: see `select_kernels`."""
+these names. Biases and normalisation weights have other names. TF-MOT also prunes tables of embeddings, but no
+depthwise kernels; see `select_kernels`."""
 
 EMBEDDINGS = "embeddings"
-"""Name of the table of an Embedding, which is pruned only if asked for."""
+"""Name of the variable of an Embedding, which is pruned only on request."""
 
 Kernels: TypeAlias = Mapping[str, keras.Variable]
 """Kernels by name."""
 
 Layers: TypeAlias = Iterable[str | keras.Layer] | str | keras.Layer | None
-"""Names of layers, or layers, at any depth; None: all that have a kernel."""
+"""Layers or their names, at any depth; None stands for all that have a kernel."""
 
 
 def find_kernels(model: keras.Model, *, embeddings: bool = False) -> dict[str, keras.Variable]:
     """Return all prunable kernels of a model by Keras variable path, in the order of `model.weights`.
 
-    Tables of embeddings are among them with `embeddings`. If two kernels have one path, because layers in different
-    parts of the model share a name, the second is called `path#2`, and so on. Raise an `InputError` unless it is a
-    Keras 3 model with variables.
+    `embeddings` includes the tables of embeddings. If several kernels have the same path, because layers in different
+    parts of the model share a name, the second is called `path#2`, and so on. Raise an `InputError` unless the model
+    is a Keras 3 model with variables.
 
     >>> inputs = keras.Input((4,))
     >>> hidden = keras.layers.Dense(3, name="hidden")(inputs)
@@ -48,7 +48,7 @@ def find_kernels(model: keras.Model, *, embeddings: bool = False) -> dict[str, k
 
 
 def kernel_layers(model: keras.Model) -> list[str]:
-    """Return the names of the layers that have a prunable kernel, in the order of the model.
+    """Return the names of the layers with a prunable kernel, in the order of the model.
 
     >>> kernel_layers(keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="a"), keras.layers.ReLU()]))
     ['a']
@@ -65,17 +65,17 @@ def select_kernels(
     embeddings: bool = False,
     as_tfmot: bool = False,
 ) -> dict[str, keras.Variable]:
-    """Return the kernels in some layers; a nested model stands for its layers.
+    """Return the kernels in some layers; a nested model stands for all of its layers.
 
     Args:
         model: a Keras 3 model.
-        layers: names of layers, or layers; None: all that have a kernel.
-        trainable_only: leave out kernels of frozen layers.
-        embeddings: include the tables of embeddings.
-        as_tfmot: without `layers`, those that TF-MOT prunes: with embeddings, without depthwise kernels.
+        layers: layers or their names; None selects all that have a kernel.
+        trainable_only: whether to leave out kernels of frozen layers.
+        embeddings: whether to include the tables of embeddings.
+        as_tfmot: whether None selects the kernels that TF-MOT prunes: with embeddings, without depthwise kernels.
 
     Raises:
-        InputError: as `find_kernels`, a layer that is unknown or has no kernel, or nothing to prune.
+        InputError: the model is not a Keras 3 model, a layer is unknown or has no kernel, or nothing can be pruned.
     """
     for argument, value in (("trainable_only", trainable_only), ("embeddings", embeddings)):
         require(isinstance(value, bool), argument, value, "True or False")
@@ -100,12 +100,12 @@ def select_kernels(
 def _in_layers(
     model: keras.Model, kernels: Kernels, layers: Iterable[str | keras.Layer] | str | keras.Layer
 ) -> dict[str, keras.Variable]:
-    """Return the kernels of some layers; one that is unknown or has no kernel raises `InputError`."""
+    """Return the kernels of some layers; raise an `InputError` for an unknown layer or one without kernels."""
     choices = [layers] if isinstance(layers, str | keras.Layer) else list(layers)
     if not choices:
         raise InputError("layers", "an empty list", "one layer or more, or None to prune all")
     prunable = {id(kernel) for kernel in kernels.values()}
-    # Keras has no public way to layers inside layers.
+    # Keras has no public access to layers inside layers.
     owned = [
         (layer, {id(weight) for weight in layer.weights} & prunable)
         for layer in model._flatten_layers(include_self=False)
@@ -125,8 +125,8 @@ def _in_layers(
 def kernels_of_masks(model: keras.Model, masks: Mapping[str, Any]) -> dict[str, keras.Variable]:
     """Return the kernels to which masks belong, under the names of the masks; raise an `InputError` if they do not fit.
 
-    Masks are named by Keras variable path, or, as saving and loading changes the first part of a path, by the only path
-    that ends in the same two or more parts.
+    A mask's name is a Keras variable path. Since saving and loading changes the first part of a path, a mask without an
+    equal path belongs to the only kernel whose path ends in the same two or more parts.
 
     >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, name="only")], name="net")
     >>> kernels_of_masks(model, {"other/only/kernel": np.ones((2, 1))})["other/only/kernel"].path
@@ -150,7 +150,7 @@ def kernels_of_masks(model: keras.Model, masks: Mapping[str, Any]) -> dict[str, 
 
 
 def _match(name: str, kernels: Iterable[str]) -> str | None:
-    """Return the kernel of this name, else the only one with the most equal parts at the end, two or more."""
+    """Return the kernel with this name, or else the only one with the most equal end parts, two or more."""
     if name in kernels:
         return name
     shared = {kernel: _equal_parts(name, kernel) for kernel in kernels}
@@ -160,7 +160,7 @@ def _match(name: str, kernels: Iterable[str]) -> str | None:
 
 
 def _equal_parts(one: str, other: str) -> int:
-    """Return how many parts of two paths are equal, from the end."""
+    """Return the number of equal parts at the end of two paths."""
     pairs = zip(reversed(one.split("/")), reversed(other.split("/")), strict=False)
     return [*(mine == theirs for mine, theirs in pairs), False].index(False)
 

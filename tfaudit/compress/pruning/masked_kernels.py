@@ -1,20 +1,20 @@
 """Kernels under masks inside a compiled training step.
 
 Keras' optimizers call `variable.constraint` after every update, inside the compiled step. A mask is therefore a
-constraint: it is applied after the constraint that the kernel already has. Masks are updated there as well: the first
-constraint called after an optimizer's update, when all kernels have their new values and none is masked again, asks the
-schedule and, if an update is due, ranks the weights of all kernels. The cost is one `tf.cond` per step, without Python
+constraint, applied after the kernel's own constraint. Masks are updated there as well: the first constraint called
+after an optimizer's update asks the schedule and, if an update is due, ranks the weights of all kernels. At that time
+all kernels have their new values, and none is masked yet. The cost is one `tf.cond` per step, without Python
 code per batch or copies to the host, however many steps Keras runs in one execution.
 
-At that moment the optimizer still counts finished steps: after step t its count is t - 1, and the masks are those of
-the next forward pass. So the schedule is asked for that count + 2. TF-MOT computes the same masks from the same
-weights, at the beginning of that pass.
+At this time the optimizer has not counted the current step: after step t its count is t - 1. The masks are for the
+next forward pass, so the schedule is asked about count + 2. TF-MOT computes the same masks from the same weights, at
+the beginning of that pass.
 
-The masks of an epoch's first step are computed between the epochs, from masked weights: TF-MOT masks them at the end of
-every epoch, after validation under the old masks.
+The masks of an epoch's first step are computed between the epochs, from masked weights, since TF-MOT masks them at the
+end of every epoch, after validation under the old masks.
 
-Scores that are averaged over examples are those of the masked network: gradients and feature maps are computed at the
-new values under the current masks. The score of a weight uses its new value without the mask, as for magnitude, so a
+Scores that are averaged over examples belong to the masked network: gradients and feature maps are computed from the
+new values under the current masks. As for magnitude, the score of a weight uses its new value without the mask, so a
 pruned weight may come back.
 """
 
@@ -38,9 +38,9 @@ from tfaudit.errors import InputError
 
 
 def steps_done(optimizer: keras.Optimizer) -> Any:
-    """Return the variable that counts an optimizer's steps: batches, also where several make one update.
+    """Return the variable that counts an optimizer's steps: batches, even if several make one update.
 
-    `optimizer.iterations` counts updates if gradients are accumulated, and is no variable then.
+    If gradients are accumulated, `optimizer.iterations` counts updates and is not a variable.
     """
     return getattr(optimizer, "inner_optimizer", optimizer)._iterations
 
@@ -48,8 +48,8 @@ def steps_done(optimizer: keras.Optimizer) -> Any:
 class MaskedKernels:
     """Kernels of a compiled model with their mask variables.
 
-    The schedule states when to update the masks, and to which sparsity; the method, how weights are ranked. `data`,
-    inputs and targets, are for methods that average their scores over examples.
+    The schedule decides when to update the masks and to which sparsity; the method decides how weights are ranked.
+    `data` holds inputs and targets for methods that average their scores over examples.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class MaskedKernels:
         self._frozen = {name for name, kernel in kernels.items() if id(kernel) not in trainable}
         self._constraints: dict[str, _Masked] = {}
         self._first_call = _FirstCall()
-        # Without aggregation every replica writes its own copy, also inside `tf.cond`; all write the same values.
+        # Without aggregation, every replica writes its own copy, even inside `tf.cond`; all write the same values.
         with model.distribute_strategy.scope():
             self._masks = {
                 name: tf.Variable(tf.ones(kernel.shape, tf.bool), trainable=False)
@@ -88,7 +88,7 @@ class MaskedKernels:
         return same and schedule is self.schedule
 
     def start(self, masks: Mapping[str, np.ndarray], steps: int | None) -> None:
-        """Start a run with these masks, and a first epoch of so many steps (None: unknown)."""
+        """Start a run with these masks; `steps` is the length of the first epoch, None if unknown."""
         for name, mask in masks.items():
             self._masks[name].assign(mask)
         self._updated.assign(0)
@@ -96,11 +96,11 @@ class MaskedKernels:
         self.update(int(self._done.numpy()) + 1)
 
     def begin_epoch(self, steps: int | None) -> None:
-        """Update the masks for the first step of a later epoch of so many steps (None: unknown) if an update is due."""
+        """Update the masks for the first step of a later epoch, if due; `steps` is its length, None if unknown."""
         first = int(self._beyond.numpy())
         self._set_length(steps)
         if self.updated() < first <= int(self._done.numpy()) + 1:
-            self.detach()  # the constraints that the kernels had are met already
+            self.detach()  # the kernels' own constraints are met already
             # A concrete function: TensorFlow warns of retracing after a few runs.
             if self._update_now is None:
                 update = tf.function(self.update, autograph=False)
@@ -110,11 +110,11 @@ class MaskedKernels:
             self.apply()
 
     def _set_length(self, steps: int | None) -> None:
-        """Take note of the step after the epoch that begins, whose masks are computed between the epochs."""
+        """Record the first step after the epoch that begins now; its masks are computed between the epochs."""
         self._beyond.assign(int(self._done.numpy()) + steps + 1 if steps else -1)
 
     def attach(self) -> None:
-        """Make the masks constraints of the kernels; raise an `InputError` if another callback masks one of them."""
+        """Add the masks to the kernels' constraints; raise an `InputError` if another callback masks one of them."""
         for name, kernel in self.kernels.items():
             if isinstance(kernel.constraint, _Masked):
                 got = f"{name!r}, which another callback of this fit prunes"
@@ -123,7 +123,7 @@ class MaskedKernels:
             self._constraints[name] = kernel.constraint = _Masked(self, name, kernel.constraint)
 
     def detach(self) -> None:
-        """Restore the constraints that the kernels had."""
+        """Restore the kernels' own constraints."""
         for name, constraint in self._constraints.items():
             if self.kernels[name].constraint is constraint:
                 self.kernels[name].constraint = constraint.inner
@@ -137,12 +137,12 @@ class MaskedKernels:
             _, sparsity = ask(self.schedule, step)  # inside: most steps do not need it
             for name, mask in self._new_masks(sparsity).items():
                 self._masks[name].assign(mask)
-                # No optimizer updates it, and its constraint is never called.
+                # No optimizer updates this kernel, and its constraint is never called.
                 if name in self._frozen:
                     self.kernels[name].assign(masked(self.kernels[name], mask))
             self._updated.assign(tf.cast(step, tf.int64))
 
-        # Not inlined: the many operations of a ranking that is not due would slow down every step.
+        # Not inlined: the many operations of a ranking would slow down every step, even if none is due.
         rank = tf.function(rank, autograph=False, experimental_attributes={"_noinline": True})
         tf.cond(due & (tf.cast(step, tf.int64) != self._beyond), rank, lambda: None)
 
@@ -162,11 +162,11 @@ class MaskedKernels:
         return {name: mask.read_value().numpy() for name, mask in self._masks.items()}
 
     def sparsity(self) -> float:
-        """Return the share of the weights of all kernels that the masks prune."""
+        """Return the share of all kernels' weights that the masks prune."""
         return pruned_share(self.masks().values())
 
     def unheld(self) -> float:
-        """Return the share of the weights of all kernels that are not 0 although the masks prune them."""
+        """Return the share of all kernels' weights that are not 0 although the masks prune them."""
         masks = self.masks()
         held = [masks[name] | (kernel.numpy() == 0) for name, kernel in self.kernels.items()]
         return pruned_share(held)
@@ -180,7 +180,7 @@ class MaskedKernels:
         return inner(self.kernels[name]) if inner else self.kernels[name]
 
     def _new_masks(self, sparsity: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Compute new masks from the kernels' values before they are masked again."""
+        """Compute new masks from the kernels' values before they are masked."""
         method = self._method
         values = {name: tf.convert_to_tensor(self._unmasked(name)) for name in self.kernels}
         measured = {}
@@ -214,8 +214,8 @@ class _Masked(keras.constraints.Constraint):
 class _FirstCall(threading.local):
     """Detector of the first constraint called after an optimizer's update, per replica (each traces in a thread).
 
-    A call is the first if it is in another graph than the last one, or of a kernel that was called before. No certain
-    kernel can mark it: kernels that are frozen or have no gradient are never called.
+    A call is the first one if it is in another graph than the last call, or if its kernel was called before. No fixed
+    kernel can mark it, since constraints of frozen kernels and kernels without gradients are never called.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Training under masks: the base of the callbacks that hold them."""
+"""Base class of callbacks that train a model under masks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from tfaudit.compress.second_train_function import SecondTrainFunction, Training
 
 
 class MaskingCallback(TrainingCallback):
-    """Base of the callbacks that train a model under masks. One instance serves several fits."""
+    """Base class of callbacks that train a model under masks. One instance serves several fits."""
 
     def __init__(self, method: PruningMethod, data: tuple[Any, Any] | None = None) -> None:
         super().__init__()
@@ -21,11 +21,11 @@ class MaskingCallback(TrainingCallback):
         self._masked: MaskedKernels | None = None
 
     def masked_share(self) -> float:
-        """Return the share of the weights that the masks of the latest fit prune; 0 before the first."""
+        """Return the share of weights that the latest fit's masks prune; 0 before the first fit."""
         return 0.0 if self._masked is None else self._masked.sparsity()
 
     def unheld(self) -> float:
-        """Return the share of the weights that the masks prune and that are not 0, as after updates by no optimizer."""
+        """Return the share of weights that are not 0 although masks prune them, for lack of an optimizer's updates."""
         return 0.0 if self._masked is None else self._masked.unheld()
 
     def _attach(
@@ -36,7 +36,7 @@ class MaskingCallback(TrainingCallback):
         *,
         steps: int | None = None,
     ) -> None:
-        """Put masks on the kernels of `self.model`: at first these; `steps` is as in `MaskedKernels.start`."""
+        """Put masks on the kernels of `self.model`; `steps` is the first epoch's length, None if unknown."""
         if (
             self._masked is None
             or self._train_function is None

@@ -1,10 +1,10 @@
-"""Masks from scores: exactly a share of the weights stays, those with the highest scores.
+"""Masks from scores: the weights with the highest scores stay, in exactly the requested number.
 
 A sort would move every weight, and `top_k` needs a static k under XLA. Scores are >= 0, so they have the order of their
 bits as integers. Counting finds the threshold: a histogram of the upper 15 of 31 bits, then one of the lower 16 bits
 inside the bucket of the threshold. XLA has no fast histogram (one took minutes to compile), so there the threshold is
-found bit by bit, from the highest, in 31 counts. The counts of kernels that are ranked together are added, so nothing
-is concatenated. Positions matter only if scores tie across the threshold.
+found bit by bit, starting with the highest bit, in 31 counts. Counts of kernels that are ranked together are added, so
+nothing is concatenated. Positions matter only if scores tie at the threshold.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 SCOPES = ("layer", "global")
-"""`layer`: each kernel reaches the sparsity. `global`: the weights of all kernels are ranked together."""
+"""`layer`: each kernel reaches the sparsity; `global`: the weights of all kernels are ranked together."""
 
 _LOW_BITS = 16
 _UPPER = 2 ** (31 - _LOW_BITS)
@@ -24,19 +24,19 @@ _LOWER = 2**_LOW_BITS
 def rank_masks(
     scores: Sequence[tf.Tensor], sparsity: tf.Tensor, *, scope: str, xla: bool = False
 ) -> list[tf.Tensor]:
-    """Keep the weights with the highest scores: of n, exactly `max(round(n * (1 - sparsity)), 1)` in float32.
+    """Keep the weights with the highest scores: exactly `max(round(n * (1 - sparsity)), 1)` of n, computed in float32.
 
-    Of equal scores, the first stays: the lower position in its kernel (row-major), and with `scope="global"` the
-    earlier kernel.
+    If scores tie, the first weight stays: the one at the lower position in its kernel (row-major) and, with
+    `scope="global"`, in the earlier kernel.
 
     Args:
-        scores: of each kernel, of static shape, >= 0; compared as float32, where NaN counts as the highest.
-        sparsity: float32 scalar.
-        scope: one of `SCOPES`.
-        xla: whether XLA compiles the function; the masks are the same.
+        scores: scores per kernel, >= 0 and of static shape; compared as float32, where NaN counts as the highest.
+        sparsity: share of weights to prune, a float32 scalar.
+        scope: whether kernels are ranked separately or together, one of `SCOPES`.
+        xla: whether XLA compiles the function, which does not change the masks.
 
     Returns:
-        For each kernel a bool tensor of its shape, True where the weight stays.
+        A bool tensor per kernel in its shape, True where the weight stays.
 
     >>> scores = [tf.constant([3.0, 1.0]), tf.constant([2.0, 2.0])]
     >>> [mask.numpy().tolist() for mask in rank_masks(scores, tf.constant(0.5), scope="global")]
@@ -56,7 +56,7 @@ def _group_masks(ranks: list[tf.Tensor], sparsity: tf.Tensor, xla: bool) -> list
     kept = tf.round(tf.cast(size, tf.float32) * (1 - sparsity))  # as TF-MOT rounds: halves to even
     count = tf.clip_by_value(tf.cast(kept, tf.int32), 1, size)
     threshold = (_threshold_by_bits if xla else _threshold_by_counts)(ranks, count)
-    room = count - _count(ranks, lambda rank: rank > threshold)  # how many of the equal ones stay
+    room = count - _count(ranks, lambda rank: rank > threshold)  # number of equal scores that stay
 
     def first_of_equals() -> list[tf.Tensor]:
         masks = []
@@ -79,8 +79,8 @@ def _threshold_by_counts(ranks: list[tf.Tensor], count: tf.Tensor) -> tf.Tensor:
     def nth_highest(
         values: list[tf.Tensor], size: int, n: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the n-th highest of integers below `size`, and how many are higher."""
-        # Like `tf.math.bincount`, which would search for the largest value first. Values >= `size` are not counted.
+        """Return the n-th highest of integers below `size`, and the number of higher ones."""
+        # Like `tf.math.bincount`, which would first search for the largest value. Values >= `size` are not counted.
         none = tf.constant([], tf.int32)
         counts = tf.add_n(
             [tf.raw_ops.DenseBincount(input=part, size=size, weights=none) for part in values]
@@ -114,7 +114,7 @@ def _count(ranks: list[tf.Tensor], where: Callable[[tf.Tensor], tf.Tensor]) -> t
 
 
 def _running(values: tf.Tensor, row: int = 256) -> tf.Tensor:
-    """Compute `tf.cumsum` of a vector row by row: on a CPU XLA adds n^2 numbers for a vector of length n."""
+    """Compute `tf.cumsum` of a vector row by row, since XLA on a CPU adds n^2 numbers for a vector of length n."""
     size = int(values.shape[0])
     if size <= row:
         return tf.cumsum(values)
@@ -124,13 +124,13 @@ def _running(values: tf.Tensor, row: int = 256) -> tf.Tensor:
 
 
 def masked(values: Any, mask: Any) -> tf.Tensor:
-    """Return the values of a kernel, 0 where its mask is False."""
+    """Return the values of a kernel, with 0 where its mask is False."""
     values = tf.convert_to_tensor(values)
     return tf.where(mask, values, tf.zeros((), values.dtype))
 
 
 def pruned_share(masks: Iterable[np.ndarray]) -> float:
-    """Return the share of the weights of all kernels that their masks prune.
+    """Return the share of all kernels' weights that their masks prune.
 
     >>> pruned_share([np.array([True, False]), np.array([[True, True]])])
     0.25

@@ -1,4 +1,4 @@
-"""One-shot pruning: weights of a trained model set to 0, in place."""
+"""One-shot pruning: setting weights of a trained model to 0, in place."""
 
 from numbers import Real
 
@@ -35,36 +35,40 @@ def prune(
 ) -> dict[str, np.ndarray]:
     """Set the weights with the lowest scores to 0, in place. Weights that are already 0 go first.
 
-    Exactly `max(round(n * (1 - sparsity)), 1)` of the n weights, or channels, of a kernel stay (with `scope="global"`:
-    of all kernels together). Of equal scores, those at the lower positions stay. Training the model afterwards revives
-    pruned weights, unless `Pruning` or `HoldMasks` holds them at 0.
+    Exactly `max(round(n * (1 - sparsity)), 1)` of the n weights or channels of a kernel stay (of all kernels together
+    with `scope="global"`). If scores tie, the weights at the lower positions stay. Training the model afterwards
+    revives pruned weights, unless `Pruning` or `HoldMasks` holds them at 0.
 
     Args:
-        model: a built Keras 3 model; compiled with its loss for methods that need gradients.
-        sparsity: share of the weights, or of the channels, that become 0, in [0, 1).
-        method: a function in `tfaudit.compress.pruning.scores`: "magnitude" for weights, "l1" for channels and others.
-        scope: "layer": each kernel reaches the sparsity; "global": all are ranked together, and one may be all zero.
-        granularity: "weight", or "channel": whole slices of a kernel stay or go.
-        axis: axis of the channels, -2: input channels, [P]; -1: output channels; see `pruning.channels`.
-        layers: names of layers, or layers, at any depth; None: all that have a kernel.
-        trainable_only: leave out the kernels of frozen layers.
-        embeddings: prune the tables of embeddings as well, as TF-MOT does.
+        model: a built Keras 3 model, compiled with a loss if the method needs gradients.
+        sparsity: share of the weights or channels that become 0, in [0, 1).
+        method: name of a function in `tfaudit.compress.pruning.scores`, such as "magnitude" for weights or "l1" for
+            channels.
+        scope: "layer" lets each kernel reach the sparsity; "global" ranks all together, so that a kernel may become
+            all zero.
+        granularity: "weight", or "channel" to keep or prune whole slices of a kernel.
+        axis: axis of the channels: -2 for input channels ([P]), -1 for output channels; see `pruning.channels`.
+        layers: layers or their names, at any depth; None prunes all that have a kernel.
+        trainable_only: whether to leave out the kernels of frozen layers.
+        embeddings: whether to prune the tables of embeddings as well, as TF-MOT does.
         gradient_data: inputs and targets as two arrays, or batches of them, over which the scores of "gradient",
             "undecayed" and "chip" are averaged.
-        gradient: "loss": of the whole training loss ([R]'s text); "data": without penalties (the authors' code).
-        decay: for "undecayed": eps of the weight decay `eps/2 |w|^2`; Keras' `L2(l)` has eps = 2 l.
-        seed: for "random".
-        tfmot: choose weights as TF-MOT does: all ties stay, blocks, m-by-n; see `tfaudit.compress.pruning.tfmot_masks`.
-            Without `layers` those of TF-MOT: embeddings too, and no depthwise kernels, which are pruned otherwise.
+        gradient: loss to differentiate: "loss" for the whole training loss ([R]'s text), "data" for the loss without
+            penalties (the authors' code).
+        decay: coefficient eps of the weight decay `eps/2 |w|^2`, for "undecayed"; Keras' `L2(l)` has eps = 2 l.
+        seed: seed of the random scores, for "random".
+        tfmot: settings for choosing weights as TF-MOT does: all ties stay, blocks, m-by-n; see
+            `tfaudit.compress.pruning.tfmot_masks`. If `layers` is None, the kernels are those that TF-MOT prunes:
+            embeddings too, but no depthwise kernels. None, the default, uses the rules above.
 
-    A warning names what keeps a model from the sparsity that was asked: kernels that Keras has quantized, which have no
-    float weights, and LoRA, whose product is added to the kernel.
+    A warning says if the model cannot reach the sparsity because Keras has quantized kernels, which then have no float
+    weights, or because LoRA adds a product to a kernel.
 
     Returns:
-        The masks by Keras variable path: bool arrays of the kernels' shapes, True where a weight stays.
+        The masks by Keras variable path: bool arrays in the kernels' shapes, True where a weight stays.
 
     Raises:
-        InputError: a model, a layer or a setting that cannot be used.
+        InputError: the model, a layer or a setting cannot be used.
 
     >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2, name="only")], name="net")
     >>> _ = model.layers[0].kernel.assign([[1.0, -4.0], [3.0, -2.0]])
@@ -104,6 +108,6 @@ def prune(
 
 
 def check_sparsity(argument: str, value: object, alternative: str = "") -> None:
-    """Raise an `InputError` unless the value is a sparsity; `alternative` names what else is allowed."""
+    """Raise an `InputError` unless the value is a sparsity; `alternative` names other allowed values."""
     valid = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < 1
     require(valid, argument, value, f"{alternative}a number in [0, 1)")

@@ -31,7 +31,7 @@ from tfaudit.compress.second_train_function import SecondTrainFunction
 from tfaudit.errors import InputError, listed
 
 OWN_LOOP = "keras.callbacks.CallbackList(callbacks, model=model, epochs=..., steps=...)"
-"""Events that a training loop of one's own, without `model.fit`, reports to callbacks."""
+"""Object through which a custom training loop, without `model.fit`, reports events to callbacks."""
 
 
 class Pruning(MaskingCallback):
@@ -39,38 +39,39 @@ class Pruning(MaskingCallback):
 
     It adds no layers to the model, and nothing has to be stripped afterwards: a checkpoint is an ordinary `.keras` file
     whose kernels have zeros. Masks, losses and weights equal those of TF-MOT's `prune_low_magnitude` for the kernels
-    that both prune: by default TF-MOT prunes tables of embeddings too, but no depthwise kernels, as `tfmot=TFMOT()`
-    does here. (An exception are updates on the first step of a later epoch with data of unknown length: TF-MOT masks
+    that both prune. By default, TF-MOT prunes tables of embeddings too, but no depthwise kernels; `tfmot=TFMOT()` does
+    the same here. (Updates on the first step of a later epoch differ if the length of the data is unknown: TF-MOT masks
     weights again at the end of an epoch, which cannot be foreseen then.) It works with `steps_per_execution`,
     `jit_compile`, mixed precision, a custom `train_step` that applies gradients with `model.optimizer`, and
     distribution strategies.
 
-    It adds to the logs of an epoch, for the callbacks that come after it, `sparsity`, the share of kernel weights that
-    the masks prune, and `sparsity_reached`, the share that is 0, what LoRA adds included. Warnings say where the model
-    does not become what was asked: frozen layers, LoRA, kernels that Keras has quantized, a fit that ends early, a
-    second optimizer, and callbacks that keep an epoch before the last mask for being the best.
+    It adds two values to the logs of an epoch, for callbacks after it: `sparsity`, the share of kernel weights that the
+    masks prune, and `sparsity_reached`, the share of weights that are 0, including what LoRA adds. Warnings say why a
+    model may miss the sparsity: frozen layers, LoRA, kernels that Keras has quantized, a fit that ends early, a second
+    optimizer, and callbacks that keep an epoch before the last mask as the best one.
 
-    Training resumed from a checkpoint (the optimizer has done steps already) continues with the mask that the model
-    had: zeros stay 0 until the schedule decides otherwise. Steps count from 1, over the life of the optimizer.
+    Training resumed from a checkpoint (the optimizer has done steps already) continues with the model's mask: zeros
+    stay 0 until the schedule decides otherwise. Steps count from 1, over the life of the optimizer.
 
-    One instance serves several fits, of one model or several. On the same model, compiled as it was, the traced train
+    One instance serves several fits of one or several models. On the same model, compiled as it was, the traced train
     function is reused. If an exception interrupts a fit, the next `fit` of the model takes the masks off before it
     begins, whether it prunes or not.
 
     Args:
         schedule: any TF-MOT `PruningSchedule`, e.g. `tfmot.sparsity.keras.PolynomialDecay`, or the final sparsity in
-            [0, 1): a cubic schedule over the first three quarters of this fit, which reaches it exactly unless the fit
-            is stopped early.
-        method: as in `prune`, and so are `scope`, `granularity`, `axis`, `layers`, `trainable_only`, `embeddings`,
-            `gradient`, `decay` and `seed`.
-        gradient_data: as in `prune`; held in memory. At every update of the masks, the scores of "gradient",
-            "undecayed" and "chip" are computed from the current masked network.
-        best_epochs: callbacks of the same fit that keep its best epoch, such as `ModelCheckpoint(save_best_only=True)`:
-            a warning says if that epoch was before the last mask.
-        tfmot: as in `prune`; for m-by-n, whose sparsity does not rise, use `prune` and `HoldMasks`.
+            [0, 1), for a cubic schedule over the first three quarters of this fit; it reaches the sparsity exactly
+            unless the fit is stopped early.
+        method: scoring method, as in `prune`, which also describes `scope`, `granularity`, `axis`, `layers`,
+            `trainable_only`, `embeddings`, `gradient`, `decay` and `seed`.
+        gradient_data: inputs and targets, as in `prune`; held in memory. At every update of the masks, the scores of
+            "gradient", "undecayed" and "chip" are computed from the current masked network.
+        best_epochs: callbacks of the same fit that keep its best epoch, such as `ModelCheckpoint(save_best_only=True)`;
+            a warning says if this epoch was before the last mask. No callbacks by default.
+        tfmot: settings for choosing weights as TF-MOT does, as in `prune`; for m-by-n, whose sparsity does not rise,
+            use `prune` and `HoldMasks`.
 
     Raises:
-        InputError: a setting that cannot be used; in `fit`: nothing to prune, or a schedule that never prunes.
+        InputError: a setting cannot be used; in `fit`: there is nothing to prune, or the schedule never prunes.
 
     >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(10, name="only")], name="net")
     >>> model.compile("sgd", "mse")
@@ -120,12 +121,12 @@ class Pruning(MaskingCallback):
             as_tfmot=tfmot is not None,
         )
         self._kept: KeptEpochs | None = None
-        self._begun = 0  # steps of the optimizer before this fit
+        self._begun = 0  # optimizer steps before this fit
         self._planned = 0  # steps of this fit; 0 if unknown
-        self._batches = 0  # of the epochs that have ended
+        self._batches = 0  # batches in the epochs that have ended
 
     def masks(self) -> dict[str, np.ndarray]:
-        """Return the masks of the latest fit, as `prune` does; raise an `InputError` if no fit has begun yet."""
+        """Return the masks of the latest fit, in the form of `prune`; raise an `InputError` if no fit has begun."""
         if self._masked is None:
             raise InputError("masks", "no fit", "a fit whose first epoch has begun")
         return self._masked.masks()
@@ -137,7 +138,7 @@ class Pruning(MaskingCallback):
         self._batches = 0
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Put the masks on; the epoch at which this fit begins is unknown before."""
+        """Put the masks on; before, the epoch at which this fit begins is unknown."""
         self._note_kept_epochs()
         if self._train_function is not None and self._train_function.active:
             assert self._masked is not None
@@ -161,7 +162,7 @@ class Pruning(MaskingCallback):
         if self._masked is None:
             return
         optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
-        if optimizer.use_ema:  # Keras has just assigned the averages, which lag behind the masks.
+        if optimizer.use_ema:  # Keras has just assigned averages, which lag behind the masks.
             self._masked.apply()
         done = int(steps_done(optimizer).numpy())
         if not self._masked.updated() and not self._masked.sparsity():
@@ -177,7 +178,7 @@ class Pruning(MaskingCallback):
             self._kept.after_epoch(self._masked.sparsity())
 
     def _warn(self, masked: MaskedKernels, done: int) -> None:
-        """Warn if the fit ended at another sparsity than it was to reach."""
+        """Warn if the fit ended at another sparsity than planned."""
         self._note_kept_epochs()
         assert self._kept is not None
         reached = masked.sparsity()
@@ -195,7 +196,7 @@ class Pruning(MaskingCallback):
             warn_of_shortfall(self.model, masked.kernels, reached, UNMASKED)
 
     def _epoch_steps(self) -> int | None:
-        """Return the number of steps of an epoch; None if it is unknown, also in a loop of the user's own."""
+        """Return the number of steps per epoch; None if unknown, for example in a custom training loop."""
         return (self.params or {}).get("steps")
 
     def _start(self, epoch: int) -> None:
@@ -218,7 +219,7 @@ class Pruning(MaskingCallback):
         self._attach(kernels, schedule, start, steps=self._epoch_steps())
 
     def _schedule_from(self, pruned: float) -> Schedule:
-        """Return the schedule of a fit that begins with this share pruned."""
+        """Return the schedule of a fit that begins at the sparsity `pruned`."""
         begun, steps = self._begun, self._planned
         if callable(self._schedule):
             first, last = begun + 1, begun + steps
@@ -236,13 +237,13 @@ class Pruning(MaskingCallback):
 
 
 def _nonzero(kernel: keras.Variable) -> np.ndarray:
-    """Return the mask that the zeros of a kernel imply; a kernel of zeros only was initialised so, not pruned."""
+    """Return the mask that the zeros of a kernel imply; a kernel of zeros only was not pruned but initialised so."""
     nonzero = kernel.numpy() != 0
     return nonzero if nonzero.any() else ~nonzero
 
 
 def _check_frozen(model: keras.Model, kernels: Kernels) -> None:
-    """Warn of kernels of frozen layers, which are pruned too; raise `InputError` if all are."""
+    """Warn of kernels in frozen layers, which are pruned too; raise an `InputError` if all kernels are frozen."""
     trainable = {id(variable) for variable in model.trainable_variables}
     frozen = sorted(name for name, kernel in kernels.items() if id(kernel) not in trainable)
     if len(frozen) == len(kernels):

@@ -1,4 +1,4 @@
-"""Settings of a pruning method, which `prune` and `Pruning` share, and the masks that follow from them."""
+"""Settings of a pruning method, shared by `prune` and `Pruning`, and the masks that follow from them."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -29,15 +29,15 @@ ByKernel: TypeAlias = Mapping[str, Any]
 """An array or a tensor per kernel, by name."""
 
 Axes: TypeAlias = Mapping[str, Sequence[int]]
-"""Axes that number the channels of each kernel, as `channel_axes` returns them."""
+"""Axes that index the channels of each kernel, as `channel_axes` returns them."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PruningMethod:
-    """How weights are ranked. `tfaudit.prune` describes the settings.
+    """Rule for ranking weights, with settings that `tfaudit.prune` describes.
 
     Raises:
-        InputError: an unknown setting, or two that exclude each other.
+        InputError: a setting is unknown, or two settings exclude each other.
 
     >>> PruningMethod(method="l1", granularity="channel").inputs
     frozenset({'norm'})
@@ -75,7 +75,7 @@ class PruningMethod:
 
     @property
     def inputs(self) -> frozenset[str]:
-        """Inputs of the scoring function."""
+        """Names of the scoring function's inputs."""
         return score_inputs(self.method, self.granularity)
 
     @property
@@ -98,13 +98,13 @@ class PruningMethod:
             )
 
     def check_kernels(self, kernels: Kernels, sparsity: float | None) -> None:
-        """Raise an `InputError` if TF-MOT's settings do not suit a kernel, or the sparsity (None: not known yet)."""
+        """Raise an `InputError` if TF-MOT's settings do not suit a kernel or the sparsity (None if not known yet)."""
         if self.tfmot is not None:
             for name, kernel in kernels.items():
                 self.tfmot.check(name, tuple(kernel.shape), sparsity)
 
     def draws(self, kernels: Kernels, axes: Axes) -> dict[str, np.ndarray]:
-        """Return the random numbers of all kernels, given their `channel_axes`; none if it needs none."""
+        """Return random numbers for all kernels, given their `channel_axes`; empty if the method needs none."""
         if "draws" not in self.inputs:
             return {}
         draws = {}
@@ -118,7 +118,7 @@ class PruningMethod:
     def measure(
         self, model: keras.Model, kernels: Kernels, values: Sequence[Any], inputs: Any, targets: Any
     ) -> list[tf.Tensor]:
-        """Compute what the scores need of one batch: gradients or `batch_independence`."""
+        """Compute the inputs of the scores on one batch: gradients or `batch_independence`."""
         if "independence" in self.inputs:
             return batch_independence(model, kernels, values, inputs, axis=self.axis)
         by_class = "class_gradients" in self.inputs
@@ -128,10 +128,10 @@ class PruningMethod:
     def measured(
         self, model: keras.Model, kernels: Kernels, data: GradientData | None
     ) -> dict[str, np.ndarray]:
-        """Compute what the scores need, averaged over all examples; nothing if the method needs no examples.
+        """Compute these inputs of the scores, averaged over all examples; empty if the method needs no examples.
 
         Raises:
-            InputError: a model without a loss, no data, or a gradient that is not finite.
+            InputError: the model has no loss, there is no data, or a gradient is not finite.
         """
         self.check_data(data)
         if data is None or not self.needs_data:
@@ -157,15 +157,15 @@ class PruningMethod:
         zeros_first: bool = False,
         xla: bool = False,
     ) -> dict[str, tf.Tensor]:
-        """Compute the masks of all kernels: bool tensors of their shapes, True where a weight stays.
+        """Compute the masks of all kernels: bool tensors in their shapes, True where a weight stays.
 
         Args:
-            values: of the kernels, floats.
-            sparsity: share of the weights, or of the channels, that go.
-            axes: of the channels.
+            values: float values of the kernels.
+            sparsity: share of the weights or channels to prune.
+            axes: axes of the channels, as `channel_axes` returns them.
             draws: random numbers, if the method needs them.
             measured: gradients or independence, if the method needs them.
-            zeros_first: whether weights, or channels, that are 0 go first, whatever their scores.
+            zeros_first: whether to prune weights or channels that are 0 first, whatever their scores.
             xla: whether XLA compiles the function.
         """
         if self.tfmot is not None:
@@ -208,7 +208,7 @@ class PruningMethod:
 
 
 def _class_totals(values: ByKernel, measured: ByKernel) -> tf.Tensor:
-    """Return for each class the sum of `|w dL_c/dw|` over all kernels, at least the smallest float above 0."""
+    """Return the sum of `|w dL_c/dw|` over all kernels for each class, at least the smallest float above 0."""
     totals = np.finfo(np.float32).tiny
     for name, weights in values.items():
         importance = abs(weights * measured[name])

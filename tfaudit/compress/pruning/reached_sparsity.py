@@ -1,4 +1,4 @@
-"""The sparsity that a model really has, and why it may be less than was asked."""
+"""The actual sparsity of a model, and why it may be less than requested."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tfaudit.compress.pruning.masks import pruned_share
 from tfaudit.errors import listed, require
 
 TOLERANCE = 0.01
-"""A sparsity may miss what was asked by this much: rounding of small kernels, a frequency that misses the last step."""
+"""Tolerated shortfall of the sparsity, due to rounding in small kernels or a frequency that misses the last step."""
 
 UNMASKED = "no optimizer updates some of the kernels, or another program writes them after it"
 """Why a mask may have no effect."""
 
 
 def effective_values(kernel: keras.Variable, layer: keras.Layer) -> np.ndarray:
-    """Return the values that a layer computes with: LoRA adds a product to its kernel.
+    """Return the effective kernel of a layer, including the product that LoRA adds.
 
     >>> layer = keras.layers.Dense(3)
     >>> layer.build((None, 2))
@@ -37,7 +37,7 @@ def effective_values(kernel: keras.Variable, layer: keras.Layer) -> np.ndarray:
 
 
 def reached_sparsity(model: keras.Model, kernels: Kernels) -> float:
-    """Return the share of zeros among the values that the layers of these kernels compute with."""
+    """Return the share of zeros among the effective values of these kernels, including LoRA."""
     layers = owners(model, kernels)
     values = (effective_values(kernel, layers[name]) for name, kernel in kernels.items())
     return pruned_share(each != 0 for each in values)
@@ -58,7 +58,7 @@ def warn_of_shortfall(model: keras.Model, kernels: Kernels, masked: float, remed
 
 
 def warn_of_quantized(model: keras.Model) -> None:
-    """Warn of layers whose kernels Keras has quantized to integers: they have no weights to prune."""
+    """Warn of layers whose kernels Keras has quantized to integers, since they have no weights to prune."""
     names = [
         layer.name
         for layer in model._flatten_layers(include_self=False)
@@ -71,26 +71,26 @@ def warn_of_quantized(model: keras.Model) -> None:
 
 
 class KeptEpochs:
-    """Epochs that callbacks of a fit keep, for being the best, and their sparsities.
+    """Epochs that callbacks of a fit keep as the best, and their sparsities.
 
-    A model that `ModelCheckpoint(save_best_only=True)` or `EarlyStopping(restore_best_weights=True)` keeps may be of an
-    epoch before the last mask.
+    The model kept by `ModelCheckpoint(save_best_only=True)` or `EarlyStopping(restore_best_weights=True)` may come from
+    an epoch before the last mask.
     """
 
     def __init__(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
         self._callbacks = callbacks
         self._best = [getattr(callback, "best", None) for callback in callbacks]
-        self._sparsities: dict[int, float] = {}  # of the epoch that a callback keeps
+        self._sparsities: dict[int, float] = {}  # sparsity of the epoch that a callback keeps
 
     def after_epoch(self, sparsity: float) -> None:
-        """Take note of the callbacks that found the epoch, which ended at this sparsity, the best so far."""
+        """Record the callbacks for which this epoch, with this final sparsity, was the best so far."""
         for i, callback in enumerate(self._callbacks):
             if callback.best != self._best[i]:
                 self._best[i] = callback.best
                 self._sparsities[i] = sparsity
 
     def warn(self, final: float) -> bool:
-        """Warn of every callback that keeps an epoch of less than the final sparsity; return whether there is one."""
+        """Warn of every callback that keeps an epoch below the final sparsity; return whether there is any."""
         early = {i: kept for i, kept in self._sparsities.items() if kept < final - TOLERANCE}
         for i, sparsity in early.items():
             callback = self._callbacks[i]
@@ -103,7 +103,7 @@ class KeptEpochs:
 
 
 def require_best_keepers(callbacks: Iterable[keras.callbacks.Callback]) -> None:
-    """Raise an `InputError` for a callback that keeps no best epoch.
+    """Raise an `InputError` for a callback that does not keep the best epoch.
 
     >>> require_best_keepers([keras.callbacks.EarlyStopping(restore_best_weights=True)])
     """

@@ -19,10 +19,10 @@ class Rewind(ModelCallback):
     optimizer: compile the model again to reset it. Only the first fit with the callback stores weights.
 
     Args:
-        step: number of batches after which to store the weights; 0: before the first.
+        step: number of batches after which to store the weights; 0, the default, stores the initial weights.
 
     Raises:
-        InputError: a negative step; in `back`: no stored weights, or masks that do not fit.
+        InputError: the step is negative; in `back`: no weights are stored, or the masks do not fit.
 
     >>> import keras
     >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name="only")], name="net")
@@ -48,7 +48,7 @@ class Rewind(ModelCallback):
             self._store()
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Raise an `InputError` if step 0 of a model that its first batch builds was missed."""
+        """Raise an `InputError` if step 0 was missed because the first batch builds the model."""
         if self._step == 0 and self._values is None:
             got = "0 for a model without weights before its first batch"
             raise InputError("step", got, "a model that is built")
@@ -60,7 +60,7 @@ class Rewind(ModelCallback):
             self._store()
 
     def back(self, masks: Mapping[str, np.ndarray]) -> None:
-        """Restore the stored weights, 0 where a mask of those that `tfaudit.prune` returns is False."""
+        """Restore the stored weights, with 0 where masks, as returned by `tfaudit.prune`, are False."""
         if self._values is None:
             got = f"{self._step}, which no fit reached"
             raise InputError("step", got, "a fit of that many batches with this callback")

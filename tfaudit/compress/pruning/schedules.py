@@ -1,7 +1,7 @@
-"""TF-MOT's pruning schedules. The only module that imports TF-MOT.
+"""TF-MOT's pruning schedules; only this module imports TF-MOT.
 
-Importing TF-MOT sets `TF_USE_LEGACY_KERAS`. If `tf.keras` was not used before, that would turn the user's `tf.keras`
-into Keras 2. So `tf.keras` is loaded first, and the variable restored afterwards.
+Importing TF-MOT sets `TF_USE_LEGACY_KERAS`, which would turn the user's `tf.keras` into Keras 2 unless it was used
+before. So `tf.keras` is loaded first, and the variable is restored afterwards.
 
 Steps count from 1, as in TF-MOT.
 """
@@ -25,7 +25,7 @@ _VARIABLE = "TF_USE_LEGACY_KERAS"
 @cache
 def _tfmot() -> ModuleType:
     before = os.environ.get(_VARIABLE)
-    _ = tf.keras.layers  # loads it: from here on it stays Keras 3
+    _ = tf.keras.layers  # loads `tf.keras`, which then stays Keras 3
     try:
         import tensorflow_model_optimization.sparsity.keras as tfmot
     except ModuleNotFoundError as error:
@@ -40,7 +40,7 @@ def _tfmot() -> ModuleType:
 def polynomial(initial: float, final: float, begin: int, end: int, frequency: int) -> Schedule:
     """Return TF-MOT's cubic `PolynomialDecay` from one sparsity to another ([F] A), with power 3.
 
-    It is updated every `frequency` steps from `begin` to `end`, where `frequency` has to divide `end - begin`, or the
+    It is updated every `frequency` steps from `begin` to `end`. `frequency` has to divide `end - begin`; otherwise the
     schedule would not reach the final sparsity.
 
     Raises:
@@ -60,7 +60,7 @@ def polynomial(initial: float, final: float, begin: int, end: int, frequency: in
 
 
 def constant(sparsity: float, begin: int, end: int = -1, frequency: int = 100) -> Schedule:
-    """Return a TF-MOT `ConstantSparsity`, updated every `frequency` steps from `begin` to `end` (-1: without end)."""
+    """Return a TF-MOT `ConstantSparsity`, updated every `frequency` steps from `begin` to `end`; -1 means no end."""
     return _made("ConstantSparsity", sparsity, begin, end, frequency)
 
 
@@ -79,8 +79,8 @@ def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) ->
 
     The same arguments give the same object, to which a traced train function refers.
 
-    It has at most 101 updates, the first before the first step; a run of one step is pruned at once. The run has
-    `steps` steps, >= 1, begins at the sparsity `initial`, and follows `done` steps of the optimizer.
+    It has at most 101 updates, the first before the first step; a run of one step is pruned immediately. The run has
+    `steps` steps (at least 1), begins at the sparsity `initial`, and follows `done` steps of the optimizer.
 
     >>> describe(planned(0.9, steps=1000))
     'PolynomialDecay(initial_sparsity=0.0, final_sparsity=0.9, power=3, begin_step=1, end_step=745, frequency=8)'
@@ -95,7 +95,7 @@ def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) ->
 
 
 def ask(schedule: Schedule, step: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return whether a schedule prunes at a step (bool scalar), and to which sparsity (float32 scalar)."""
+    """Return whether a schedule prunes at a step (bool scalar), and its sparsity then (float32 scalar)."""
     result = schedule(tf.cast(step, tf.int64))
     if not (isinstance(result, tuple | list) and len(result) == 2):
         got = f"{describe(schedule)}, which returns {result!r}"

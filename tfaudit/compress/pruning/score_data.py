@@ -1,4 +1,4 @@
-"""Examples that scores are averaged over: batches, and means over them, eagerly or inside a compiled step."""
+"""Examples over which scores are averaged: batches, and means over them, eagerly or in a compiled step."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -16,11 +16,11 @@ GradientData: TypeAlias = tuple[Any, Any] | Iterable[tuple[Any, Any]]
 `tf.data.Dataset`."""
 
 PerBatch: TypeAlias = Callable[[Any, Any], Sequence[tf.Tensor]]
-"""Function of a batch of inputs and targets to tensors that are means over its examples."""
+"""Function from a batch of inputs and targets to tensors that are means over its examples."""
 
 
 def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
-    """Yield batches of inputs and targets; two arrays are cut into batches of `BATCH`. Others raise an `InputError`.
+    """Yield batches of inputs and targets, cutting two arrays by `BATCH`; raise an `InputError` for other data.
 
     >>> [len(inputs) for inputs, _ in batches((np.zeros((200, 3)), np.zeros(200)))]
     [128, 72]
@@ -47,7 +47,7 @@ def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
 
 
 def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[np.ndarray]:
-    """Average over all examples what is computed by batch, summed in float64, as float32; no examples are an error."""
+    """Average results per batch over all examples, in float64, as float32; raise an `InputError` without examples."""
     totals = list[Any]()
     count = 0
     for inputs, targets in batches:
@@ -62,7 +62,7 @@ def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[n
 
 
 def gathered(data: GradientData) -> tuple[Any, Any]:
-    """Return all examples in memory, as tensors, for `mean_inside`; raise an `InputError` if there are none."""
+    """Return all examples as tensors in memory, for `mean_inside`; raise an `InputError` if there are none."""
     parts = [keras.tree.map_structure(np.asarray, pair) for pair in batches(data)]
     _require_examples(len(parts))
     joined = keras.tree.map_structure(
@@ -72,7 +72,7 @@ def gathered(data: GradientData) -> tuple[Any, Any]:
 
 
 def mean_inside(data: tuple[Any, Any], per_batch: PerBatch) -> list[tf.Tensor]:
-    """Compute `mean_over` as graph operations with static shapes: a loop over whole batches, and the rest.
+    """Compute `mean_over` as graph operations with static shapes: a loop over whole batches, then the rest.
 
     `per_batch` is traced up to three times, whatever the number of examples.
     """

@@ -1,15 +1,15 @@
 """Pruning scores: one function per pruning method; the weights with the lowest scores are pruned first.
 
 A new method is one decorated function in this module; `prune`, `Pruning`, `tfaudit.Pruned` and the contract test find
-it in `GRANULARITIES`. The parameters of the function name its inputs, and the caller supplies those alone:
+it in `GRANULARITIES`. The names of its parameters are its inputs, and the caller supplies only these:
 
 - `weights`: values of the kernel, in its shape.
-- `gradients`: derivatives of the loss with respect to them, in the same shape.
+- `gradients`: derivatives of the loss with respect to the weights, in the same shape.
 - `class_gradients`: derivatives of the loss of each class's examples, `(classes, *shape)`.
-- `class_totals`: for each class the sum of `|w dL_c/dw|` over the weights of all kernels, `(classes,)`.
+- `class_totals`: sum of `|w dL_c/dw|` over the weights of all kernels for each class, `(classes,)`.
 - `draws`: one number in [0, 1) per score, drawn once from the seed.
 - `decay`: coefficient of weight decay, a number.
-- `norm`: function of an order, which returns the norm of each channel's weights, `(channels,)`.
+- `norm`: function that returns the norm of a given order of each channel's weights, `(channels,)`.
 - `independence`: channel independence `(channels,)`; see `tfaudit.compress.pruning.chip`.
 
 Scores are floating-point numbers >= 0, in the shape of the kernel or `(channels,)`. The functions take NumPy arrays and
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 GRANULARITIES: dict[str, dict[str, Callable[..., Any]]] = {"weight": {}, "channel": {}}
-"""What is scored, and pruned as one: for each granularity the scoring functions by method name."""
+"""Scoring functions by method name, for each granularity: the unit that is scored and pruned as one."""
 
 
 def _scores(*granularities: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -73,11 +73,11 @@ def undecayed(weights: Any, gradients: Any, decay: Any) -> Any:
 
 @_scores("weight")
 def class_gradient(weights: Any, class_gradients: Any, class_totals: Any) -> Any:
-    """Return the largest share, over the classes c, that a weight has in the sum of `|w dL_c/dw|` of all weights.
+    """Return a weight's largest share, over the classes c, in the sum of `|w dL_c/dw|` of all weights.
 
-    L_c is the loss of the examples of class c. A class of few examples, or of small gradients, has as much say as any
-    other: what one class needs stays, even if the loss of all examples hardly changes with it. Lin, Kim and Joo (2022)
-    keep the shares of groups balanced in this way, weight after weight; here all weights are ranked at once.
+    L_c is the loss of the examples of class c. A class with few examples or small gradients counts as much as any
+    other: weights that one class needs stay, even if they hardly change the loss of all examples. Lin, Kim and Joo
+    (2022) balance the shares of groups in this way, one weight after another; here all weights are ranked at once.
 
     >>> gradients = np.array([[8.0, 1.0, 1.0], [0.0, 0.1, 0.3]])
     >>> class_gradient(np.ones(3), gradients, gradients.sum(axis=1))
@@ -88,13 +88,13 @@ def class_gradient(weights: Any, class_gradients: Any, class_totals: Any) -> Any
         share = abs(weights * class_gradients[c]) / class_totals[c]
         largest = (
             share + (abs(largest - share) + (largest - share)) / 2
-        )  # the larger one, of arrays and tensors alike
+        )  # the larger one, for arrays and tensors alike
     return largest
 
 
 @_scores("weight", "channel")
 def random(draws: Any) -> Any:
-    """Return seeded uniform numbers. They never change, so what is pruned stays pruned, [R] RP, [P]."""
+    """Return seeded uniform numbers, which never change, so that pruned weights stay pruned, [R] RP, [P]."""
     return draws
 
 
@@ -132,9 +132,10 @@ def score_inputs(method: str, granularity: str = "weight") -> frozenset[str]:
 
 
 def draws_for(position: int, shape: tuple[int, ...], seed: int) -> np.ndarray:
-    """Return float32 numbers in [0, 1) in the shape of a kernel's scores, from its position among the pruned kernels.
+    """Return float32 numbers in [0, 1) in the shape of a kernel's scores, seeded by its position among pruned kernels.
 
-    They do not depend on its name: Keras numbers the models of a process, and the number is part of variable paths.
+    They do not depend on the kernel's name: Keras numbers the models of a process, and variable paths contain the
+    number.
 
     >>> bool((draws_for(1, (2, 2), seed=0) == draws_for(1, (2, 2), seed=0)).all())
     True

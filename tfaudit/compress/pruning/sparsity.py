@@ -1,4 +1,4 @@
-"""Zeros of a model, and the sparsity that a compression ratio needs."""
+"""Counts of a model's zeros, and the sparsity that a compression ratio needs."""
 
 import math
 from collections.abc import Iterable
@@ -12,10 +12,9 @@ from tfaudit.errors import InputError, require
 
 
 def sparsity(model: keras.Model, *, embeddings: bool = False) -> pd.DataFrame:
-    """Count the zeros of each prunable kernel, of all kernels and of the whole model, a built Keras 3 model.
+    """Count the zeros in each prunable kernel, in all kernels and in the whole model, a built Keras 3 model.
 
-    The kernel of a layer with LoRA counts with what LoRA adds to it. `embeddings` counts the tables of embeddings as
-    kernels.
+    Kernels of layers with LoRA include what LoRA adds. With `embeddings`, tables of embeddings count as kernels.
 
     Returns:
         Columns `kernel`, `parameters`, `zeros`, `sparsity` (zeros / parameters); a row per kernel in the order of
@@ -23,7 +22,7 @@ def sparsity(model: keras.Model, *, embeddings: bool = False) -> pd.DataFrame:
         including normalisation and biases, which start at zero.
 
     Raises:
-        InputError: not a Keras 3 model, or one that has no variables yet.
+        InputError: the model is not a Keras 3 model, or has no variables yet.
 
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="only")], name="net")
     >>> _ = model.layers[0].kernel.assign(keras.ops.eye(4, 3))
@@ -68,14 +67,14 @@ def sparsity_at(
     moving statistics do not count.
 
     Args:
-        model: built.
-        ratio: above 1.
-        layers: names of the layers to prune; None: all that have a kernel.
-        count_biases: whether the biases of pruned layers count among the parameters that remain. ShrinkBench, which [R]
-            uses, prunes them with the weights and can leave as many weights more; False leaves those.
+        model: a built Keras 3 model.
+        ratio: compression ratio, above 1: parameters before divided by parameters after.
+        layers: names of the layers to prune; None stands for all that have a kernel.
+        count_biases: whether the biases of pruned layers count among the remaining parameters. ShrinkBench, which [R]
+            uses, prunes these biases and can leave that many more weights; False does the same.
 
     Raises:
-        InputError: a ratio that these kernels cannot reach.
+        InputError: these kernels cannot reach the ratio.
 
     >>> model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(10)])  # 90 weights, 10 biases
     >>> sparsity_at(model, 2), sparsity_at(model, 2, count_biases=False)  # 40 weights and 10 biases; 50 weights

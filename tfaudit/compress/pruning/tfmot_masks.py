@@ -12,21 +12,21 @@ from tfaudit.errors import InputError, require
 
 @dataclasses.dataclass(frozen=True)
 class TFMOT:
-    """Rule by which `tfmot.sparsity.keras.prune_low_magnitude` chooses weights, with the arguments of that function.
+    """Rule by which `tfmot.sparsity.keras.prune_low_magnitude` chooses weights, with that function's arguments.
 
-    Of equal magnitudes at the threshold all stay, so the sparsity may be lower than requested. Kernels are ranked
-    separately.
+    All weights with equal magnitudes at the threshold stay, so the sparsity may be lower than requested. Kernels are
+    ranked separately.
 
     Args:
-        block_size: rows and columns of the blocks that stay or go as one; other than (1, 1) for kernels of 2
-            dimensions only. For a block that is cut off at the edge, TF-MOT pools a window that begins earlier by half
-            of the missing rows, and so does this class.
-        block_pooling_type: "AVG" or "MAX": the score of a block, from its magnitudes.
-        sparsity_m_by_n: (m, n): the m lowest of every n consecutive weights along the input channels (axis -2) are
-            pruned. The sparsity is then m / n, and position decides ties.
+        block_size: rows and columns of blocks that stay or go as one, by default (1, 1); others are for kernels with 2
+            dimensions only. If a block is cut off at the edge, TF-MOT pools a window that begins earlier by half of the
+            missing rows, and so does this class.
+        block_pooling_type: "AVG" or "MAX", how the magnitudes of a block give its score.
+        sparsity_m_by_n: pair (m, n): the m lowest of every n consecutive weights along the input channels (axis -2) are
+            pruned. The sparsity is then m / n, and position decides ties. None, the default, does not use it.
 
     Raises:
-        InputError: a setting that cannot be used.
+        InputError: a setting cannot be used.
 
     >>> TFMOT(sparsity_m_by_n=(2, 4)).mask(np.array([[1.0], [-4.0], [3.0], [2.0]]), 0.5).numpy().ravel().tolist()
     [False, True, True, False]
@@ -48,7 +48,7 @@ class TFMOT:
             require(single, "block_size", self.block_size, "(1, 1) with sparsity_m_by_n")
 
     def _make_pair(self, argument: str) -> None:
-        """Make a list a tuple; raise an `InputError` unless it is one of two integers above 0."""
+        """Convert a list to a tuple; raise an `InputError` unless it holds two integers above 0."""
         value = getattr(self, argument)
         sizes = tuple(value) if isinstance(value, tuple | list) else ()
         valid = len(sizes) == 2 and all(type(size) is int and size >= 1 for size in sizes)
@@ -56,9 +56,9 @@ class TFMOT:
         object.__setattr__(self, argument, sizes)
 
     def mask(self, weights: Any, sparsity: Any, *, xla: bool = False) -> tf.Tensor:
-        """Compute the mask of one kernel: a bool tensor of its shape, True where the weight stays.
+        """Compute the mask of one kernel: a bool tensor in its shape, True where the weight stays.
 
-        The weights are floats of static shape, at least 2 dimensions. `xla` states whether XLA compiles the function.
+        The weights are floats of static shape with at least 2 dimensions; `xla` says whether XLA compiles the function.
         """
         magnitudes = tf.abs(tf.convert_to_tensor(weights))
         if self.sparsity_m_by_n is not None:
@@ -71,7 +71,7 @@ class TFMOT:
         return whole[: magnitudes.shape[0], : magnitudes.shape[1]]
 
     def check(self, name: str, shape: tuple[int, ...], sparsity: float | None) -> None:
-        """Raise an `InputError` if these settings do not suit a kernel, or its sparsity (None: not known yet)."""
+        """Raise an `InputError` if these settings do not suit a kernel or its sparsity (None if not known yet)."""
         if self.block_size != (1, 1) and len(shape) != 2:
             got = f"blocks for {name!r} of shape {shape}"
             raise InputError("block_size", got, "kernels of 2 dimensions for blocks")
@@ -82,7 +82,7 @@ class TFMOT:
                 raise InputError("sparsity", f"{sparsity:g}", expected)
 
     def _pooled(self, magnitudes: tf.Tensor) -> tf.Tensor:
-        """Pool one axis after the other, as TF-MOT does: sums in another order could make or break a tie."""
+        """Pool one axis after the other, as TF-MOT does, since sums in another order could make or break a tie."""
         for size in self.block_size:
             settings = {"strides": [size], "padding": "SAME", "data_format": "NWC"}
             magnitudes = tf.transpose(
@@ -103,6 +103,6 @@ class TFMOT:
 
 
 def _reaching_threshold(scores: tf.Tensor, sparsity: Any, xla: bool) -> tf.Tensor:
-    """Return where a score is at least the lowest of those that stay if position decides ties."""
+    """Return where a score is at least the lowest score that stays if position decides ties."""
     [mask] = rank_masks([scores], tf.cast(sparsity, tf.float32), scope="layer", xla=xla)
     return scores >= tf.reduce_min(tf.where(mask, scores, np.inf))

@@ -1,4 +1,4 @@
-"""Fake quantization: float values rounded to those that int8 can hold, with the gradient of the identity."""
+"""Fake quantization: float values rounded to values that int8 can hold, with the gradient of the identity."""
 
 import contextlib
 import contextvars
@@ -12,7 +12,7 @@ import tensorflow as tf
 
 BITS = 8
 SMALLEST = 1e-8
-"""Largest weight of a channel below which all of its weights count as zero."""
+"""Magnitude below which a channel's largest weight makes all its weights count as zero."""
 
 
 _EXPORTING = contextvars.ContextVar("exporting", default=False)
@@ -21,7 +21,7 @@ _EXPORTING = contextvars.ContextVar("exporting", default=False)
 
 @contextlib.contextmanager
 def exporting() -> Iterator[None]:
-    """Trace quantization-aware models as the converter expects them: ranges of activations, float weights."""
+    """Trace quantization-aware models in the form that the converter expects: activation ranges, float weights."""
     token = _EXPORTING.set(True)
     try:
         yield
@@ -37,11 +37,11 @@ def is_exporting() -> bool:
 def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> tf.Tensor:
     """Round weights to the int8 values -127 to 127 times a scale per channel, `max |w| / 127`.
 
-    Zero stays exactly zero. The scales are those that the converter takes for weights.
+    Zero stays exactly zero. The converter uses the same scales for weights.
 
     Args:
-        weights: float32 of any shape.
-        channels: the axes whose indices make a channel, such as the last one of a convolution's kernel.
+        weights: float32 weights of any shape.
+        channels: axes that index the channels; by default the last one, as for a convolution's kernel.
 
     >>> fake_quantized_weights([[127.0, 2.0], [12.4, 0.0]]).numpy().tolist()
     [[127.0, 2.0], [12.0, 0.0]]
@@ -52,7 +52,7 @@ def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> t
     order = [axis for axis in range(rank) if axis not in kept] + kept
     turned = tf.transpose(weights, order)
     table = tf.reshape(turned, (-1, math.prod(turned.shape[-len(kept) :])))
-    # The gradient of the limits is that of a clipped value, and nothing is clipped.
+    # Only clipped values have a gradient with respect to the limits, and nothing is clipped.
     limits = tf.stop_gradient(tf.maximum(tf.reduce_max(tf.abs(table), axis=0), SMALLEST))
     rounded = tf.quantization.fake_quant_with_min_max_vars_per_channel(
         table, -limits, limits, num_bits=BITS, narrow_range=True
@@ -62,13 +62,13 @@ def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> t
 
 @keras.saving.register_keras_serializable("tfaudit")
 class FakeQuantization(keras.layers.Layer):
-    """Layer that rounds activations to 256 values between moving averages of the lowest and the highest of a batch.
+    """Layer that rounds activations to 256 values between moving averages of a batch's lowest and highest value.
 
-    The averages are plain means over the first batches and exponential ones afterwards. The range includes zero, which
-    is represented exactly. Before the first training step values pass unchanged.
+    The averages are plain means over the first batches and exponential averages afterwards. The range includes zero,
+    which is represented exactly. Before the first training step, values pass unchanged.
 
     Args:
-        momentum: weight of the past in the averages, in [0, 1).
+        momentum: weight of earlier batches in the averages, in [0, 1).
     """
 
     def __init__(self, momentum: float = 0.99, **options: Any) -> None:
@@ -76,7 +76,7 @@ class FakeQuantization(keras.layers.Layer):
         self.momentum = momentum
 
     def build(self, input_shape: Any) -> None:
-        """Create the range, and the number of batches that it was measured on."""
+        """Create the range, and the count of batches on which it was measured."""
         names = ("low", "high", "batches")
         self.low, self.high, self.batches = (
             self.add_weight((), "zeros", "float32", trainable=False, aggregation="mean", name=name)
@@ -84,7 +84,7 @@ class FakeQuantization(keras.layers.Layer):
         )
 
     def call(self, inputs: Any, training: bool = False) -> Any:
-        """Return the rounded inputs; update the range first if in training."""
+        """Return the rounded inputs; in training, update the range first."""
         if is_exporting():
             return self._rounded(inputs)
         if training:

@@ -15,10 +15,10 @@ from tfaudit.compress.quantization_aware.fake_quantization import (
 
 
 def contracted_axes(layer: Any) -> int:
-    """Return how many axes of its input an EinsumDense sums over as a Dense does; 0 if it is none.
+    """Return the number of input axes over which an EinsumDense sums like a Dense; 0 if it is unlike a Dense.
 
-    It is one if these axes are the last of the input and the first of the kernel, the kernel's others are the last of
-    the output, and the bias has all of those.
+    It is like a Dense if these axes are the input's last and the kernel's first, the kernel's other axes are the
+    output's last, and the bias has all of the latter.
 
     >>> layer = keras.layers.EinsumDense("abc,cde->abde", (None, 4, 8))
     >>> contracted_axes(layer)
@@ -33,11 +33,11 @@ def contracted_axes(layer: Any) -> int:
 
 
 WEIGHTED = layer_kinds("Dense", "EinsumDense", "Conv{}D", "DepthwiseConv{}D", dimensions=(1, 2))
-"""Layers whose kernel is fake-quantized. A SeparableConv is taken apart into two."""
+"""Layers whose kernel is fake-quantized. A SeparableConv is split into two of them."""
 
 
 def kernel_channels(layer: Any) -> tuple[int, ...]:
-    """Return the axes of a kernel whose indices make a channel with a scale of its own.
+    """Return the axes of a kernel that index the channels, each of which has its own scale.
 
     >>> layer = keras.layers.DepthwiseConv2D(3)
     >>> kernel_channels(layer)
@@ -45,16 +45,16 @@ def kernel_channels(layer: Any) -> tuple[int, ...]:
     """
     if isinstance(layer, keras.layers.EinsumDense):
         return tuple(range(contracted_axes(layer), len(layer.kernel.shape)))
-    # Of a depthwise convolution the channels of the input, and the filters of each.
+    # In a depthwise convolution, the channels of the input and the filters for each.
     return (-2, -1) if isinstance(layer, DEPTHWISE) else (-1,)
 
 
 @keras.saving.register_keras_serializable("tfaudit")
 class FakeQuantizedWeights(keras.layers.Wrapper):
-    """Layer that calls another one with its kernel fake-quantized; the kernel itself stays float32 and is trained."""
+    """Layer that calls another one with a fake-quantized kernel; the kernel itself stays float32 and is trained."""
 
     def call(self, inputs: Any) -> Any:
-        """Call the layer; for the converter with the kernel as it is, since it takes the same scales."""
+        """Call the layer; for the converter, with the unrounded kernel, since the converter uses the same scales."""
         if is_exporting():
             product = isinstance(self.layer, keras.layers.EinsumDense | keras.layers.Dense)
             if product and inputs.shape.rank > 2:
@@ -71,7 +71,7 @@ class FakeQuantizedWeights(keras.layers.Wrapper):
 
 
 def _as_dense(layer: Any, inputs: Any) -> Any:
-    """Compute a Dense or EinsumDense as one product of matrices, whose sum with the bias needs no range in between."""
+    """Compute a Dense or EinsumDense as one matrix product, so that adding the bias needs no range in between."""
     count = 1 if isinstance(layer, keras.layers.Dense) else contracted_axes(layer)
     sides = tf.shape(inputs)
     units = layer.kernel.shape[count:]
@@ -84,14 +84,14 @@ def _as_dense(layer: Any, inputs: Any) -> Any:
 
 @keras.saving.register_keras_serializable("tfaudit")
 class UnfoldedNormalization(keras.layers.Wrapper):
-    """BatchNormalization that follows no layer into whose kernel it could be folded.
+    """BatchNormalization that cannot be folded into the kernel of a layer before it.
 
-    The converter gets it as a depthwise convolution of one pixel, whose single weight per channel int8 holds exactly; a
-    product and a sum would need a range between them.
+    The converter receives it as a one-pixel depthwise convolution, whose single weight per channel int8 holds exactly;
+    a product and a sum would need a range between them.
     """
 
     def call(self, inputs: Any, training: bool = False) -> Any:
-        """Normalise; for the converter as a depthwise convolution."""
+        """Normalise the inputs; for the converter, as a depthwise convolution."""
         if not is_exporting():
             return self.layer(inputs, training=training)
         layer = self.layer
@@ -110,7 +110,7 @@ class UnfoldedNormalization(keras.layers.Wrapper):
 
 @keras.saving.register_keras_serializable("tfaudit")
 class RangedConcatenation(keras.layers.Wrapper):
-    """Concatenation in one range, as TensorFlow Lite requires of its inputs and its output."""
+    """Concatenation with one range for inputs and output, as TensorFlow Lite requires."""
 
     def __init__(self, layer: keras.layers.Layer, momentum: float = 0.99, **options: Any) -> None:
         super().__init__(layer, **options)
@@ -123,7 +123,7 @@ class RangedConcatenation(keras.layers.Wrapper):
         self.common.build(self.layer.compute_output_shape(input_shape))
 
     def call(self, inputs: Any, training: bool = False) -> Any:
-        """Concatenate; for the converter round every input to the common range before."""
+        """Concatenate the inputs; for the converter, round each of them to the common range first."""
         if is_exporting():
             return self.layer([self.common(part) for part in inputs])
         return self.common(self.layer(inputs), training=training)
@@ -140,7 +140,7 @@ class RangedConcatenation(keras.layers.Wrapper):
 def separable_parts(
     config: dict[str, Any], kind: type, weights: list[Any]
 ) -> list[tuple[Any, list[Any]]]:
-    """Return the depthwise and the pointwise convolution of a SeparableConv, given its settings, with their weights."""
+    """Return the depthwise and the pointwise convolution of a SeparableConv, given its settings and weights."""
     is_image = issubclass(kind, keras.layers.SeparableConv2D)
     depthwise: Any = keras.layers.DepthwiseConv2D if is_image else keras.layers.DepthwiseConv1D
     pointwise: Any = keras.layers.Conv2D if is_image else keras.layers.Conv1D

@@ -46,10 +46,10 @@ SAME_RANGE = layer_kinds(
 """Layers whose output has the range of their input."""
 
 PREPROCESSING = layer_kinds("Rescaling", "Normalization")
-"""Layers that stay in float at the start of a model."""
+"""Layers that stay in float if they come first in a model."""
 
 OWN_RANGE = (*layer_kinds("GlobalAveragePooling{}D", dimensions=(1, 2)), *PREPROCESSING)
-"""Layers without weights to round whose output has another range."""
+"""Layers without weights to round whose output has another range than their input."""
 
 KINDS = {
     L.InputLayer: "input",
@@ -57,14 +57,14 @@ KINDS = {
     **dict.fromkeys(OWN_RANGE, "own range"),
     **dict.fromkeys((L.Add, L.Subtract, L.Multiply), "sum"),
 }
-"""Kinds of layers that are always rounded alike."""
+"""Kinds of rounding of layers, for layers that are always rounded in the same way."""
 
 OPERATIONS = {
     **dict.fromkeys(("Add", "Subtract", "Multiply"), "sum"),
     "Reshape": "same range",
     "Mean": "own range",
 }
-"""Kinds of the functions of `keras.ops`, by their names."""
+"""Kinds of rounding of `keras.ops` functions, by the names of their operations."""
 
 ACTIVATIONS = {
     **dict.fromkeys(("relu", "relu6"), "fused"),
@@ -79,33 +79,33 @@ RELUS = {
     (6, False, False): "relu6",
     (None, True, False): "leaky_relu",
 }
-"""Activations that a ReLU layer is, by its largest value and whether it has a slope and a threshold."""
+"""Activation of a ReLU layer, by its largest value and whether it has a slope and a threshold."""
 
 
 def quantization_aware(
     model: keras.Model, *, keep_float: Iterable[str] | str = (), momentum: float = 0.99
 ) -> keras.Model:
-    """Return a copy of a model that trains with int8 in mind; `quantize(..., "int8")` of it needs no images.
+    """Return a copy of a model for quantization-aware training; `quantize(..., "int8")` then needs no images.
 
-    The copy has the weights of the model and is trained like any other: `compile` and `fit` it. In every forward pass
+    The copy has the model's weights and is trained like any other model: `compile` and `fit` it. In every forward pass,
     the weights are rounded to int8 with a scale per channel, and activations to 256 values in a range that follows the
     batches (moving averages of their lowest and highest value); gradients pass the rounding unchanged [own design,
     after Jacob et al. 2018]. Values are rounded where TensorFlow Lite rounds them: not between a convolution and the
     BatchNormalization and ReLU that are fused with it. Zeros of weights stay exactly zero, so pruning callbacks such as
-    `HoldMasks.from_zeros(copy)` work as on the model itself, and pruned weights are zeros of the int8 file.
+    `HoldMasks.from_zeros(copy)` work as on the model itself, and pruned weights are zeros in the int8 file.
 
-    Convolutions (one and two dimensions, depthwise and separable), Dense, EinsumDense, BatchNormalization, sums,
-    products, pooling, common activations and layers that only move values are rounded, and a Concatenate of tensors
-    that no other layer takes. Nested models are rewritten too.
+    Rounded are convolutions (one and two dimensions, depthwise and separable), Dense, EinsumDense, BatchNormalization,
+    sums, products, pooling, common activations, layers that only move values, and a Concatenate of tensors that no
+    other layer takes. Nested models are rewritten too.
 
     Args:
         model: a built functional or sequential Keras 3 model in float32, which does not change.
-        keep_float: names of layers that stay in float, those of other kinds among them; the word "last" as in
-            `quantize`.
-        momentum: weight of the past in the ranges of the activations, in [0, 1).
+        keep_float: names of layers that stay in float, including all layers of other kinds; the word "last" stands for
+            the last layers, as in `quantize`. No layers by default.
+        momentum: weight of earlier batches in the ranges of the activations, in [0, 1).
 
     Raises:
-        InputError: a subclassed model, mixed precision, or a layer of another kind.
+        InputError: the model is subclassed or has mixed precision, or a layer of another kind is not in `keep_float`.
 
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, "relu"), keras.layers.Dense(2)])
     >>> aware = quantization_aware(model)
@@ -135,7 +135,7 @@ def _spared(model: keras.Model, keep_float: Iterable[str] | str) -> set[str]:
 
 
 def _check(model: keras.Model, spared: set[str]) -> None:
-    """Raise an `InputError` unless all layers can be rounded or are to stay in float."""
+    """Raise an `InputError` unless all layers either can be rounded or stay in float."""
     if is_quantization_aware(model):
         raise InputError(
             "model",
@@ -157,7 +157,7 @@ def _check(model: keras.Model, spared: set[str]) -> None:
 
 
 def _operations(model: Any, spared: set[str]) -> Iterator[Any]:
-    """Yield the operations that are to be rounded, those of nested models too."""
+    """Yield the operations to be rounded, including those of nested models."""
     if not hasattr(model, "_nodes_by_depth") and not isinstance(model, keras.Sequential):
         raise InputError(
             "model", f"{model.name!r}, a subclassed model", "a functional or sequential model"
@@ -172,7 +172,7 @@ def _operations(model: Any, spared: set[str]) -> Iterator[Any]:
 
 
 def _is_usual(layer: Any) -> bool:
-    """Return whether the weights, axes and activation of a layer are those that the converter rounds as here."""
+    """Return whether the converter rounds a layer's weights, axes and activation as this module does."""
     if type(layer) is L.EinsumDense and not contracted_axes(layer):
         return False
     channels_last = getattr(layer, "data_format", "channels_last") == "channels_last"
@@ -181,7 +181,7 @@ def _is_usual(layer: Any) -> bool:
 
 
 def _reads_alone(operation: Any) -> bool:
-    """Return whether nothing else reads the inputs: the converter cannot give a tensor two ranges."""
+    """Return whether no other operation reads the inputs, since the converter cannot give a tensor two ranges."""
     sources = [tensor for node in operation._inbound_nodes for tensor in node.input_tensors]
     return all(len(tensor._keras_history.operation._outbound_nodes) == 1 for tensor in sources)
 
@@ -203,7 +203,7 @@ def _kind(operation: Any) -> str | None:
 
 
 def _activation(layer: Any) -> str:
-    """Return the name of a layer's activation, or of the one that a layer is."""
+    """Return the name of a layer's activation, or of the activation that the layer itself is."""
     if isinstance(layer, L.ReLU):
         settings = (layer.max_value, bool(layer.negative_slope), bool(layer.threshold))
         return RELUS.get(settings, "relu of other settings")
@@ -228,9 +228,9 @@ def _rewritten(model: Any, spared: set[str], momentum: float) -> keras.Model:
 
 
 class _Rewriting:
-    """The copy of a functional model while it grows, operation by operation.
+    """Copy of a functional model that is built operation by operation.
 
-    A tensor gets a range where an operation that needs one takes it, once, and not where TensorFlow Lite fuses that
+    A tensor gets a single range when the first operation that needs one takes it, unless TensorFlow Lite fuses this
     operation with the one before.
     """
 
@@ -239,21 +239,21 @@ class _Rewriting:
         self._momentum = momentum
         self._sole = _sole_consumers(model)
         self._ends = set(model.outputs)
-        self._copies: dict[Any, Any] = {}  # by operation
+        self._copies: dict[Any, Any] = {}  # copies by operation
         self._weights: list[tuple[Any, list[Any]]] = []
-        self._ranged: dict[Any, Any] = {}  # by tensor: the same with a range
-        self._fusable: dict[Any, str] = {}  # by tensor: what made it, if the next may be fused
-        self._float: set[Any] = set()  # tensors that only float operations made
+        self._ranged: dict[Any, Any] = {}  # by tensor: the same tensor with a range
+        self._fusable: dict[Any, str] = {}  # by tensor: its maker, if the next may be fused
+        self._float: set[Any] = set()  # tensors made by float operations only
         self._names: collections.Counter[str] = collections.Counter()
 
     def set_weights(self) -> None:
-        """Give the copies, which have variables now, the weights of the model."""
+        """Copy the model's weights to the copies, which have variables now."""
         for layer, weights in self._weights:
             layer.set_weights(weights)
 
     def call(self, operation: Any, *args: Any, **options: Any) -> Any:
         """Call the copy of an operation on tensors of the new model."""
-        # Rounds its own ends.
+        # A nested model rounds its own inputs and outputs.
         if isinstance(operation, keras.Model) and operation.name not in self._spared:
             made = self._copy(operation)(*args, **options)
             return keras.tree.map_structure(self._has_range, made)
@@ -282,7 +282,7 @@ class _Rewriting:
             return self._fusable_after(operation, made, "normalised")
         if kind == "fused" and before:
             return copy(*args, **options)
-        if kind == "concatenation":  # has one range for all, which each gets at first hand
+        if kind == "concatenation":  # has one range for all inputs
             return self._has_range(copy(*args))
         made = copy(*keras.tree.map_structure(self._with_range, args), **options)
         if kind in ("same range", "fixed range"):
@@ -295,7 +295,7 @@ class _Rewriting:
         if ACTIVATIONS[name] == "fused":
             return made
         if name == "linear":
-            # A product of matrices is followed by a reshape, into which nothing is fused.
+            # A matrix product is followed by a reshape, with which nothing is fused.
             reshaped = isinstance(operation, L.Dense | L.EinsumDense) and len(made.shape) > 2
             return made if reshaped else self._fusable_after(operation, made, "weights")
         activation = L.Activation(
@@ -305,7 +305,7 @@ class _Rewriting:
         return self._has_range(made) if ACTIVATIONS[name] == "fixed range" else made
 
     def _copy(self, operation: Any) -> Any:
-        """Return the copy of an operation: of one with weights the wrapped layers that it becomes."""
+        """Return the copy of an operation; an operation with weights becomes wrapped layers."""
         if operation not in self._copies:
             self._copies[operation] = self._new_copy(operation)
         return self._copies[operation]
@@ -344,26 +344,26 @@ class _Rewriting:
         return x in self._float or isinstance(x._keras_history.operation, L.InputLayer)
 
     def _as_float(self, x: Any) -> Any:
-        """Return a tensor as an operation that stays in float takes it."""
+        """Return a tensor in the form for an operation that stays in float."""
         return x if self._is_float(x) else self._with_range(x)
 
     def _maker(self, x: Any) -> str | None:
-        """Return what made a tensor, if the next operation may be fused with it."""
+        """Return the kind of a tensor's maker, if the next operation may be fused with it."""
         return self._fusable.get(x) if isinstance(x, keras.KerasTensor) else None
 
     def _fusable_after(self, operation: Any, made: Any, maker: str) -> Any:
-        """Remember what made a tensor, if only one operation takes it."""
+        """Record the kind of a tensor's maker, if only one operation takes the tensor; return the tensor."""
         if operation in self._sole:
             self._fusable[made] = maker
         return made
 
     def _has_range(self, tensor: Any) -> Any:
-        """Remember that a tensor needs no range of its own."""
+        """Record that a tensor needs no range of its own, and return it."""
         self._ranged[tensor] = tensor
         return tensor
 
     def _with_range(self, tensor: Any) -> Any:
-        """Return a tensor rounded in a range; the same one for all who take it."""
+        """Return a tensor rounded to its range, which is the same for all operations that take it."""
         is_tensor = isinstance(tensor, keras.KerasTensor)
         if not is_tensor or not keras.backend.is_float_dtype(tensor.dtype):
             return tensor
@@ -379,7 +379,7 @@ class _Rewriting:
 
 
 def _sole_consumers(model: Any) -> set[Any]:
-    """Return the operations that are called once and whose output one operation takes."""
+    """Return operations that are called once and whose output only one operation takes."""
     every = itertools.chain.from_iterable(model._nodes_by_depth.values())
     nodes = [node for node in every if not isinstance(node.operation, L.InputLayer)]
     taken = collections.Counter(tensor for node in nodes for tensor in node.input_tensors)

@@ -1,1 +1,1 @@
-"""Remedies: callbacks of `model.fit` that keep what compression would destroy. Nothing is imported here."""
+"""Remedies: callbacks for `model.fit` that limit what a compressed model forgets. Nothing is imported here."""

@@ -1,4 +1,4 @@
-"""A teacher on the images that a model's own random layers have augmented."""
+"""Predictions of a teacher for images that a model's own random layers have augmented."""
 
 import contextlib
 import threading
@@ -14,13 +14,13 @@ _NAMES = ("AugMix", "CutMix", "MixUp", "RandAugment")
 
 
 class AugmentedInputs:
-    """Hands a teacher what the random layers of a model returned, in a training step that is being traced.
+    """Replay of a model's random layers for its teacher, in a training step that is being traced.
 
-    If the teacher has random layers of the same kinds, they return what those of the model did. If it has none, it
-    receives the last of these outputs in place of the inputs, which therefore has to be the models' first layers.
+    If the teacher has random layers of the same kinds, they return the outputs of the model's layers. If it has none,
+    it receives the last of these outputs as its inputs; the random layers then have to be the model's first layers.
 
     Raises:
-        InputError: the teacher has other random layers, or those of the model are not its first.
+        InputError: the teacher has other random layers, or the model's random layers are not its first ones.
     """
 
     def __init__(self, model: keras.Model, teacher: keras.Model) -> None:
@@ -39,7 +39,7 @@ class AugmentedInputs:
             raise InputError("teacher", got, expected)
 
     def record(self) -> None:
-        """Begin to record the outputs of the model's random layers."""
+        """Start recording the outputs of the model's random layers."""
         self._recording.enter_context(replaced_calls(self._layers, self._recorded))
         self._recording.enter_context(replaced_calls(self._copies, self._repeated))
 
@@ -68,14 +68,14 @@ class AugmentedInputs:
 
 
 class _Seen(threading.local):
-    """Outputs of the random layers by position, per thread: each replica is traced in one of its own."""
+    """Outputs of the random layers by position, per thread, since each replica is traced in its own thread."""
 
     def __init__(self) -> None:
         self.outputs: dict[int, Any] = {}
 
 
 def random_layers(model: keras.Model) -> list[keras.Layer]:
-    """Return Keras' layers that augment images while a model trains, in the order of the model.
+    """Return a model's Keras layers that augment images in training, in the order of the model.
 
     >>> model = keras.Sequential([keras.Input((4, 4, 1)), keras.layers.RandomFlip(), keras.layers.Flatten()])
     >>> [type(layer).__name__ for layer in random_layers(model)]

@@ -1,4 +1,4 @@
-"""Scores and targets of classifiers in their usual forms, as tensors."""
+"""Conversion of classifiers' scores and targets in their usual forms, as tensors."""
 
 import keras
 import tensorflow as tf
@@ -8,9 +8,9 @@ from tfaudit.errors import InputError
 
 
 def log_scores(outputs: tf.Tensor, probabilities: bool) -> tf.Tensor:
-    """Return float32 logits `(B, C)`, up to a constant per row, of logits or probabilities `(B, C)` or `(B, 1)`.
+    """Return float32 logits `(B, C)`, up to a constant per row, from logits or probabilities `(B, C)` or `(B, 1)`.
 
-    One unit is a model of two classes.
+    A single unit stands for a model with two classes.
 
     >>> tf.nn.softmax(log_scores(tf.constant([[0.25]]), probabilities=True)).numpy()
     array([[0.75, 0.25]], dtype=float32)
@@ -30,7 +30,7 @@ def log_scores(outputs: tf.Tensor, probabilities: bool) -> tf.Tensor:
 
 
 def class_ids(targets: tf.Tensor, classes: int) -> tf.Tensor:
-    """Return the classes `(B,)`, int64, of targets: integers `(B,)` or `(B, 1)`, or one-hot or smoothed `(B, C)`.
+    """Return the classes `(B,)`, int64, from targets: integers `(B,)` or `(B, 1)`, or one-hot or smoothed `(B, C)`.
 
     >>> class_ids(tf.constant([[0.0, 1.0], [1.0, 0.0]]), 2).numpy()
     array([1, 0])
@@ -47,7 +47,7 @@ def class_ids(targets: tf.Tensor, classes: int) -> tf.Tensor:
 
 
 def known_probabilities(model: keras.Model, from_logits: bool | None, argument: str) -> bool:
-    """Return whether a model's outputs are probabilities; raise an `InputError` if nothing shows it."""
+    """Return whether a model's outputs are probabilities; raise an `InputError` if it is unknown."""
     if from_logits is not None:
         return not from_logits
     known = ends_in_probabilities(model)

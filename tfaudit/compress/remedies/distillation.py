@@ -23,27 +23,28 @@ class Distillation(Remedy):
         weight * temperature**2 * focus_i * KL(p_i || q_i),
 
     where p and q are the softmax of the teacher's and of the model's logits divided by the temperature (Hinton, Vinyals
-    and Dean 2015). `focus_i = alpha + beta * [the teacher is right on i]`: with `beta > 0`, the model is drawn most
-    strongly to the teacher where the teacher is right, which is where predictions can be lost (focal distillation,
-    positive-congruent training, Yan et al. 2021). Class and sample weights multiply this term as they do the loss.
+    and Dean 2015). `focus_i = alpha + beta * [the teacher is right on i]`: with `beta > 0`, the model is drawn more
+    strongly to the teacher on examples that the teacher gets right, since only these can become negative flips (focal
+    distillation, positive-congruent training, Yan et al. 2021). Class and sample weights multiply this term as they
+    multiply the loss.
 
     The teacher runs in inference mode on the batch that the model trains on: augmented by the data pipeline, or by
     random layers of the model. The loss, its metrics, `steps_per_execution`, mixed precision, distribution strategies
-    and callbacks that hold masks work as without it; losses of validation do not contain the term. A custom
-    `train_step` works if it calls `self.compute_loss(x=x, y=y, y_pred=y_pred)`, and is refused otherwise.
+    and callbacks that hold masks work as usual; validation losses do not contain the term. A custom `train_step` works
+    if it calls `self.compute_loss(x=x, y=y, y_pred=y_pred)`, and is refused otherwise.
 
     Args:
         teacher: a Keras 3 model for the same inputs and classes, or the path of one. Its weights are copied here, so
             it may be the model itself before it is pruned. The attribute may be replaced between two fits by another
             model of the same architecture, without a new trace.
-        temperature: tau, above 0.
+        temperature: temperature of the softmax, above 0.
         weight: factor of the term, above 0.
-        focus: `(alpha, beta)`, both at least 0; by default `(1, 0)`, plain distillation.
-        from_logits: whether both models give logits; by default their last layers show it.
+        focus: pair `(alpha, beta)`, both at least 0; by default `(1, 0)`, plain distillation.
+        from_logits: whether both models return logits; by default their last layers show it.
 
     Raises:
-        InputError: a setting or a teacher that cannot be used; in `fit`: a model of another number of classes or with
-            several outputs, or a training step that computes its loss elsewhere.
+        InputError: a setting or the teacher cannot be used; in `fit`: the model has another number of classes or
+            several outputs, or its training step computes the loss elsewhere.
 
     >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
     >>> distillation = Distillation(model, temperature=2.0)
@@ -78,7 +79,7 @@ class Distillation(Remedy):
 
     @property
     def teacher(self) -> keras.Model:
-        """The teacher."""
+        """Teacher model."""
         return self._teacher
 
     @teacher.setter
@@ -114,9 +115,7 @@ class Distillation(Remedy):
     def _copied(self) -> keras.Model:
         try:
             return keras.models.clone_model(self._teacher)
-        except (
-            Exception
-        ) as problem:  # a subclassed model without get_config raises whatever it raises
+        except Exception as problem:  # a subclassed model without get_config may raise anything
             if self._teacher is self.model:
                 got = f"the model that is trained, which cannot be copied ({one_line(problem)})"
                 raise InputError(
@@ -130,7 +129,7 @@ class Distillation(Remedy):
             self._augmented.stop()
 
     def penalty(self, batch: Batch, weights: tf.Tensor | None) -> tf.Tensor:
-        """Return the mean of the weighted divergences."""
+        """Return the batch mean of the weighted divergences."""
         if batch.inputs is None:
             got = f"{self.model.name!r}, whose train_step calls compute_loss without the inputs"
             raise InputError("model", got, "self.compute_loss(x=x, y=y, y_pred=y_pred, ...)")
@@ -152,7 +151,7 @@ class Distillation(Remedy):
 
 
 def softened_divergences(teacher: tf.Tensor, student: tf.Tensor, temperature: float) -> tf.Tensor:
-    """Return `temperature**2 * KL(softmax(teacher / temperature) || softmax(student / temperature))` of each row.
+    """Return `temperature**2 * KL(softmax(teacher / temperature) || softmax(student / temperature))` for each row.
 
     >>> softened_divergences(tf.constant([[0.0, 0.0]]), tf.constant([[0.0, np.log(3.0)]]), 1.0).numpy().round(4)
     array([0.1438], dtype=float32)

@@ -1,4 +1,4 @@
-"""A bound on what groups lose beyond the average, inside `model.fit`: the callback `ExcessGap`."""
+"""A bound on the losses of groups beyond the average, inside `model.fit`: the callback `ExcessGap`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,30 +19,30 @@ from tfaudit.study.remedies import CLASS
 
 
 class ExcessGap(Remedy):
-    """Callback that bounds how much more a class or group loses than all examples do (Hashemizadeh et al. 2023).
+    """Callback that bounds how much more accuracy a class or group loses than average (Hashemizadeh et al. 2023).
 
-    For each group g, with accuracies of the dense baseline and of the model on held-out examples, it asks for
+    For each group g, it enforces a bound on accuracies of the dense baseline and the model on held-out examples:
 
         (baseline_g - model_g) - (baseline - model) <= epsilon.
 
     The loss of an example of group g in a batch of B examples, n_g of them of its group, is weighted by
     `(1 - sum of lambda) / B + lambda_g / n_g` in place of `1 / B`; the sum is over the groups in the batch, so the
-    weights add up to 1. The multipliers lambda start at 0. Every `every` steps each grows by `rate` times the amount by
-    which its group exceeds the bound, or shrinks, but not below 0. Accuracies are those of the latest predictions of
-    the held-out examples, of which the next `examples` are predicted again each time. Accuracies on training examples
-    would not do: they saturate, and the multipliers with them.
+    weights add up to 1. The multipliers lambda start at 0. Every `every` steps, each multiplier grows by `rate` times
+    the amount by which its group exceeds the bound, or shrinks likewise, but not below 0. Accuracies use the latest
+    predictions on the held-out examples; each update predicts the next `examples` of them again. Accuracies on training
+    examples are unsuitable: they saturate, and the multipliers with them.
 
-    The weights multiply class and sample weights, and those of a `Distillation` in the same fit. To the logs of an
-    epoch it adds `excess_gap`, the largest on the held-out examples (NaN before the first update). `frame()` lists all
-    groups. Masks, `steps_per_execution`, mixed precision, distribution strategies and custom training steps work as
-    described for `Distillation`.
+    The weights multiply class and sample weights, and the term of a `Distillation` in the same fit. The callback adds
+    `excess_gap` to the logs of an epoch, the largest gap on the held-out examples (NaN before the first update).
+    `frame()` lists all groups. Masks, `steps_per_execution`, mixed precision, distribution strategies and custom
+    training steps work as described for `Distillation`.
 
     Args:
         baseline: the dense model: a Keras model, flatbuffer bytes or the path of either, whose predictions are computed
-            right here (so it may be the model itself before it is pruned), its classes `(N,)` on the held-out examples,
-            or `Predictions` of them.
+            right here (so it may be the model itself before it is pruned); its predicted classes `(N,)` on the held-out
+            examples; or `Predictions` of them.
         validation: held-out examples: `(inputs, labels)`, a `tf.data.Dataset` of batches of them, or a `tfaudit` data
-            set. They are kept in memory, and must not be trained on.
+            set. They are held in memory, and must not be trained on.
         groups: None for the classes; the name of a column, or several names for their intersections. A column is an
             entry of a dictionary of inputs, in `validation` and in `fit`, whether the model takes it or not; in a study
             also a group of the data set; "class" names the classes. A value that no held-out example has belongs to no
@@ -50,11 +50,11 @@ class ExcessGap(Remedy):
         epsilon: tolerated excess, a share, at least 0.
         rate: step size of the multipliers, above 0.
         every: optimizer steps between two updates; at most one update per execution of `steps_per_execution`.
-        examples: number of held-out examples that are predicted for an update.
+        examples: number of held-out examples that are predicted for each update.
 
     Raises:
-        InputError: a setting, baseline or validation data that cannot be used; in `fit`: inputs without a column, or a
-            training step that computes its loss elsewhere.
+        InputError: a setting, the baseline or the validation data cannot be used; in `fit`: the inputs lack a column,
+            or the training step computes its loss elsewhere.
 
     >>> images, labels = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
@@ -97,7 +97,7 @@ class ExcessGap(Remedy):
         self.hold_out(baseline, validation)
 
     def hold_out(self, baseline: Any, validation: Any) -> None:
-        """Take another baseline and held-out examples for the next fit; of the same groups, without a new trace."""
+        """Set another baseline and held-out examples for the next fit; the same groups need no new trace."""
         self._held_out = HeldOut.of(validation)
         self._groups = HeldOutGroups.of(self._held_out, self._names)
         inputs = self._held_out.inputs
@@ -109,7 +109,7 @@ class ExcessGap(Remedy):
         self._steps = self._next = 0
 
     def frame(self) -> pd.DataFrame:
-        """Return the groups of the latest fit: accuracies and excess gaps on held-out examples, and multipliers."""
+        """Return the latest fit's groups: accuracies and excess gaps on held-out examples, and multipliers."""
         groups = self._groups
         multipliers = np.zeros(len(groups))
         if self._multipliers is not None:
@@ -161,7 +161,7 @@ class ExcessGap(Remedy):
         return retrace
 
     def _members(self, batch: Batch) -> tf.Tensor:
-        """Return for each example of a batch and each group whether it belongs to it `(B, G)`."""
+        """Return whether each example of a batch belongs to each group, bool `(B, G)`."""
         matches = []
         for name, values in zip(self._groups.names, self._groups.values, strict=True):
             if name in batch.columns:
@@ -172,7 +172,7 @@ class ExcessGap(Remedy):
         return tf.reduce_all(matches, axis=0)
 
     def _predict_next(self) -> None:
-        """Predict the next held-out examples with the model as it is now."""
+        """Predict the next held-out examples with the current model."""
         count = len(self._held_out)
         chosen = self._order[(self._next + np.arange(min(self._examples, count))) % count]
         self._next = (self._next + len(chosen)) % count
@@ -207,13 +207,13 @@ class ExcessGap(Remedy):
 
 
 def group_weights(members: tf.Tensor, multipliers: tf.Tensor) -> tf.Tensor:
-    """Return `1 - sum of lambda + B lambda_g / n_g` for each example, the sum over the groups in the batch.
+    """Return `1 - sum of lambda + B lambda_g / n_g` for each example; the sum is over the groups in the batch.
 
-    An example of no group has `1 - sum of lambda`.
+    An example without a group has `1 - sum of lambda`.
 
     Args:
-        members: for each example and each group whether it belongs to it, bool `(B, G)`.
-        multipliers: lambda, float32 `(G,)`.
+        members: whether each example belongs to each group, bool `(B, G)`.
+        multipliers: multipliers lambda, float32 `(G,)`.
 
     >>> group_weights(tf.constant([[True, False], [False, True], [False, True]]), tf.constant([0.5, 0.0])).numpy()
     array([2. , 0.5, 0.5], dtype=float32)
@@ -230,12 +230,12 @@ def group_weights(members: tf.Tensor, multipliers: tf.Tensor) -> tf.Tensor:
 def excess_gaps(
     baseline: np.ndarray, right: np.ndarray, codes: np.ndarray, groups: int
 ) -> np.ndarray:
-    """Return `(baseline_g - model_g) - (baseline - model)` of each group; NaN for one without a measured example.
+    """Return `(baseline_g - model_g) - (baseline - model)` of each group; NaN if no example is measured.
 
     Args:
         baseline: whether the baseline is right, bool `(N,)`.
-        right: whether the model is right, 1 or 0, or NaN where it was not measured `(N,)`.
-        codes: groups of the examples, integers from 0 `(N,)`.
+        right: whether the model is right, float `(N,)`: 1 or 0, or NaN if not measured.
+        codes: group of each example, integers from 0, `(N,)`.
         groups: number of groups.
 
     >>> excess_gaps(np.ones(4, bool), np.array([1.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1]), 2)
@@ -248,7 +248,7 @@ def excess_gaps(
 def updated_multipliers(
     multipliers: np.ndarray, gaps: np.ndarray, *, epsilon: float, rate: float
 ) -> np.ndarray:
-    """Return `max(lambda + rate (gap - epsilon), 0)` of each group; a group that was not measured keeps its own.
+    """Return `max(lambda + rate (gap - epsilon), 0)` of each group; unmeasured groups keep their multipliers.
 
     >>> updated_multipliers(np.array([0.1, 0.0]), np.array([0.25, -0.25]), epsilon=0.05, rate=0.5)
     array([0.2, 0. ])
@@ -257,7 +257,7 @@ def updated_multipliers(
 
 
 def group_means(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
-    """Return the mean of each group's values without NaN; NaN for a group that has no other.
+    """Return the mean of each group's values, ignoring NaN; NaN for a group without other values.
 
     >>> group_means(np.array([1.0, 0.0, np.nan]), np.array([0, 0, 1]), 2)
     array([0.5, nan])

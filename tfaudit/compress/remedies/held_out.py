@@ -16,11 +16,11 @@ from tfaudit.study.remedies import CLASS
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """Held-out examples: `inputs` with all N examples, and their classes `(N,)`."""
+    """Held-out examples: the inputs of all N examples, and their classes `(N,)`."""
 
     inputs: Any
     classes: np.ndarray
-    columns: pd.DataFrame  # of a `tfaudit` data set
+    columns: pd.DataFrame  # columns of a `tfaudit` data set
 
     @classmethod
     def of(cls, validation: Any) -> "HeldOut":
@@ -72,10 +72,10 @@ class HeldOut:
 
 @dataclasses.dataclass(frozen=True)
 class HeldOutGroups:
-    """Groups of examples: the combinations of the values of some columns that occur."""
+    """Groups of examples: the combinations of column values that occur."""
 
-    names: tuple[str, ...]  # of the columns
-    values: tuple[np.ndarray, ...]  # for each column its values by group `(G,)`
+    names: tuple[str, ...]  # names of the columns
+    values: tuple[np.ndarray, ...]  # value of each group `(G,)`, per column
     codes: np.ndarray  # group of each held-out example `(N,)`
 
     @classmethod
@@ -91,7 +91,7 @@ class HeldOutGroups:
         return len(self.values[0])
 
     def same_as(self, other: "HeldOutGroups") -> bool:
-        """Return whether these are the same groups, of whatever examples."""
+        """Return whether the groups are the same, regardless of the examples."""
         same = map(np.array_equal, self.values, other.values)
         return self.names == other.names and all(same)
 

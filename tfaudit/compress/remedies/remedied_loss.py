@@ -1,8 +1,8 @@
-"""The loss of a training step with remedies: weights of examples, and terms that are added to the user's own loss.
+"""The loss of a training step with remedies: example weights, and terms added to the user's own loss.
 
-Keras computes a loss in `model.compute_loss`, which the model's own `train_step`, and most others, call. While a fit
-has remedies, that method of the model is replaced. So the user's loss, its metrics, class and sample weights, penalties
-and a custom `compute_loss` stay what they are, and validation is not affected.
+Keras computes a loss in `model.compute_loss`, which the model's own `train_step` and most custom ones call. While a
+fit has remedies, this method of the model is replaced. The user's loss, its metrics, class and sample weights,
+penalties and a custom `compute_loss` therefore stay the same, and validation is not affected.
 """
 
 import dataclasses
@@ -23,20 +23,20 @@ _METHODS = ("compute_loss", "train_step")
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """What a training step knows when it computes its loss."""
+    """Data of a training step at the time when it computes its loss."""
 
-    inputs: Any  # as the model received them; None if the training step does not pass them on
+    inputs: Any  # inputs of the model; None if the training step does not pass them on
     targets: Any
     outputs: Any
     columns: Mapping[str, Any]  # inputs that the remedies asked for, by name
 
 
 class Term:
-    """A remedy, as the loss sees it.
+    """Contribution of a remedy to the loss.
 
     Attributes:
-        used: whether a training step has asked for it.
-        columns: names of inputs that it needs, whether the model takes them or not.
+        used: whether a training step has used it.
+        columns: names of inputs that it needs, whether or not the model takes them.
     """
 
     used = False
@@ -49,23 +49,23 @@ class Term:
     def penalty(self, batch: Batch, weights: tf.Tensor | None) -> tf.Tensor | None:
         """Return a scalar to add to the mean loss of the batch; by default None, for 0.
 
-        The weights `(B,)` are of its examples.
+        `weights` are the weights `(B,)` of the examples.
         """
         return None
 
 
 class RemediedLoss:
-    """Replaces `compute_loss` and `train_step` of a model while it has remedies."""
+    """Replacement of a model's `compute_loss` and `train_step` while it has remedies."""
 
     def __init__(self, model: keras.Model) -> None:
         self._model = model
         self._terms: list[Term] = []
         self._replaced: dict[str, Any] = {}
-        self._step = _Step()  # per thread: each replica is traced in one of its own
+        self._step = _Step()  # per thread: each replica is traced in its own thread
 
     @classmethod
     def of(cls, model: keras.Model) -> "RemediedLoss":
-        """Return that of a model, always the same one: traced train functions refer to it."""
+        """Return the instance for a model, always the same one, since traced train functions refer to it."""
         return vars(model).setdefault("_remedied_loss", cls(model))  # type: ignore[no-any-return]
 
     def add(self, term: Term) -> None:
@@ -81,7 +81,7 @@ class RemediedLoss:
         self._terms.append(term)
 
     def remove(self, term: Term) -> None:
-        """Remove a remedy; without any, the model's methods are its own again."""
+        """Remove a remedy; after the last one, restore the model's own methods."""
         self._terms = [other for other in self._terms if other is not term]
         if not self._terms:
             for name in _METHODS:
@@ -91,7 +91,7 @@ class RemediedLoss:
                         setattr(self._model, name, self._replaced.pop(name))
 
     def train_step(self, data: Any) -> Any:
-        """Do the model's own training step on a batch without the columns that only remedies need."""
+        """Run the model's own training step on a batch, without the columns that only remedies need."""
         data, columns = self._without_columns(data)
         self._step.columns, self._step.losses = columns, 0
         try:
@@ -134,7 +134,7 @@ class RemediedLoss:
         for term in self._terms:
             penalty = term.penalty(batch, weights)
             if penalty is not None:
-                # Keras sums the losses of the replicas, each of which is the mean over its examples.
+                # Keras sums the losses of the replicas; each loss is the mean over its examples.
                 loss += tf.cast(
                     penalty / tf.distribute.get_strategy().num_replicas_in_sync, loss.dtype
                 )
@@ -145,7 +145,7 @@ class RemediedLoss:
         if not wanted:
             return data, {}
         inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(data)
-        if isinstance(inputs, Mapping) and MODEL_INPUTS in inputs:  # of a `tfaudit` data set
+        if isinstance(inputs, Mapping) and MODEL_INPUTS in inputs:  # from a `tfaudit` data set
             own = inputs[MODEL_INPUTS]
             known = {**(own if isinstance(own, Mapping) else {}), **inputs}
             return (own, targets, weights), {name: known[name] for name in wanted}
@@ -161,14 +161,14 @@ class RemediedLoss:
 
 
 class _Step(threading.local):
-    """The training step that is being traced: its columns, None outside of one, and how many losses it computed."""
+    """State of the training step being traced: its columns (None outside a step) and the number of losses computed."""
 
     columns: dict[str, Any] | None = None
     losses = 0
 
 
 def model_inputs(model: keras.Model, inputs: Any, columns: set[str] | tuple[str, ...]) -> Any:
-    """Return inputs as the model takes them, without columns that are none of its inputs."""
+    """Return inputs in the form that the model takes, without columns that it does not take."""
     if not isinstance(inputs, Mapping) or not columns:
         return inputs
     structure = getattr(model, "_inputs_struct", None)

@@ -1,4 +1,4 @@
-"""Base of the remedies: a callback that changes the loss of a fit."""
+"""Base class of the remedies: a callback that changes the loss of a fit."""
 
 from typing import Any
 
@@ -9,16 +9,16 @@ from tfaudit.errors import InputError
 
 
 class Remedy(Term, TrainingCallback):
-    """Base of the callbacks that change the loss of `model.fit`. One instance serves several fits, one after another.
+    """Base class of callbacks that change the loss of `model.fit`. One instance serves several fits in sequence.
 
-    It adds no layers to the model, which is saved as an ordinary `.keras` file. Several remedies of one fit, and
+    It adds no layers to the model, which is saved as an ordinary `.keras` file. Several remedies in one fit, and
     callbacks that hold masks, work together in any order.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._loss: RemediedLoss | None = None
-        self._strategy: Any = None  # of the latest fit
+        self._strategy: Any = None  # strategy of the latest fit
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Put the remedy in place."""
@@ -29,7 +29,7 @@ class Remedy(Term, TrainingCallback):
                 "model", f"{self.model.name!r} with outputs {', '.join(names)}", "one output"
             )
         model, optimizer = self.model, self.model.optimizer
-        # An error while a step is traced would leave it half-built.
+        # An error during the tracing of a step would leave it half-built.
         if model.built and not optimizer.built:
             with model.distribute_strategy.scope():
                 optimizer.build(model.trainable_variables)
@@ -44,7 +44,7 @@ class Remedy(Term, TrainingCallback):
         self._train_function.swap_in()
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Take the remedy off; the model is an ordinary one again."""
+        """Take the remedy off, so that the model is an ordinary one again."""
         self._detach()
         if not self.used:
             got = f"{type(self).__name__} in a training loop that does not use it"
@@ -52,9 +52,9 @@ class Remedy(Term, TrainingCallback):
             raise InputError("callbacks", got, expected)
 
     def _begin(self, moved: bool) -> bool:
-        """Prepare a fit of `self.model`, under another distribution strategy than the last if `moved`.
+        """Prepare a fit of `self.model`, and return whether an earlier traced train function is outdated.
 
-        Return whether an earlier traced train function is outdated.
+        `moved` says whether the distribution strategy differs from that of the last fit.
         """
         raise NotImplementedError
 

@@ -1,1 +1,1 @@
-"""Removal of channels that contribute nothing from a Keras model."""
+"""Removal of channels without any contribution from a Keras model."""

@@ -88,11 +88,11 @@ OPERATIONS = {
 
 
 Values: TypeAlias = Callable[[list[np.ndarray]], np.ndarray]
-"""Function from the constants of some tensors, NaN where a channel varies, to those of another."""
+"""Function from the constants of some tensors to those of another; NaN marks channels that vary."""
 
 
 def is_elementwise(operation: Any) -> bool:
-    """Return whether every output element depends on one element of each input, by the same function everywhere."""
+    """Return whether the same function gives every output element from one element of each input."""
     kind = type(operation)
     if kind is layers.Activation:
         return is_elementwise(operation.activation)
@@ -108,9 +108,9 @@ def is_elementwise(operation: Any) -> bool:
 def values_of_function(
     function: Callable, kinds: Sequence[tuple[str, int]] = (("float32", 2),)
 ) -> Values:
-    """Return what an elementwise function of tensors makes of constants: the function itself is called.
+    """Return a function that calls an elementwise function of tensors on constants.
 
-    The tensors are of some kinds: dtype and number of dimensions.
+    `kinds` lists the dtype and the number of dimensions of each tensor.
     """
 
     def values(constants: list[np.ndarray]) -> np.ndarray:
@@ -129,7 +129,7 @@ def values_of_function(
 
 
 def values_of_call(node: Any) -> Values:
-    """Return what a call of an elementwise operation, a Keras node, makes of the constants of its tensors."""
+    """Return a function that repeats the call of an elementwise operation (a Keras node) on constants."""
     places = {tensor: place for place, tensor in enumerate(node.input_tensors)}
 
     def called(*tensors: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Graph of a Keras model: finds the channels that it needs, and builds the model without the others."""
+"""Graph of a Keras model, which finds the channels that the model needs and builds it without the others."""
 
 import warnings
 from collections import Counter
@@ -19,7 +19,7 @@ class ChannelGraph:
     """Calls of a built functional or Sequential model, and the channels that they need.
 
     Attributes:
-        steps: steps of every operation, such as a layer, in the order of their calls.
+        steps: steps of each operation, such as a layer, in the order of the calls.
         channels: states of all channels.
     """
 
@@ -27,9 +27,9 @@ class ChannelGraph:
         self._model = model
         is_sequential = isinstance(model, keras.Sequential)
         ends = (model.inputs, model.outputs) if is_sequential else (model.input, model.output)
-        # A view: it shares the layers, has the calls of a Sequential too, and is never compiled.
+        # A view that shares the layers, includes the calls of a Sequential, and is never compiled.
         self._view = keras.Model(*ends, name=model.name)
-        # Keras has no public way to the calls of this model alone.
+        # Keras has no public access to the calls of this model alone.
         by_depth = sorted(self._view._nodes_by_depth.items(), reverse=True)
         nodes = [node for _, level in by_depth for node in level if not node.is_input]
         calls = Counter(node.operation for node in nodes)
@@ -61,9 +61,9 @@ class ChannelGraph:
             channels.need(empty[0], [0], "one channel stays in every layer")
 
     def rebuilt(self, nested: Mapping[Any, keras.Model]) -> keras.Model:
-        """Return a copy of the model without the channels that it does not need.
+        """Return a copy of the model without unneeded channels.
 
-        `nested` has the replacements of the models inside it. Raise an `InputError` if a layer cannot be copied.
+        `nested` maps nested models to their replacements. Raise an `InputError` if a layer cannot be copied.
         """
         changes = {
             operation: reduce(or_, (step.change(self.channels) for step in steps), LayerChange())
@@ -101,7 +101,7 @@ def _copied(operation: Any, change: LayerChange) -> Any:
                 operation.arguments,
             )
             return keras.layers.Lambda(*settings, name=operation.name)
-        with warnings.catch_warnings():  # A lambda can be copied, but not saved.
+        with warnings.catch_warnings():  # A lambda can be copied but not saved.
             warnings.filterwarnings(
                 "ignore", "The object being serialized includes a `lambda`", UserWarning
             )

@@ -1,4 +1,4 @@
-"""Rules that turn each call of a Keras operation into steps."""
+"""Rules that translate each call of a Keras operation into steps."""
 
 from collections.abc import Hashable
 from functools import partial
@@ -43,12 +43,12 @@ PASSING = layer_kinds(
 
 
 def width(tensor: keras.KerasTensor) -> int:
-    """Return the number of channels of a tensor, its last axis; 1 if that is not fixed."""
+    """Return the number of channels of a tensor, the size of its last axis; 1 if it is not fixed."""
     return tensor.shape[-1] if len(tensor.shape) > 1 and tensor.shape[-1] else 1
 
 
 def steps_of(node: Any, *, calls: int) -> list[Step]:
-    """Return the steps of one call, a Keras node. Weights that several `calls` of an operation share do not change."""
+    """Return the steps of one call, a Keras node. Weights shared by several `calls` do not change."""
     operation = node.operation
     outputs = {tensor: width(tensor) for tensor in node.outputs}
     opaque = partial(OpaqueStep, operation.name, tuple(node.input_tensors), outputs)
@@ -89,7 +89,7 @@ def _known(node: Any) -> list[Step]:
     if kind.__name__ == "Concatenate":
         return [_concatenated(node)]
     if is_elementwise(operation) and _broadcasts(node):
-        # A single channel that is broadcast to many is tied to none of them, and stays because it is the only one.
+        # A single channel that is broadcast to many is tied to none of them, and stays as the only one.
         same = _all_channels(node)
         none = np.full_like(same, -1)
         sources = tuple(same if width(tensor) == same.size else none for tensor in tensors)
@@ -120,13 +120,13 @@ def _all_channels(node: Any) -> np.ndarray:
 
 
 def _channelwise(node: Any, *sources: np.ndarray, **settings: Any) -> ChannelwiseStep:
-    """Return the step of a call: for each input the channels from which those of the output come."""
+    """Return the step of a call; `sources` has the source of each output channel, for each input."""
     inputs = tuple(node.input_tensors)
     return ChannelwiseStep(node.operation.name, inputs, node.outputs[0], sources, **settings)
 
 
 def _broadcasts(node: Any) -> bool:
-    """Return whether the tensors have one rank and the other arguments are single numbers."""
+    """Return whether the tensors have equal ranks and the other arguments are single numbers."""
     output = node.outputs[0]
     others = keras.tree.flatten((node.arguments.args, node.arguments.kwargs))
     return all(
@@ -176,7 +176,7 @@ def _agreed(constants: list[np.ndarray]) -> np.ndarray:
 
 
 def _padded(node: Any) -> list[Step]:
-    """Return the step of zeros as additional channels, as in He et al.'s shortcuts of option A, or around the image."""
+    """Return the step that pads zeros as channels, as in He et al.'s option A shortcuts, or around the image."""
     operation = node.operation
     [tensor] = node.input_tensors
     output = node.outputs[0]
@@ -196,7 +196,7 @@ def _padded(node: Any) -> list[Step]:
 
 
 def _weighted(node: Any) -> list[Step]:
-    """Return the steps of a convolution or dense layer: its weighted sum, and its activation."""
+    """Return the steps of a convolution or dense layer: its weighted sum and its activation."""
     layer = node.operation
     kind = type(layer)
     [tensor] = node.input_tensors

@@ -1,4 +1,4 @@
-"""Shrinking: a smaller Keras model with the same outputs, without pruned channels."""
+"""Shrinking: removal of pruned channels from a Keras model, with the same outputs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,12 +22,12 @@ COLUMNS = (
     "idle",
     "why",
 )
-"""Columns of the table of a shrunk model."""
+"""Columns of a shrunk model's table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shrunk(Result):
-    """Smaller model, not compiled, and the table of the channels removed from each layer that `frame` returns."""
+    """Smaller model, not compiled, with a table of the channels removed from each layer."""
 
     model: keras.Model
     layers: pd.DataFrame
@@ -37,13 +37,13 @@ class Shrunk(Result):
         """Return a row per layer with weights, in the order of the calls.
 
         Columns: `layer` (`outer/inner` inside a nested model), `channels_before`, `channels_after` (outputs),
-        `parameters_before`, `parameters_after`, `idle` and `why`. Idle channels could not be removed although they are
-        constant outputs of the layer, or inputs that it ignores. `why` names the reasons.
+        `parameters_before`, `parameters_after`, `idle` and `why`. `idle` counts channels that could not be removed
+        although they are constant outputs of the layer or inputs that it ignores; `why` gives the reasons.
         """
         return self.layers.copy()
 
     def summary(self) -> dict[str, float]:
-        """Return parameters before and after, their ratio, and the number of idle channels that remain."""
+        """Return the numbers of parameters before and after, their ratio, and the number of remaining idle channels."""
         before = int(self.layers["parameters_before"].sum())
         after = int(self.layers["parameters_after"].sum())
         return {
@@ -55,33 +55,33 @@ class Shrunk(Result):
 
 
 def shrink(model: keras.Model) -> Shrunk:
-    """Remove the channels that contribute nothing, as pruning of channels leaves them, without changing the outputs.
+    """Remove channels without a contribution, such as those that channel pruning leaves; the outputs do not change.
 
     An output channel of a convolution or dense layer whose kernel is all zero is still a constant: its bias, after
     normalisation and activation. This constant is added to the biases of the layers that read it (a layer without a
-    bias receives one). Where zeros are padded around it, one constant channel stays and carries the contributions of
-    all others, so the outputs are equal at the borders too. An output channel is also removed if every layer that reads
-    it has zeros for it. Channels that are joined, as by `Add`, are removed only together. Inputs and outputs of the
+    bias receives one). If zeros are padded around it, one constant channel stays and carries the contributions of all
+    others, so that outputs at the borders are equal too. An output channel is also removed if all layers that read it
+    have only zeros for it. Channels that are joined, as by `Add`, are only removed together. Inputs and outputs of the
     model keep their channels, and every layer keeps at least one.
 
     Channels are tracked through Dense, Conv1D to 3D, transposed, depthwise and separable convolutions,
     BatchNormalization, elementwise activations and arithmetic, pooling, upsampling, cropping, zero padding, dropout,
-    Add and the other merging layers, Concatenate, Flatten and Reshape, also if written with operators and `keras.ops`.
+    Add and the other merging layers, Concatenate, Flatten and Reshape, and the same in operators and `keras.ops`.
     A nested model is shrunk separately and keeps the channels of its inputs and outputs. All other layers, grouped
     convolutions, and layers that are called more than once keep their channels and those of their neighbours; `frame`
     names them.
 
-    The model itself does not change. Outputs are equal in inference only: in training, BatchNormalization has other
-    statistics. Compile the smaller model to train it.
+    The model itself does not change. Outputs are equal in inference only, since BatchNormalization uses other
+    statistics in training. Compile the smaller model to train it.
 
     Args:
         model: a built functional or Sequential Keras 3 model, channels last.
 
     Returns:
-        The smaller model, whose layers have the same names, and a table of the changes.
+        The smaller model, with the same layer names, and a table of the changes.
 
     Raises:
-        InputError: not such a model, or a layer that cannot be copied.
+        InputError: the model is of another kind, or one of its layers cannot be copied.
 
     >>> inputs = keras.Input((4,))
     >>> hidden = keras.layers.Dense(3, "relu", name="hidden")(inputs)
@@ -112,8 +112,8 @@ def _row(graph: ChannelGraph, layer: Any, copy: Any) -> tuple[Any, ...]:
     steps = graph.steps[layer]
     channels = graph.channels
     reasons = [f"unchanged: {steps[0].reason}"] if isinstance(steps[0], OpaqueStep) else []
-    idle: list[str] = []  # a reason per channel
-    for step in steps[:-1]:  # the last is the activation of the others, or the only one
+    idle: list[str] = []  # one reason per channel
+    for step in steps[:-1]:  # the last step is the activation, or the only one
         if isinstance(step, MixingStep | ChannelwiseStep):
             constant = channels.needed[step.output] & ~np.isnan(channels.constant[step.output])
             idle += channels.reasons[step.output][constant].tolist()

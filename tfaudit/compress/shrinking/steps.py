@@ -1,11 +1,11 @@
-"""Steps, the three ways in which an operation relates output to input channels, and the states of the channels.
+"""Steps, the three ways in which operations relate output channels to input channels, and channel states.
 
 A `MixingStep` computes every output channel from all input channels, so both may lose channels independently. A
 `ChannelwiseStep` maps channels one by one, so they stay or go together. An `OpaqueStep` is any other operation: all its
 channels stay.
 
-`infer_constants` finds the constant outputs, `propagate` the channels that are needed because others are, and `change`
-returns the layer without the remaining ones.
+`infer_constants` finds constant outputs, `propagate` finds channels that are needed because others are, and `change`
+returns the layer's changes without the unneeded channels.
 """
 
 from collections.abc import Callable, Hashable
@@ -20,7 +20,7 @@ from tfaudit.compress.shrinking.elementwise import Values
 
 @dataclass(frozen=True)
 class LayerChange:
-    """Changes to a layer when channels are removed: entries of its config, and new values of variables by name."""
+    """Changes to a layer after removal of channels: entries of its config, and new values of its variables by name."""
 
     config: dict[str, Any] = field(default_factory=dict)
     weights: dict[str, np.ndarray] = field(default_factory=dict)
@@ -30,15 +30,15 @@ class LayerChange:
 
 
 class ChannelStates:
-    """States of the channels, along the last axis, of tensors; a tensor is identified by any hashable.
+    """States of channels, which are along a tensor's last axis; any hashable identifies a tensor.
 
     Attributes:
-        constant: per tensor float64 `(C,)`, the value of a channel at every position of every input; NaN if it varies.
+        constant: constants per tensor, float64 `(C,)`: a channel's value at every position and input; NaN if it varies.
         uneven: tensors whose constants hold only inside, since zeros are padded around them. All their constant
             channels are multiples of one pattern, and 0 is still 0.
-        needed: per tensor bool `(C,)`: whether the channel has to stay.
-        reasons: per tensor `(C,)` of strings: why it has to stay.
-        changed: set when a channel turns out to be needed.
+        needed: whether each channel has to stay, bool `(C,)` per tensor.
+        reasons: why each channel has to stay, strings `(C,)` per tensor.
+        changed: whether a channel was marked as needed; a caller resets it.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class ChannelStates:
         self.changed = False
 
     def add(self, tensor: Hashable, constant: np.ndarray, *, uneven: bool = False) -> None:
-        """Add a tensor without needed channels."""
+        """Add a tensor; none of its channels is marked as needed yet."""
         self.constant[tensor] = constant
         self.needed[tensor] = np.zeros(constant.size, bool)
         self.reasons[tensor] = np.full(constant.size, "", object)
@@ -57,7 +57,7 @@ class ChannelStates:
             self.uneven.add(tensor)
 
     def even(self, tensor: Hashable) -> np.ndarray:
-        """Return the constants that hold at every position: NaN where zeros are padded around another value."""
+        """Return the constants that hold at every position; NaN if zeros are padded around another value."""
         constant = self.constant[tensor]
         return np.where(constant == 0, 0.0, np.nan) if tensor in self.uneven else constant
 
@@ -76,9 +76,9 @@ class ChannelStates:
 class MixingStep:
     """Convolution or dense layer.
 
-    The contribution of a constant input channel that is removed is added to the bias. Where zeros are padded around it,
-    the contribution differs at the border; then one constant channel stays and carries, with an altered kernel, the
-    contributions of all.
+    The contribution of a removed constant input channel is added to the bias. If zeros are padded around the channel,
+    its contribution differs at the border; one constant channel then stays and carries the contributions of all, with
+    an altered kernel.
     """
 
     name: str
@@ -87,7 +87,7 @@ class MixingStep:
     kernel: np.ndarray  # (..., in, out)
     bias: np.ndarray | None  # (out,)
     padded: bool  # whether zeros count as inputs at the border
-    count: str = "filters"  # name of the number of output channels in the config
+    count: str = "filters"  # config entry with the number of output channels
     variable: str = "kernel"  # name of the kernel
     transposed: bool = False  # whether the layer stores its kernel as (..., out, in)
 
@@ -105,12 +105,12 @@ class MixingStep:
         return not self.padded and self.input not in channels.uneven
 
     def _constants(self, channels: ChannelStates, which: np.ndarray) -> np.ndarray:
-        """Return the contribution of constant input channels to every output channel: `(out,)`."""
+        """Return the contribution of some constant input channels to each output channel: `(out,)`."""
         total = self.flat[:, which].sum(axis=0, dtype=np.float64)
         return channels.constant[self.input][which] @ total
 
     def infer_constants(self, channels: ChannelStates) -> None:
-        """Mark outputs that read nothing, or only constants, as constant."""
+        """Mark outputs that read no channel, or only constants, as constant."""
         constant = channels.constant[self.input]
         usable = ~np.isnan(constant) if self._folds(channels) else constant == 0
         values = np.zeros(self.reads.shape[1]) if self.bias is None else self.bias
@@ -129,11 +129,11 @@ class MixingStep:
             channels.need(self.input, [self._carrier(constant)], reason)
 
     def _carrier(self, constant: np.ndarray) -> int:
-        # The largest, so that no kernel is scaled up.
+        # The largest constant, so that no kernel is scaled up.
         return int(np.abs(np.nan_to_num(constant)).argmax())
 
     def change(self, channels: ChannelStates) -> LayerChange:
-        """Return the layer with fewer inputs and outputs, including the constants of removed inputs."""
+        """Return the changes for fewer inputs and outputs, including the constants of removed inputs."""
         constant = channels.constant[self.input]
         needed = channels.needed[self.input]
         gone = ~needed & (np.nan_to_num(constant) != 0)
@@ -157,14 +157,14 @@ class MixingStep:
 
 @dataclass(frozen=True)
 class ChannelwiseStep:
-    """Normalisation, activation, pooling, addition, concatenation, flattening and the like.
+    """Operation that maps channels one by one, such as normalisation, activation, pooling, addition or flattening.
 
     Attributes:
-        sources: per input int `(C,)`: the input channel from which each output channel comes, -1 for none.
-        values: function from the even constants of the inputs to those of the outputs; None: those of the sources, or
-            0 without any.
+        sources: input channel from which each output channel comes, int `(C,)` per input; -1 for none.
+        values: function from the even constants of the inputs to those of the outputs; None passes on the constants
+            of the sources, or 0 without a source.
         pads: whether zeros are padded around the channels.
-        resize: function that returns the change; None: the layer suits any number of channels.
+        resize: function that returns the change; None if the layer suits any number of channels.
     """
 
     name: str
@@ -176,7 +176,7 @@ class ChannelwiseStep:
     resize: Callable[[ChannelStates], LayerChange] | None = None
 
     def infer_constants(self, channels: ChannelStates) -> None:
-        """Mark outputs that come from constants as constant, according to `values`."""
+        """Mark outputs that come from constants as constant, with the constants that `values` returns."""
         constants = [channels.even(tensor) for tensor in self.inputs]
         channels.add(self.output, (self.values or self._passed)(constants), uneven=self.pads)
 
@@ -187,7 +187,7 @@ class ChannelwiseStep:
         return values
 
     def propagate(self, channels: ChannelStates) -> None:
-        """Mark channels that come from one another as needed together."""
+        """Mark connected input and output channels as needed together."""
         varies = np.isnan(channels.constant[self.output])
         for tensor, source in zip(self.inputs, self.sources, strict=True):
             outputs = np.flatnonzero(source >= 0)
@@ -214,7 +214,7 @@ class OpaqueStep:
 
     name: str
     inputs: tuple[Hashable, ...]
-    outputs: dict[Hashable, int]  # tensors, with the number of their channels
+    outputs: dict[Hashable, int]  # number of channels by tensor
     reason: str  # why all its channels stay
 
     def infer_constants(self, channels: ChannelStates) -> None:
