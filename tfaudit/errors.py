@@ -16,7 +16,7 @@ class InputError(ValueError):
     Args:
         argument: name of the argument, option, file or column.
         got: what was passed, in words or as its `repr`.
-        expected: what is allowed, and where it helps what to do.
+        expected: what is allowed, and perhaps what to do.
 
     Example:
         >>> raise InputError("images", "20 images", "10, one per label")
@@ -34,7 +34,7 @@ class InputError(ValueError):
 
 
 class Notice(UserWarning):
-    """What the reader of a result should know; the command line prints it in one line, without its place."""
+    """A warning about a result for its reader; the command line prints it in one line, without its place."""
 
 
 EXTRAS: Mapping[str, str] = MappingProxyType(
@@ -56,15 +56,15 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
 
 
 class MissingExtraError(InputError, ImportError):
-    """A library is not installed that an extra of this package brings."""
+    """Error for a library that is not installed and that an extra of this package brings."""
 
 
 def missing_extra(error: ImportError, wanted: str) -> MissingExtraError | None:
-    """Return the error to raise where a library of an extra is missing; None for any other import error.
+    """Return the error to raise if a library of an extra is missing; None for any other import error.
 
     Args:
-        error: of the import.
-        wanted: what needs the library, such as "tfaudit run".
+        error: error of the import.
+        wanted: function or command that needs the library, such as "tfaudit run".
 
     Example:
         >>> print(missing_extra(ModuleNotFoundError(name="keras.layers"), "tfaudit.prune"))
@@ -81,7 +81,7 @@ def missing_extra(error: ImportError, wanted: str) -> MissingExtraError | None:
 def printable(text: str) -> str:
     """Replace characters that would break a line or control a terminal.
 
-    Cells of tables need it before they are laid out: an escape character has no width.
+    Cells of tables need it before layout, since an escape character has no width.
 
     Example:
         >>> printable("cat" + chr(27) + "[31m")
@@ -94,9 +94,9 @@ def require(condition: bool, argument: str, got: object, expected: str) -> None:
     """Raise an `InputError` unless the condition holds.
 
     Args:
-        condition: that the argument meets.
+        condition: whether the argument is valid.
         argument: name of the argument.
-        got: its value, of which the error shows the `repr`.
+        got: value of the argument; the error shows its `repr`.
         expected: what is allowed.
 
     Raises:
@@ -150,7 +150,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    r"""Return the first line of an exception's message that says something, or its type where it has none.
+    r"""Return the first line of an exception's message that says something, or its type if there is none.
 
     Example:
         >>> one_line(OSError("no space\nleft")), one_line(KeyboardInterrupt())

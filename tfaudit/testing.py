@@ -10,7 +10,7 @@ from tfaudit.audits.gate.limits import Limits
 from tfaudit.outlets.gate_tables import verdict_table
 from tfaudit.predictions import Predictions
 
-WIDTH = 100  # characters of a line of the message
+WIDTH = 100  # number of characters of a line of the message
 
 
 def assert_no_regression(
@@ -28,15 +28,15 @@ def assert_no_regression(
     Args:
         before: the uncompressed model or population.
         after: the compressed one, on the same examples.
-        limits: as for `tfaudit.gate`, like the other options.
+        limits: limits that the compressed model must keep, as for `tfaudit.gate`.
         alpha: level of the tests.
-        paired: whether compressed members are made from those of `before`; None to take it from `after`.
-        sizes: bytes of both files.
-        allow_undecided: whether to accept that the data do not decide.
+        paired: whether compressed members are made from those of `before`; by default as `after` says.
+        sizes: bytes of both files, `before` first; not compared by default.
+        allow_undecided: whether to pass if the data do not decide; False by default.
 
     Raises:
         AssertionError: the gate fails the model, or cannot judge it.
-        InputError: as `tfaudit.gate`.
+        InputError: an argument is not as `tfaudit.gate` expects it.
 
     Example:
         >>> labels = [0] * 500 + [1] * 500

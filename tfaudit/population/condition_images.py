@@ -19,7 +19,7 @@ BATCH = 256  # number of images of a streaming set in memory at a time
 class ConditionImages(NamedTuple):
     """The images of a condition."""
 
-    images: np.ndarray  # uint8 `(N, H, W, C)`, as the model takes them; a streaming set's, mapped from an unnamed file
+    images: np.ndarray  # uint8 `(N, H, W, C)`, as the model takes them; mapped from an unnamed file for streaming sets
     classes: np.ndarray | None = None  # classes to which predictions are restricted, or None
     # The benchmark set of the images; None for the corrupted test set.
     benchmark: Benchmark | None = None
@@ -68,7 +68,7 @@ def _trained(study: Study, test: Dataset) -> TrainedModel:
 
 
 def _all_images(dataset: Dataset, change: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
-    """Return all images of a set, changed; `change` takes some images and the position of the first one."""
+    """Return all images of a set after `change`, which takes some images and the position of the first one."""
     if dataset.in_memory:
         return change(dataset.images, 0)
 

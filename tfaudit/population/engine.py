@@ -1,4 +1,4 @@
-"""What every engine does: start jobs, wait for answers, retry, time out. Engines differ in where jobs run."""
+"""The work of every engine: start jobs, wait for answers, retry, time out. Engines differ in where jobs run."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
-    """What a run asks of its engine; see `tfaudit.run`.
+    """The options of a run's engine; see `tfaudit.run`.
 
     Attributes:
-        engine: one of `ENGINES`.
+        engine: name of the engine, one of `ENGINES`.
         workers: number of jobs at once; by default as many as there is room for.
         retries: number of further attempts of a job that failed with an error that may pass.
         timeout: seconds that a member may take, to make or to test under a condition; any time by default.
         jobs_per_worker: number of jobs after which a worker process is replaced.
-        address: of the Ray cluster.
+        address: address of the Ray cluster, HOST:PORT.
         cpus: cores of a job on Ray, which are the threads of its worker.
-        gpus: GPUs of a job on Ray; several jobs share one where it is below 1.
+        gpus: GPUs of a job on Ray; below 1, several jobs share one.
         memory: bytes of memory of a job on Ray.
 
     Raises:
@@ -89,19 +89,19 @@ class EngineOptions:
 
 
 class Engine(Protocol):
-    """Where jobs run."""
+    """A place where jobs run, such as worker processes or a cluster."""
 
     def has_room(self) -> bool:
         """Return whether one more job can be started now."""
 
     def start(self, job: Job, *, needed: bool) -> None:
-        """Start a job, or put it where it starts soon; `needed` says whether other jobs need what it makes."""
+        """Start a job, now or soon; `needed` says whether other jobs need its result."""
 
     def answers(self, seconds: float) -> Iterable[tuple[Job, Answer]]:
-        """Wait until jobs answer, at most some seconds, and return the answers; a lost worker answers with an error."""
+        """Wait at most some seconds for jobs to answer, and return the answers; a lost worker's is an error."""
 
     def abandon(self, job: Job) -> None:
-        """End a job's worker at once; the job answers no more."""
+        """End a job's worker at once; the job does not answer."""
 
 
 def carry_out(
@@ -109,14 +109,14 @@ def carry_out(
 ) -> Generator[Event]:
     """Run jobs and yield events as they happen.
 
-    A job that loses its worker, is silent for too long, or fails with an error that may pass is tried again; then it
-    fails, and so do the jobs that need it. What fails with another error fails at once.
+    A job is tried again if it loses its worker, is silent for too long, or fails with an error that may pass. When no
+    retries are left it fails, and so do the jobs that need it. A job with any other error fails at once.
 
     Args:
-        engine: where they run.
-        jobs: in the order in which they should be done. A job can start once the job that it needs is done or is not
-            among them.
-        options: retries and timeout; an engine looks after the others itself.
+        engine: engine that runs the jobs.
+        jobs: jobs in the order in which they should be done. A job can start once the job that it needs is done, or if
+            that is not among them.
+        options: retries and timeout; the engine itself handles the other options.
         grace: seconds beyond the timeout in which the engine may itself end a job that takes too long.
 
     Raises:
@@ -124,7 +124,7 @@ def carry_out(
     """
     queue = JobQueue(jobs, options.retries)
     patience = math.inf if options.timeout is None else options.timeout + grace
-    running: dict[Order, tuple[Job, float]] = {}  # each with the time when its patience ends
+    running: dict[Order, tuple[Job, float]] = {}  # each with the time when it times out
     while queue:
         while engine.has_room() and (job := queue.take()):
             engine.start(job, needed=queue.is_needed(job.order))

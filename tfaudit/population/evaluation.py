@@ -31,7 +31,7 @@ class Evaluator:
         self._images = functools.lru_cache(maxsize=1)(self._new_images)
 
     def prepare(self, condition: Condition) -> None:
-        """Compute or load the images, and store the examples of a benchmark set; missing images raise `InputError`."""
+        """Compute or load the images, and store a benchmark set's examples; missing images raise `InputError`."""
         self._images(condition)
 
     def evaluate(self, condition: Condition, report: Callable[[int], None]) -> None:
@@ -60,7 +60,7 @@ class Evaluator:
             report(left)
         if problems:
             name, first = problems[0]
-            # One that may pass is the cause, so that the job is tried again.
+            # An error that may pass is taken as the cause, so that the job is tried again.
             cause = next((problem for _, problem in problems if is_transient(problem)), first)
             more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
             raise RuntimeError(f"{name}{more}: {first}") from cause

@@ -1,4 +1,4 @@
-"""BatchNormalization as one operation while a model trains on a CPU, where Keras uses a dozen.
+"""BatchNormalization as a single operation, instead of Keras' dozen, while a model trains on a CPU.
 
 A training step of `cifar_convnet` or a ResNet-20 takes about a fifth less (`benchmarks/training_rate.py`). XLA, the
 default on a GPU, fuses the operations itself.
@@ -55,7 +55,7 @@ def _call(
     count = tf.cast(tf.size(inputs) // tf.shape(inputs)[-1], tf.float32)
     variance = unbiased * (
         tf.maximum(count - 1, 1) / count
-    )  # Keras' moving averages are of the biased one
+    )  # Keras' moving averages use the biased variance
     for moving, value in ((layer.moving_mean, mean), (layer.moving_variance, variance)):
         moving.assign(moving * layer.momentum + value * (1.0 - layer.momentum))
     return outputs

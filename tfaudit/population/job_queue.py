@@ -1,4 +1,4 @@
-"""The jobs of a run that are still to do: which can start, which are tried again, which are given up."""
+"""The jobs of a run that are not done: which can start, which are tried again, which are given up."""
 
 import heapq
 from collections import Counter, defaultdict
@@ -8,7 +8,7 @@ from tfaudit.population.plan import Event, Job, Order
 
 
 class JobQueue:
-    """Jobs in the order in which they should be done, each after the job that it needs.
+    """A queue of jobs in the order in which they should be done, each after the job that it needs.
 
     A job that needs one outside of the queue can start at once. Every operation takes O(log n).
 
@@ -59,9 +59,9 @@ class JobQueue:
             heapq.heappush(self._ready, place)
 
     def failed(self, job: Job, error: str, *, again: bool = True) -> Iterator[Event]:
-        """Try a started job again if it has retries left, else give it and all that depend on it up; yield events.
+        """Try a started job again if it has retries left, otherwise give up the job and all that depend on it.
 
-        It is given up at once if it is not worth trying `again`.
+        Yields the events. Without `again` the job is given up at once.
         """
         self._failures[job.order] += 1
         if again and self._failures[job.order] <= self._retries:

@@ -28,9 +28,9 @@ def local_engine(
     workers at once.
 
     Args:
-        directory: of the store; its `study.json` exists.
-        options: `workers` is the number of processes, at most one per job, by default one per core that this process
-            may use.
+        directory: directory of the store, with its `study.json`.
+        options: options of the engine; `workers` is the number of processes, at most one per job, by default one per
+            core that this process may use.
     """
 
     def run_jobs(jobs: Sequence[Job]) -> Generator[Event]:

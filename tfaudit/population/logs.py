@@ -12,8 +12,8 @@ def open_log(path: Path) -> BinaryIO:
     """Open a log to append to it.
 
     Raises:
-        InputError: it or its folder is a link, which could lead out of the study.
-        OSError: it cannot be written.
+        InputError: the log or its folder is a link, which could lead out of the study.
+        OSError: the log cannot be written.
     """
     for place in (path.parent, path):
         if place.is_symlink():

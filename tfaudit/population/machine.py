@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def cpu_model() -> str:
-    """Return the name of the processor's model, or its architecture where the system does not tell.
+    """Return the name of the processor's model, or its architecture if the system does not tell.
 
     Example:
         >>> bool(cpu_model())

@@ -65,7 +65,7 @@ class MemberMaker:
         self._remedies = functools.cache(MemberRemedies)
 
     def prepare(self, key: str) -> None:
-        """Build what all members of a variant share; a wrong setting, such as an unknown model, raises `InputError`."""
+        """Build the parts that all members of a variant share; a wrong setting raises `InputError`."""
         variant = self._store.study.variant(key)
         if isinstance(variant, Pruned) and variant.parent:
             check_pruning(self._retrainer, variant)
@@ -200,14 +200,14 @@ class MemberMaker:
 
 
 def _aware(model: keras.Model, variant: Quantized) -> keras.Model:
-    """Return a copy of a model that trains for int8 as a variant says."""
+    """Return a copy of a model with quantization-aware layers, as a variant specifies."""
     return quantization_aware(
         model, keep_float=variant.keep_float, **variant.remedies[0].settings()
     )
 
 
 def _counts(model: keras.Model | bytes) -> dict[str, float | None]:
-    """Return the numbers of parameters, zeros and operations; None where unknown."""
+    """Return the numbers of parameters, zeros and operations; None if unknown."""
     return {
         name: None if value != value else value for name, value in counts(model).summary().items()
     }
@@ -224,14 +224,14 @@ def model_bytes(model: keras.Model) -> bytes:
 def trainer_of(
     study: Study, training: Training | str, data: Dataset, *, best_from: float = 0.0
 ) -> AnyTrainer:
-    """Return the trainer of a training, or of the function that a reference names; `best_from` as in `Trainer`."""
+    """Return the trainer for a training, or for a function by its reference; `best_from` as in `Trainer`."""
     if isinstance(training, Training):
         return Trainer(study, training, data, best_from=best_from)
     return OwnTraining(study, training, data)
 
 
 def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> AnyTrainer:
-    """Return a trainer that prunes models while it trains them; the best epoch is one at the final sparsity."""
+    """Return a trainer that prunes models while it trains them; the best epoch has the final sparsity."""
     defaults = Pruned(0.5)
     names = ("begin", "end", "frequency")
     changed = [name for name in names if getattr(variant, name) != getattr(defaults, name)]
@@ -265,13 +265,13 @@ def prune_and_retrain(
     """Prune a member's parent in place, then train it according to the variant's treatment.
 
     Args:
-        variant: with a parent.
-        trainer: of the retraining.
+        variant: variant with a parent.
+        trainer: trainer of the retraining.
         model: the parent, not compiled; becomes the member.
-        seed: of the member.
-        early: returns the dense member as it was at the step to rewind to.
-        split_seed: of the dense member at the root, whose validation images must not be trained on; `seed` by default.
-        remedies: callbacks of the retraining.
+        seed: seed of the member.
+        early: function that returns the dense member as it was at the step to rewind to.
+        split_seed: seed of the dense ancestor, whose validation images must not be trained on; `seed` by default.
+        remedies: callbacks of the retraining; none by default.
 
     Returns:
         The history, one row per epoch; no rows without retraining.
@@ -316,7 +316,7 @@ def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.
 
 
 def require_unchanged(study: Study) -> None:
-    """Raise an `InputError` if a file of the study's own code or model is another than when the run began."""
+    """Raise an `InputError` if a file of the study's own code or model has changed since the run began."""
     now = study.with_fingerprints()
     if source := study.changed_source(now):
         raise InputError(
@@ -333,7 +333,7 @@ def check_pruning(trainer: AnyTrainer, variant: Pruned) -> None:
 
 
 def _set_goal(trainer: AnyTrainer, variant: Pruned) -> float:
-    """Set the layers that a trainer prunes; set and return their sparsity, which gives the variant's, or its ratio."""
+    """Set the layers that a trainer prunes, and set and return their sparsity, from the variant's sparsity or ratio."""
     model = trainer.model
     trainer.layers = _layers(model, variant)
     if variant.ratio is None:

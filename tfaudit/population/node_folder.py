@@ -5,7 +5,7 @@
     TMP/tfaudit-node-USER/RUN/PROCESS/scratch/     its temporary files
     TMP/tfaudit-node-USER/RUN/PROCESS/worker.pid   its process id
 
-What a process leaves is removed when the run or its worker ends, or when the next process of a run starts on the node.
+These files are removed when the run or its worker ends, or when the next process of a run starts on the node.
 """
 
 import contextlib
@@ -63,7 +63,7 @@ def remove_workplace(directory: Path) -> None:
 
 
 def shipped_splits(directory: Path) -> Splits | None:
-    """Return the training and the test set that came to the node with a run; None elsewhere, or for streaming sets."""
+    """Return the training and the test set that a run sent to the node; None elsewhere, or for streaming sets."""
     root = _root(directory)
     path = directory.parent.parent / _SPLITS
     if not root or not path.exists():
@@ -87,7 +87,7 @@ def _checked_root() -> Path:
 
 def _check_owner(root: Path) -> None:
     if root.is_symlink() or root.stat().st_uid != os.getuid():
-        # Who could have laid pickles there.
+        # That user could have put pickles there.
         raise PermissionError(f"{root} belongs to another user")
 
 
@@ -96,7 +96,7 @@ def _lock(root: Path) -> filelock.BaseFileLock:
 
 
 def _remove_abandoned(root: Path) -> None:
-    """Remove what processes left that have ended, and the splits of runs without a process on this node."""
+    """Remove the files of processes that have ended, and the splits of runs without a process on this node."""
     for run in root.glob("*/"):
         processes = [folder for folder in run.glob("*/") if folder.name.isdecimal()]
         for folder in processes:

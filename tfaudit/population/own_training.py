@@ -1,4 +1,4 @@
-"""Training by a function of the user's own."""
+"""Training by a user's function."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from tfaudit.runtime.user_functions import check_call, import_reference
 from tfaudit.study.study import Study
 
 GRADIENT_BATCH = 32  # examples per batch of pruning scores that use gradients
-SHORTFALL = 0.01  # share of the weights that may be missing from the zeros that were asked for
+SHORTFALL = 0.01  # tolerated lack of zeros, as a share of the weights
 
 
 def fit_function(reference: str) -> Any:
@@ -53,8 +53,8 @@ class OwnTraining(TrainerInOneModel):
     `model.fit`. It returns the History, or a table with a row per epoch.
 
     Args:
-        study: sets the model.
-        reference: of the function.
+        study: study that sets the model.
+        reference: reference of the function.
         data: the training set, in memory.
     """
 
@@ -91,9 +91,9 @@ class OwnTraining(TrainerInOneModel):
         split_seed: int | None = None,
         until: int | None = None,
     ) -> pd.DataFrame:
-        """Train a model in place and return the history, as `Trainer.train`.
+        """Train a model in place and return the history, as `Trainer.train` does.
 
-        `split_seed` is not used: the function splits off what it validates on itself.
+        `split_seed` is not used: the function itself splits off its validation examples.
 
         Raises:
             InputError: the function ignores the callbacks, does not stop at `until`, changes pruned weights, ends with
@@ -110,7 +110,7 @@ class OwnTraining(TrainerInOneModel):
             returned = self._fit(
                 self.model, train, seed=seed, callbacks=[*self.callbacks, witness, *stops]
             )
-        except InputError as problem:  # of a callback, about what the function does with it
+        except InputError as problem:  # of a callback, about how the function uses it
             got = f"where {problem.argument} is {problem.got}"
             raise self._error(got, problem.expected) from problem
         if not witness.epochs:
@@ -131,7 +131,7 @@ class OwnTraining(TrainerInOneModel):
         return self._history(returned)
 
     def _error(self, what: str, expected: str) -> InputError:
-        """Return the error about what the function does."""
+        """Return an error about the behaviour of the function."""
         return InputError("training", f"{self._name}, {what}", expected)
 
     @property

@@ -1,4 +1,4 @@
-"""The plan of a run: the jobs that are still to do in a store."""
+"""The plan of a run: the jobs that are not yet done in a store."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -28,8 +28,8 @@ def log_path(order: Order) -> str:
 class MemberJob:
     """A member to train or compress."""
 
-    variant: str  # key
-    member: int  # number
+    variant: str  # key of the variant
+    member: int  # number of the member
     # Key of the variant whose member of the same number must be made first.
     parent: str | None = None
     size: ClassVar[int] = 1  # number of members' predictions that the job produces
@@ -59,10 +59,10 @@ class MemberJob:
 
 @dataclass(frozen=True)
 class ConditionJob:
-    """A condition to test members under."""
+    """A condition under which to test members."""
 
     condition: Condition  # one of the study's
-    size: int  # number of members that have not been tested under it
+    size: int  # number of members not yet tested under it
     needs: ClassVar[None] = None
 
     @property
@@ -111,7 +111,7 @@ def member_jobs(store: Store) -> list[MemberJob]:
 
 
 def condition_jobs(store: Store) -> list[ConditionJob]:
-    """Return the conditions under which members are still to be tested."""
+    """Return the conditions under which members have not been tested yet."""
     missing = {
         condition: missing_evaluations(store, condition) for condition in store.study.conditions
     }

@@ -36,7 +36,7 @@ class Progress:
 
 
 class _CountingProgress(Progress):
-    """Counts what is done and estimates the remaining time from the rate so far."""
+    """Counts finished jobs and estimates the remaining time from the rate so far."""
 
     def __init__(self, console: Console) -> None:
         self.console = console

@@ -39,7 +39,7 @@ from tfaudit.store.store import Store, open_store
 NODE_PATIENCE = 600.0  # seconds to wait for a node that can run jobs, after the last one was lost
 CHECK_NODES = 2.0  # seconds between two looks at the nodes
 GRACE = 30.0  # seconds that a node has to end a member that takes too long, before the driver ends its task
-PATIENCE_AT_END = 5.0  # seconds that the nodes have to clear away what a run left
+PATIENCE_AT_END = 5.0  # seconds that the nodes have to remove the files of a run
 CONNECTION_PATIENCE = 10.0  # seconds that the head of a cluster may take to answer
 PARENTS = 8  # members that are kept in the cluster for those made from them, besides two for every job at once
 
@@ -57,11 +57,11 @@ def ray_engine(
     tasks.
 
     Args:
-        directory: of the store; its `study.json` exists.
-        options: without an address, the environment variable RAY_ADDRESS counts, else Ray starts on this machine and is
-            ended afterwards. A Ray that this process has already started is used as it is.
+        directory: directory of the store, with its `study.json`.
+        options: options of the engine. Without an address the environment variable RAY_ADDRESS counts; without that,
+            Ray starts on this machine and is ended afterwards. If this process has started Ray already, that is used.
         splits: training and test set; those in memory are sent to the nodes.
-        versions: of the libraries, which the nodes must have, too.
+        versions: versions of the libraries, which the nodes must have, too.
 
     Raises:
         InputError: no cluster answers, or none of its nodes can hold a job.
@@ -97,7 +97,7 @@ def ray_engine(
 
 
 def _clear_nodes(token: str) -> None:
-    """End the workers of a run on all nodes and remove what they left; a node that does not answer soon is let be."""
+    """End a run's workers on all nodes and remove their files; do not wait for nodes that do not answer soon."""
     clear = ray.remote(num_cpus=0, max_retries=0)(end_run)
     nodes = [
         NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
@@ -110,7 +110,7 @@ def _clear_nodes(token: str) -> None:
 
 @contextlib.contextmanager
 def _connection(options: EngineOptions) -> Iterator[str]:
-    """Connect to Ray and yield where it is, in words."""
+    """Connect to Ray and yield its location in words."""
     if ray.is_initialized():
         yield "the cluster"
         return
@@ -171,7 +171,7 @@ class _Cluster:
         """Return the number of jobs that all nodes together can hold.
 
         Raises:
-            InputError: no node can hold one, and none has come for a long time.
+            InputError: no node can hold a job, and none has joined for a long time.
         """
         now = time.monotonic()
         if now - self._looked >= CHECK_NODES:
@@ -230,9 +230,9 @@ class _RayEngine:
         self._store, self._options, self._facts, self._luggage = store, options, facts, luggage
         self._cluster = cluster
         self._tasks: dict[Any, _Task] = {}
-        # References to members that others are made from, or that are tested.
+        # References to members from which others are made, or that are tested.
         self._made: dict[Order, Any] = {}
-        self._changed: set[Order] = set()  # conditions whose examples are others than those stored
+        self._changed: set[Order] = set()  # conditions whose examples differ from those stored
         remote: Any = ray.remote  # its types know no memory of None
         self._perform = remote(
             num_returns="streaming",
@@ -293,7 +293,7 @@ class _RayEngine:
             told, files = ray.get(reference)
         except (RayError, StopIteration) as problem:
             if task.job.needs:
-                self._made.pop(task.job.needs, None)  # it may be what was lost
+                self._made.pop(task.job.needs, None)  # this may have been lost
             return {"error": f"{type(problem).__name__}: {one_line(problem)}"}
         answer = dict(told)
         self._store_files(task.job, files)
@@ -304,7 +304,7 @@ class _RayEngine:
                 return {"error": again}
             if task.needed:
                 self._made[task.job.order] = reference
-                # What is dropped is read from the store.
+                # Members that are dropped are read from the store.
                 while len(self._made) > 2 * self._cluster.room() + PARENTS:
                     self._made.pop(next(iter(self._made)))
         return answer

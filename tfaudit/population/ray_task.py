@@ -1,7 +1,7 @@
-"""What runs on a node of a Ray cluster: a worker process in a directory of its own.
+"""The task that runs on a node of a Ray cluster: a worker process in a directory of its own.
 
-A node needs no file system in common with the driver. A task lays the files that a job needs into a temporary
-directory of the study, has the worker process of the local engine do the job there, and returns the files it made. The
+A node needs no file system in common with the driver. A task writes the files that a job needs into a temporary
+directory of the study, has the worker process of the local engine do the job there, and returns the new files. The
 worker process lives as long as the process of Ray that started it, so later tasks find TensorFlow started and models
 traced.
 """
@@ -39,15 +39,15 @@ Delivery = tuple[Answer, Files]
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What every task of a run is told.
+    """Facts of a run that all of its tasks receive.
 
     Attributes:
-        token: identifies the run.
-        command: starts a worker process; the directory follows.
-        threads: of every worker.
+        token: token that identifies the run.
+        command: command that starts a worker process; the directory follows.
+        threads: number of threads of every worker.
         fresh: whether every job has a new worker process, which has all memory of its GPUs.
         timeout: seconds that a member may take.
-        versions: of the libraries where the run was started.
+        versions: versions of the libraries where the run was started.
     """
 
     token: str
@@ -60,12 +60,12 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Luggage:
-    """What a node needs once.
+    """Data that every node receives once.
 
     Attributes:
-        study: as `Study.to_json` gives it.
-        sources: contents of the files that the study names by path: a model, functions of the user's own.
-        splits: training and test set, or None where every node opens them itself.
+        study: the study, as `Study.to_json` returns it.
+        sources: contents of the files that the study names by path: a model, or the user's functions.
+        splits: training and test set, or None if every node opens them itself.
     """
 
     study: Mapping[str, Any]
@@ -83,11 +83,11 @@ def perform(
     """Do a job and yield answers, each with the files made since the last one.
 
     Args:
-        facts: of the run.
-        luggage: one reference to the `Luggage`, fetched when this process needs it.
-        order: of the job.
-        models: for a condition, references to the members to test, each fetched when it is its turn.
-        *parents: the members that a member is made from.
+        facts: facts of the run.
+        luggage: a single reference to the `Luggage`, fetched when this process needs it.
+        order: order of the job.
+        models: references to the members to test under a condition, each fetched when it is tested.
+        *parents: members from which a member is made.
     """
     yield {"started": True}, {}
     for name, version in facts.versions.items():
@@ -144,7 +144,7 @@ _WORKPLACES: list[_Workplace] = []
 
 
 def _workplace(facts: RunFacts, luggage: Sequence[ray.ObjectRef]) -> _Workplace:
-    """Return this process's workplace in a run; that of an earlier run is removed."""
+    """Return this process's workplace in a run; remove the workplace of an earlier run."""
     if _WORKPLACES and _WORKPLACES[0].facts.token != facts.token:
         _WORKPLACES.pop().remove()
     if not _WORKPLACES:
@@ -165,12 +165,12 @@ class _Workplace:
         Store.create(self._directory, study, facts.versions)
 
     def _with_own_files(self, study: Study, sources: Files) -> Study:
-        """Write the files that a study names, those of one folder into one, and return the study that names these."""
+        """Write the files that a study names, keeping folders together, and return the study with the new paths."""
         folders = sorted({str(Path(path).parent) for path in sources})
         names: dict[str, str] = {}
         for path, content in sources.items():
             if Path(path).is_file() and Path(path).read_bytes() == content:
-                continue  # this node has it, and perhaps what it imports
+                continue  # this node has it, and perhaps its imports
             target = (
                 self._folder
                 / "sources"
@@ -196,7 +196,7 @@ class _Workplace:
         return dataclasses.replace(study, **changed, fingerprints=fingerprints)
 
     def do(self, order: Order, inputs: Files) -> Delivery:
-        """Have the worker do a job with some files; return its last answer and the files that it made."""
+        """Have the worker do a job with some files; return its last answer and the new files."""
         for path, content in inputs.items():
             target = self._directory / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -231,7 +231,7 @@ class _Workplace:
 
     def _answer(self, order: Order) -> Answer:
         devices = os.environ.get("CUDA_VISIBLE_DEVICES")
-        if devices != self._devices:  # a process keeps the GPUs that it has started with
+        if devices != self._devices:  # a process keeps the GPUs with which it started
             self.end_worker()
         if self._worker is None:
             log = self._directory / "logs" / f"{_node()}-{os.getpid()}.log".replace(" ", "-")
@@ -262,7 +262,7 @@ class _Workplace:
 
 
 def _of_node(argument: str, got: str, expected: str) -> list[str]:
-    """Return the parts of an error with the node where it happened, and what code of the user's own needs there."""
+    """Return the parts of an error, with the node where it happened and the needs of the user's code there."""
     missing = (
         "ModuleNotFoundError" in got
         or "ImportError" in got

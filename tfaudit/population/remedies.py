@@ -24,7 +24,7 @@ class MemberRemedies:
     def callbacks(
         self, dense: keras.Model, held_out: Callable[[], Dataset]
     ) -> list[keras.callbacks.Callback]:
-        """Return the callbacks for a member, from its dense model and, where they are needed, its held-out examples."""
+        """Return the callbacks for a member, from its dense model and, if needed, its held-out examples."""
         return [self._callback(remedy, dense, held_out) for remedy in self._remedies]
 
     def _callback(

@@ -1,4 +1,4 @@
-"""Running a study: plans what is missing, does it, and leaves a store that a later run can continue."""
+"""Running a study: plans the missing jobs, does them, and leaves a store that a later run can continue."""
 
 import contextlib
 import dataclasses
@@ -57,25 +57,25 @@ def run(
     Members are tested on the test set, then under the study's conditions: corruptions, whose images are computed once
     per condition and never stored, and benchmark sets. A study in the directory may get further conditions.
 
-    The run can be interrupted or killed at any moment; the same call continues it. A member that fails
-    for good is recorded with its traceback, `store.failures()` lists it, and a later call tries it again. The same
+    The run can be interrupted or killed at any moment; the same call continues it. A member that fails after all
+    retries is recorded with its traceback, `store.failures()` lists it, and a later call tries it again. The same
     holds for conditions and `store.evaluations.failures()`.
 
     Args:
-        study: what to run.
-        directory: of the study; created if missing. One run at a time can use it.
+        study: the study to run.
+        directory: directory of the study; created if missing. One run at a time can use it.
         engine: "local", worker processes on this machine, or "ray", tasks on a Ray cluster (`tfaudit[ray]`). The same
             seed gives the same bits with both, and with any number of workers, on processors of one model.
         workers: number of members at once; by default one per core that this process may use, or as many as the cluster
             has room for.
-        address: of the Ray cluster, HOST:PORT. By default the environment variable RAY_ADDRESS; without it Ray starts
-            on this machine.
+        address: address of the Ray cluster, HOST:PORT. By default the environment variable RAY_ADDRESS; without it Ray
+            starts on this machine.
         cpus: cores of each member on Ray, which are the threads of its worker. Local workers have one thread.
         gpus: GPUs of each member on Ray: 0, a share of one, or several for `Training(strategy="mirrored")`.
         memory: bytes of memory that Ray reserves for each member.
-        retries: number of further attempts of a member whose worker dies, that takes too long, or that fails for want
-            of memory or because of a file or a connection. Any other error, such as a `ValueError` in a function of
-            the user's own, would come again: such a member fails at once.
+        retries: number of further attempts for a member whose worker dies, that takes too long, or that fails for lack
+            of memory or because of a file or a connection. Any other error, such as a `ValueError` in a user's
+            function, would recur: such a member fails at once.
         timeout: seconds that a member may take, to make or to test under a condition; any time by default.
         progress: display of the progress, or "auto": a bar in a terminal, lines in a notebook; none by default.
         accept_changed_code: whether to go on although the source of one of the study's functions has changed since
@@ -83,7 +83,7 @@ def run(
 
     Raises:
         InputError: the directory holds another study, is in use or cannot be written, the disk is full, a data set is
-            missing or does not fit, or a function of the user's own cannot be used; nothing has been trained then.
+            missing or does not fit, or a user's function cannot be used. Nothing has been trained then.
     """
     options = EngineOptions(
         engine=engine,
@@ -108,7 +108,7 @@ def run_study(
     progress: Progress | str | None = None,
     accept_changed_code: bool = False,
 ) -> Store:
-    """Run a study as `run` does, with its options of the engine as one object."""
+    """Run a study as `run` does, with the options of the engine as one object."""
     if not isinstance(study, Study):
         expected = "a tfaudit.Study"
         if isinstance(study, str):

@@ -17,7 +17,7 @@ _NAME = re.compile(r'("name": |\[(?="[^"]+", \d+, \d+\]))"([^"]+)"')
 
 
 class StoredModels:
-    """Opens members' models such that only the first one is traced; `data` as in `load_member`.
+    """Opens members' models so that only the first one is traced; `data` as in `load_member`.
 
     Building and tracing a model takes far longer than reading its weights, and the dense and pruned members of a study
     have one architecture. So each member's weights are loaded into the same model, unless the file describes another
@@ -49,8 +49,8 @@ class StoredModels:
 def load_member(store: Store, variant: str, member: int, data: Dataset | None) -> keras.Model:
     """Return the model of a dense or pruned member, not compiled; a missing or damaged file raises `InputError`.
 
-    The model of a function of the user's own is built by the function: its file may hold layers that Keras cannot find.
-    Then `data`, a split of the study's data set, is needed.
+    If the study's model is a user's function, the function builds it, since the file may hold layers that Keras cannot
+    find. Then `data`, a split of the study's data set, is needed.
     """
     path = store.member_path(variant, member, "model.keras")
     store.read_checked(variant, member, path)

@@ -36,17 +36,17 @@ OPERATIONS_TOGETHER = 1e10
 
 
 class TrainerInOneModel:
-    """What trains members in place, one after another in one model.
+    """Base class of trainers that train members in place, one after another in one model.
 
     Tracing a train step costs about a second. A trainer compiles one model and trains each member in it, starting from
     exactly the weights, optimizer state and random state of a new model: no member depends on those before it.
 
     Attributes:
-        study: sets the model.
+        study: study that sets the model.
         data: the training set.
         model: the model to train in.
-        callbacks: callbacks of every training. What they name in an attribute `columns`, groups of the data that are no
-            inputs of the model, stands in the batches.
+        callbacks: callbacks of every training. If one has an attribute `columns`, batches also hold the groups with
+            these names, which are not inputs of the model.
         sparsity: share of zeros that training must leave in the kernels of `layers`; None if it prunes nothing.
         layers: names of the layers that are pruned; None for all.
     """
@@ -76,7 +76,7 @@ class TrainerInOneModel:
         self._optimizer_start = [(variable, variable.numpy()) for variable in optimizer.variables]
 
     def _start_from(self, model: keras.Model) -> None:
-        """Give the compiled model the variables of another one, and its optimizer the state of the start."""
+        """Give the compiled model the variables of another one, and its optimizer the initial state."""
         copy_variables(model, self.model)
         for variable, value in self._optimizer_start:
             variable.assign(value)
@@ -86,15 +86,15 @@ class Trainer(TrainerInOneModel):
     """Trains models in place, one after another, as a `Training` specifies.
 
     Args:
-        study: sets the model and its options.
-        training: the training.
+        study: study that sets the model and its options.
+        training: settings of the training.
         data: the training set.
-        best_from: share of the epochs before which none can be the best one.
-        model: to train in, of any origin, which the trainer compiles; by default one as the study describes it.
-        rewrite: what is made of that model before it is compiled.
+        best_from: share of the epochs, from the start, that cannot be the best one; 0 by default.
+        model: model to train in, of any origin, which the trainer compiles; by default the study's.
+        rewrite: function that maps the model to the one that is compiled; the identity by default.
 
     Attributes:
-        steps: optimizer steps of a training.
+        steps: number of optimizer steps of a training.
     """
 
     def __init__(
@@ -170,10 +170,10 @@ class Trainer(TrainerInOneModel):
                 raise InputError("steps_per_execution", str(together), expected)
 
     def _steps_together(self) -> int | None:
-        """Return the steps of one execution: of a small net many, since between two of them Keras takes milliseconds.
+        """Return the steps per execution: many for a small network, since Keras takes milliseconds between executions.
 
-        The weights are the same. A long execution would keep the process from answering, and few steps gain nothing.
-        None where the training, or a model that is compiled already, says how many.
+        The weights do not depend on it. A long execution would keep the process from answering, and few steps gain
+        nothing. None if the training, or a model that is compiled already, sets the number.
         """
         training = self._training
         if training.steps_per_execution or self._own_compilation:
@@ -189,11 +189,11 @@ class Trainer(TrainerInOneModel):
         return max((number for number in range(2, most + 1) if divisible % number == 0), default=1)
 
     def _execute_together(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
-        """Let one call of the train function make some steps, but one where a callback acts between two."""
+        """Let one call of the train function make several steps, or one step if a callback acts between two."""
         steps = 1 if any(map(_acts_between_steps, callbacks)) else self._together
         if self._together and steps != self.model.steps_per_execution:
             self.model.steps_per_execution = steps
-            # They were made for another number.
+            # The functions were made for another number.
             self.model.train_function = self.model.test_function = None
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
@@ -201,7 +201,7 @@ class Trainer(TrainerInOneModel):
         return self._batches_of(self._split(seed, split_seed)[0], seed)
 
     def full_batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
-        """Return endless training batches of what the model takes, none of them short; see `train`."""
+        """Return endless training batches of the model's inputs, none of them short; see `train`."""
         training = self._training
         part, _ = self._split(seed, split_seed)
         return full_batches(part, training.batch_size, seed, augmentation=training.augmentation)
@@ -224,11 +224,11 @@ class Trainer(TrainerInOneModel):
         """Train a model in place and return the history, one row per epoch.
 
         Args:
-            model: of the study's architecture; holds the initial weights, then the trained ones.
-            seed: of the batches.
-            split_seed: of the validation part, `seed` by default; a member with a parent takes the parent's, so that it
-                is not trained on the parent's validation images.
-            until: number of steps after which training is interrupted.
+            model: model of the study's architecture; holds the initial weights, then the trained ones.
+            seed: seed of the batches.
+            split_seed: seed of the validation part, `seed` by default; a member with a parent takes the parent's, so
+                that it is not trained on the parent's validation images.
+            until: number of steps after which training is interrupted; never by default.
         """
         training = self._training
         if not self.steps:
@@ -278,7 +278,7 @@ class Trainer(TrainerInOneModel):
         return pairs.map(self._with_targets, num_parallel_calls=1)
 
     def _with_targets(self, x: Any, labels: tf.Tensor) -> tuple[Any, tf.Tensor]:
-        """Return a batch with what the loss takes: labels, or one-hot rows where they are smoothed."""
+        """Return a batch with the targets of the loss: labels, or one-hot rows if they are smoothed."""
         if self._own_compilation or self._one_logit or not self._training.label_smoothing:
             return x, labels
         return x, tf.one_hot(labels, self.data.num_classes)
@@ -339,16 +339,16 @@ class StopAt(keras.callbacks.Callback):
 
     @property
     def step(self) -> int:
-        """Optimizer steps of one batch that callbacks are told of."""
+        """Number of optimizer steps between two calls of callbacks."""
         return getattr(self.model, "steps_per_execution", None) or 1
 
     @property
     def stopped(self) -> bool:
-        """Whether training ended there, neither before nor later."""
+        """Whether training ended at that number of steps, neither earlier nor later."""
         return 0 <= self.done - self._steps < self.step
 
     def on_train_begin(self, logs: dict | None = None) -> None:
-        """Begin to count."""
+        """Reset the count."""
         self.done = 0
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
@@ -377,7 +377,7 @@ def _jit_compile(training: Training) -> bool:
 def make_optimizer(
     training: Training, steps: int, steps_per_epoch: int
 ) -> keras.optimizers.Optimizer:
-    """Return the optimizer of a training, with its schedule of the learning rate; raise `InputError` for another."""
+    """Return a training's optimizer, with its learning rate schedule; raise `InputError` if it is not usable."""
     if isinstance(training.optimizer, dict):
         try:
             return keras.optimizers.deserialize(copy.deepcopy(training.optimizer))

@@ -1,4 +1,4 @@
-"""Errors that may pass: of the machine, not of the code that runs on it."""
+"""Errors that may pass: errors of the machine, not of the code that runs on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_LIBRARIES = frozenset(
 def is_transient(problem: BaseException) -> bool:
     """Return whether another attempt may end otherwise: files, memory, connections, signals; not wrong code or input.
 
-    An error that was raised from another, `raise ... from other`, may pass if that one may.
+    An error that was raised from another, `raise ... from other`, may pass if the other may.
 
     >>> is_transient(ConnectionError()), is_transient(MemoryError()), is_transient(TypeError("fit() takes 2 arguments"))
     (True, True, False)

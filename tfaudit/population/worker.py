@@ -3,8 +3,8 @@
 `python -m tfaudit.population.worker DIR` reads one order per line from its standard input, `["member", variant,
 number]` or `["condition", corruption, severity]`, and answers each with one line: `{"error": null}`, or the traceback.
 `"lasting"` beside a traceback says that another attempt would end in the same error.
-If no job of the run can succeed (bad input, a full disk), the answer also has `"fatal"`: the argument, what was got and
-what was expected, as in an `InputError`. During a condition, `{"left": n}` reports how many predictions are missing.
+If no job of the run can succeed (bad input, a full disk), the answer also has `"fatal"`: the argument, the value and
+the expectation, as in an `InputError`. During a condition, `{"left": n}` reports how many predictions are missing.
 The answer of a job that is done also has `"machine"`: `{"cpu": model, "gpus": [models]}`. What libraries print during a
 job goes to its log, `logs/VARIANT-MEMBER.log` or `logs/SPLIT.log`, which is deleted if it is empty.
 
@@ -54,7 +54,7 @@ def main(directory: str) -> None:
     collect_seldom()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends the workers
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what libraries print goes to logs, not among the answers
+    os.dup2(2, 1)  # output of libraries goes to logs, not among the answers
     extend_path(list(filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep))))
     runner = _JobRunner(directory)
 
@@ -69,7 +69,7 @@ def main(directory: str) -> None:
 
 @contextlib.contextmanager
 def _printing_to(log: Path) -> Iterator[None]:
-    """Append what is printed to a log, and delete it if it is empty; a log that cannot be written is done without."""
+    """Append all output to a log, and delete it if it is empty; skip the log if it cannot be written."""
     try:
         file = open_log(log)
     except (InputError, OSError):
@@ -106,7 +106,7 @@ class _JobRunner:
             if isinstance(problem, OSError):
                 fatal = fatal_problem(problem, Path(self._directory))
             elif isinstance(problem, InputError):
-                # A function of the user's own is wrong for all members.
+                # A user's function is wrong for all members.
                 fatal = problem if not prepared or problem.argument == "training" else None
             if fatal is not None:
                 answer["fatal"] = fatal.args
@@ -161,7 +161,7 @@ class _JobRunner:
 
 
 def fatal_problem(problem: OSError, directory: Path) -> InputError | None:
-    """Return the error about a file that no job can write; None where the next attempt may succeed.
+    """Return the error about a file that no job can write; None if the next attempt may succeed.
 
     The file lies in the study or in the temporary folder.
     """

@@ -24,11 +24,11 @@ class WorkerProcess:
     """A worker process and its two pipes.
 
     Args:
-        command: starts the worker; the directory follows.
-        directory: of the study.
-        log: file for what the process prints before its first job.
-        scratch: its folder for temporary files.
-        threads: number of threads of every operation and between operations.
+        command: command that starts the worker; the directory follows.
+        directory: directory of the study.
+        log: file for the output before the first job.
+        scratch: folder for the process's temporary files.
+        threads: number of threads within and between operations; 1 by default.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ _LOCAL = frozenset(
 
 
 def is_shared(path: str | Path) -> bool:
-    """Return whether other machines may use the file system of an existing path; False where the system does not tell.
+    """Return whether other machines may use the file system of an existing path; False if the system does not tell.
 
     Example:
         >>> is_shared("/")
@@ -50,7 +50,7 @@ def is_shared(path: str | Path) -> bool:
 
 
 def file_system(path: str | Path) -> str | None:
-    """Return the type of a path's file system, such as "ext4" or "nfs4"; None where the system does not tell."""
+    """Return the type of a path's file system, such as "ext4" or "nfs4"; None if the system does not tell."""
     try:
         lines = MOUNTS.read_text().splitlines()
     except OSError:

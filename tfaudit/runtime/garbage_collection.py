@@ -1,4 +1,4 @@
-"""When Python looks for garbage."""
+"""Fewer searches for garbage."""
 
 import atexit
 import contextlib
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 
 def collect_seldom() -> None:
-    """Look for cycles among objects less often in this process, and no more at its end.
+    """Search for cycles among objects less often in this process, and not at all at its end.
 
-    TensorFlow and its kin make a million objects that stay, and Python's defaults have them looked through again and
-    again: to import them and end takes 2.9 seconds of the processor's time instead of 4.7.
+    TensorFlow and its libraries create a million permanent objects, which Python by default searches again and again.
+    To import them and exit takes 2.9 seconds of processor time instead of 4.7.
     """
     gc.set_threshold(100_000, 2, 2)
     atexit.register(gc.freeze)
@@ -18,9 +18,9 @@ def collect_seldom() -> None:
 
 @contextlib.contextmanager
 def skip_existing_objects() -> Iterator[None]:
-    """Have searches for garbage within the block pass over the objects that exist already.
+    """Make searches for garbage within the block skip the objects that exist already.
 
-    A process that froze objects itself, as one does before a fork, keeps them frozen: nothing is changed then.
+    If the process has frozen objects itself, as is usual before a fork, they stay frozen and nothing changes.
 
     Example:
         >>> with skip_existing_objects():

@@ -16,8 +16,8 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> None:
     module in its package, which is why a module-level `__getattr__` alone does not do.)
 
     Args:
-        package: its `__name__`; call this in its `__init__.py`.
-        homes: for each public name the module that defines it, relative to the package.
+        package: the package's `__name__`; call this in its `__init__.py`.
+        homes: the module that defines each public name, relative to the package, by public name.
 
     Example:
         >>> import tfaudit.audits.exemplars.exemplars

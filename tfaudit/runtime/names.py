@@ -1,4 +1,4 @@
-"""Names that people gave to classes, groups, variants and studies, cleaned once, where they enter.
+"""Names of classes, groups, variants and studies that people chose, cleaned once, on input.
 
 A control character in a name would steer a terminal and stop the renderer of charts, and half a character (a lone
 surrogate) cannot be written to any file.
@@ -25,7 +25,7 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff
 
 
 def clean_name(name: str) -> str:
-    r"""Return a name with a visible symbol for each character that is no text.
+    r"""Return a name with a visible symbol for each character that is not text.
 
     Example:
         >>> clean_name("cat\a"), clean_name("dog"), clean_name("\ud800")
@@ -45,11 +45,11 @@ def class_in_words(name: str) -> str:
 
 
 def clean_names(names: Iterable[str], source: str) -> tuple[str, ...]:
-    r"""Return clean names, and tell by a `Notice` which ones were changed.
+    r"""Return clean names, and issue a `Notice` that lists those that were changed.
 
     Args:
-        names: of classes, variants and so on.
-        source: argument or file that the names come from.
+        names: names of classes, variants and so on.
+        source: argument or file from which the names come.
 
     Raises:
         InputError: different names would become equal.

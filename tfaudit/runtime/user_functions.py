@@ -1,4 +1,4 @@
-"""Functions of the user's own: recorded by reference and the checksum of their source, imported where they are needed.
+"""Functions of the user: recorded by reference and the checksum of their source, imported where they are needed.
 
 A reference is `"package.module:name"` or `"file.py:name"`. Worker processes import it themselves: nothing is pickled. A
 file is loaded by its path, under a module name of its own; its folder comes last in the search path. So a file called
@@ -57,7 +57,7 @@ def as_reference(argument: str, value: object, expected: str) -> str:
     Args:
         argument: name of the argument, for errors.
         value: a text, or a function at the top level of a module or file.
-        expected: what is allowed besides, for errors.
+        expected: other values that are allowed, for errors.
 
     Raises:
         InputError: neither a text nor a function that another process can import.
@@ -96,7 +96,7 @@ def as_reference(argument: str, value: object, expected: str) -> str:
 
 
 def import_reference(argument: str, reference: str) -> Callable[..., Any]:
-    """Import the function of a reference; what another process has imported is not needed.
+    """Import the function of a reference; nothing needs to be imported beforehand.
 
     Raises:
         InputError: there is no such file, module or function, or the import fails.
@@ -166,7 +166,7 @@ def import_file(argument: str, path: Path) -> ModuleType:
 
 
 def import_module(argument: str, name: str) -> ModuleType:
-    """Import a module of the user's own by its name or file, such as one that registers layers with Keras."""
+    """Import a user's module by its name or file, such as one that registers layers with Keras."""
     if name.endswith(".py"):
         return import_file(argument, Path(name))
     _module_file(argument, name)
@@ -249,9 +249,9 @@ def _failed(argument: str, what: str, problem: BaseException) -> InputError:
 
 
 def failure_line(text: str) -> str:
-    r"""Return the exception of a printed traceback in one line, and the last line of the user's own code that it names.
+    r"""Return the exception of a printed traceback in one line, and the last line of the user's code that it names.
 
-    A text that is no traceback returns its last line.
+    For a text that is not a traceback, return its last line.
 
     Example:
         >>> failure_line('  File "/home/me/study.py", line 7, in fit\n    1 / 0\nZeroDivisionError: by zero\nmore')
@@ -264,7 +264,7 @@ def failure_line(text: str) -> str:
 
 
 def _own_line(lines: Sequence[tuple[str, str]]) -> str:
-    """Return in words the last of some lines of files that is neither a library's nor this package's."""
+    """Return in words the last of some lines of files that is neither in a library nor in this package."""
     libraries = (*_installed(), str(Path(__file__).parents[1]), "<")
     own = [(file, number) for file, number in lines if not file.startswith(libraries)]
     return f", line {own[-1][1]} of {Path(own[-1][0]).name}" if own else ""

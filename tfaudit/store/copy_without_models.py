@@ -21,12 +21,12 @@ def save_copy_without_models(
 ) -> Store:
     """Write a copy of a study without its models, whose images have at most 32 colours, and return its store.
 
-    Variants of which members are missing, and corruptions under which some have not been tested, are left out. All
-    audits of the copy equal those of the study, but for those of the images' pixels.
+    Variants with missing members, and corruptions under which some members have not been tested, are left out. All
+    audits of the copy equal those of the study, except for audits of the images' pixels.
 
     Args:
         store: the study.
-        directory: of the copy; empty or missing.
+        directory: directory of the copy, empty or missing.
         population: number of members of each variant; by default as many as the dense baseline has.
 
     Raises:

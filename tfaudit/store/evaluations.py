@@ -25,7 +25,7 @@ def prediction_path(variant: str, member: int, split: str = "test") -> str:
 class Evaluations:
     """The files `predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet` of a study's conditions.
 
-    `origin` returns what identifies the model of a variant and member (`Store.origin`).
+    `origin` returns the identity of the model of a variant and member (`Store.origin`).
     """
 
     def __init__(

@@ -39,18 +39,19 @@ def import_predictions(
     is replaced; another one is never touched.
 
     Args:
-        directory: of the study; created if missing.
+        directory: directory of the study; created if missing.
         baseline: predictions of the uncompressed models.
-        compressed: predictions by name of the variant, on the same examples; populations may differ in size.
+        compressed: predictions of the compressed models on the same examples, by name of the variant; populations may
+            differ in size.
         name: name of the study.
         model: description of the models.
         dataset: description of the examples.
         paired: names of the variants whose models were made from the baseline's models of the same names.
-        images: N PNGs in the order of the examples.
-        groups: N rows in the order of the examples; columns of text or numbers.
-        facts: indexed by "baseline" and the variants' names, with any of the columns `sparsity` (share of zeros),
-            `bytes` and `gzipped_bytes` (of a model file).
-        remarks: what a reader needs to know of the examples, one sentence each; the report shows them.
+        images: N PNGs in the order of the examples; none by default.
+        groups: table of N rows in the order of the examples, with columns of text or numbers; none by default.
+        facts: table indexed by "baseline" and the variants' names, with any of the columns `sparsity` (share of zeros),
+            `bytes` and `gzipped_bytes` (of a model file); none by default.
+        remarks: sentences about the examples that readers need; the report shows them.
 
     Returns:
         The store; its split is "test", the baseline's key "dense".

@@ -49,9 +49,10 @@ def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
     """Write a temporary file in the same folder, then rename it: readers see the whole old file or the whole new one.
 
     Args:
-        path: of the file; its folder is made if it is missing.
-        content: all of it.
-        within: a folder above the file that must exist: one that was moved away is not made again.
+        path: path of the file; its folder is created if it is missing.
+        content: the whole content.
+        within: a folder above the file that must exist, so that one that was moved away is not created again; none by
+            default.
 
     Raises:
         OSError: the file cannot be written (no space, no permission); no part of it remains.
@@ -83,11 +84,11 @@ def write_requested(
     """Write a file that a user asked for, as `write_whole` does.
 
     Args:
-        argument: that names the file.
-        path: of the file.
-        content: all of it.
-        expected: for the error.
-        within: as in `write_whole`.
+        argument: name of the argument that gives the file.
+        path: path of the file; its folder is created if it is missing.
+        content: the whole content.
+        expected: expectation that the error states.
+        within: a folder above the file that must exist, as in `write_whole`.
 
     Raises:
         InputError: the file cannot be written.
@@ -109,8 +110,8 @@ def remove_unfinished(directory: Path) -> None:
 def lock(directory: str | Path, command: str = "tfaudit run") -> Iterator[None]:
     """Hold a directory for one run of a command, and create it if it is missing.
 
-    The operating system releases the lock when the process ends, however it ends. On a file system that machines share
-    a lock may hold on one machine alone, without saying so; there the run also leaves a note, which it renews.
+    The operating system releases the lock when the process ends, however it ends. On a file system that machines share,
+    a lock may silently hold on one machine only, so the run also leaves a note there, which it renews.
 
     Raises:
         InputError: another run holds the directory, here or on another machine, or its file system has no locks.
@@ -196,7 +197,7 @@ def _no_locks(directory: str | Path) -> InputError:
 
 
 def path_outside(folder: Path, directory: Path) -> Path | None:
-    """Return the folder if it is not in the directory, else its first link to outside of the folder, else None."""
+    """Return the folder if it is outside the directory, or else its first link that leads out of it, or None."""
     root = os.path.realpath(folder)
     if not _is_within(root, os.path.realpath(directory)):
         return folder

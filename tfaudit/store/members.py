@@ -55,12 +55,12 @@ def _is_number(value: object) -> bool:
 
 
 def own_facts(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of a record that its maker told."""
+    """Return the facts that the maker of a record passed."""
     return {name: fact for name, fact in record.items() if name not in _OF_THE_STORE}
 
 
 def model_origin(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what identifies a member's model: the SHA-256 of its file and its seed, None where unknown."""
+    """Return the identity of a member's model: the SHA-256 of its file and its seed, None if unknown."""
     sums = {
         path.rpartition("/")[2]: facts.get("sha256")
         for path, facts in record.get("files", {}).items()
@@ -77,7 +77,7 @@ def read_sealed_json(text: bytes) -> dict[str, Any]:
     """Return what `sealed_json` wrote.
 
     Raises:
-        ValueError: the text is no JSON object, or does not match its checksum.
+        ValueError: the text is not a JSON object, or does not match its checksum.
 
     Example:
         >>> read_sealed_json(sealed_json({"population": 30}))

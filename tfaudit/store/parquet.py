@@ -43,8 +43,8 @@ def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = N
     """Encode one member's predictions.
 
     Args:
-        ranked: the predictions; classes are stored in the smallest integer type, probabilities as float32, and where
-            classes tie for the first place a list of them, which is empty for the other examples.
+        ranked: the predictions; classes are stored in the smallest integer type, probabilities as float32, and classes
+            that tie for the first place as a list, which is empty for examples without ties.
         origin: JSON values that identify the model; stored with a checksum, for `read_sealed_predictions`.
 
     Example:
@@ -68,7 +68,7 @@ def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = N
     if origin is not None:
         text = json.dumps(dict(origin))
         notes = {"origin": text, "sha256": _digest(ranked, text)}
-    # Few classes fit a dictionary; probabilities hardly repeat, so that one would be larger and slower to read.
+    # Few classes fit a dictionary; probabilities hardly repeat, so a dictionary would be larger and slower to read.
     return _bytes(
         pa.table(lists).replace_schema_metadata(notes), dictionaries=["ranked.list.element"]
     )
@@ -195,7 +195,7 @@ def read_images(file: BinaryIO, positions: Sequence[int]) -> list[bytes]:
 
     Raises:
         IndexError: there is no such position; the message names the allowed ones.
-        Exception: one of `DAMAGED`.
+        Exception: the file is damaged, one of `DAMAGED`.
     """
     stored = _open(file)
     sizes = [stored.metadata.row_group(i).num_rows for i in range(stored.num_row_groups)]
@@ -258,7 +258,7 @@ def _values(column: pd.Series, argument: str) -> pa.Array:
 
 
 def _identity_seal(table: pa.Table, notes: Mapping[str, str]) -> str:
-    """Return the checksum of ids and labels, and of the notes that say what they mean."""
+    """Return the checksum of ids and labels, and of the notes that explain them."""
     said = [notes[name] for name in ("class_names", "split", "remarks") if name in notes]
     return _seal(table, _EXAMPLE[:2], *said)
 

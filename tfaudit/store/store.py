@@ -1,4 +1,4 @@
-"""A study's directory: members, predictions, examples; whole writes, checksums, a lock.
+"""A study's directory: members, predictions and examples, with atomic writes, checksums and a lock.
 
 ```
 DIR/study.json                                                the study as run, the versions of the libraries, machines
@@ -59,7 +59,7 @@ _TABLES = {
 
 
 def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
-    """Open the directory of a study that has been run or is running; read-only, nothing of it writes a file.
+    """Open the directory of a study that has been run or is running; with `read_only` the store never writes a file.
 
     Raises:
         InputError: there is no study, or this version of tfaudit cannot read it.
@@ -105,8 +105,8 @@ class Missing(NamedTuple):
         variant: key of the variant.
         member: number of the member.
         split: "test", or the split of a condition.
-        reason: "failed" (a member's record holds the traceback), "damaged", "missing", or "not in study.json": the
-            member is complete, so the `study.json` is an older one.
+        reason: "failed" (the member's record holds the traceback), "damaged", "missing", or "not in study.json": the
+            member is complete, so `study.json` is an older one.
     """
 
     variant: str
@@ -119,7 +119,7 @@ class Store:
     """The files of one study. Reading them needs no TensorFlow.
 
     `imported` are the numbers of the members by variant of a study of imported predictions, whose populations may
-    differ in size; None for a study that was run. With `read_only` `write` fails as on a disk that is read-only.
+    differ in size; None for a study that was run. With `read_only`, `write` fails as on a read-only disk.
     """
 
     prediction_path = staticmethod(prediction_path)
@@ -152,8 +152,8 @@ class Store:
     ) -> Store:
         """Write a study into a directory, or continue the same study.
 
-        The population may grow; existing members stay. `imported` as in the class. `accept_changed_code` continues
-        though a function's source file changed; a changed model file is another study.
+        The population may grow; existing members stay. `imported` is as in the class. `accept_changed_code` continues
+        even if a function's source file has changed; a study with a changed model file is always another one.
 
         Raises:
             InputError: the directory holds another study, or a larger population of this one.
@@ -249,11 +249,11 @@ class Store:
         return record if named == (variant, member) else {}
 
     def origin(self, variant: str, member: int) -> dict[str, Any]:
-        """Return what identifies a member's model: the SHA-256 of its file and its seed, None where unknown."""
+        """Return the identity of a member's model: the SHA-256 of its file and its seed, None if unknown."""
         return model_origin(self.record(variant, member))
 
     def is_complete(self, variant: str, member: int) -> bool:
-        """Return whether a member counts: a complete record, and every file as its checksum says."""
+        """Return whether a member counts: its record is complete, and every file matches its checksum."""
         return not self.damage(variant, member)
 
     def damage(self, variant: str, member: int) -> str:
@@ -278,7 +278,7 @@ class Store:
     ) -> None:
         """Write files by path relative to the study's directory, then `member.json` with further facts.
 
-        The member counts once its `member.json` is written. Its predictions are of the test examples that are stored.
+        The member counts once its `member.json` is written. Its predictions refer to the stored test examples.
         """
         record_path = self.member_path(variant, member, "member.json")
         (self.directory / record_path).unlink(missing_ok=True)
@@ -320,7 +320,7 @@ class Store:
         return any(split == condition.split for condition in self.study.conditions)
 
     def _unlisted(self) -> list[Missing]:
-        """Return the complete members that are none of the study's: its `study.json` is older than they are."""
+        """Return the complete members that are not in the study, since its `study.json` is older than they are."""
         listed = {
             (variant.key, member)
             for variant in self.study.all_variants
@@ -336,7 +336,7 @@ class Store:
         ]
 
     def evaluated_members(self) -> list[tuple[str, int]]:
-        """Return variants and numbers of the complete members that are to be tested under every condition."""
+        """Return variants and numbers of the complete members to test under every condition."""
         study = self.study
         keys = [variant.key for variant in study.all_variants]
         if study.corrupted_variants is not None:
@@ -345,7 +345,7 @@ class Store:
         return [(key, member) for key in keys for member in self.members(key) if member < most]
 
     def expected_members(self, variant: str) -> Sequence[int]:
-        """Return the numbers of the members that a variant should have: of the population, or those imported."""
+        """Return the numbers of the members that a variant should have: the population, or the imported ones."""
         if self.imported is not None:
             return self.imported.get(variant, ())
         return range(self.study.population)
@@ -393,7 +393,7 @@ class Store:
         """Return the predictions of a variant's complete members; under a condition, of those evaluated there.
 
         Args:
-            variant: key.
+            variant: key of the variant.
             split: "test", or the split of one of `conditions`.
             members: numbers of the members; all by default.
 
@@ -450,9 +450,9 @@ class Store:
     ) -> None:
         """Write the N examples of a split, so that they can be shown without the data set.
 
-        Labels are `(N,)` integers; images are PNGs, or UTF-8 texts of examples that are none, empty bytes if there is
-        neither; groups are N rows in the order of the examples, with columns of text or numbers, such as writer;
-        remarks are sentences that every reader of results needs, such as which images were left out.
+        Labels are `(N,)` integers. Images are PNGs, UTF-8 texts for examples that are not images, or empty bytes if
+        there is neither. Groups are N rows in the order of the examples, with columns of text or numbers, such as
+        writer. Remarks are sentences that every reader of results needs, such as which images were left out.
 
         Raises:
             InputError: `groups` has another length, a reserved column name, or values of another type.
@@ -465,7 +465,7 @@ class Store:
     def examples(
         self, split: str = "test", *, images: bool = True, groups: bool = True
     ) -> pd.DataFrame:
-        """Return one row per example: `example` (its id), `label`, `image` (PNG bytes, or a text's) and its groups.
+        """Return one row per example: `example` (its id), `label`, `image` (bytes of a PNG or a text) and its groups.
 
         `.attrs["class_names"]` holds the class names, `.attrs["groups"]` the names of the columns of groups. A computed
         corruption has the test set's examples.
@@ -485,7 +485,7 @@ class Store:
             return parquet.read_remarks(file)
 
     def examples_seal(self, split: str = "test") -> str | None:
-        """Return a checksum of a split's ids, labels and class names; None where the file is missing or damaged."""
+        """Return a checksum of a split's ids, labels and class names; None if the file is missing or damaged."""
         try:
             with self._example_file(split) as file:
                 return parquet.identity_seal(file)
@@ -497,7 +497,7 @@ class Store:
         return record.get("examples") == self.examples_seal()
 
     def images(self, split: str, positions: Sequence[int]) -> list[bytes]:
-        """Return images by position, in any order, reading no others: PNGs or texts, empty for none.
+        """Return the images at some positions, in any order, without reading others: PNGs or texts, empty for none.
 
         Raises:
             InputError: there is no such position, or the file is damaged.
@@ -533,7 +533,7 @@ class Store:
     def save_table(self, name: str, table: pd.DataFrame) -> None:
         """Write a table of text and numbers: "classes" (`class`, `train_examples`), "costs" or "candidates".
 
-        `study.json` names the costs from then on, so that lost ones are noticed; `run` makes lost classes again.
+        From then on `study.json` names the costs, so that lost costs are noticed; `run` makes lost classes again.
 
         Raises:
             InputError: a column holds other values.

@@ -1,6 +1,6 @@
 """Store of the answers of human raters, `DIR/answers.sqlite`: [F] 3.2 and appendix C.
 
-Every call opens the file, and what it writes is on the disk when it returns: raters in several browsers, servers and
+Every call opens the file, and all it writes is on the disk when it returns. So raters in several browsers, servers and
 processes may answer at once, and no answer is lost when one of them is killed.
 """
 
@@ -46,7 +46,7 @@ def open_answers(directory: str | Path, *, read_only: bool = False) -> Answers:
     """Open the answers in a study's directory; the first human study creates the file, unless it is read-only.
 
     Raises:
-        InputError: no such directory.
+        InputError: the directory does not exist.
     """
     return Answers(AnswerFile(directory, read_only=read_only))
 
@@ -54,8 +54,8 @@ def open_answers(directory: str | Path, *, read_only: bool = False) -> Answers:
 class Answers:
     """Human studies, their raters and the raters' answers.
 
-    A place is the number of an image in the order of the study, from 0. A study belongs to the examples that it was
-    drawn from, identified by their fingerprint. If a split gets other examples, its studies stay in the file but are no
+    A place is the number of an image in the order of the study, from 0. A study belongs to the examples from which it
+    was drawn, identified by their fingerprint. If a split gets other examples, its studies stay in the file but are no
     longer listed. Every method raises an InputError for an unknown study or image, and if the file is damaged, locked,
     read-only or from another program.
     """
@@ -132,7 +132,7 @@ class Answers:
     def join(self, study: int, rater: str) -> bool:
         """Make a rater a participant of a study; return False if somebody of this name is one already.
 
-        Of two who join under one name at the same moment only one is told True.
+        If two join under one name at the same moment, only one call returns True.
         """
         name = rater_name(rater)
         with self._file.writing() as database:
@@ -146,7 +146,7 @@ class Answers:
         return True
 
     def sheet(self, study: int) -> pd.DataFrame:
-        """Return what raters see, one row per image in order: `example` (id), `position`, `label_1` to `label_3`.
+        """Return the images that raters see, one per row, in order: `example` (id), `position`, `label_1` to `label_3`.
 
         The query does not read which images are PIEs.
         """
@@ -163,8 +163,8 @@ class Answers:
     ) -> None:
         """Write a rater's answers about an image; they replace earlier answers of the same rater.
 
-        Answers are 0, 1 or None (cannot say) by question; those to other questions stay. `categories` are all that the
-        rater gives the image; None leaves them unchanged.
+        Answers are 0, 1 or None (cannot say) by question; answers to other questions stay. `categories` are all the
+        categories that the rater gives the image; None leaves them unchanged.
         """
         name = rater_name(rater)
         for question, value in answers.items():
@@ -213,7 +213,7 @@ class Answers:
         )
 
     def next_place(self, study: int, rater: str) -> int | None:
-        """Return the place of the first image that lacks an answer of the rater; None if none does."""
+        """Return the place of the first image without an answer of the rater; None if there is none."""
         query = (
             "SELECT min(place) FROM shown WHERE study = ?1 AND ?3 > (SELECT count(*) FROM answers "
             "WHERE answers.study = ?1 AND answers.example = shown.example "
@@ -283,7 +283,7 @@ class Answers:
             return _frame(database, query, *values)
 
     def _require_study(self, database: sqlite3.Connection, study: int) -> None:
-        """Raise an `InputError` unless the study has begun and shows what was drawn for it."""
+        """Raise an `InputError` unless the study has begun and shows the images that were drawn for it."""
         studies = [
             number for (number,) in database.execute("SELECT study FROM studies ORDER BY study")
         ]
@@ -315,7 +315,7 @@ def _rater_id(database: sqlite3.Connection, name: str) -> int:
 
 
 def _frame(database: sqlite3.Connection, query: str, *values: object) -> pd.DataFrame:
-    """Return the rows of a query; the reader of pandas hides the error codes of SQLite."""
+    """Return the rows of a query; `pandas.read_sql` would hide the error codes of SQLite."""
     cursor = database.execute(query, values)
     return pd.DataFrame(cursor.fetchall(), columns=[name for name, *_ in cursor.description])
 

@@ -1,7 +1,7 @@
 """Checksums of the raters' answers: SQLite finds a broken page, but not a changed digit.
 
-One of what each study shows, and one of what each participant, a rater in a study, has answered. Whoever writes checks
-the old checksum first, so that damage is never sealed.
+One checksum covers the content of each study, and one the answers of each participant, a rater in a study. Before every
+write the old checksum is verified, so that damage is never sealed.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _ANSWERED = (
 
 
 def seal_study(database: sqlite3.Connection, study: int) -> None:
-    """Write the checksum of what a study shows."""
+    """Write the checksum of a study's content."""
     row = (study, _checksum(database, _SHOWN, study))
     database.execute("INSERT OR REPLACE INTO study_checksums VALUES (?, ?)", row)
 
@@ -46,7 +46,7 @@ def participant_damage(database: sqlite3.Connection, study: int, rater: int) -> 
 
 
 def study_damage(database: sqlite3.Connection, study: int) -> str:
-    """Return whether what a study shows does not match its checksum, in words; empty if it does."""
+    """Return in words that a study's content does not match its checksum; empty if it does."""
     sealed = database.execute(
         "SELECT checksum FROM study_checksums WHERE study = ?", (study,)
     ).fetchone()

@@ -29,7 +29,7 @@ _TABLES = (
         label_1 TEXT NOT NULL, label_2 TEXT NOT NULL, label_3 TEXT NOT NULL,
         PRIMARY KEY (study, place), UNIQUE (study, example)
     ) STRICT""",
-    # Apart from what is shown, so that no query of a rater's page can return it.
+    # Apart from the content that is shown, so that no query of a rater's page can return it.
     """CREATE TABLE membership (
         study INTEGER NOT NULL, example TEXT NOT NULL, is_pie INTEGER NOT NULL CHECK (is_pie IN (0, 1)),
         PRIMARY KEY (study, example), FOREIGN KEY (study, example) REFERENCES shown (study, example)
@@ -100,7 +100,7 @@ class AnswerFile:
     `read_only` refuses to write, and reading leaves no file behind.
 
     Raises:
-        InputError: no such directory.
+        InputError: the directory does not exist.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class AnswerFile:
                 raise
 
     def require_whole(self, damage: str) -> None:
-        """Raise the `InputError` of a damaged file unless `damage`, in words, is empty."""
+        """Raise the `InputError` for a damaged file unless `damage`, in words, is empty."""
         if damage:
             raise self._error(damage, _DAMAGED[1])
 
@@ -188,7 +188,7 @@ class AnswerFile:
                 and self._has_wal()
                 and is_shared(self.path.parent)
             ):
-                # A write-ahead log needs memory that all who use the file share. Alone one can do without.
+                # A write-ahead log needs memory that all users of the file share. A single user can do without.
                 database.execute("PRAGMA locking_mode = EXCLUSIVE")
                 database.execute("PRAGMA journal_mode = DELETE")
                 database.execute("PRAGMA locking_mode = NORMAL")
@@ -200,7 +200,7 @@ class AnswerFile:
         return database
 
     def _holds_tables(self, database: sqlite3.Connection) -> bool:
-        """Return whether the file holds tfaudit's tables or none; raise for damaged tables and those of others."""
+        """Return whether the file holds tfaudit's tables or none; raise for damaged or other tables."""
         application, version = (
             database.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("application_id", "user_version")

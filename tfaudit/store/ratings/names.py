@@ -11,7 +11,7 @@ def rater_name(name: str) -> str:
     """Return a rater's name without surrounding space. Names that differ only in case belong to one rater.
 
     Raises:
-        InputError: not 1 to 60 characters, or characters that are not printable.
+        InputError: the name has not 1 to 60 characters, or some are not printable.
 
     Example:
         >>> rater_name(" Ann Lee ")
@@ -26,7 +26,7 @@ def rater_name(name: str) -> str:
 
 
 def folded_name(name: str) -> str:
-    """Return what two spellings of one name have in common.
+    """Return the common form of all spellings of a name.
 
     Example:
         >>> folded_name("ANN") == folded_name("ann")
