@@ -16,14 +16,14 @@ SPACING = 16
 def in_grid(
     panels: Sequence[Drawing], *, most: int, legend: Sequence[alt.Color | alt.Shape] = ()
 ) -> Drawing:
-    """Return panels in rows that are as equally long as they can be.
+    """Return panels in rows of lengths that are as equal as possible.
 
     Report and viewer make the panels as wide as their page allows.
 
     Args:
-        panels: without legends.
-        most: panels in a row.
-        legend: colours, and shapes, of all panels, shown once above them.
+        panels: charts without legends.
+        most: largest number of panels in a row.
+        legend: colours and shapes of all panels, shown once above them; no legend by default.
 
     Example:
         >>> panel = alt.Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x=alt.X("x:Q"))
@@ -52,6 +52,6 @@ def _legend_chart(channels: Sequence[alt.Color | alt.Shape]) -> alt.Chart:
 
 
 def is_grid(chart: Drawing, columns: int = 1) -> bool:
-    """Return whether a chart is a grid of this many columns or more, with or without its legend."""
+    """Return whether a chart is a grid of at least `columns` columns, with or without a legend."""
     parts: list[Any] = chart.vconcat if isinstance(chart, alt.VConcatChart) else [chart]
     return any(isinstance(part, alt.ConcatChart) and part.columns >= columns for part in parts)

@@ -21,17 +21,17 @@ Span: TypeAlias = tuple[float, float, float]
 def name_sides(
     points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int
 ) -> pd.Series:
-    """Return the side of its point for each name, "right" or "left"; "" if it would cover an earlier name.
+    """Return the side of its point where each name stands: "right", "left", or "" if it would cover an earlier name.
 
-    A name extends towards the middle of the panel, or away from it if there is room only there.
+    A name extends towards the middle of the panel, or away from it if only that side has room.
 
     Args:
-        points: the most important first.
+        points: one row per point, the most important first.
         x: numeric column of the horizontal positions.
         y: numeric column of the vertical positions.
         name: column of the names; points with an empty name count for the scale only.
-        width: pixels of the panel.
-        height: likewise.
+        width: width of the panel in pixels.
+        height: height of the panel in pixels.
 
     Example:
         >>> points = pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 0, 0, 1], "name": ["first", "covers it", "a", "b"]})
@@ -52,15 +52,15 @@ def name_sides(
 def name_places(
     points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int
 ) -> pd.DataFrame:
-    """Return a place for every name: `side` and `dy`, such that it covers no point or earlier name while there is room.
+    """Return `side` and `dy` for every name, so that it covers no point or earlier name while there is room.
 
     Args:
-        points: the most important first.
+        points: one row per point, the most important first.
         x: numeric column of the horizontal positions.
         y: numeric column of the vertical positions.
         name: column of the names.
-        width: pixels of the panel.
-        height: likewise.
+        width: width of the panel in pixels.
+        height: height of the panel in pixels.
 
     Example:
         >>> points = pd.DataFrame({"x": [0, 0, 1], "y": [0, 0, 0], "name": ["first", "second", "a"]})
@@ -86,7 +86,7 @@ def _pixels(values: pd.Series, extent: int) -> pd.Series:
 def _spans(
     text: str, across: float, up: float, width: int, *, offsets: Sequence[int]
 ) -> dict[tuple[str, int], Span]:
-    """Return where a name would stand by side and offset, the preferred places first."""
+    """Return the span of a name at every side and offset, the preferred places first."""
     length = LETTER * len(text)
     right = "right", across + GAP
     left = "left", across - GAP - length

@@ -13,19 +13,19 @@ from typing import Any
 
 
 class DrawingError(RuntimeError):
-    """A chart cannot be drawn."""
+    """The error for a chart that cannot be drawn."""
 
 
 class Renderer:
-    """A process that draws one chart after another; it starts with the first, and again after it has died."""
+    """A process that draws one chart after another; it starts with the first chart, and again after it has died."""
 
     def __init__(self) -> None:
         self._one_at_a_time = threading.Lock()
-        # By the process that it draws for: a fork has its own.
+        # By id of the process that it draws for, because a fork has its own.
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     def __call__(self, function: str, *arguments: Any, **options: Any) -> Any:
-        """Return what a function of vl-convert returns.
+        """Call a function of vl-convert and return its result.
 
         Raises:
             ImportError: vl-convert is not installed.
@@ -42,7 +42,7 @@ class Renderer:
                 raise DrawingError(
                     "vl-convert, which draws the charts, crashed on this one"
                 ) from None
-            except BaseException:  # such as an interrupt: the next answer would be this one
+            except BaseException:  # such as an interrupt: the next call would get this answer
                 self._end()
                 raise
         if not drawn:
@@ -76,8 +76,8 @@ draw = Renderer()
 
 
 def _serve(folder: str) -> None:
-    """Answer the calls on standard input, until it ends, with vl-convert from a folder."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    """Answer calls on standard input until it ends, with the vl-convert of a folder."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the calling process
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.path.append(folder)

@@ -1,6 +1,6 @@
 """Charts as files and as inline SVG, without a browser and without a network.
 
-They are drawn by vl-convert, which the extra `charts` brings, in a process of its own.
+vl-convert, which the extra `charts` installs, draws them in a process of its own.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ AXES = 170  # pixels of labels and legends beside one of several stacked panels
 NUMBERS = 62  # pixels of labels and title of the axis beside one of several panels in a grid
 LARGEST = 1.3  # how much an inline chart may grow to fill its column
 
-_FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: measured here, drawn by a browser
+_FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # equal widths: measured here, drawn by a browser
 _NUMBERS = itertools.count()
 _TAG = re.compile(r"<[^>]+>")
 _TOO_EXACT = re.compile(r"\d+\.\d{3,}")
@@ -40,7 +40,7 @@ def can_draw() -> bool:
 
 
 def require_drawing() -> None:
-    """Raise an ImportError that names vl-convert where it is not installed."""
+    """Raise an ImportError that names vl-convert if it is not installed."""
     if not can_draw():
         raise ModuleNotFoundError("vl-convert draws the charts", name="vl_convert")
 
@@ -56,7 +56,7 @@ def chart_bytes(chart: Drawing, form: str) -> bytes:
 
 
 def chart_files(chart: Drawing, forms: Iterable[str] = FORMS) -> dict[str, bytes]:
-    """Return a chart as the contents of files of several forms, as `chart_bytes` does; it is laid out once."""
+    """Return the contents of a chart's files by form, as `chart_bytes` does; the chart is laid out only once."""
     svg = draw("vegalite_to_svg", _specification(chart, "#1d1f24", "white"))
     convert: dict[str, Callable[[], bytes]] = {
         "svg": svg.encode,
@@ -67,11 +67,11 @@ def chart_files(chart: Drawing, forms: Iterable[str] = FORMS) -> dict[str, bytes
 
 
 def widened(chart: Drawing, width: int) -> Drawing:
-    """Return a chart, every panel of stacked ones, or panels side by side together, as wide as this.
+    """Return a chart of a given width; stacked panels each have this width, panels side by side have it together.
 
     Args:
-        chart: to draw.
-        width: in pixels, with axes and legends.
+        chart: chart to draw.
+        width: width in pixels, with axes and legends.
     """
     if isinstance(chart, alt.VConcatChart):
         stacked = chart.copy(deep=False)
@@ -83,7 +83,7 @@ def widened(chart: Drawing, width: int) -> Drawing:
 
 
 def _widened_part(part: Any, width: int) -> Any:
-    """Return a part of stacked charts as wide as this; parts cannot fit themselves."""
+    """Return a part of stacked charts in a given width, because parts cannot fit themselves."""
     if isinstance(part, alt.ConcatChart):
         each = (width - SPACING * (part.columns - 1)) // part.columns - NUMBERS
         grid = part.copy(deep=False)
@@ -97,9 +97,9 @@ def inline_svg(chart: Drawing, description: str, *, width: int | None = None) ->
     """Return a chart as an SVG element that takes the colour of the surrounding text and the width of its column.
 
     Args:
-        chart: to draw.
+        chart: chart to draw.
         description: alternative text.
-        width: in pixels, at which text has its usual size; by default the chart's own.
+        width: width in pixels at which text has its usual size; by default the chart's own.
 
     Raises:
         ImportError: vl-convert is not installed.
@@ -122,9 +122,10 @@ def inline_svg(chart: Drawing, description: str, *, width: int | None = None) ->
 
 
 def _shortened(svg: str) -> str:
-    """Return a drawing of Vega without what nobody sees or hears: a fifth of it.
+    """Return a drawing of Vega without its invisible and unspoken parts, which are a fifth of it.
 
-    Lengths keep hundredths of a pixel, text all digits. The element as a whole is described, so its parts need not be.
+    Lengths keep hundredths of a pixel; text keeps all digits. The element as a whole has a description, so its parts
+    need none.
     """
 
     def shorter(tag: re.Match[str]) -> str:
@@ -139,7 +140,7 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
     config = {
         "font": _FONT,
         "background": background,
-        "aria": False,  # the element as a whole is described; a thousand unlabelled marks would be noise
+        "aria": False,  # the element as a whole has a description; a thousand unlabelled marks would be noise
         "view": {"stroke": None},
         "axis": {
             **faint,

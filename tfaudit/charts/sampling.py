@@ -1,4 +1,4 @@
-"""A seeded sample of the points of a chart that has too many."""
+"""Seeded samples of points for charts that would have too many."""
 
 import pandas as pd
 
@@ -7,7 +7,7 @@ MOST_POINTS = 4500
 
 
 def sampled(points: pd.DataFrame, name: str = "points are drawn") -> tuple[pd.DataFrame, str]:
-    """Return at most `MOST_POINTS` rows, and words on how many they are; none where they are all.
+    """Return at most `MOST_POINTS` rows, and words on how many they are, which are empty if all rows are returned.
 
     Example:
         >>> drawn, words = sampled(pd.DataFrame({"x": range(6000)}))

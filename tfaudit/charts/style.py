@@ -51,10 +51,10 @@ WIDTH = 340
 
 
 def row_axis(names: pd.Series, *, limit: int) -> alt.Y:
-    """Return an axis with a row for each name, in their order, none omitted.
+    """Return an axis with a row for each name, in the given order, without omissions.
 
     Args:
-        names: a series with the name of the data's column.
+        names: names of the rows, a series named after the column of the data.
         limit: pixels beyond which a name is truncated.
 
     Example:
@@ -83,8 +83,8 @@ def categories(
 
     Args:
         field: column of the categories.
-        names: of the categories, in the order of the legend.
-        colours: one per name.
+        names: names of the categories, in the order of the legend.
+        colours: colours, one per name.
         **legend: further settings of `alt.Legend`.
 
     Example:
@@ -98,7 +98,7 @@ def categories(
 
 
 def light(colour: str) -> str:
-    """Return a colour as faint as what the data do not establish.
+    """Return the faint form of a colour, for results that the data do not establish.
 
     Example:
         >>> light("#c8452f")
@@ -122,9 +122,9 @@ def css_variables(theme: str) -> str:
 
 
 def tooltips(*columns: str, **formats: str) -> list[alt.Tooltip]:
-    """Return the tooltips of columns, then those of numeric columns by name and format of their numbers.
+    """Return tooltips for columns, then for numeric columns, which are given by name and format of their numbers.
 
-    Channels are objects in all charts: for each one that is given as text, Altair reads a table of all its schemas.
+    All charts pass channels as objects: for each channel given as text, Altair reads a table of all its schemas.
 
     Example:
         >>> [tooltip.to_dict() for tooltip in tooltips("class:N", p=".2g")]
@@ -137,7 +137,7 @@ def tooltips(*columns: str, **formats: str) -> list[alt.Tooltip]:
 
 
 def distinct_names(classes: pd.Series) -> pd.Series:
-    """Return the names of classes, with the index in brackets where several classes have one name.
+    """Return the names of classes, with the index in brackets if several classes share a name.
 
     Example:
         >>> distinct_names(pd.Series(["crane", "dog", "crane"])).to_list()
@@ -151,7 +151,7 @@ def square_axes(rows: pd.DataFrame) -> tuple[alt.X, alt.Y, alt.Chart]:
     """Return axes of accuracy before and after with one scale, and the dashed line of equal accuracy on them.
 
     Args:
-        rows: `before` and `after` in percent.
+        rows: data frame with the columns `before` and `after`, in percent.
     """
     low = max(
         0.0, min(rows["before"].min(), rows["after"].min()) - 2

@@ -1,6 +1,6 @@
 """The `tfaudit` command, one file per subcommand.
 
-Exit codes: 0 success, 1 some members failed or a gate is shut, 2 bad input or no decision, 3 an unexpected error,
+Exit codes: 0 success, 1 failed members or a failed gate, 2 bad input or no decision, 3 an unexpected error,
 130 interrupted.
 """
 
@@ -63,7 +63,7 @@ def _show_notices_in_one_line() -> None:
 
 
 def main() -> None:
-    """Run the command line in this process. Bad input is one line and exit code 2, never a traceback."""
+    """Run the command line in this process. Bad input gives one line and exit code 2, never a traceback."""
     collect_seldom()
     _show_notices_in_one_line()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")

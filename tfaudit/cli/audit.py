@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tfaudit.audits.gate.limits import Limits
     from tfaudit.predictions import Predictions
 
-MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # they take all words up to the next option
+MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # each takes all words up to the next option
 
 HELP = (
     "Audit predictions that any framework has made. TensorFlow is not needed.",
@@ -45,7 +45,7 @@ HELP = (
 
 
 def repeat_options(words: Sequence[str]) -> Iterator[str]:
-    """Repeat an option of `MULTIWORD_OPTIONS` before each of its words: a shell expands `--baseline a*` to many words.
+    """Repeat an option of `MULTIWORD_OPTIONS` before each of its words: a shell expands `--baseline a*` into several.
 
     Example:
         >>> list(repeat_options(["--baseline", "a0", "a1", "--compressed", "int8=b0", "b1", "--out", "d"]))
@@ -53,7 +53,7 @@ def repeat_options(words: Sequence[str]) -> Iterator[str]:
     """
     option = ""  # the current one
     name = ""  # NAME= of its last word
-    is_followed = False  # whether it has a word
+    is_followed = False  # whether it has at least one word
     for word in words:
         if word.startswith("-"):
             head, _, value = word.partition("=")
@@ -186,7 +186,7 @@ def audit(
 
 
 def _require_nothing_beside(study: Path, options: Mapping[str, object]) -> None:
-    """Raise an `InputError` where options of files stand beside a study's directory."""
+    """Raise an `InputError` if options for files are given together with a study's directory."""
     if names := [f"--{name}" for name, value in options.items() if value]:
         expected = "a study's directory alone, or files of predictions with their options"
         raise InputError("study", f"{study} and {', '.join(names)}", expected)
@@ -209,7 +209,7 @@ def _show_verdicts(
     *,
     paired: bool | None,
 ) -> None:
-    """Print the verdict of each population; none of one model against several."""
+    """Print the verdict on each population, except for one model against several, which has none."""
     from tfaudit.audits.gate.measurements import measure
     from tfaudit.audits.verdict.study_verdict import study_verdict
     from tfaudit.outlets.gate_tables import first_screen
@@ -261,7 +261,7 @@ def _show_summary(
 
 
 def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
-    """Return files by variant, "compressed" for those without a name; one that matches nothing raises `InputError`."""
+    """Return files by variant, "compressed" for files without a name; a word without a match raises `InputError`."""
     variants: dict[str, list[str]] = {}
     for word in words:
         name = _name(word)
@@ -275,7 +275,11 @@ def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
 
 
 def files_of(patterns: Sequence[str], option: str) -> list[Path]:
-    """Return the files that match globs, of one glob in natural order: 2 before 10. None or one twice: `InputError`."""
+    """Return the files that match globs, in natural order (2 before 10) within a glob.
+
+    Raises:
+        InputError: a glob without a match, or a file that matches twice.
+    """
     files: list[Path] = []
     for pattern in patterns:
         matches = [pattern]

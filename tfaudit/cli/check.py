@@ -1,4 +1,4 @@
-"""`tfaudit check`: is everything that a study should hold there, and as it was written?"""
+"""`tfaudit check`: find missing and damaged files of a study."""
 
 from __future__ import annotations
 

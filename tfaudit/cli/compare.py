@@ -86,7 +86,7 @@ def _write_study(
     data: str,
     alpha: float,
 ) -> None:
-    """Write the study of the compressed models of some names, with its report."""
+    """Write the study of the named compressed models, with its report."""
     import pandas as pd
 
     from tfaudit.analysis.study_audit import StudyAudit

@@ -1,4 +1,4 @@
-"""`tfaudit compress`: the smallest TensorFlow Lite file that keeps to limits."""
+"""`tfaudit compress`: find the smallest TensorFlow Lite file that passes a gate."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def compress(
         trained_on = None
         if train is not None:
             trained_on = _read(loaded, train, dataclasses.replace(images, split=train_split))
-        # imported here: the model's file was read, and TensorFlow started quietly
+        # imported here because by now the model's file is read and TensorFlow has started quietly
         from tfaudit.search.progress import PrintedProgress
         from tfaudit.search.search import FINE_TUNING, compress_to_limits
 
@@ -140,7 +140,7 @@ def seconds_of(text: str) -> float:
 
 
 def _read(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
-    """Return labelled examples as the model takes them, in memory; print what a reader needs to know of them."""
+    """Read labelled examples into memory as the model takes them, and print what a reader needs to know of them."""
     from tfaudit.cli.model_predictions import preprocessing, read_images
     from tfaudit.search.search_data import of_labelled_images
 

@@ -31,7 +31,7 @@ class PlainConsole(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """Yield the segments of what is printed, with "?" for characters that are not printable."""
+        """Yield the segments to print, with "?" for characters that are not printable."""
         for segment in super().render(renderable, options):
             lines = segment.text.split("\n")
             yield (
@@ -52,14 +52,14 @@ class PlainConsole(Console):
 
 
 class UnexpectedError(RuntimeError):
-    """A command ended in a way that it does not provide for: a defect, or code of the user's that ends the process."""
+    """An unforeseen end of a command: a defect, or user code that ends the process."""
 
 
 class Command(TyperCommand):
-    """A subcommand that alone writes to standard output and alone decides its exit code, whatever user code does."""
+    """A subcommand whose standard output and exit code are its own, whatever user code prints or ends with."""
 
     def invoke(self, context: Any) -> Any:
-        """Run the command; Typer would end with 1, a judged failure, where a pipe is broken or an input ends."""
+        """Run the command; Typer would end with 1, the code of a failed gate, if a pipe breaks or an input ends."""
         try:
             with out.alone_on_stdout():
                 return super().invoke(context)
@@ -122,9 +122,9 @@ err = PlainConsole(stderr=True)
 
 
 def add_to_step_summary(markdown: bytes) -> None:
-    """Append to the page of a GitHub Action's job, whose file `GITHUB_STEP_SUMMARY` names; elsewhere do nothing."""
+    """Append to the summary of a GitHub Actions job, the file in `GITHUB_STEP_SUMMARY`; do nothing elsewhere."""
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-        # A page less is no reason to fail.
+        # A missing summary is no reason to fail.
         with (
             contextlib.suppress(OSError),
             Path(path).open("ab") as summary,

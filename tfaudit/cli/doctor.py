@@ -95,7 +95,7 @@ def _data_folder() -> Path:
 
 
 def _data_sets() -> list[str]:
-    """Return the names of the data sets that are prepared, as the folders of TensorFlow Datasets hold them."""
+    """Return the names of the prepared data sets, from the folders of TensorFlow Datasets."""
     folder = _data_folder()
     places = folder.glob("*/**/dataset_info.json")
     return sorted({place.relative_to(folder).parts[0] for place in places})

@@ -21,7 +21,7 @@ def example_studies() -> dict[str, Traversable]:
 
 
 def unpack_example(name: str, folder: Path) -> Path:
-    """Return the directory of an example in a folder, whole or not at all; it stays as it is if it is there."""
+    """Unpack an example into a folder, completely or not at all, and return its directory; an existing one is kept."""
     examples = example_studies()
     if name not in examples:
         raise InputError("example", name, ", ".join(examples))

@@ -165,7 +165,7 @@ def _check_sources(
 
 
 def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:
-    """Raise an `InputError` where a limit of size asks for the sizes of predictions."""
+    """Raise an `InputError` if there is a limit of size but the sources are predictions, which have no size."""
     by_size = [name for name in ("size_bytes", "size_ratio") if getattr(limits, name) is not None]
     if by_size and any(pair.sizes is None for pair in candidates):
         unknown = "predictions, whose models' sizes are unknown"

@@ -44,7 +44,7 @@ LimitFlags = Annotated[
 def read_limits(
     config: Path | None, flags: Mapping[str, float | None] = MappingProxyType({})
 ) -> Limits:
-    """Return the limits of the `[gate]` table of a TOML file, with those that flags override, else the defaults."""
+    """Return the limits of the `[gate]` table of a TOML file; flags override them, and missing ones have defaults."""
     settings = {} if config is None else _gate_table(config)
     names = {flag: name for name, flag in FLAGS.items()}
     given = {names.get(flag, flag): value for flag, value in flags.items() if value is not None}

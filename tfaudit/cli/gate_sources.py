@@ -20,10 +20,10 @@ class GatedModel:
     Attributes:
         baseline: predictions of the uncompressed model or population.
         compressed: predictions of the compressed one on the same examples.
-        sizes: bytes of the two model files, means over members; None where unknown.
+        sizes: bytes of the two model files, means over members; None if unknown.
         paired: whether compressed members are made from the baseline's members of the same names.
-        missing: results of both that the study should hold, in words.
-        notes: what a reader of the verdict needs to know, one sentence each.
+        missing: missing results of the baseline and the variant that the study should hold, in words.
+        notes: facts that a reader of the verdict needs to know, one sentence each.
     """
 
     baseline: Predictions
@@ -67,7 +67,7 @@ def from_study(
 
 
 def _compressed_variants(store: Store, variants: Sequence[str] | None, split: str) -> Sequence[str]:
-    """Return the keys to judge; an unknown one, no baseline or no such split raises `InputError`."""
+    """Return the keys to judge; an unknown key or split, or a missing baseline, raises `InputError`."""
     directory = store.directory
     if split not in store.splits:
         splits = ", ".join(store.splits) or "none yet"
@@ -88,7 +88,7 @@ def _compressed_variants(store: Store, variants: Sequence[str] | None, split: st
 
 
 def _mean_bytes(store: Store, variant: str) -> float:
-    """Return the mean size of the members of a variant; NaN where one is unknown."""
+    """Return the mean size of the members of a variant in bytes; NaN if any is unknown."""
     records = [store.record(variant, member) for member in store.members(variant)]
     return float(np.mean([record.get("bytes") or np.nan for record in records]))
 
@@ -96,7 +96,7 @@ def _mean_bytes(store: Store, variant: str) -> float:
 def from_files(
     source: PredictionFiles, baseline: Sequence[str], compressed: Sequence[str], *, paired: bool
 ) -> dict[str, GatedModel]:
-    """Return populations from files, as `tfaudit audit` reads them, paired in their order; errors as there."""
+    """Return populations from files, paired in their order; reads them and raises errors as `tfaudit audit` does."""
     from tfaudit.cli.audit import files_of, variants_of
 
     files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
@@ -111,7 +111,7 @@ def from_files(
 def from_models(
     baseline: Sequence[str], compressed: Sequence[str], data: str, options: ImageOptions
 ) -> dict[str, GatedModel]:
-    """Return single models, with their predictions on data; errors are those of `predict_models`."""
+    """Return single models, with their predictions on data; raises the errors of `predict_models`."""
     from tfaudit.cli.model_predictions import predict_models
 
     if len(baseline) != 1:

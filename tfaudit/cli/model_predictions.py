@@ -36,8 +36,8 @@ class ModelPredictions:
     """Predictions of model files for the same labelled images.
 
     Attributes:
-        baseline: of the uncompressed model, one member.
-        compressed: of each compressed model by its file's stem, made unique; one member each.
+        baseline: predictions of the uncompressed model, one member.
+        compressed: predictions of each compressed model, one member each, by stem of its file, made unique.
         sizes: bytes of each model file by name, the baseline's under "baseline".
         thumbnails: PNGs of at most 224 pixels, one per example; empty by default.
         notes: facts that a reader needs to know, one sentence each.
@@ -62,10 +62,10 @@ def predict_models(
 
     Args:
         baseline: the uncompressed model, a `.keras` or `.tflite` file.
-        compressed: one or more compressed models.
+        compressed: one or more compressed models, `.keras` or `.tflite` files.
         data: name of a data set, a folder of images per class, or an `.npz` file; see `labelled_images`.
         options: how the images are read.
-        thumbnails: whether to make thumbnails.
+        thumbnails: whether to make thumbnails; by default none are made.
 
     Raises:
         InputError: a file that cannot be read, or images, labels and models that do not match.
@@ -95,11 +95,11 @@ def predict_models(
 
 
 def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -> LabelledImages:
-    """Read the labels of data, and check that every model takes them.
+    """Read the labels of data, and check that every model takes the images.
 
     Args:
-        models: one or more; the first decides the channels and, by default, the size of images from a folder.
-        data: as in `predict_models`.
+        models: one or more models; the first decides the channels and, by default, the size of images from a folder.
+        data: name of a data set, a folder of images per class, or an `.npz` file, as in `predict_models`.
         options: how the images are read.
 
     Returns:
@@ -240,7 +240,7 @@ class ModelFile:
 
 @contextlib.contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the file in errors about its model or the model's input; an unreadable image names itself."""
+    """Name the file in errors about its model or the model's input; errors about unreadable images name the image."""
     try:
         yield
     except InputError as error:
@@ -251,7 +251,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def preprocessing(mode: str) -> Preprocess:
-    """Return the preprocessing of a batch of images `(B, H, W, channels)`."""
+    """Return the function that prepares a batch of images `(B, H, W, channels)`."""
     if mode == "none":
         return lambda batch: batch
     if mode == "unit":

@@ -1,4 +1,4 @@
-"""Options that several subcommands share: their help texts, and the objects in which they are handed on."""
+"""Options that several subcommands share: their help texts, and the objects that hold their values."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Group:
     """Options that a command takes as one argument, for `Annotated`.
 
     Attributes:
-        make: takes the options by name and returns the argument.
-        parameters: one per option.
+        make: function that takes the options by name and returns the argument.
+        parameters: parameters of the command, one per option.
     """
 
     make: Callable[..., Any]
@@ -37,7 +37,7 @@ class Group:
 
     @classmethod
     def of_fields(cls, kind: type, *without: str) -> Group:
-        """Return the annotated fields of a dataclass as options, but for some."""
+        """Return the annotated fields of a dataclass as options, without some of them."""
         hints = get_type_hints(kind, include_extras=True)
         return cls(
             kind,
@@ -63,7 +63,7 @@ def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Param
 
 
 def with_options_of_groups(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command as Typer takes it, with the options of every `Group` in the place of its argument."""
+    """Return a command as Typer takes it, with the options of every `Group` in place of its argument."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Group] = {}
     signature = inspect.signature(function, eval_str=True)
@@ -146,11 +146,11 @@ class ImageOptions:
         classes: file of class names, one per line or a JSON list, in the order of the models' outputs; for data that
             hold only some of the classes or sort them differently.
         batch_size: images per batch.
-        recursive: as in `labelled_images`.
-        skip_unreadable: as in `labelled_images`.
+        recursive: whether to look into folders within the class folders, as in `labelled_images`.
+        skip_unreadable: number of unreadable images to skip, as in `labelled_images`.
         examples: CSV file whose column `example` holds the ids of the only images to use.
         output: name of the output of models with several.
-        scores_are: what the models' outputs are where neither they nor the models show it, as in `predict`.
+        scores_are: kind of the models' outputs, for models that do not show it, as in `predict`.
         limit: largest number of images; all by default.
 
     Raises:

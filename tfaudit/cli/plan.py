@@ -1,4 +1,4 @@
-"""`tfaudit plan`: how many members and images, before anything is trained."""
+"""`tfaudit plan`: plan the numbers of members and images before anything is trained."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def plan(
             f"by {study_audit.data.titles[key]} of {pilot}, {class_name or 'mean of all classes'}"
         )
         if measured.single:
-            shown = [1]  # nothing is known of how members differ
+            shown = [1]  # how members differ is unknown
     planned = plan_study(spread, half_width, members=shown, images=images or IMAGES, alpha=alpha)
     kind = "paired" if spread.paired else "independent"
     level = f"{100 * (1 - alpha):g} % interval"

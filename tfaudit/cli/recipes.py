@@ -1,4 +1,4 @@
-"""`tfaudit list`: list the recipes; recipes by name."""
+"""`tfaudit list`: list the recipes; also finds recipes by name."""
 
 import ast
 import importlib
@@ -40,7 +40,7 @@ def _first_line(recipe: str) -> str:
 
 
 def require_recipe(recipe: str) -> None:
-    """Raise an `InputError` without a recipe of this name, or such a file; import none."""
+    """Raise an `InputError` if there is no recipe or file of this name; import nothing."""
     if recipe.endswith(".py"):
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
@@ -50,7 +50,7 @@ def require_recipe(recipe: str) -> None:
 
 
 def recipe_study(recipe: str) -> Study:
-    """Return the study of a recipe, or of a Python file; without one raise `InputError`."""
+    """Return the study of a recipe or Python file; raise an `InputError` if it has none."""
     require_recipe(recipe)
     if recipe.endswith(".py"):
         start_tensorflow()  # the file imports it too, less quietly

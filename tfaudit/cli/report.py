@@ -137,7 +137,7 @@ def show(
     table: bool = True,
     path: Path | None = None,
 ) -> None:
-    """Prepare the audits, print the verdict and the table if `table`, and write the report, to `path` or the study."""
+    """Prepare the audits, print the verdict and, if `table`, the table, and write the report to `path` or the study."""
     from tfaudit.outlets.html import write_report
 
     with err.status("Auditing") as status:

@@ -138,7 +138,7 @@ def _smoke(study: Study) -> Study:
 
 
 def _report_failures(store: Store) -> None:
-    """Print what failed, one line each, and exit with 1 if anything did."""
+    """Print the failures, one line each, and exit with code 1 if there are any."""
     from tfaudit.runtime.user_functions import failure_line
 
     failures = {

@@ -73,7 +73,7 @@ def view(
     """Open the viewer of a study in the browser."""
     from tfaudit.store.store import find_studies
 
-    # Before a study is made, and the server replaces this process.
+    # Before a study is made and before the server replaces this process.
     if importlib.util.find_spec("streamlit") is None:
         raise ModuleNotFoundError(name="streamlit")
     if example is not None:
@@ -115,7 +115,7 @@ def view(
 
 
 def _read_password() -> str:
-    """Return the password of the environment, or one that is typed twice."""
+    """Return the password from the environment, or ask for it twice."""
     password = os.environ.get(PASSWORD)
     source = f"the environment variable {PASSWORD}"
     if password is None:
@@ -161,7 +161,7 @@ def _exposed(
 
 
 def _hosts(address: str, names: Sequence[str]) -> list[str]:
-    """Return the names of this machine that a browser may ask for, of what is served at an address.
+    """Return the names of this machine by which a browser may reach a server at an address.
 
     Example:
         >>> _hosts("localhost", [])

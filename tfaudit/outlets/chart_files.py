@@ -38,13 +38,13 @@ def save_charts(
     *,
     limits: Limits = DEFAULT_LIMITS,
 ) -> list[Path]:
-    """Write every chart of a study in every format and return the files; a `Notice` tells which cannot be drawn.
+    """Write every chart of a study in every format and return the files; a `Notice` names charts that cannot be drawn.
 
     Args:
-        study_audit: of the study.
-        folder: for the files; created if it does not exist.
-        formats: any of "png", "svg", "pdf".
-        limits: of the gate, which operating points must pass.
+        study_audit: the study and its audits.
+        folder: directory for the files; created if it does not exist.
+        formats: any of "png", "svg", "pdf"; all by default.
+        limits: limits of the gate that operating points must pass.
 
     Raises:
         InputError: an unknown format, a folder that cannot be written, or damaged files in the study.

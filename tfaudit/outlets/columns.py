@@ -29,12 +29,12 @@ FIRST, ANSWERS = 8, ("verdict", "chosen")
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """What stands in one cell of a table.
+    """The content of one cell of a table.
 
     Attributes:
         text: figure or name.
-        beside: on the same line where there is room, such as the recalls of a class.
-        below: in the next line or in brackets, such as the interval of a figure.
+        beside: text on the same line if there is room, such as the recalls of a class.
+        below: text on the next line or in brackets, such as the interval of a figure.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def in_line(self) -> str:
-        """All of it in one line."""
+        """The whole content in one line."""
         return " ".join(filter(None, [self.text, self.beside, self.below and f"({self.below})"]))
 
 
@@ -52,13 +52,13 @@ class Column:
     """How a column of a frame is shown.
 
     Attributes:
-        heading: without the unit.
+        heading: heading without the unit.
         form: format specification of numbers; integers without one have thousands separators.
-        unit: "%" of shares, "pp" of percentage points, "bytes", ...; empty for numbers without one and for text.
+        unit: "%" for shares, "pp" for percentage points, "bytes", ...; empty for text and for numbers without a unit.
         scale: factor from the frame's values to the unit.
         help: what the column means, in a few words.
-        words: returns the text of a name in the column; None where names stand as they are.
-        cell: returns what stands in a cell that shows several figures of a row; None of a cell that shows one.
+        words: function that returns the text for a name in the column; None if names are shown as they are.
+        cell: function that returns the content of a cell that shows several figures of a row; None if it shows one.
     """
 
     heading: str
@@ -98,7 +98,7 @@ class Column:
 
     @property
     def grid_format(self) -> str | None:
-        """Format of numbers in their unit as Streamlit's `NumberColumn` takes it; None is its default.
+        """Format of numbers in their unit, as Streamlit's `NumberColumn` takes it; None means its default.
 
         Example:
             >>> column("recall_before").grid_format, column("difference_pp").grid_format
@@ -134,7 +134,7 @@ class Column:
 
 
 def _without_exponent(number: float, form: str) -> str:
-    """Return a formatted number, as 1,100 rather than 1.1e+03, and 0.000012 rather than 1.2e-05."""
+    """Return a formatted number without an exponent: 1,100 rather than 1.1e+03, 0.000012 rather than 1.2e-05."""
     text = format(number, form)
     if "e" not in text:
         return text
@@ -143,7 +143,7 @@ def _without_exponent(number: float, form: str) -> str:
 
 
 def p_text(p: float) -> str:
-    """Return a p-value as a sentence has it after "p"; it is never 0.
+    """Return a p-value as it follows "p" in a sentence; it is never 0.
 
     Example:
         >>> p_text(0.0571).replace("\u00a0", " "), p_text(0).replace("\u00a0", " ")
@@ -154,7 +154,7 @@ def p_text(p: float) -> str:
 
 
 def first_columns(names: Sequence[str]) -> list[str]:
-    """Return the columns that a grid shows before a reader asks for all: at most eight, the verdict among them.
+    """Return the columns that a grid shows before a reader asks for all: at most eight, including the verdict.
 
     Example:
         >>> first_columns([*"abcdefghi", "verdict", "j"])
@@ -169,9 +169,9 @@ class TextColumn:
     """A column as text.
 
     Attributes:
-        heading: with its unit.
-        help: what the heading means; may be empty.
-        cells: one per row.
+        heading: heading with the unit.
+        help: meaning of the heading; may be empty.
+        cells: text of the cells, one per row.
         numeric: whether the cells are numbers.
     """
 
@@ -182,22 +182,22 @@ class TextColumn:
 
 
 def verdict_columns(*left_out: str) -> dict[str, Column]:
-    """Return the columns of the verdict on every variant but for the title and the outcome, by name."""
+    """Return the columns of a table of verdicts by name, without the title, the outcome and those left out."""
     names = {entry.partition(".")[2]: column for entry, column in PARTS[VERDICTS].items()}
     return {name: column for name, column in names.items() if name not in ("outcome", *left_out)}
 
 
 def cell_of(name: str, entry: Column, row: Mapping[Hashable, Any]) -> Cell:
-    """Return what stands in a column's cell of a row."""
+    """Return the content of a row's cell in a column."""
     return entry.cell(row) if entry.cell else Cell(entry.text(row[name]))
 
 
 def column(name: Hashable, table: str = "") -> Column:
-    """Return how a column is shown; one that the catalogue lacks has its own name as heading.
+    """Return how a column is shown; a column that is not in the catalogue has its name as heading.
 
     Args:
-        name: of the column in its frame.
-        table: prefix of the entries of `COLUMNS` that come first, such as "chance".
+        name: name of the column in its frame.
+        table: prefix of the entries of `COLUMNS` that are tried first, such as "chance"; none by default.
 
     Example:
         >>> column("low", "chance").help
@@ -218,10 +218,10 @@ def text_columns(
     """Return columns of a frame as text.
 
     Args:
-        frame: its rows are the rows of the table.
-        names: which columns, in this order; all by default.
-        table: as in `column`.
-        headings: by name, where the heading depends on the data, such as a column of groups.
+        frame: data frame whose rows are the rows of the table.
+        names: columns to return, in this order; all by default.
+        table: prefix of the entries of `COLUMNS` that are tried first, as in `column`; none by default.
+        headings: headings that depend on the data, by name of the column, such as a column of groups.
 
     Example:
         >>> recall, = text_columns(pd.DataFrame({"recall_before": [0.5]}), ["recall_before"])
@@ -242,7 +242,7 @@ def text_columns(
 
 
 def in_round_unit(entry: Column, largest: float) -> Column:
-    """Return a column of bytes in the unit in which the largest value is below a thousand."""
+    """Return a column of bytes with the unit that keeps the largest value below a thousand."""
     power = 0 if pd.isna(largest) or largest < 1 else min(int(math.log10(largest)) // 3, 3)
     return dataclasses.replace(entry, unit=("B", "kB", "MB", "GB")[power], scale=1000.0**-power)
 
@@ -266,7 +266,7 @@ def _text(heading: str, help: str = "") -> Column:
 def _interval(
     low: str, high: str, of: str, form: str = "+.2f", unit: str = "", scale: float = 1
 ) -> dict[str, Column]:
-    """Return the columns of the ends of an interval."""
+    """Return the columns for the two ends of an interval."""
     ends = ((low, "from", "Lower"), (high, "to", "Upper"))
     return {
         name: Column(heading, form, unit, scale, f"{end} end of the {of}")
@@ -275,7 +275,7 @@ def _interval(
 
 
 def _pair(before: str, after: str, entry: Column) -> dict[str, Column]:
-    """Return a column before compression and the same after it, whose heading is "after"."""
+    """Return the columns of a quantity before and after compression; the second has the heading "after"."""
     return {before: entry, after: dataclasses.replace(entry, heading="after")}
 
 
@@ -292,7 +292,7 @@ def _holm(over: str = "", heading: str = "p, Holm") -> Column:
 
 
 def _change(name: str, heading: str, help: str) -> dict[str, Column]:
-    """Return the columns of a change, its interval and its p-values, all of one prefix."""
+    """Return the columns of a change, its interval and its p-values, whose names share a prefix."""
     of = f" of the {heading}" if heading == "centred change" else ""
     interval = f"confidence interval{of} over images and members"
     return {
@@ -315,7 +315,7 @@ def with_minus_signs(text: str) -> str:
 
 
 def signed(points: float, digits: int = 1) -> str:
-    """Return percentage points with their sign, and 0 without.
+    """Return percentage points with their sign; 0 has none.
 
     Example:
         >>> signed(-0.26), signed(0.02), signed(float("nan"))

@@ -10,8 +10,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def csv_bytes(frame: pd.DataFrame) -> bytes:
     """Return a table as the content of a CSV file, without its index.
 
-    Text that a spreadsheet would run begins with an apostrophe, which it hides; numbers stay numbers, and so does text
-    that is one.
+    Text that a spreadsheet would run as a formula gets an apostrophe in front, which spreadsheets hide. Numbers, and
+    text that is a number, stay as they are.
 
     Example:
         >>> csv_bytes(pd.DataFrame({"class": ["=1+1", "-3", "cat"], "drop": [-1.5, 2.0, 0.0]})).decode().split()
@@ -24,12 +24,12 @@ def csv_bytes(frame: pd.DataFrame) -> bytes:
             dtype
         ):
             safe.isetitem(i, np.array([plain(cell) for cell in frame.iloc[:, i]], object))
-    # With this end of lines, that of RFC 4180, a carriage return within a cell is quoted: it begins no line of its own.
+    # With the line ends of RFC 4180, a carriage return within a cell is quoted and so begins no new line.
     return safe.to_csv(index=False, lineterminator="\r\n").encode(errors="replace")
 
 
 def plain(cell: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula; only text that begins like one changes.
+    """Return a cell that no spreadsheet takes for a formula; only text that begins like a formula changes.
 
     Example:
         >>> plain("@SUM(A1)"), plain("+1.5"), plain("cat")

@@ -13,14 +13,14 @@ class Card:
     """One exemplar.
 
     Attributes:
-        example: its id.
+        example: id of the example.
         label: true class.
         before: majority prediction of the baseline population.
         after: majority prediction of the compressed population.
         before_share: share of the baseline members that make that prediction.
         after_share: share of the compressed members that make that prediction.
         preview: the image or text of the example.
-        beside: the image of an example of the same class whose majority prediction stays, where one is shown.
+        beside: image of an example of the same class whose majority prediction does not change; None if none is shown.
     """
 
     example: str
@@ -40,8 +40,8 @@ def cards(
 
     Args:
         pies: rows of an `Exemplars`' frame.
-        images: what `Store.images` returns, one per row.
-        beside: as images, of an example to show beside each exemplar, None for none.
+        images: images or texts as `Store.images` returns them, one per row.
+        beside: images to show beside the exemplars, one or None per row; none by default.
     """
     return [
         Card(

@@ -39,8 +39,8 @@ def exemplar_table(study_audit: StudyAudit, variants: Sequence[str] = ()) -> pd.
     `after_entropy` (bits), `decisiveness`, and a column `group_NAME` for every column of groups.
 
     Args:
-        study_audit: of the study.
-        variants: keys; all compressed ones by default.
+        study_audit: the study and its audits.
+        variants: keys of variants; all compressed ones by default.
 
     Raises:
         InputError: an unknown variant, or damaged files.
@@ -71,14 +71,14 @@ def exemplar_table(study_audit: StudyAudit, variants: Sequence[str] = ()) -> pd.
 def table_files(
     study_audit: StudyAudit, form: str, variants: Sequence[str] = ()
 ) -> dict[str, bytes]:
-    """Return a table of exemplars as a file, and their pictures, by path.
+    """Return a table of exemplars and their pictures as the contents of files, by path.
 
     The table has a column `image`, the path of the picture, or `text` where examples are texts or rows.
 
     Args:
-        study_audit: of the study.
+        study_audit: the study and its audits.
         form: "csv" or "parquet".
-        variants: as for `exemplar_table`.
+        variants: keys of variants, as in `exemplar_table`; all compressed ones by default.
     """
     table = exemplar_table(study_audit, variants)
     previews = _previews(study_audit, table["index"])
@@ -99,12 +99,12 @@ def table_files(
 def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dict[str, bytes]:
     """Return the exemplars as the files of a `FiftyOneDataset`, by path.
 
-    A sample is an image that is an exemplar of any variant: `ground_truth`, the majority predictions of the baseline
-    and of every variant as classifications whose confidence is their share of the votes, `example`, `group_NAME`, and
-    as tags the variants that changed its prediction.
+    A sample is an image that is an exemplar of any variant. It has the fields `ground_truth`, `example` and
+    `group_NAME`, and the majority predictions of the baseline and of every variant as classifications whose
+    confidence is their share of the votes; its tags are the variants that change its prediction.
 
     Raises:
-        InputError: as `exemplar_table`, and a study that stores no images.
+        InputError: an unknown variant, damaged files, or a study that stores no images.
     """
     table = exemplar_table(study_audit, variants)
     data = study_audit.data
@@ -165,7 +165,7 @@ def _classification(label: str, **confidence: float) -> dict[str, Any]:
 
 
 def _field_names(names: Iterable[str]) -> dict[str, str]:
-    """Return names of fields, which hold letters, digits and underscores only, all different.
+    """Return a field name for each name, all different, of letters, digits and underscores only.
 
     Example:
         >>> _field_names(["int8", "magnitude-0.9", "magnitude-0_9"])
@@ -180,7 +180,7 @@ def _field_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _plain(value: Any) -> object:
-    """Return a number or truth value as JSON knows it, None for an unknown one, and all else as text."""
+    """Return a number or truth value as JSON has it, None for an unknown one, and any other value as text."""
     if pd.isna(value):
         return None
     native = value.item() if hasattr(value, "item") else value

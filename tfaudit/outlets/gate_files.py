@@ -20,7 +20,7 @@ def json_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
     Keys: `format`, and `verdicts` with the `Verdict.summary` of each variant.
 
     Args:
-        verdicts: by variant.
+        verdicts: verdicts by variant.
 
     Example:
         >>> json_verdicts({}).split()
@@ -36,11 +36,11 @@ def json_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
 def junit_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
     """Return one test suite per variant and one test case per check, as Jenkins and GitLab read them.
 
-    A failed check contains a `failure`, a check that cannot be judged an `error`, because CI systems show `skipped`
+    A failed check contains a `failure`, and a check that cannot be judged an `error`, because CI systems show `skipped`
     as passed. Characters that XML 1.0 forbids are dropped.
 
     Args:
-        verdicts: by variant.
+        verdicts: verdicts by variant.
 
     Example:
         >>> junit_verdicts({}).decode().splitlines()[1]

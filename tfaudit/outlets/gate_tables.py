@@ -1,4 +1,4 @@
-"""Verdicts for the terminal: a study's first screen; and one variant's checks and the classes that do not pass."""
+"""Verdicts for the terminal: the first screen of a study, and the checks and failing classes of one variant."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from tfaudit.outlets.outcome_marks import MARKS
 from tfaudit.outlets.verdict_texts import check_headings, check_rows, data_text
 
 SHOWN = 10  # classes printed per variant
-VARIANT = 24  # letters of a line of its name at most
+VARIANT = 24  # letters in a line of its name, at most
 
 
 def verdict_table(name: str, verdict: Verdict) -> RenderableType:
@@ -29,8 +29,8 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
     In the table of classes, `at least` is the lower end of the interval that holds for all classes at once.
 
     Args:
-        name: of the variant.
-        verdict: of the variant.
+        name: name of the variant.
+        verdict: verdict on the variant.
     """
     mark = MARKS[verdict.outcome].in_terminal()
     head = Text.assemble((printable(name), "bold"), ": ", mark, ", ", data_text(verdict))
@@ -47,9 +47,9 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
 
 
 def first_screen(verdict: StudyVerdict) -> RenderableType:
-    """Return the headline, the alerts, one row per variant, and why those that do not pass do not.
+    """Return the headline, the alerts, one row per variant, and the reasons why variants do not pass.
 
-    The variant to ship is marked by an asterisk. Changes are after minus before, with their interval.
+    An asterisk marks the variant to ship. Changes are after minus before, with their interval.
     """
     frame = verdict.frame()
     parts: list[RenderableType] = [Text(printable(verdict.headline), "bold"), Text()]
@@ -70,9 +70,9 @@ def variants_table(frame: pd.DataFrame, marked: pd.Series, columns: Mapping[str,
     """Return one row per variant: its title, with an asterisk if it is marked, its outcome, and some columns.
 
     Args:
-        frame: with the columns `title`, `outcome`, and those that `columns` show.
-        marked: which rows.
-        columns: by name.
+        frame: data frame with the columns `title` and `outcome`, and those in `columns`.
+        marked: whether each row is marked.
+        columns: columns to show after the outcome, by name.
     """
     # The box leaves a space between columns.
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, caption_justify="left")

@@ -29,13 +29,13 @@ class Headline:
 
     Attributes:
         variant: key.
-        title: of the variant.
+        title: title of the variant.
         accuracy: the change of mean top-1 accuracy.
-        classes: the classes that lost or gained recall, or the worst one; empty where there is no population.
-        images: how many images change their majority prediction, compared with the number by chance, or how many
-            predictions of a single model change.
-        twins: how many predictions differ between two models, and how many training again changes; empty where the
-            baseline has a single member.
+        classes: the classes that lost or gained recall, or the worst one; empty without a population.
+        images: how many images change their majority prediction, compared with the number expected by chance, or how
+            many predictions of a single model change.
+        twins: how many predictions differ between two models, and how many change when the baseline is trained again;
+            empty if the baseline has a single member.
     """
 
     variant: str
@@ -52,8 +52,9 @@ def headlines(
     """Return one headline per compressed variant.
 
     Args:
-        audit: of all variants.
-        pairs: by key of the variants that are one model, compared with one baseline model.
+        audit: summary of all variants.
+        pairs: comparisons with the single baseline model, by key of each variant that is a single model; none by
+            default.
     """
     rows = {row["variant"]: row for row in audit.frame().to_dict("records")}
     baseline = rows[audit.baseline]

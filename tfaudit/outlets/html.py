@@ -32,7 +32,7 @@ from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.verdict_table import verdict_html
 from tfaudit.store.files import write_requested
 
-# Classes in the table of a variant; a study with more shows at most this many that changed.
+# Classes in the table of a variant; a study with more shows at most this many classes that changed.
 CLASS_LIMIT = 100
 GALLERY = 24  # cards of a variant
 
@@ -67,9 +67,9 @@ def write_report(
     """Write the report of a study and return its path.
 
     Args:
-        study_audit: of the study.
+        study_audit: the study and its audits.
         out: the file; by default `report.html` in the study's directory.
-        limits: of the gate, which the verdict is about.
+        limits: limits of the gate on which the verdict is based.
 
     Raises:
         InputError: damaged files, or a path that cannot be written.
@@ -127,13 +127,13 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
 
 
 def style_sheet(*names: str) -> Markup:
-    """Return the colours, and style sheets of this room by name."""
+    """Return the colours and the named style sheets of this package as one style sheet."""
     room = files("tfaudit.outlets")
     return Markup(COLOURS + "".join((room / name).read_text() for name in names))
 
 
 def drawable_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
-    """Return the sections; without figures where charts cannot be drawn."""
+    """Return the sections, without their figures if charts cannot be drawn."""
     if can_draw():
         return tuple(sections)
     return tuple(dataclasses.replace(section, figures=()) for section in sections)
@@ -156,7 +156,7 @@ def _drawn(chart: Drawing, description: str, *, is_wide: bool) -> Markup:
 
 
 def _main_charts(audit: Summary) -> dict[str, Markup]:
-    """Return the charts of the main table by name; those of classes stand side by side."""
+    """Return the charts of the main table by name; the charts of classes stand side by side."""
     drawn = {}
     for name, chart in study_charts(audit).items():
         kind, _, variant = name.partition("-")
@@ -185,7 +185,7 @@ def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
 
 
 def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
-    """Return the classes by change of recall, and the published test; of many classes those with a claim."""
+    """Return the classes by change of recall, and the published test; if there are many, only classes with a claim."""
     frame = audit.impacts[key].frame().dropna(subset=["change_pp"])
     classes = len(audit.impacts[key].class_names)
     title = "Table of classes"

@@ -21,7 +21,7 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
     """Return the checks of every variant, the gravest first, and the classes that lost most.
 
     Args:
-        verdicts: by variant.
+        verdicts: verdicts by variant.
 
     Example:
         >>> gate_markdown({}).splitlines()
@@ -52,8 +52,8 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
     """Return the verdict on every variant of a study: headline, collapsed classes, table, exemplars.
 
     Args:
-        study_audit: of the study.
-        limits: of the gate.
+        study_audit: the study and its audits.
+        limits: limits of the gate.
     """
     verdict = study_audit.verdict(limits)
     summary = study_audit.summary
@@ -80,12 +80,12 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
 def model_card(study_audit: StudyAudit, limits: Limits) -> str:
     """Return `study_markdown` as the page of a model on the Hugging Face Hub, with metrics as front matter.
 
-    The metrics are those of the most compressed variant that passes, or of the baseline where none does: accuracy, and
-    the recall of the class that lost most.
+    The metrics are accuracy and the recall of the class that lost most, for the most compressed variant that passes,
+    or for the baseline if none passes.
 
     Args:
-        study_audit: of the study.
-        limits: of the gate.
+        study_audit: the study and its audits.
+        limits: limits of the gate.
     """
     data = study_audit.data
     verdict = study_audit.verdict(limits)
@@ -110,7 +110,7 @@ def model_card(study_audit: StudyAudit, limits: Limits) -> str:
         "tags": ["tfaudit", "model-compression"],
         "model-index": [{"name": data.study.name, "results": [result]}],
     }
-    # JSON is YAML, whatever the names hold.
+    # JSON is valid YAML, whatever characters the names contain.
     lines = [f"{key}: {json.dumps(value)}" for key, value in front.items()]
     return "\n".join(["---", *lines, "---", "", study_markdown(study_audit, limits)])
 

@@ -10,13 +10,13 @@ from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS
 
 @dataclasses.dataclass(frozen=True)
 class OutcomeMark:
-    """Signs of one outcome: nothing is told by colour alone.
+    """Signs of one outcome; nothing is shown by colour alone.
 
     Attributes:
-        word: in text; what is no pass is in capitals.
-        sign: before the word in a page.
-        emoji: before the word in Markdown.
-        style: of the word in a terminal, as Rich names it.
+        word: the outcome in text, in capitals unless it is a pass.
+        sign: sign before the word in a page.
+        emoji: emoji before the word in Markdown.
+        style: style of the word in a terminal, as Rich names it.
     """
 
     word: str

@@ -1,4 +1,4 @@
-"""One model against one in sentences: what happens to accuracy, predictions and classes."""
+"""A comparison of two models in sentences: changes of accuracy, predictions and classes."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ NAMED = 5  # classes named in a sentence
 
 
 def accuracy_sentence(pair: PairComparison) -> str:
-    """Return how far top-1 accuracy moves, with its interval and McNemar's exact test."""
+    """Return the change of top-1 accuracy, with its interval and McNemar's exact test."""
     summary = pair.summary()
     before = 100 * summary["accuracy_before"]
     after = 100 * summary["accuracy_after"]
@@ -37,7 +37,7 @@ def predictions_sentence(pair: PairComparison) -> str:
 
 
 def classes_sentence(pair: PairComparison) -> str:
-    """Return the classes that are shown to lose or gain recall, or the one that loses most and what it may lose."""
+    """Return the classes that demonstrably lose or gain recall, or else the worst class and how much it may lose."""
     frame = pair.frame()
     tested = pair.summary()["tested"]
     collapsed = frame[frame["collapsed"]]

@@ -34,13 +34,13 @@ def pair_tables(
     notes: Sequence[str] = (),
     twins: Mapping[str, PairComparison] = MappingProxyType({}),
 ) -> RenderableType:
-    """Return one table of all models, and for each model what it changes and the classes that changed most.
+    """Return one table of all models, and for each model its changes and the classes that changed most.
 
     Args:
-        pairs: by name of the compressed model, each against the same baseline.
-        sizes: bytes of the model files by name, the baseline's as "baseline", if known.
-        notes: printed before the notes of the comparisons.
-        twins: the baseline trained again, by name, each against the baseline.
+        pairs: comparisons of each compressed model with the same baseline, by name of the compressed model.
+        sizes: bytes of the model files by name, with the baseline under "baseline"; unknown by default.
+        notes: notes to print before those of the comparisons; none by default.
+        twins: comparisons of each retrained baseline with the baseline, by name; none by default.
     """
     first = next(iter(pairs.values())).summary()
     parts: list[RenderableType] = [
@@ -89,7 +89,7 @@ def _overall_table(pairs: Mapping[str, PairComparison], sizes: Mapping[str, int]
 
 
 def _changed_most(pair: PairComparison) -> pd.DataFrame:
-    """Return the classes with p < 1 that changed most: of smallest p, then of largest change."""
+    """Return the classes with p < 1 that changed most, sorted by p, then by size of the change."""
     rows = pair.frame().query("change_p < 1")
     order = np.lexsort([-rows["change_pp"].abs(), rows["change_p"]])
     return rows.iloc[order[:SHOWN]]
@@ -133,5 +133,5 @@ def _change(row: Mapping[Any, Any], digits: int) -> str:
 
 
 def _size(sizes: Mapping[str, int], name: str) -> list[str]:
-    """Return the cell of a model's size; none where no size is known."""
+    """Return the cell for a model's size, or no cell if no size is known."""
     return [MEGABYTES.text(sizes[name]) if name in sizes else ""] if sizes else []

@@ -1,4 +1,4 @@
-"""The works that reports cite, by the keys in brackets."""
+"""The works that reports cite, by their keys in brackets."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The files that `tfaudit gate` writes. A further one, such as SARIF, is a function in this room and a row here."""
+"""The files that `tfaudit gate` writes. A new format, such as SARIF, is a function in this package and a row here."""
 
 import dataclasses
 import importlib
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class GateFile:
-    """A file that tells the verdicts of a gate.
+    """A file with the verdicts of a gate.
 
     Attributes:
-        help: of its option.
-        place: module of this package and function that returns the content; imported when it is used.
+        help: help text of its command-line option.
+        place: module of this package and its function that returns the content; imported on use.
     """
 
     help: str
     place: str
 
     def content(self, verdicts: Mapping[str, "Verdict"]) -> bytes:
-        """Return the content of the file for verdicts by variant."""
+        """Return the content of the file, given the verdicts by variant."""
         module, _, name = self.place.partition(":")
         function: Callable[[Mapping[str, Verdict]], str | bytes]
         function = getattr(importlib.import_module(f"tfaudit.outlets.{module}"), name)

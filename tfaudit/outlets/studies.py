@@ -1,4 +1,4 @@
-"""What several studies show together: tables for the terminal, and one self-contained HTML file."""
+"""Results of several studies together: tables for the terminal, and one self-contained HTML file."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ MEANS = (
 
 
 def studies_sections(result: AcrossStudies) -> tuple[Section, ...]:
-    """Return what several studies show together: their recall distortion [R], and what explains class accuracy [P]."""
+    """Return the joint results of several studies: recall distortion [R], and factors of class accuracy [P]."""
     explained = factors_section(result)
     return (_distortion(result), *([explained] if explained else []))
 

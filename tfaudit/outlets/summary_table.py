@@ -39,7 +39,7 @@ def summary_columns(audit: Summary) -> dict[str, TextColumn]:
 
 
 def terminal_table(audit: Summary) -> Table:
-    """Return the table for a terminal of 80 columns, in sections as [F] prints it, with the notes below."""
+    """Return the table for a terminal of 80 columns, in sections as [F] prints it, with notes below it."""
     columns = summary_columns(audit)
     sizes = [name for name in ("bytes", "gzipped_bytes") if set(columns[name].cells) != {"–"}]
     shown = {
@@ -84,7 +84,7 @@ def html_table(audit: Summary) -> Markup:
 
 
 def _with_chance(counts: Iterable[str], expected: Iterable[str]) -> tuple[str, ...]:
-    """Return counts with those expected by chance in brackets, where both are known."""
+    """Return counts, followed by the counts expected by chance in brackets if both are known."""
     pairs = zip(counts, expected, strict=True)
     return tuple(
         count if "–" in (count, chance) else f"{count} ({chance})" for count, chance in pairs

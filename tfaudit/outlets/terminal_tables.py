@@ -10,12 +10,12 @@ from rich.table import Table
 def table_of_figures(
     headings: Iterable[str], *, least: int, most: int | None = None, **style: Any
 ) -> Table:
-    """Return a table whose first column holds names, which are shortened on a narrow terminal; no figure is.
+    """Return a table whose first column holds names; a narrow terminal shortens names, but no figures.
 
     Args:
-        headings: of all columns.
-        least: letters of the first column.
-        most: letters of the first column; any number by default.
+        headings: headings of all columns.
+        least: smallest width of the first column, in letters.
+        most: largest width of the first column, in letters; unlimited by default.
         **style: further settings of the table.
     """
     # The box leaves a space between columns.

@@ -16,8 +16,8 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str]) -> Markup:
     """Return headline, alerts and table as HTML, styled by `verdict.css`.
 
     Args:
-        verdict: on the variants of a study.
-        links: where a click on the row of a variant leads, by key.
+        verdict: verdict on the variants of a study.
+        links: address that a click on the row of a variant opens, by key.
     """
     columns = verdict_columns()
     rows = []

@@ -6,7 +6,7 @@ from tfaudit.audits.gate.gate import Verdict
 
 
 def data_text(verdict: Verdict) -> str:
-    """Return what a verdict is based on: the number of images, and of members where there are several."""
+    """Return the data behind a verdict: the number of images, and the number of members if there are several."""
     before, after = verdict.members
     members = f", {before} and {after} members" if max(before, after) > 1 else ""
     return f"{verdict.examples:,} images{members}"

@@ -9,8 +9,8 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.declaration import Declaration, Table
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, titled_notes
 
-ROWS = 40  # the main tables of a section are folded if they are together longer
-VARIANTS = 4  # the charts of more variants are folded, if each has several
+ROWS = 40  # the main tables of a section are folded if together they have more rows
+VARIANTS = 4  # with more variants, charts are folded if each variant has several
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Shown:
     """A result in a section.
 
     Attributes:
-        result: what is shown.
-        title: of its variant, and of the group or the like; empty for the only result of a study.
-        name: the same in the names of files.
+        result: result of an audit.
+        title: title of the variant, and of the group or similar part; empty for the only result of a study.
+        name: the title as it occurs in file names.
     """
 
     result: Any
@@ -29,7 +29,7 @@ class Shown:
 
 
 def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
-    """Return the section of a row of `AUDITS`, or None where the study allows the audit of no variant."""
+    """Return the section of a row of `AUDITS`, or None if the study allows the audit for no variant."""
     audit = AUDITS[name]
     data = study_audit.data
     assert audit.shown is not None
@@ -48,9 +48,9 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
 
 
 def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | None:
-    """Return the charts, the tables, the findings and the notes of results, or None if they say nothing.
+    """Return the charts, tables, findings and notes of results, or None if the results contain none.
 
-    A section that is made otherwise says why.
+    A module that makes its section by hand says why in its docstring.
     """
     results = [shown for shown in results if declaration.says_something(shown.result)]
     if not results:
@@ -70,7 +70,7 @@ def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | 
 
 
 def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Figure]:
-    """Yield the charts that all variants share, and those of each result."""
+    """Yield the charts that all variants share, then the charts of each result."""
     drawn = set()
     own = [chart for chart in declaration.charts if not chart.shared]
     many = len(own) > 1 and len({shown.title for shown in results}) > VARIANTS
@@ -97,13 +97,13 @@ def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Fig
 
 
 def joint_table(table: Table, results: Sequence[Shown]) -> ReportTable:
-    """Return a table with the rows of all results, and the title of each."""
+    """Return a table with the rows of all results, each with the title of its result."""
     rows = table.joint({shown.title: shown.result for shown in results})
     return ReportTable.declared(table.title.format(result=results[0].result), table, rows)
 
 
 def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[ReportTable]:
-    """Yield the tables of each result; those beside the main one only where they have rows."""
+    """Yield the tables of each result; tables other than the main one only if they have rows."""
     tables = tuple(declaration.tables.values())
     if not tables and declaration.overview is None:
         tables = (declaration.table,)

@@ -22,7 +22,7 @@ SHOWN = (
 
 
 def candidates_section(study_audit: StudyAudit) -> Section | None:
-    """Return the candidates of the search that wrote the study; None where none did."""
+    """Return the candidates of the search that wrote the study, or None if the study is not from a search."""
     table = study_audit.data.store.table("candidates")
     if table is None:
         return None

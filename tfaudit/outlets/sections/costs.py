@@ -14,10 +14,10 @@ LATENCIES = ("latency_1_ms", "latency_1_ratio", "latency_32_ms")
 
 
 def costs_section(study_audit: StudyAudit) -> Section | None:
-    """Return means over the members, and latency where `tfaudit cost` measured it; None where nothing was counted.
+    """Return means over the members, and latency if `tfaudit cost` measured it; None if nothing was counted.
 
     Raises:
-        InputError: a file of costs that is none.
+        InputError: a file of costs that cannot be read.
     """
     data = study_audit.data
     table = pd.DataFrame(
@@ -63,7 +63,7 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
 
 
 def _measured(study_audit: StudyAudit, variants: list[str]) -> pd.DataFrame | None:
-    """Return the table that `tfaudit cost` wrote, a row per variant; None where there is none."""
+    """Return the table that `tfaudit cost` wrote, one row per variant, or None if there is no such table."""
     store = study_audit.data.store
     table = store.table("costs")
     if table is None:

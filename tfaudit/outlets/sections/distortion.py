@@ -1,4 +1,4 @@
-"""Recall distortion: slopes of the recall balances; by hand, for its charts and tests join the variants."""
+"""Recall distortion: slopes of the recall balances; made by hand because its charts and tests join the variants."""
 
 import math
 from collections import Counter
@@ -35,7 +35,7 @@ VARIANCE = Column("variance", ".4f")
 
 
 def distortion_section(study_audit: StudyAudit) -> Section | None:
-    """Return the slopes of the recall balances of every variant whose members share the numbers of dense ones."""
+    """Return the slopes of the recall balances of every variant whose members have the numbers of dense members."""
     by_key = distortions(study_audit)
     if not by_key:
         return None
@@ -81,7 +81,7 @@ def method_levels(study_audit: StudyAudit) -> dict[str, MethodLevel]:
 
 
 def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> tuple[str, ...]:
-    """Return the notes of these audits, and one on variants without dense parents."""
+    """Return the notes of these audits, and a note on variants without dense parents."""
     data = study_audit.data
     titles = [
         data.titles[key] for key in data.compressed_keys if data.study.variant(key).parent is None
@@ -98,11 +98,11 @@ def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion])
 
 
 def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[str, str]:
-    """Say of every variant whether the recalls of its classes drift apart, by key.
+    """Return sentences on whether the recalls of the classes drift apart, by key of the variant.
 
-    An interval holds for all levels of a method together, so it is wider than in the table of single variants. The
-    sentence is about the corrected slope, for finite test images and members trained apart pull the other below 1:
-    without a corrected one nothing is claimed.
+    An interval holds for all levels of a method at once, so it is wider than in the table of single variants. The
+    sentence is about the corrected slope, because finite test images and separately trained members pull the
+    uncorrected slope below 1; without a corrected slope, the sentence claims nothing.
     """
     levels = method_levels(study_audit)
     sizes = Counter(levels[key][0] for key in results)
@@ -114,7 +114,7 @@ def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) 
 
 
 def drift_sentence(title: str, slope: Mark) -> str:
-    """Say what the slope of a variant, by its title, means.
+    """Return a sentence on the slope of a variant, which begins with its title.
 
     Example:
         >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
@@ -185,9 +185,9 @@ def slope_rows(
     """Return the rows of the table of slopes: a summary per variant, with the interval of its corrected slope.
 
     Args:
-        levels: of the variants to show, by title.
-        by_level: their audits.
-        intervals: of `corrected_intervals`.
+        levels: method and level of each variant to show, by title.
+        by_level: audits of these variants, by method and level.
+        intervals: intervals of the corrected slopes, from `corrected_intervals`.
     """
     rows = DISTORTION.table.joint({title: by_level[level] for title, level in levels.items()})
     rows[[*BY]] = list(levels.values())
@@ -202,11 +202,11 @@ def slope_questions(
     """Answer the questions of [R] 7 for pruned variants: does the slope grow with the level, do methods differ?
 
     Args:
-        study_audit: of the study.
-        slopes: of all its variants, by method and level.
+        study_audit: the study and its audits.
+        slopes: slopes of all variants of the study, by method and level.
 
     Returns:
-        For each question its words, a table of the answers, and how their numbers are shown.
+        For each question, its wording, a table of answers, and the format of their numbers.
     """
     pruned = slopes[slopes["level"].map(lambda level: not isinstance(level, str))]
     if pruned.empty:

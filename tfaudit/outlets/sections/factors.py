@@ -32,7 +32,7 @@ DIAGNOSTICS = (
 
 
 def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
-    """Return the regressions of [P], where a study, or one of several, prunes to three sparsities or more."""
+    """Return the regressions of [P] if a study, or one of several, prunes to three sparsities or more; else None."""
     fits = audits.factors()
     if not fits:
         return None
@@ -77,7 +77,7 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
 
 
 def withdrawn(fit: Factors) -> tuple[str, ...]:
-    """Return a note of the terms whose HAC interval lacks 0, but whose interval by class does not; () without any."""
+    """Return a note on terms whose HAC interval excludes 0 but whose interval by class includes it; () without any."""
     rows = fit.frame().query("low * high > 0 and cluster_low * cluster_high <= 0")
     terms = list(map(term_title, rows["term"]))
     if not terms:

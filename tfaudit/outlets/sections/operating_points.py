@@ -14,7 +14,7 @@ AXES = {"gzipped kB": "min", "sparsity": "max"}
 def operating_points_section(
     study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS
 ) -> Section | None:
-    """Return the Pareto set of size (or sparsity), unfairness and accuracy, of what passes the gate."""
+    """Return the Pareto set of size (or sparsity), unfairness and accuracy of the variants that pass the gate."""
     table = study_audit.trade_offs()
     for axis, goal in AXES.items():
         if table.loc[table[axis].notna(), "variant"].nunique() > 2:

@@ -36,9 +36,9 @@ def _across(audit: Across, study_audit: StudyAudit) -> Section | None:
 
 
 def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Section | None]]:
-    """Return what makes each section, by name of the audit, in the order of the viewer's pages.
+    """Return the functions that make the sections, by name of the audit, in the order of the viewer's pages.
 
-    Audits with a question that have no place of their own come last, then those of all variants side by side.
+    Audits that have a question but no place of their own come last, then audits of all variants side by side.
     """
     by_hand: dict[str, Callable[[StudyAudit], Section | None]] = {
         "candidates": candidates_section,
@@ -63,7 +63,7 @@ def study_sections(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS) -> 
     """Return all sections that the data allow; operating points must pass the limits of the gate.
 
     Raises:
-        InputError: damaged files, or groups or answers that do not fit the study.
+        InputError: damaged files, or groups or answers that do not match the study.
     """
     sections = [make(study_audit) for make in section_makers(limits).values()]
     return tuple(section for section in sections if section is not None)

@@ -1,4 +1,4 @@
-"""Robustness: the cost of compression under corruption; by hand, for its charts and cross tables join the variants."""
+"""Robustness: the cost of compression under corruption; made by hand because its charts and tables join them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -20,7 +20,7 @@ ACCURACY = Column("accuracy", ".2f")
 
 
 def robustness_section(study_audit: StudyAudit) -> Section | None:
-    """Return every variant that was evaluated under the study's conditions, against the baseline."""
+    """Return a comparison with the baseline for every variant that was evaluated under the study's conditions."""
     results = robustness_levels(study_audit)
     if not results:
         return None
@@ -42,12 +42,12 @@ def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:
 
 
 def robustness_notes(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> tuple[str, ...]:
-    """Return the notes of these audits, and of planned evaluations that are missing."""
+    """Return the notes of these audits, and notes on planned evaluations that are missing."""
     return (*_design_notes(study_audit), *notes_of(results.values()))
 
 
 def _members_notes(data: StudyData) -> Iterator[str]:
-    """Yield which variants were evaluated with fewer members than planned."""
+    """Yield a note on each variant that was evaluated with fewer members than planned."""
     study = data.study
     conditions = data.conditions
     expected = min(study.corrupted_members or study.population, study.population)
@@ -62,7 +62,7 @@ def _members_notes(data: StudyData) -> Iterator[str]:
 
 
 def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
-    """Yield what the study plans and does not contain, and which variants are tested in pairs."""
+    """Yield notes on what the study plans but lacks, and on variants that are tested in pairs."""
     data = study_audit.data
     study = data.study
     evaluated = data.corrupted_keys
@@ -132,13 +132,13 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
 
 
 def _by_corruption(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of corruptions in words, with headings of one line."""
+    """Return a table with its corruptions in words and headings of one line."""
     table = table.dropna(how="all").rename(index=corruption_title)
     return table.set_axis([", ".join(names) for names in table.columns], axis=1)
 
 
 def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTable:
-    """Return top-1 accuracy, a row per condition and a column per variant."""
+    """Return a table of top-1 accuracy with one row per condition and one column per variant."""
     top1 = {title: result.severities.query("k == 1") for title, result in titled.items()}
     first = next(iter(top1.values()))
     severities = first["severity"].map(lambda severity: f" {severity}" if severity else "")

@@ -22,11 +22,11 @@ class Figure:
     """A chart in a report.
 
     Attributes:
-        name: of its file.
-        chart: to draw.
+        name: name of its file, without the suffix.
+        chart: chart to draw.
         description: alternative text.
-        title: above it; empty where the section has a single figure.
-        folded: what a reader opens to see it and its neighbours of the same; empty where it is shown at once.
+        title: title above the chart; empty if the section has a single figure.
+        folded: label of the fold that hides the figure and neighbours with the same label; empty if it is not folded.
     """
 
     name: str
@@ -46,8 +46,8 @@ class ReportTable:
     """A table in a report, as text; its first column names the rows.
 
     Attributes:
-        title: above it, and its label for screen readers.
-        columns: at least one, equally long.
+        title: title above the table, and its label for screen readers.
+        columns: one or more columns of equal length.
         folded: whether it is hidden until a reader opens it.
     """
 
@@ -68,7 +68,7 @@ class ReportTable:
     ) -> ReportTable:
         """Return columns of a frame as a table; `text_columns` explains `names`, `table` and `headings`.
 
-        Columns of which nothing is known are left out.
+        Columns without any known value are left out.
         """
         first, *others = names or map(str, frame)
         known = [first, *(name for name in others if frame.empty or frame[name].notna().any())]
@@ -84,7 +84,7 @@ class ReportTable:
         headings: Mapping[str, str] | None = None,
         folded: bool = False,
     ) -> ReportTable:
-        """Return a frame as a table with those rows and columns of its declaration that a report shows."""
+        """Return a frame as a table, with the rows and columns that its declaration shows in a report."""
         rows = table.report_rows(frame)
         cut = f", {len(rows)} of {len(frame):,}" if len(rows) < len(frame) else ""
         names = [name for name in table.columns[: table.report or None] if name in rows]
@@ -99,12 +99,12 @@ class Section:
     Attributes:
         key: anchor in the page.
         title: heading.
-        question: what the section answers, in one sentence.
-        source: of the method, such as "[R] 5".
+        question: question that the section answers, in one sentence.
+        source: source of the method, such as "[R] 5".
         figures: charts.
         tables: tables.
-        notes: one sentence each.
-        strip: one image under corruption, or None.
+        notes: notes, one sentence each.
+        strip: image under corruption, or None.
         findings: the answers to the question, one sentence each.
     """
 
@@ -144,7 +144,7 @@ class Section:
 
     @property
     def panels(self) -> list[tuple[str, list[Figure]]]:
-        """Return the figures in runs that are shown or folded together, each with what opens it."""
+        """Return the figures in runs that are shown or folded together, each with the label of its fold."""
         return [
             (folded, list(run))
             for folded, run in itertools.groupby(self.figures, lambda figure: figure.folded)
@@ -159,7 +159,7 @@ class Section:
 
 
 def titled_notes(results: Sequence[tuple[str, Any]]) -> tuple[str, ...]:
-    """Return the notes of titled results; a note that not all of them have says whose it is.
+    """Return the notes of titled results; a note that only some results have begins with the title.
 
     Example:
         >>> from types import SimpleNamespace
@@ -184,7 +184,7 @@ def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
 def crosstab(
     title: str, frame: pd.DataFrame, entry: Column, *, folded: bool = False
 ) -> ReportTable:
-    """Return a frame of numbers of one kind as a table, its index as the first column.
+    """Return a frame of numbers of one kind as a table, with its index as the first column.
 
     Example:
         >>> frame = pd.DataFrame({10: [0.5]}, index=pd.Index(["2 vs 4"], name="pair"))

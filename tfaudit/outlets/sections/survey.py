@@ -11,7 +11,7 @@ from tfaudit.store.ratings.answers import open_answers
 
 
 def survey_section(study_audit: StudyAudit) -> Section | None:
-    """Return the analysis of the answers that were passed, else of the last study that raters began in the viewer."""
+    """Return the analysis of the given answers, or else of the last human study that raters began in the viewer."""
     data = study_audit.data
     answers = data.answers
     notes = []

@@ -1,4 +1,4 @@
-"""Accuracy against properties of the images; by hand, for one image shows how the tilt is measured."""
+"""Accuracy against properties of the images; made by hand because an image shows how tilt is measured."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ FIRST = 200
 
 
 def trends_section(study_audit: StudyAudit) -> Section | None:
-    """Return accuracy against tilt and ink of small grey images, where the data name groups or individuals."""
+    """Return accuracy against tilt and ink of small grey images; None unless the data name groups or individuals."""
     section = audit_section(study_audit, "trends")
     if section is None:
         return None
@@ -21,7 +21,7 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
 
 
 def _tilt_example(study_audit: StudyAudit) -> tuple[Figure, ...]:
-    """Return how the tilt of an image is measured, on one of the first; () where it is not measured."""
+    """Return a figure of how tilt is measured on one of the first images; () if it is not measured."""
     data = study_audit.data
     if not any(values.name == "absolute tilt" for values in data.image_properties):
         return ()
