@@ -55,12 +55,12 @@ class Cost(Result):
 
         Columns: `parameters`, `prunable`, `zeros`, `sparsity`, `flops`, `effective_flops`, `bytes`, `gzipped_bytes`,
         and for batches of 1 and 32 images `latency_1_ms`, `latency_1_q25_ms`, `latency_1_q75_ms`, `latency_32_ms`,
-        ...: median and quartiles in milliseconds, NaN where not measured.
+        ...: median and quartiles in milliseconds, NaN if not measured.
         """
         return pd.DataFrame([self._row()])
 
     def summary(self) -> dict[str, Any]:
-        """Return the row as plain numbers, None where not measured, and the `notes`."""
+        """Return the row as plain numbers, None if not measured, and the `notes`."""
         row = {name: None if value != value else value for name, value in self._row().items()}
         return {**row, "notes": list(self.notes)}
 

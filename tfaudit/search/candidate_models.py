@@ -48,7 +48,7 @@ MOST_ADDED = 0.5
 
 
 class OutOfTimeError(BaseException):
-    """The budget ended during the step that the message names; like KeyboardInterrupt, no `Exception`."""
+    """The budget ended during the step that the message names; like KeyboardInterrupt, not an `Exception`."""
 
 
 class CandidateMaker:

@@ -94,9 +94,9 @@ def quantization_aware(
     BatchNormalization and ReLU that are fused with it. Zeros of weights stay exactly zero, so pruning callbacks such as
     `HoldMasks.from_zeros(copy)` work as on the model itself, and pruned weights are zeros in the int8 file.
 
-    Rounded are convolutions (one and two dimensions, depthwise and separable), Dense, EinsumDense, BatchNormalization,
-    sums, products, pooling, common activations, layers that only move values, and a Concatenate of tensors that no
-    other layer takes. Nested models are rewritten too.
+    Rounding covers convolutions (one and two dimensions, depthwise and separable), Dense, EinsumDense,
+    BatchNormalization, sums, products, pooling, common activations, layers that only move values, and a Concatenate of
+    tensors that no other layer takes. Nested models are rewritten too.
 
     Args:
         model: a built functional or sequential Keras 3 model in float32, which does not change.
