@@ -43,10 +43,10 @@ class AccessControl:
     a cookie that only this server, until it ends, takes for a key.
 
     Args:
-        app: what is behind the door.
+        app: application to protect.
         hosts: names and addresses under which it is reached.
-        password: of the visitors; empty for none.
-        port: of the server; cookies of several servers on one machine are told apart by it.
+        password: password of the visitors; empty (the default) for none.
+        port: port of the server; cookies of several servers on one machine are told apart by it.
     """
 
     def __init__(

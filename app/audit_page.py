@@ -57,10 +57,10 @@ def show_result(
     """Draw the charts, several in two columns, the tables and the notes of a result; a click shows the images.
 
     Args:
-        study_audit: of the study.
+        study_audit: the study and its audits.
         shown: the declaration of the audit.
-        result: what is drawn.
-        name: of the files, and of charts and tables on their page.
+        result: result to draw.
+        name: name of the files, and of charts and tables on their page.
         tables: the declared tables and the charts of the same names to draw; all by default.
         known: columns of `show_images` that all rows and marks share.
     """

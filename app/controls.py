@@ -139,9 +139,9 @@ def on_selection(
     the chart is replaced by a new one without a selection.
 
     Args:
-        key: of the chart or table.
-        now: the choice that its clicks change, and what decides which rows a table has.
-        act: takes what was clicked, as Streamlit tells it, and changes the choice in the URL.
+        key: key of the chart or table.
+        now: the choice that its clicks change, and the choices that decide which rows a table has.
+        act: function that takes what was clicked, as Streamlit tells it, and changes the choice in the URL.
     """
     state = f"clicks of {key}"
     count, seen = st.session_state.get(state, (0, now))

@@ -80,14 +80,14 @@ def show_chart(
     Stacked charts become charts of their own; panels side by side are one chart, with as many columns as fit.
 
     Args:
-        chart: to draw.
-        name: of the files, and of the chart on its page; stacked charts are numbered.
+        chart: chart to draw.
+        name: name of the files, and of the chart on its page; stacked charts are numbered.
         description: how to read it, for those who cannot see it, too.
         click: takes the fields of each mark that is clicked, or the ends of the interval, by field; {} without one.
         fields: columns of the data that a click selects; without any the chart has a parameter of its own.
         selection: name of that parameter.
         interval: whether it is an interval.
-        now: of `on_selection`.
+        now: choice that clicks change, as in `on_selection`.
     """
     description = with_noun(description)
     numbers = itertools.count()
@@ -155,8 +155,8 @@ class Specified:
     """A chart of which Streamlit takes the specification: Altair itself copies and checks all layers for each change.
 
     Attributes:
-        chart: to draw; the tests of the charts check it.
-        config: of the theme.
+        chart: chart to draw; the tests of the charts check it.
+        config: configuration for the theme.
         clicked: the columns of the data that a click selects, by name of the parameter.
     """
 
@@ -303,17 +303,17 @@ def show_table(
 ) -> None:
     """Draw a table that sorts, the first column pinned, with a CSV file of the same rows and all columns.
 
-    Of many columns the first are shown until the visitor asks for all, in all tables.
+    If there are many columns, only the first are shown until the visitor asks for all, in all tables.
 
     Args:
         frame: the rows.
-        name: of the file, and of the table on its page.
+        name: name of the file, and of the table on its page.
         columns: names of the columns to show, in order; by default all. Names that the frame lacks are left out.
         table: name of the table in the catalogue of columns (`tfaudit.outlets.columns`).
         settings: `st.column_config` of the columns that the catalogue cannot describe.
         entries: how columns are shown whose names depend on the data.
         click: takes the row that is clicked, with its `index` and the `column` of the cell.
-        now: of `on_selection`.
+        now: choice that clicks change, as in `on_selection`.
     """
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
     shown = shown.rename(columns=str)

@@ -52,7 +52,7 @@ def show_corruption(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
     """Lead to the image that a variant or a class loses most under a corruption.
 
     Args:
-        study_audit: of the study.
+        study_audit: the study and its audits.
         row: its `corruption`, its `class`, and the variant, as its `title` or, in charts, its `level`.
     """
     data = study_audit.data
@@ -70,7 +70,7 @@ def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str)
     """Lead to the images that a row or point stands for, by its columns; one of the baseline alone leads nowhere.
 
     Args:
-        study_audit: of the study.
+        study_audit: the study and its audits.
         row: its `title` is a variant, its `class` a class, its `unit` an individual, or an image where there are none,
             and `group` a set of `KINDS`, or a group of the column, or of the columns and classes, that `grouping`
             names; `quantity` with `RANGE` one of `exemplars.quantities`; further see `FIELDS`.

@@ -148,8 +148,8 @@ def choose(
     """Draw a control of a choice that the URL holds, and return the choice.
 
     Args:
-        control: of Streamlit, such as `st.slider`.
-        label: of the control.
+        control: function of Streamlit that draws the control, such as `st.slider`.
+        label: label of the control.
         key: parameter of the URL, and key of the control.
         default: the choice without the parameter.
         read: returns the choice of a text, or raises an `InputError`.
@@ -203,7 +203,7 @@ def choose_several(
     texts = st.query_params.get_all(key)
     known = [text for text in texts if text in options]
     for text in texts:
-        # Of a list that is empty by default, none is no choice.
+        # If a list is empty by default, choosing nothing is not a choice.
         if text not in options and (text or not default):
             add_notice(str(_unknown(key, text, options)))
     value = known if known or texts == [""] else list(default)

@@ -29,8 +29,8 @@ class AcrossStudies(Result):
     Attributes:
         slopes: one row per study, method, level and member; see `frame`.
         paired: whether all pruned members are made from dense ones.
-        alternative: of the tests between studies: "greater" where only the models differ (the first study's slope is
-            larger, [R] tables 5 and 6), "less" where only the data sets do (table 7), else "two-sided".
+        alternative: alternative of the tests between studies: "greater" if only the models differ (the first study's
+            slope is larger, [R] tables 5 and 6), "less" if only the data sets do (table 7), else "two-sided".
         classes: one row per class, member and pruned variant of all studies; see `class_table`.
         alpha: significance level of the first study's audits.
     """
@@ -102,7 +102,7 @@ def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
     first.
 
     Args:
-        study_audits: two or more.
+        study_audits: audits of two or more studies.
 
     Raises:
         InputError: fewer than two studies, two of the same name, model and data set, or one without pruned variants

@@ -35,10 +35,10 @@ class Across:
     """One audit of all variants.
 
     Attributes:
-        shown: what it is to a reader.
+        shown: how it is presented to readers.
         compute: takes the audits of a study; returns a result with `.frame()`, `.summary()`, `.chart()`, perhaps
             `.tables()` and `notes`, or None where the study lacks what it `takes`.
-        takes: in words, what not every study has.
+        takes: requirement that not every study meets, in words.
     """
 
     shown: Declaration

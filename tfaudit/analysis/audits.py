@@ -56,7 +56,7 @@ class Audit:
     """One audit of a variant.
 
     Attributes:
-        name: of its cached results.
+        name: name of its cached results.
         result: type of the result; a frozen dataclass with `.frame()`, `.summary()` and `.chart()`, or a table.
         compute: takes the study's data, the key of the variant, the options and the arguments; returns the result.
         applies: takes the data and a key; whether the study allows this audit of the variant.
@@ -64,7 +64,7 @@ class Audit:
         options, arguments: take the data and a key; the options of `compute`, plain JSON values, and the further
             arguments of each result that is computed ahead.
         depends_on: takes the data and a key; what else the result depends on, plain JSON values.
-        shown: what it is to a reader; None where it is part of other sections.
+        shown: how it is presented to readers; None if it is part of other sections.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Audit:
 
 
 def _compared(audit: Callable[..., Any], *, by_groups: bool = False) -> Callable[..., Any]:
-    """Return what compares a variant with the baseline, by all columns of groups if that is asked for."""
+    """Return a function that compares a variant with the baseline, with all columns of groups if `by_groups`."""
 
     def compute(data: StudyData, key: str, **options: Any) -> Any:
         columns = [data.groups[data.group_columns]] if by_groups else []
@@ -262,7 +262,7 @@ def pruned_variants(data: StudyData) -> dict[str, Pruned]:
 
 
 def sparsity_of(data: StudyData, key: str, variant: Pruned) -> float | None:
-    """Return the sparsity of a pruned variant; of one that is pruned by a ratio the mean of its members."""
+    """Return the sparsity of a pruned variant; the mean of its members if it is pruned by a ratio."""
     return variant.sparsity if variant.ratio is None else data.means(key, ["sparsity"])["sparsity"]
 
 

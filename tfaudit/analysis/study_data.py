@@ -58,13 +58,13 @@ class StudyData:
     Its `fingerprints` identify the files that the audits depend on.
 
     Args:
-        store: of the study.
-        split: whose predictions are audited.
+        store: store of the study.
+        split: split whose predictions are audited.
         alpha: significance level; intervals have confidence 1 - alpha.
-        permutations: at most this many reassignments of members in permutation tests; 0 for no such tests.
-        seed: of random reassignments.
+        permutations: largest number of reassignments of members in permutation tests; 0 for no such tests.
+        seed: seed of random reassignments.
         groups: columns of groups beside those of the study, N rows in the order of its examples.
-        answers: of human raters, one row per rater and example, as `tfaudit.survey` takes them.
+        answers: answers of human raters, one row per rater and example, as `tfaudit.survey` takes them.
 
     Raises:
         InputError: no such split, no dense member to compare with, or an option out of range.
