@@ -1,4 +1,4 @@
-"""Size and speed: weights, operations, bytes, latency."""
+"""Size and speed: weights, operations, bytes, latency; by hand: they are counted and timed, no result of an audit."""
 
 import pandas as pd
 

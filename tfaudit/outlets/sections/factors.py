@@ -1,4 +1,4 @@
-"""Factors that explain the accuracy of a class after pruning."""
+"""Factors that explain the accuracy of a class after pruning; by hand: two fits share one table of diagnostics."""
 
 import pandas as pd
 
