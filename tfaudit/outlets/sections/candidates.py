@@ -1,4 +1,4 @@
-"""Candidates from which `tfaudit compress` chose the file of a study."""
+"""Candidates from which `tfaudit compress` chose the file; by hand: they come from a search, not an audit."""
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.candidates_chart import candidates_chart
