@@ -61,12 +61,9 @@ def _examples(store: Store) -> Iterator[str]:
             yield str(error)
     for name in ("classes", "costs"):
         try:
-            is_missing = store.table(name) is None
+            store.table(name)
         except InputError as error:
             yield str(error)
-        else:
-            if is_missing and name == "classes" and store.study.training is not None:
-                yield f"{store.directory}/examples/classes.parquet: missing"
 
 
 def _evaluations(store: Store) -> Iterator[str]:

@@ -170,15 +170,15 @@ class Store:
         remove_unfinished(directory)
         directory.mkdir(parents=True, exist_ok=True)
         before = existing._content() if existing else {}
-        # A lost study.json named the costs, which `run` does not make again.
-        costs = ["costs"] if (directory / _TABLES["costs"]).exists() else []
+        # A study.json that was lost named the tables, which `run` does not all make again.
+        tables = [name for name, path in _TABLES.items() if (directory / path).exists()]
         content = {
             "format": FORMAT,
             "study": description,
             "versions": dict(versions),
             "members": imported,
             "machines": before.get("machines", []),
-            "tables": sorted({*before.get("tables", []), *costs}),
+            "tables": sorted({*before.get("tables", []), *tables}),
         }
         store.write("study.json", sealed_json(content))
         return store
@@ -533,15 +533,15 @@ class Store:
     def save_table(self, name: str, table: pd.DataFrame) -> None:
         """Write a table of text and numbers: "classes" (`class`, `train_examples`), "costs" or "candidates".
 
-        From then on `study.json` names the costs, so that lost costs are noticed; `run` makes lost classes again.
+        From then on `study.json` names the table, so that a lost one is noticed; `run` makes lost classes again.
 
         Raises:
             InputError: a column holds other values.
         """
         self.write(_TABLES[name], parquet.table_bytes(table))
         content = self._content()
-        if name == "costs" and name not in content["tables"]:
-            content["tables"].append(name)
+        if name not in content["tables"]:
+            content["tables"] = sorted([*content["tables"], name])
             self.write("study.json", sealed_json(content))
 
     def table(self, name: str) -> pd.DataFrame | None:
