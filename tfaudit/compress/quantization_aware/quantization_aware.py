@@ -107,6 +107,7 @@ def quantization_aware(
     Raises:
         InputError: the model is subclassed or has mixed precision, or a layer of another kind is not in `keep_float`.
 
+    >>> keras.utils.set_random_seed(0)
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, "relu"), keras.layers.Dense(2)])
     >>> aware = quantization_aware(model)
     >>> aware.compile("sgd", "mse")
