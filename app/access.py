@@ -46,7 +46,7 @@ class AccessControl:
         app: application to protect.
         hosts: names and addresses under which it is reached.
         password: password of the visitors; empty (the default) for none.
-        port: port of the server; cookies of several servers on one machine are told apart by it.
+        port: port of the server; it keeps the cookies of several servers on one machine apart.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ def rows_of(chart):
 
 
 def assert_fits(chart, widest):
-    """Assert that a chart is at most so many pixels wide, and has no colour that is lost on a light or a dark page."""
+    """Assert that a chart is at most `widest` pixels wide and that its colours show on light and on dark pages."""
     svg = inline_svg(chart, "")
     assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= widest
     drawn = re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|black|white)"', svg)

@@ -49,7 +49,7 @@ def save_population(store, variant, population, **facts):
 
 
 def flips(path, step):
-    """Flip a bit of every `step`-th byte of a file in turn, and yield after each."""
+    """Flip one bit in every `step`-th byte of a file, one byte at a time, and yield after each flip."""
     content = path.read_bytes()
     for position in range(0, len(content), step):
         flipped = bytes([content[position] ^ 0x10])

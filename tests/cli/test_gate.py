@@ -141,7 +141,7 @@ def models(place):
 
 @pytest.mark.slow
 def test_models_and_their_sizes(run, place, models):
-    """The state of the optimizer is no size: the ratio would say a third."""
+    """The optimizer's state does not count as size; with it, the ratio would be a third."""
     limits = ("--max-overall-drop", 10, "--max-size-bytes", 1_000_000, "--limit", 150)
     code, text, errors = run(*models, "int8.tflite", *limits)
     assert (code, errors) == (0, "")

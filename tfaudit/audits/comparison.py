@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def compared(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of the members that are compared: the pairs, or without pairs all with all.
+        """Positions of the members that are compared: each pair, or every combination if members are not paired.
 
         Example:
             >>> before, after = (Predictions.from_top1([0], [[0]] * members) for members in (1, 2))

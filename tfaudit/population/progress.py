@@ -104,16 +104,35 @@ class PlainProgress(_CountingProgress):
             self.console.print(", ".join(filter(None, parts)), markup=False, highlight=False)
 
 
+def counting_bar(
+    console: Console, *, transient: bool = False, disable: bool = False
+) -> rich.progress.Progress:
+    """Return a bar with a description, the count, the field `state` of its task and the time elapsed.
+
+    Args:
+        console: console to draw on.
+        transient: whether the bar disappears at its end.
+        disable: whether nothing is drawn.
+    """
+    return rich.progress.Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=transient,
+        disable=disable,
+    )
+
+
 class LiveProgress(_CountingProgress):
     """A bar with the members or evaluations done, the jobs running and failed, and the remaining time."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        what = TextColumn("{task.description}")
-        state = TextColumn("{task.fields[state]}", markup=False)
-        bar = BarColumn(bar_width=20)
-        columns = (SpinnerColumn(), what, bar, MofNCompleteColumn(), state, TimeElapsedColumn())
-        self._bar = rich.progress.Progress(*columns, console=console)
+        self._bar = counting_bar(console)
         self._task = self._bar.add_task("members", total=None, state="starting")
 
     def __enter__(self) -> Self:

@@ -9,17 +9,9 @@ from statistics import fmean
 from typing import Self
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from tfaudit.errors import require
-from tfaudit.population.progress import duration
+from tfaudit.population.progress import counting_bar, duration
 from tfaudit.search.candidates import Candidate
 from tfaudit.search.smallest_file import NOT_TRIED
 from tfaudit.search.trials import Trial
@@ -54,18 +46,8 @@ class PrintedProgress(SearchProgress):
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}", markup=False),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("candidates", total=None, left="")
+        self._bar = counting_bar(console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("candidates", total=None, state="")
         self._ended, self._total = 0, 0
         self._ends: float | None = None
         self._seconds: dict[str, list[float]] = defaultdict(list)
@@ -105,7 +87,7 @@ class PrintedProgress(SearchProgress):
         if started is not None:
             self._seconds[started[1]].append(now - started[0])
         left = self._left(rest, now)
-        self._bar.update(self._task, completed=self._ended, left=left, refresh=True)
+        self._bar.update(self._task, completed=self._ended, state=left, refresh=True)
         left_out = trial.outcome == NOT_TRIED
         if left_out and started is None:
             return

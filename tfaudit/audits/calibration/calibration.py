@@ -61,9 +61,9 @@ class Calibration(Result):
 
         The measures are: confidence, the probability of the predicted class, also of right and of wrong predictions
         alone; overconfidence, confidence minus accuracy; margin, the probability of the first minus that of the second
-        class; expected calibration error, which is not tested because finite data increase it, the less the larger it
-        is; its square without that bias [Ku]; and, if the probabilities of all classes are stored, the Brier score and
-        the negative log-likelihood in nats.
+        class; expected calibration error, which is not tested because its bias on finite data shrinks as the error
+        grows; the squared error without that bias [Ku]; and, if the probabilities of all classes are stored, the
+        Brier score and the negative log-likelihood in nats.
         """
         return self.measures.copy()
 

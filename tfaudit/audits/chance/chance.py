@@ -127,8 +127,8 @@ def chance(
     assignments, all are counted, otherwise random ones; p is the share that reaches the observed count.
 
     A member and its parent are more alike than others. Free reassignment would often put both into one group and make
-    the null distribution too wide, so pairs are exchanged only within themselves. The null hypothesis is then that it
-    makes no difference which of the two is compressed, not that both are equal.
+    the null distribution too wide, so pairs are exchanged only within themselves. The null hypothesis is then that
+    the members of a pair can be exchanged, not that they are equal.
 
     Args:
         baseline: the uncompressed population.

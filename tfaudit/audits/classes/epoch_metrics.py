@@ -18,8 +18,8 @@ def class_recall(
 def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray) -> float:
     """Compute the slope through the origin of normalised recall balances, [R] section 5.
 
-    With `Bn[c] = (R[c] - A) / A`, A the accuracy and 0 the baseline: `alpha = sum_c Bn0 Bn / sum_c Bn0^2`. Above 1 the
-    recalls of the model are less even than those of the baseline. Classes without examples do not count. NaN if an
+    With `Bn[c] = (R[c] - A) / A`, A the accuracy and 0 the baseline: `alpha = sum_c Bn0 Bn / sum_c Bn0^2`. Above 1,
+    the model's recalls vary more over the classes than the baseline's. Classes without examples do not count. NaN if an
     accuracy is 0 or the baseline's recalls are all equal. The arguments are those of `epoch_metrics`.
 
     Example:
@@ -77,8 +77,8 @@ def label_metrics(
 ) -> dict[str, float]:
     """Compute the metrics that a callback logs after an epoch of a multi-label task.
 
-    They are `worst_class_recall`, the recall of the label that is found least, and with a baseline `flips` (decisions
-    on one label of one example that differ) and `negative_flips` (right before, wrong now).
+    They are `worst_class_recall`, the lowest recall of any label; with a baseline also `flips` (decisions on
+    one label of one example that differ) and `negative_flips` (right before, wrong now).
 
     Args:
         labels: True labels, booleans `(N, C)`.

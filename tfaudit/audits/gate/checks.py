@@ -30,7 +30,7 @@ class Check:
 
     Attributes:
         name: name of the limit.
-        subject: name of the class that the check is about, or "".
+        subject: name of the class that is checked; empty for a check of the whole model.
         limit: value that the quantity must stay below.
         value: measured value; NaN if it is undefined.
         low, high: ends of its interval at level 1 - alpha; NaN for exact quantities.

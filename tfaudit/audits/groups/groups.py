@@ -218,7 +218,7 @@ def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
 
     Args:
         people: table that `individual_accuracy` returns.
-        alpha: the interval of the slope is at level 1 - alpha.
+        alpha: significance level; the confidence interval of the slope has level 1 - alpha.
 
     Example:
         >>> people = pd.DataFrame({"group": "a", "accuracy_before": [0.8, 0.9], "accuracy_after": [0.5, 0.7]})
