@@ -90,6 +90,7 @@ class Predictions:
                 raise InputError(argument, f"{len(names)} names", expected)
         # Every comparison with a baseline needs these.
         self._correct: dict[int, np.ndarray] = {}
+        self._recall: np.ndarray | None = None
         self._modal: dict[str, np.ndarray] = {}
         self._modal_classes: BestClasses | None = None
 
@@ -188,6 +189,13 @@ class Predictions:
         """Return the best classes of all members; row k N + i holds those of member k for example i."""
         return BestClasses(self.top1.ravel(), self.ties)
 
+    def best_of(self, index: np.ndarray) -> BestClasses:
+        """Return the best classes of all members for P examples; row k P + i is member k's, for the i-th of `index`."""
+        rows = np.arange(self.num_members)[:, None] * self.num_examples + index
+        return BestClasses(
+            self.top1[:, index].ravel(), self.ties.take(rows.ravel(), self.top1.size)
+        )
+
     def tied_classes(self) -> np.ndarray:
         """Return how many classes share the best score, `(K, N)` integers; 1 means no tie."""
         return self.ties.counts(self.top1.size).reshape(self.top1.shape)
@@ -226,7 +234,10 @@ class Predictions:
             f"1 to {self.ranked.shape[2]}, the ranks that are stored",
         )
         if k not in self._correct:
-            right = (self.ranked[:, :, :k] == self.labels[:, None]).any(2).astype(float)
+            hit = self.top1 == self.labels
+            for rank in range(1, k):
+                hit |= self.ranked[:, :, rank] == self.labels
+            right = hit.astype(float)
             if self.ties:
                 settle_ties(right.reshape(-1), self.ties, np.tile(self.labels, len(right)), k)
             self._correct[k] = frozen(right)
@@ -238,9 +249,11 @@ class Predictions:
 
     def recall(self) -> np.ndarray:
         """Return the `(K, C)` recalls, shares in [0, 1]; NaN for a class without examples."""
-        support = np.bincount(self.labels, minlength=self.num_classes)
-        hits = np.stack([np.bincount(self.labels, row, self.num_classes) for row in self.correct()])
-        return ratio(hits, support)
+        if self._recall is None:
+            support = np.bincount(self.labels, minlength=self.num_classes)
+            hits = [np.bincount(self.labels, row, self.num_classes) for row in self.correct()]
+            self._recall = frozen(ratio(np.stack(hits), support))
+        return self._recall
 
     def predicted(self) -> np.ndarray:
         """Return how often each member predicts each class, `(K, C)` floats, since ties count in part."""

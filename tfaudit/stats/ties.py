@@ -65,11 +65,15 @@ class Ties:
 
     def block(self, number: int, rows: int) -> Ties:
         """Return the ties of one table, from tables of `rows` rows each that `joined` has stacked."""
+        if not self:
+            return self
         part = slice(*np.searchsorted(self.rows, [number * rows, (number + 1) * rows]))
         return Ties(self.rows[part] - number * rows, self.classes[part])
 
     def take(self, rows: np.ndarray, total: int) -> Ties:
         """Return the ties of some of `total` rows, in the given order."""
+        if not self:
+            return self
         starts = np.searchsorted(self.rows, np.arange(total + 1))
         lengths = np.diff(starts)[rows]
         new = np.repeat(np.arange(len(lengths)), lengths)
@@ -103,6 +107,8 @@ class BestClasses:
 
     def votes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the row, the class and the vote of every best class: 1, or 1/m for each of m that tie."""
+        if not self.ties:
+            return np.arange(len(self.first)), self.first, np.ones(len(self.first))
         alone = np.ones(len(self.first), bool)
         alone[self.ties.rows] = False
         rows = np.flatnonzero(alone)
@@ -139,6 +145,12 @@ class BestClasses:
         common = np.minimum(own_votes[own], other_votes[others])
         same[tied] = np.bincount(keys // span, common, len(tied))
         return same
+
+    def differences(self, other: BestClasses) -> float:
+        """Return the expected number of rows whose predictions differ; see `agreement`."""
+        if not self.ties and not other.ties:  # counting is faster
+            return float(np.count_nonzero(self.first != other.first))
+        return float((1 - self.agreement(other)).sum())
 
     def names(self, class_names: Sequence[str]) -> np.ndarray:
         """Return the names of the predictions, `(R,)` strings; a tie gives all its names in alphabetical order.

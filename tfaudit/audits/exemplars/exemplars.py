@@ -209,12 +209,10 @@ def _modes(population: Predictions, ties: str) -> BestClasses:
 
 def _votes(population: Predictions, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the share of votes for the most frequent class of each example, and the votes' entropy in bits, `(P,)`."""
-    rows, classes, votes = population.all_best().votes()
-    example = rows % population.num_examples
-    inside = np.isin(example, index)
-    cells = np.searchsorted(index, example[inside]) * population.num_classes + classes[inside]
+    rows, classes, votes = population.best_of(index).votes()
+    cells = rows % len(index) * population.num_classes + classes if len(index) else rows
     cell, place = np.unique(cells, return_inverse=True)
-    share = np.bincount(place.ravel(), votes[inside], len(cell)) / population.num_members
+    share = np.bincount(place.ravel(), votes, len(cell)) / population.num_members
     most = np.zeros(len(index))
     entropy = np.zeros(len(index))
     np.maximum.at(most, cell // population.num_classes, share)
@@ -225,13 +223,13 @@ def _votes(population: Predictions, index: np.ndarray) -> tuple[np.ndarray, np.n
 def _difficulty(populations: Mapping[str, Predictions], changed: np.ndarray) -> pd.DataFrame:
     rows = []
     masks = {"PIE": changed, "non-PIE": ~changed, "all": np.ones_like(changed)}
+    examples = np.sum(list(masks.values()), axis=1)
     for name, population in populations.items():
         for k in (k for k in (1, 5) if k <= population.ranked.shape[2]):
-            for group, mask in masks.items():
-                examples = np.count_nonzero(mask)
-                hits = population.correct(k)[:, mask].sum(1)
-                interval = mean_interval(ratio(hits, examples))
-                row = {"population": name, "group": group, "k": k, "examples": examples}
+            hits = population.correct(k) @ np.column_stack(list(masks.values())).astype(float)
+            for group, count, right in zip(masks, examples, hits.T, strict=True):
+                interval = mean_interval(ratio(right, count))
+                row = {"population": name, "group": group, "k": k, "examples": count}
                 ends = {"low": interval.low, "high": interval.high}
                 rows.append(row | {"accuracy": interval.mean, **ends})
     return pd.DataFrame(rows)

@@ -128,7 +128,5 @@ def changed_predictions(
 def _differences(
     one: Predictions, other: Predictions, first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
-    changes = (
-        (1 - one.best(i).agreement(other.best(j))).sum() for i, j in zip(first, second, strict=True)
-    )
+    changes = (one.best(i).differences(other.best(j)) for i, j in zip(first, second, strict=True))
     return np.fromiter(changes, float, len(first))
