@@ -1,6 +1,6 @@
 """Whether the rules of verdicts keep their promises, on simulated studies whose truth is known.
 
-    python -m benchmarks.verdicts [slopes] [--studies 300] [--seed 0]
+    python -m benchmarks.verdicts [TABLE ...] [--studies 300] [--seed 0]
 
 Without a choice it prints the tables of "Rules" in docs/verdict.md: in per cent, how often intervals hold the truth,
 and how often a limit of exactly the truth passes or fails. Both errors should be 2.5 %.
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.first_screens import printed
-from tests.builders.simulated_studies import Truth, simulate, true_slope
+from tests.builders.simulated_studies import Truth, ratios_held, simulate, true_slope
 from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.predictions import Predictions
 
@@ -54,12 +54,23 @@ def slopes(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def ratios(seeds: range) -> pd.DataFrame:
+    """Return how often intervals hold ratios of accuracies and of errors under corruption."""
+    rows = []
+    for paired, members, images in itertools.product((False, True), MEMBERS, SIZES):
+        truth = Truth(everywhere=0.02, paired=paired, image_shift=0.1, member_shift=0.1)
+        sizes = {"members": members, "images": images}
+        held = pd.DataFrame([ratios_held(truth, seed, **sizes) for seed in seeds])
+        rows.append({"members": kind(paired), "K": members, "images": images, **100 * held.mean()})
+    return pd.DataFrame(rows)
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
 
 
-TABLES: dict[str, Callable[[range], pd.DataFrame]] = {"slopes": slopes}
+TABLES: dict[str, Callable[[range], pd.DataFrame]] = {"slopes": slopes, "ratios": ratios}
 
 
 def main() -> None:

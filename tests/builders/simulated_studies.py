@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.predictions import Predictions
 from tfaudit.store.external import import_predictions
 from tfaudit.store.store import Store
@@ -125,6 +126,50 @@ def simulate(
             labels, predictions[1].ranked, class_names=names, parents=predictions[0].members
         )
     return predictions[0], predictions[1]
+
+
+HIDDEN = {"fog": (0.05, 0.1), "snow": (0.3, 0.5)}
+"""Share of the images that two corruptions hide from every member, before and after compression."""
+
+
+def simulate_corrupted(
+    truth: Truth, seed: int, *, members: int, images: int
+) -> tuple[dict[tuple[str, int], Predictions], dict[tuple[str, int], Predictions]]:
+    """Draw the predictions of both populations under the corruptions of `HIDDEN`; the arguments are `simulate`'s."""
+    populations = simulate(truth, seed, members=members, images=images)
+    rng = np.random.default_rng([seed, 1])
+    sides: tuple[dict, dict] = {}, {}
+    for corruption, shares in HIDDEN.items():
+        luck = rng.random(populations[0].num_examples)
+        for side, predictions, share in zip(sides, populations, shares, strict=True):
+            labels = predictions.labels
+            hidden = luck[:, None] < share
+            side[corruption, 1] = Predictions(
+                labels,
+                np.where(hidden, (labels[:, None] + 1) % 10, predictions.ranked),
+                class_names=predictions.class_names,
+                parents=predictions.parents,
+            )
+    return sides
+
+
+def ratios_held(truth: Truth, seed: int, *, members: int, images: int) -> dict[str, bool]:
+    """Return whether the intervals of a study under corruption hold the true ratios, by their names in tables."""
+    before = RECALLS.mean()
+    after = before + expected_changes(truth, members).mean()
+    fog, snow = ((before * (1 - hidden[0]), after * (1 - hidden[1])) for hidden in HIDDEN.values())
+    error, other = ((1 - rates[1]) / (1 - rates[0]) for rates in (fog, snow))
+    found = robustness(*simulate_corrupted(truth, seed, members=members, images=images))
+    rows, overall = found.corruptions.iloc[0], found.overall.iloc[0]
+    ends = {
+        "relative change": (rows, "relative", fog[1] / fog[0] - 1),
+        "corruption error": (rows, "corruption_error", error),
+        "mCE": (overall, "corruption_error", (error + other) / 2),
+    }
+    return {
+        name: row[f"{column}_low"] <= true <= row[f"{column}_high"]
+        for name, (row, column, true) in ends.items()
+    }
 
 
 def expected_changes(truth: Truth, members: int, classes: int = 10) -> np.ndarray:

@@ -14,6 +14,7 @@ from tfaudit.stats.two_way import (
     Change,
     critical_value,
     group_changes,
+    log_ratio,
     negative_flips,
     total_change,
 )
@@ -61,6 +62,36 @@ def test_widths_are_those_of_the_pigeonhole_bootstrap(members, images, paired, r
     expected = np.sqrt(own**2 - 2 * sum(map(residual_variance, sides)))
     assert changes.absolute.error[0] == pytest.approx(expected, rel=0.1)
     assert 0.7 < changes.relative.error[0] / relative < 1.1
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_the_logarithm_of_a_ratio_is_that_of_a_bootstrap(paired, rng):
+    """Of errors, which are rare: numerator and denominator are drawn together, neither is known."""
+    before, after = (1.0 - side for side in heterogeneous_study(rng, 20, 600, paired=paired))
+    everywhere = np.zeros(600, int)
+    found = log_ratio(before, after, everywhere, 1, paired=paired)
+    ratios = []
+    for _ in range(2000):
+        first = rng.integers(20, size=20)
+        second = first if paired else rng.integers(20, size=20)
+        images = rng.integers(600, size=600)
+        means = [
+            side[members][:, images].mean() for side, members in ((before, first), (after, second))
+        ]
+        ratios.append(np.log(means[1] / means[0]))
+    assert found.value[0] == pytest.approx(np.log(after.mean() / before.mean()))
+    parts = [after / after.mean(), before / before.mean()]
+    parts = [parts[0] - parts[1]] if paired else parts
+    expected = np.sqrt(np.var(ratios) - 2 * sum(map(residual_variance, parts)))
+    assert found.error[0] == pytest.approx(expected, rel=0.1)
+    swapped = log_ratio(after, before, everywhere, 1, paired=paired)
+    np.testing.assert_allclose([swapped.value, swapped.error], [-found.value, found.error])
+
+
+def test_a_ratio_without_a_logarithm_has_no_error():
+    some = np.array([[1, 0, 1], [0, 0, 1]])
+    for before, after in ((some, 0 * some), (0 * some, some)):
+        assert np.isnan(log_ratio(before, after, np.zeros(3, int), 1, paired=True).error).all()
 
 
 @pytest.mark.parametrize("paired", [True, False])

@@ -201,6 +201,43 @@ def total_change(
     return dataclasses.replace(summed, error=error)
 
 
+def log_ratio(
+    before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int, *, paired: bool
+) -> Change:
+    """Compute the logarithm of a ratio, after over before, of two sums of the means of groups: `(1,)`.
+
+    Both sums are estimated on the same images and members, so neither is known. The logarithm of `A / B` has the linear
+    part `a[k, i] / A - b[k, i] / B`, whose variance over images and members [C] is the error. The exponentials of the
+    ends of its interval are the ends of the interval of the ratio; taking B as known, 95 % intervals hold the ratio in
+    64 to 78 % of simulated studies.
+
+    The arguments are those of `total_change`, with values of 0 or more, in which 1 is one prediction. The logarithm and
+    its error are NaN if a sum is 0.
+
+    Example:
+        >>> before, after = np.repeat([[1, 0]], 100, axis=1), np.repeat([[1, 1]], 100, axis=1)
+        >>> change = log_ratio(before, after, np.zeros(200, int), 1, paired=True)
+        >>> np.exp([change.value, *change.interval()]).ravel().round(2)
+        array([2.  , 1.74, 2.3 ])
+    """
+    total_before, total_after = (
+        sum(side[:, groups == group].mean() for group in range(count)) for side in (before, after)
+    )
+    if not min(total_before, total_after) > 1e-12:  # means of counts: below this is rounding
+        return Change.without_error(np.array([np.nan]))
+    scale = total_after / total_before
+    change = total_change(before * scale, after, groups, count, paired=paired)
+    return dataclasses.replace(
+        change,
+        value=np.log([scale]),
+        error=change.error / total_after,
+        **{
+            part: getattr(change, part) / total_after**2
+            for part in ("of_images", "of_members", "overlap")
+        },
+    )
+
+
 def sum_change(
     influences: Sequence[np.ndarray],
     totals: Sequence[np.ndarray],

@@ -12,9 +12,9 @@ from tfaudit.audits.result import in_points
 from tfaudit.audits.robustness.condition_rates import ConditionRates
 from tfaudit.stats.contingency import exact_changes
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.ratios import relative_change
+from tfaudit.stats.ratios import ratio, relative_change
 from tfaudit.stats.t_tests import welch
-from tfaudit.stats.two_way import accuracy_interval, total_change
+from tfaudit.stats.two_way import accuracy_interval, log_ratio, total_change
 
 TWO_WAY, IMAGES, MCNEMAR, NO_TEST = "images and members", "images", "McNemar", "none"
 
@@ -32,6 +32,7 @@ class AccuracyChange:
         members: numbers of members in the two means.
         before, after: means of the baseline and of the compressed population.
         figures: `(3,)` after minus before, and the ends of its interval; NaN without a test.
+        ratio_ends: `(2,)` ends of the interval of after divided by before, over images and members; NaN without a test.
         p: two-sided p-value.
         lost, won: numbers of images that two single models predict right less or more often after; NaN for populations.
         test: sources of variance: "images and members" for populations; "McNemar" or, if an image counts more than
@@ -43,6 +44,7 @@ class AccuracyChange:
     before: float = np.nan
     after: float = np.nan
     figures: np.ndarray = dataclasses.field(default_factory=UNKNOWN.copy)
+    ratio_ends: np.ndarray = dataclasses.field(default_factory=UNKNOWN[:2].copy)
     p: float = np.nan
     lost: float = np.nan
     won: float = np.nan
@@ -51,7 +53,6 @@ class AccuracyChange:
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of `Robustness.frame` from `members_before` to `published_p`, without a verdict yet."""
-        relative = relative_change(self.before, self.before + self.figures)
         low, high, p = self.published
         return {
             "members_before": self.members[0],
@@ -63,9 +64,9 @@ class AccuracyChange:
             "change_p_holm": np.nan,
             "change_p_bh": np.nan,
             "verdict": "",
-            "relative_change": relative[0],
-            "relative_low": relative[1],
-            "relative_high": relative[2],
+            "relative_change": relative_change(self.before, self.after),
+            "relative_low": self.ratio_ends[0] - 1,
+            "relative_high": self.ratio_ends[1] - 1,
             "lost": self.lost,
             "won": self.won,
             "test": self.test,
@@ -95,8 +96,12 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int) -> Accur
     estimate = total_change(first, second, image_set, image_set[-1] + 1, paired=rates.paired)
     value = after.mean() - before.mean()
     ends = np.concatenate(estimate.interval(confidence))
+    figures = np.array([value, *ends])
+    ratio_ends = UNKNOWN[:2]
+    if (weights >= 0).all():  # a mean of accuracies, not an excess of one over another
+        ratio_ends = _ratio_ends(first, second, image_set, rates)
     change = AccuracyChange(
-        members, before.mean(), after.mean(), np.array([value, *ends]), estimate.p()[0]
+        members, before.mean(), after.mean(), figures, ratio_ends, estimate.p()[0]
     )
     if members == (1, 1):
         step = np.round(second[0] - first[0], 12)
@@ -186,26 +191,44 @@ def _mean_row(
 def _corruption_errors(
     rates: ConditionRates, corruptions: dict[str, list[int]], weights: np.ndarray, k: int
 ) -> dict[str, float]:
-    """Return the mean corruption error with the interval of its change, and the mean of the defined relative errors."""
-    members, _ = rates.complete_members(np.flatnonzero(weights).tolist())
-    scaled = weights.copy()
+    """Return the mean corruption error with its interval, and the mean of the defined relative errors.
+
+    The baseline takes the place of AlexNet [HD]: a corruption error is CE = E1 / E0, the errors after as a share of the
+    errors before. The mean over corruptions c has the linear part `mean_c (e1[c] - CE[c] e0[c]) / E0[c]`.
+    """
+    members = rates.complete_members(np.flatnonzero(weights).tolist())
+    scaled = np.zeros((2, len(weights)))
+    errors = []
     for columns in corruptions.values():
-        accuracies = [rates.before[i].accuracy[k][rates.before[i].rows(members)] for i in columns]
-        error = 1 - np.mean(accuracies) if members else np.nan
-        scaled[columns] /= error if error > 0 else np.nan
-    # The baseline takes the place of AlexNet (Hendrycks and Dietterich): its own errors are the scale, its mean is 1.
-    known = not np.isnan(scaled).any()
-    change = accuracy_change(rates, scaled, k) if known else AccuracyChange()
-    error, high, low = 1 - change.figures
+        before, after = (
+            1 - np.mean([side[i].accuracy[k][side[i].rows(names)] for i in columns])
+            if names
+            else np.nan
+            for side, names in zip(rates.sides, members, strict=True)
+        )
+        errors.append(ratio(after, before))
+        scaled[:, columns] = ratio(weights[columns], before) * np.array([[errors[-1]], [1.0]])
+    error, ends = np.mean(errors) if errors else np.nan, UNKNOWN[:2]
+    if error > 0:
+        ends = error * _ratio_ends(*rates.shares(scaled / scaled[1].sum(), k, wrong=True), rates)
     relative = pd.Series(
         [_relative_error(rates, columns, k) for columns in corruptions.values()], dtype=float
     )
     return {
         "corruption_error": error,
-        "corruption_error_low": low,
-        "corruption_error_high": high,
+        "corruption_error_low": ends[0],
+        "corruption_error_high": ends[1],
         "relative_corruption_error": relative.mean(),
     }
+
+
+def _ratio_ends(
+    before: np.ndarray, after: np.ndarray, image_set: np.ndarray, rates: ConditionRates
+) -> np.ndarray:
+    """Return the ends of the interval of a ratio, `(2,)`, from the shares of the members and images."""
+    change = log_ratio(before, after, image_set, image_set[-1] + 1, paired=rates.paired)
+    with np.errstate(over="ignore"):  # two members may leave the upper end open
+        return np.exp(np.ravel(change.interval(1 - rates.alpha)))
 
 
 def _relative_error(rates: ConditionRates, columns: list[int], k: int) -> float:

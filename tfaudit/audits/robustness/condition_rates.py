@@ -191,20 +191,29 @@ class ConditionRates:
             sets.setdefault(id(self.labels[column]), []).append(column)
         return list(sets.values())
 
-    def shares(self, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def shares(
+        self, weights: np.ndarray, k: int, *, wrong: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return how far every complete member is right on every image, summed over the columns with their weights.
 
         The three arrays are `(m0, N)` for the baseline, `(m1, N)` for the compressed population and `(N,)`, the image
-        set of each image; the sets are concatenated.
+        set of each image; the sets are concatenated. `weights` are `(S + 1,)`, or `(2, S + 1)` with a row for each
+        population; `wrong` sums wrong predictions instead.
         """
-        columns = np.flatnonzero(weights).tolist()
+        of_sides = np.broadcast_to(weights, (2, np.shape(weights)[-1]))
+        columns = np.flatnonzero(of_sides.any(axis=0)).tolist()
         sets = self.image_sets(columns)
         before, after = (
             np.concatenate(
-                [sum(weights[i] * side[i].correct(k, members) for i in images) for images in sets],
+                [
+                    sum(own[i] * np.abs(wrong - side[i].correct(k, members)) for i in images)
+                    for images in sets
+                ],
                 1,
             )
-            for side, members in zip(self.sides, self.complete_members(columns), strict=True)
+            for side, members, own in zip(
+                self.sides, self.complete_members(columns), of_sides, strict=True
+            )
         )
         sizes = [len(self.labels[images[0]]) for images in sets]
         return before, after, np.repeat(np.arange(len(sets)), sizes)
