@@ -127,7 +127,7 @@ def _retrained_twin(study_audit: StudyAudit) -> None:
     if len(changed):
         share = changed.mean() / len(study_audit.counts(BASELINE).labels)
         between = (
-            f", {count_text(changed.min())} to {count_text(changed.max())} between two"
+            f", {count_text(changed.min())} to {count_text(changed.max())} between two models"
             if len(changed) > 1
             else ""
         )

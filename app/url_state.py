@@ -272,7 +272,7 @@ def start_notices() -> None:
     st.session_state["notices"] = st.container()
     st.session_state["noticed"] = set()
     for key in sorted(set(st.query_params) - PARAMETERS):
-        add_notice(f"{key}: no choice of this viewer")
+        add_notice(f"{key} is not a parameter of this viewer")
 
 
 def add_notice(text: str) -> None:
@@ -298,6 +298,6 @@ def _unknown(key: str, text: str, options: Sequence[str]) -> InputError:
     expected = (
         listed(options, MOST_NAMED)
         if options
-        else "none, for this study has nothing to choose from"
+        else "no value, because this study has nothing to choose from"
     )
     return InputError(key, repr(text) if text else "nothing", expected)

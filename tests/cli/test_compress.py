@@ -76,7 +76,7 @@ def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, gate, code
     )
     assert (found, errors) == (code, "")
     assert words in text
-    assert "No file may ship" in text
+    assert "No candidate passes" in text
     assert not (place / gate / "model.tflite").exists()
     assert ("--train" in text) == (code == 1)
 

@@ -166,7 +166,7 @@ def test_the_password_is_no_argument(monkeypatch, viewer, commands):
     monkeypatch.delenv("TFAUDIT_PASSWORD")
     monkeypatch.setattr("sys.stdin.isatty", lambda: False)
     told = viewer("study", "--password", code=2)
-    assert "password: got none, and no terminal to type one on, expected" in told
+    assert "password: got no password, and no terminal to type it in, expected" in told
 
 
 @pytest.mark.parametrize("typed", [["correct horse"] * 2, ["correct horse", "correct house"]])
@@ -177,7 +177,7 @@ def test_a_password_is_typed_twice(monkeypatch, viewer, typed):
     answers = iter(typed)
     monkeypatch.setattr("getpass.getpass", lambda prompt: next(answers))
     told = viewer("study", "--password", code=0 if len(set(typed)) == 1 else 2)
-    assert ("the same twice" in told) == (len(set(typed)) == 2)
+    assert ("the same password twice" in told) == (len(set(typed)) == 2)
 
 
 def test_limits_of_a_gate_reach_the_viewer(viewer, commands, tmp_path):

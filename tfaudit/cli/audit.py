@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # each takes all words up to the next option
 
 HELP = (
-    "Audit predictions that any framework has made. TensorFlow is not needed.",
+    "Audit predictions made with any framework. TensorFlow is not needed.",
     "tfaudit audit --labels y.npy --baseline dense*.npy --compressed int8='q*.npy' pruned='p*.npy'",
     "A file holds scores (logits or probabilities) or top-1 classes. Arrays (.npy, .npz): floats of shape "
     "(examples, classes) or (members, examples, classes), or integers, (examples,) or (members, examples). Tables "
@@ -110,14 +110,14 @@ def audit(
     scores_are: ScoresAre = "auto",
     groups: Annotated[
         Path | None,
-        option("Table of the groups of the examples, such as their writers; needs --out."),
+        option("Table with the groups of every example, such as its writer; needs --out."),
     ] = None,
     paired: Paired = False,
     alpha: Alpha = 0.05,
     permutations: Permutations = 1000,
     directory: StudyOut = None,
     name: Annotated[
-        str | None, option("Name of the study; by default that of the directory.")
+        str | None, option("Name of the study; by default the name of its directory.")
     ] = None,
 ) -> None:
     """Audit predictions that any framework has made."""

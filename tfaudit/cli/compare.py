@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def compare(
     *,
     baseline: Annotated[Path, option("The uncompressed model, .keras or .tflite.")],
-    compressed: Annotated[list[Path], option("A compressed model; the option can be repeated.")],
+    compressed: Annotated[list[Path], option("A compressed model; repeatable.")],
     data: Annotated[
         str,
         option(
@@ -29,7 +29,7 @@ def compare(
     twin: Annotated[
         list[Path] | None,
         option(
-            "The baseline trained again with another seed, for what training alone changes; can be repeated."
+            "The baseline trained again with another seed, to show what training alone changes; repeatable."
         ),
     ] = None,
     images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "examples")],
@@ -57,7 +57,7 @@ def compare(
     chance = accuracy_by_chance(models.baseline, alpha)
     if broken := not_above_chance(accuracy, chance):
         out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red")
-    unknown = "What training again would change is unknown: --twin MODEL, the baseline trained again, shows it."
+    unknown = "How much training again changes is unknown: --twin MODEL, the baseline trained again, would show it."
     notes = [*models.notes, *([] if twins else [unknown])]
     out.print(pair_tables(pairs, sizes=models.sizes, notes=notes, twins=twins))
     if csv:

@@ -40,16 +40,21 @@ def compress(
     directory: Annotated[
         Path | None,
         option(
-            "Directory for the file, the report, all candidates; compressed/MODEL by default.",
+            "Directory for the file, the report and all candidates; compressed/MODEL by default.",
             "--out",
         ),
     ] = None,
     budget: Annotated[
-        str | None, option("Time after which the search ends with the best so far, such as 30m.")
+        str | None,
+        option(
+            "Time limit such as 30m, after which the best candidate so far is taken; none by default."
+        ),
     ] = None,
     train: Annotated[
         str | None,
-        option("Training data, in the same forms; without them nothing is pruned.", panel=TRAINING),
+        option(
+            "Training data, in the forms of --data; without it nothing is pruned.", panel=TRAINING
+        ),
     ] = None,
     train_split: Annotated[str, option("Split of the training data.", panel=TRAINING)] = "train",
     epochs: Annotated[int, option("Epochs of fine-tuning after pruning.", panel=TRAINING)] = 3,
@@ -62,7 +67,8 @@ def compress(
         option("Augmentation of the images in fine-tuning: none, crop_flip ...", panel=TRAINING),
     ] = "none",
     held_out: Annotated[
-        float, option("Share of the data that judges and has no part in the choice.")
+        float,
+        option("Share of the data that is held out from the choice and judges the chosen file."),
     ] = 0.5,
     seed: Annotated[
         int, option("Seed for the data split, the calibration images and fine-tuning.")
@@ -159,7 +165,7 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
     )
     out.print(_table(found))
     if found.stopped:
-        out.print(f"{found.stopped} The same command goes on with them.", soft_wrap=True)
+        out.print(f"{found.stopped} Run the same command again to try them.", soft_wrap=True)
     out.print(
         f"\nThe verdict, on the {held_out:,} held-out examples, which had no part in the choice:\n"
     )
@@ -168,10 +174,12 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
     for sentence in (*found.needed, *found.notes):
         out.print(sentence)
     if found.outcome == "fail" and not trained:
-        out.print("With training data, --train, smaller and more careful candidates are tried.")
+        out.print(
+            "With training data (--train), the search also tries pruned and fine-tuned models."
+        )
     if len(found.judged) > 1:
-        others = f"{len(found.judged)} candidates have been judged on this held-out part by now"
-        out.print(f"{others}: the more often it is asked, the less a pass means.")
+        judged = f"This held-out part has judged {len(found.judged)} candidates so far"
+        out.print(f"{judged}: the more it judges, the less a pass means.")
     if found.path is not None:
         out.print(f"file: {found.path}, {len(found.content):,} bytes", soft_wrap=True)
         out.print(
@@ -182,7 +190,7 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
         from tfaudit.search.candidate_store import flatbuffer_path
 
         closest = flatbuffer_path(directory, found.chosen)
-        out.print(f"No file may ship; the one closest to passing is {closest}.", soft_wrap=True)
+        out.print(f"No candidate passes; the closest is {closest}.", soft_wrap=True)
     out.print(f"report: {directory}/report.html", soft_wrap=True)
 
 

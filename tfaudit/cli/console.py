@@ -110,7 +110,7 @@ def _main(
         list[str] | None,
         typer.Option(
             "--import",
-            help="Import a module or Python file first, such as your layers; with any command.",
+            help="Module or Python file to import first, such as one with your layers; works with any command.",
         ),
     ] = None,
 ) -> None:

@@ -119,7 +119,7 @@ def gate(
     if directory is not None:
         candidates = from_study(directory, variant, split)
     elif not baseline or not compressed:
-        raise InputError("baseline, compressed", "no files", "both options where there is no study")
+        raise InputError("baseline, compressed", "no files", "both options, or a study")
     elif labels is not None:
         predictions = PredictionFiles(
             labels=labels,

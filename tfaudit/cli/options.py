@@ -96,7 +96,7 @@ StudyOut = Annotated[Path | None, option("Write a study with its report.html her
 ScoresAre = Annotated[
     str,
     option(
-        "What scores are if their values do not show it: probabilities, logits or auto.",
+        "Kind of the scores: probabilities, logits, or auto, which tells by their values.",
         "--scores-are",
     ),
 ]
@@ -108,7 +108,7 @@ _of_images = functools.partial(option, panel=IMAGES)
 _of_predictions = functools.partial(option, panel=PREDICTIONS)
 
 SkipUnreadable = Annotated[
-    int, _of_images("Leave out up to this many unreadable images and list them.")
+    int, _of_images("Number of unreadable images that may be left out; they are listed.")
 ]
 IdColumn = Annotated[
     str | None,
@@ -126,7 +126,7 @@ PredictionColumn = Annotated[
 Paired = Annotated[
     bool,
     _of_predictions(
-        "Each compressed model was made from the baseline of its number, not trained from scratch.",
+        "Each compressed model was made from the baseline model with its number, not trained from scratch.",
         "--paired",
     ),
 ]
@@ -174,24 +174,27 @@ class ImageOptions:
         ),
     ] = "none"
     baseline_preprocess: Annotated[
-        str | None, _of_images("Pixels that the baseline expects, if not those of --preprocess.")
+        str | None,
+        _of_images("Pixels that the baseline expects; by default the same as --preprocess."),
     ] = None
     classes: ClassNames = None
     batch_size: Annotated[int, _of_images("Number of images per batch of predictions.")] = 32
     recursive: Annotated[
         bool,
-        _of_images("Look for images in folders within the folders of the classes.", "--recursive"),
+        _of_images("Also look for images in subfolders of the class folders.", "--recursive"),
     ] = False
     skip_unreadable: SkipUnreadable = 0
     examples: Annotated[
         Path | None,
-        _of_images("CSV file whose column `example` holds the ids of the only images to judge."),
+        _of_images(
+            "CSV file with the ids of the images to judge in a column `example`; all images by default."
+        ),
     ] = None
     output: Annotated[
         str | None, _of_images("Name of the output to judge, for models with several.", "--output")
     ] = None
     scores_are: ScoresAre = "auto"
-    limit: Annotated[int | None, _of_images("Largest number of images; all by default.")] = None
+    limit: Annotated[int | None, _of_images("Maximum number of images; all by default.")] = None
 
     def __post_init__(self) -> None:
         require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")

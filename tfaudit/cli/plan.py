@@ -26,7 +26,10 @@ def plan(
         typer.Argument(help="Directory of a pilot study, such as two members and few images."),
     ] = None,
     half_width: Annotated[
-        float, option("Wanted half-width of the interval of a class's change, percentage points.")
+        float,
+        option(
+            "Target half-width of the confidence interval of a class's change, percentage points."
+        ),
     ] = 2.0,
     variant: Annotated[
         str | None, option("Compressed variant of the pilot; by default its first.")
@@ -43,10 +46,16 @@ def plan(
         float, option("Share of the variance of right and wrong between images.", panel=GUESSES)
     ] = 0.5,
     flips: Annotated[
-        float, option("Share of images that compression makes right or wrong.", panel=GUESSES)
+        float,
+        option("Share of images whose prediction compression turns right or wrong.", panel=GUESSES),
     ] = 0.05,
     paired: Annotated[
-        bool, option("Compressed members are made from the baseline's.", "--paired", panel=GUESSES)
+        bool,
+        option(
+            "Each compressed member is made from a member of the baseline.",
+            "--paired",
+            panel=GUESSES,
+        ),
     ] = False,
     members: Annotated[list[int] | None, option("Number of members to show, repeatable.")] = None,
     images: Annotated[

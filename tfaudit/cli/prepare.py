@@ -18,10 +18,10 @@ def prepare(
         Path, option("Folder of IDX files, CIFAR's .bin files, or class folders.", "--from")
     ],
     data_dir: Annotated[
-        Path | None, option("Directory of prepared data sets; by default that of TFDS.")
+        Path | None, option("Directory of prepared data sets; by default TFDS' own.")
     ] = None,
     recursive: Annotated[
-        bool, option("Look into folders within the class folders.", "--recursive")
+        bool, option("Also look for images in subfolders of the class folders.", "--recursive")
     ] = False,
     skip_unreadable: SkipUnreadable = 0,
 ) -> None:

@@ -54,7 +54,9 @@ def report(
 ) -> None:
     """Print the verdict on a study and its table, and write its report; or compare several studies."""
     if card and markdown is None:
-        raise InputError("--model-card", "no --markdown", "--markdown FILE, where to write it")
+        raise InputError(
+            "--model-card", "no --markdown", "--markdown FILE, the model card to write"
+        )
     if len(directories) > 1:
         given = {
             "--charts": charts,

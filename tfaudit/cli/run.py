@@ -35,7 +35,8 @@ def run(
         int | None, option("Members per variant; by default the recipe's.")
     ] = None,
     workers: Annotated[
-        int | None, option("Members at once; by default one per core, or as many as fit.")
+        int | None,
+        option("Members that run at once; by default one per core, or with Ray as many as fit."),
     ] = None,
     engine: Annotated[
         str, option("local: processes on this machine; ray: tasks on a Ray cluster.")
@@ -43,20 +44,20 @@ def run(
     address: Annotated[
         str | None,
         option(
-            "Head of the cluster, HOST:PORT; by default RAY_ADDRESS, else Ray starts here.",
+            "Head of the cluster, HOST:PORT; by default RAY_ADDRESS, or a new cluster on this machine.",
             panel=RAY,
         ),
     ] = None,
-    cpus: Annotated[float, option("Cores, and threads, of each member.", panel=RAY)] = 1,
+    cpus: Annotated[float, option("Cores, and so threads, per member.", panel=RAY)] = 1,
     gpus: Annotated[
-        float, option("GPUs of each member; .5 for two members on one.", panel=RAY)
+        float, option("GPUs per member; 0.5 puts two members on one GPU.", panel=RAY)
     ] = 0,
-    memory: Annotated[float | None, option("Memory of each member in GB.", panel=RAY)] = None,
+    memory: Annotated[float | None, option("Memory per member, GB.", panel=RAY)] = None,
     timeout: Annotated[
-        float | None, option("Seconds that a member may take; any time by default.")
+        float | None, option("Time limit per member, seconds; none by default.")
     ] = None,
     retries: Annotated[
-        int, option("Further attempts of a member that was lost, lacked memory or timed out.")
+        int, option("Retries of a member that was lost, ran out of memory or timed out.")
     ] = 2,
     dataset: Annotated[
         str | None, option("Data set, or a function `data.py:load`; by default the recipe's.")

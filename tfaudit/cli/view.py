@@ -67,7 +67,10 @@ def view(
         ),
     ] = False,
     read_only: Annotated[
-        bool, option("Let nobody rate images, begin or unblind a human study, and write no file.")
+        bool,
+        option(
+            "Read-only: nobody can rate images, or begin or unblind a human study, and no file is written."
+        ),
     ] = False,
 ) -> None:
     """Open the viewer of a study in the browser."""
@@ -93,7 +96,7 @@ def view(
         port = next(free for free in itertools.count(FIRST_PORT) if _is_free(address, free))
     elif not _is_free(address, port):
         got = f"{port}, which is taken or not permitted"
-        raise InputError("port", got, "another port, or none for a free one")
+        raise InputError("port", got, "another port, or no --port for a free one")
     hosts = _hosts(address, host or [])
     os.environ[PASSWORD] = _read_password() if password else ""
     if address not in LOCAL:
@@ -120,11 +123,11 @@ def _read_password() -> str:
     source = f"the environment variable {PASSWORD}"
     if password is None:
         if not sys.stdin.isatty():
-            raise InputError("password", "none, and no terminal to type one on", source)
+            raise InputError("password", "no password, and no terminal to type it in", source)
         source = "a password"
         password = getpass.getpass("Password of the viewer: ")
         if getpass.getpass("Again: ") != password:
-            raise InputError("password", "two that differ", "the same twice")
+            raise InputError("password", "two different passwords", "the same password twice")
     if len(password) < SHORTEST:
         raise InputError(
             "password", f"{len(password)} characters", f"{SHORTEST} or more in {source}"

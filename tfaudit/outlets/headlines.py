@@ -81,7 +81,7 @@ def _twins(row: Mapping[Hashable, Any], baseline: Mapping[Hashable, Any]) -> str
     between = (
         f"On average {changed:,.0f} predictions differ between a compressed and a baseline model"
     )
-    return f"{between}, {floor:,.0f} between two baseline models: what training again changes."
+    return f"{between}; training the baseline again changes {floor:,.0f}."
 
 
 def _accuracy(now: float, before: float) -> str:
@@ -100,10 +100,11 @@ def _classes(audit: Summary, key: str) -> str:
     collapsed = frame[frame["collapsed"]].sort_values("change_pp")["class"]
     if len(collapsed):
         first = f"{len(collapsed)} of {len(frame):,} classes collapsed ({_named(collapsed)})."
-        others = _moved(frame[~frame["collapsed"]])
-        return f"{first} Of the others, {others}." if others else first
-    if moved := _moved(frame):
-        return f"Of {len(frame):,} classes, {moved}."
+        others = frame[~frame["collapsed"]]
+        moved = _moved(others, f"of the other {len(others):,}")
+        return f"{first} {moved}." if moved else first
+    if moved := _moved(frame, f"of {len(frame):,} classes"):
+        return f"{moved}."
     worst = worst_class(frame)
     if worst is None:
         return ""
@@ -111,18 +112,19 @@ def _classes(audit: Summary, key: str) -> str:
     if (frame["verdict"] == NO_CHANGE).all():
         return f"The recall of none of {len(frame):,} classes changes by {impact.margin_pp:g} points or more."
     figures = f"{points(row['change_pp'])} points ({interval(row)})"
-    none = f"No loss of recall is established in any of {len(frame):,} classes"
+    none = f"None of {len(frame):,} classes is shown to lose recall"
     return f"{none}; {row['class']} changes most, by {figures}."
 
 
-def _moved(frame: pd.DataFrame) -> str:
-    """Return the classes that lost or gained recall, as the end of a sentence; may be empty."""
-    parts = []
+def _moved(frame: pd.DataFrame, of_all: str) -> str:
+    """Return the classes that lost or gained recall, as a sentence without its full stop; may be empty."""
+    parts: list[str] = []
     for verdict in (LOST, GAINED):
         rows = frame[frame["verdict"] == verdict]
         names = rows.sort_values("change_pp", ascending=verdict == LOST)["class"]
         if len(names):
-            parts.append(f"{len(names)} {verdict} ({_named(names)})")
+            of = "" if parts else f" {of_all}"
+            parts.append(f"{len(names)}{of} {verdict} ({_named(names)})")
     return " and ".join(parts)
 
 

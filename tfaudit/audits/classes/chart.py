@@ -65,7 +65,7 @@ QUESTIONS: Mapping[str, ClassQuestion] = {
         {"lost recall": LOSS, "gained recall": GAIN, "no change": SLATE},
     ),
     "relative": ClassQuestion(
-        "change of recall less that of accuracy, points",
+        "change of recall minus change of accuracy, points",
         "relative_verdict",
         {"worse than average": WORSE, "better than average": BETTER, "as average": SLATE},
     ),
