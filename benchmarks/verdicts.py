@@ -15,6 +15,7 @@ import pandas as pd
 
 from benchmarks.first_screens import printed
 from tests.builders.simulated_studies import Truth, ratios_held, simulate, true_slope
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.predictions import Predictions
 
@@ -65,12 +66,62 @@ def ratios(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def clusters(seeds: range) -> pd.DataFrame:
+    """Return how often intervals hold the truth, which is no change, if images come in clusters of 20."""
+    rows = []
+    for of_one_class, members, images in itertools.product((False, True), (1, 3, 10), (100, 500)):
+        # The members of a single pair have the same strength: its interval is over images alone.
+        truth = Truth(
+            paired=True,
+            image_shift=0.4,
+            member_shift=0.0 if members == 1 else 0.2,
+            cluster_images=20,
+            of_one_class=of_one_class,
+        )
+        held = []
+        for before, after in studies(truth, seeds, members=members, images=images):
+            known = Comparison(before, after)
+            unknown = Comparison(*(without_clusters(side) for side in (before, after)))
+            held.append([share for one in (known, unknown) for share in _held(one)])
+        shares = 100 * np.nanmean(held, axis=0)
+        name = "films of a class" if of_one_class else "writers"
+        rows.append((name, 10 * images // 20, members, *shares))
+    columns = ["clusters", "number", "K", "accuracy", "recall", "relative"]
+    columns += [f"{name}, without" for name in columns[3:]]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def without_clusters(population: Predictions) -> Predictions:
+    """Return predictions whose images count as independent."""
+    return Predictions(
+        population.labels,
+        population.ranked,
+        class_names=population.class_names,
+        parents=population.parents,
+    )
+
+
+def _held(comparison: Comparison) -> list[float]:
+    """Return the shares of intervals that contain 0: of the accuracy, of recalls, and of recalls less the accuracy."""
+    whole = comparison.changes(np.zeros_like(comparison.baseline.labels), 1)
+    classes = comparison.class_changes()
+    shares = []
+    for change in (whole.absolute, classes.absolute, classes.relative):
+        low, high = change.interval()
+        shares.append(float(np.mean((low <= 0) & (high >= 0))))
+    return shares
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
 
 
-TABLES: dict[str, Callable[[range], pd.DataFrame]] = {"slopes": slopes, "ratios": ratios}
+TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
+    "slopes": slopes,
+    "ratios": ratios,
+    "clusters": clusters,
+}
 
 
 def main() -> None:

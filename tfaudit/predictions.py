@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError, plural, require
 from tfaudit.runtime.names import clean_names, clean_texts
+from tfaudit.stats.group_codes import cluster_codes
 from tfaudit.stats.modes import TIES, modal_classes, modal_labels
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.stats.ranking import RankedClasses, rank_scores, scores_of_both, stated_kind
@@ -34,6 +35,10 @@ class Predictions:
         members: names of the K members, for instance their seeds; positions by default.
         parents: names of the baseline's members from which the K members were made, for instance by quantization;
             comparisons with that baseline are then paired. None by default, for members trained independently.
+        clusters: clusters of examples that resemble each other, such as films, writers or patients, `(N,)` names of any
+            type. Intervals then have the clusters as their sample, not the single examples, so that ten frames of one
+            film do not count as ten images. An example whose name is missing is a cluster of its own. None by default,
+            for independent examples.
         ties: predictions whose best score several classes share; row k N + i is member k's for example i. By default
             none, or those in the result of `tfaudit.predict`.
 
@@ -60,6 +65,7 @@ class Predictions:
         example_ids: ArrayLike | None = None,
         members: Sequence[object] | None = None,
         parents: Sequence[object] | None = None,
+        clusters: ArrayLike | None = None,
         ties: Ties | None = None,
     ) -> None:
         stacked = _ranked_members(ranked)
@@ -82,6 +88,7 @@ class Predictions:
         )
         ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
         self.example_ids = _distinct_ids(ids, count)
+        self.clusters = None if clusters is None else frozen(cluster_codes(clusters, count))
         self.members = tuple(range(len(self.ranked)) if members is None else members)
         self.parents = None if parents is None else tuple(parents)
         for argument, names in (("members", self.members), ("parents", self.parents)):
@@ -109,7 +116,8 @@ class Predictions:
             scores_are: kind of the scores, "probabilities", "logits" or "auto". With "auto", they are probabilities if
                 all lie in [0, 1] and rows sum to 1 within 0.001, and logits if any lies outside [0, 1]; otherwise an
                 `InputError` asks for the kind.
-            **names: arguments of `Predictions`: `class_names`, `example_ids`, `members`, `parents`.
+            **names: arguments of `Predictions`: `class_names`, `example_ids`, `members`, `parents`,
+                `clusters`.
 
         Example:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
@@ -212,6 +220,7 @@ class Predictions:
             example_ids=self.example_ids,
             members=self.members,
             parents=self.parents,
+            clusters=self.clusters,
         )
 
     def member(self, position: int) -> RankedClasses:
@@ -382,9 +391,11 @@ def require_same_examples(baseline: Predictions, compressed: Predictions) -> Non
             raise InputError("compressed", f"{sizes[0]} {name}", f"{sizes[1]}, as the baseline has")
     if compressed.class_names != baseline.class_names:
         raise InputError("compressed", "other class_names", "those of the baseline")
-    for name in ("example_ids", "labels"):
+    for name in ("example_ids", "labels", "clusters"):
         values = getattr(compressed, name)
         expected = getattr(baseline, name)
+        if values is None or expected is None:  # clusters that only one side knows hold for both
+            continue
         differs = np.flatnonzero(values != expected)
         if len(differs):
             first = f"first {values[differs[0]]} at {differs[0]}"

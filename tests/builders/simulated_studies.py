@@ -50,6 +50,9 @@ class Truth:
         everywhere: loss of all other classes, a share.
         image_shift: how much the ease of an image changes, 0 to 1; 0 treats every image as before.
         member_shift: how much of strength, knack and noise is a paired member's own, 0 to 1.
+        cluster_images: number of images of a cluster; 1 for independent images.
+        alike: how alike the images of a cluster are: the correlation of their ease, and of its change.
+        of_one_class: whether the images of a cluster are of one class, as frames of a film are, not of all in turn.
     """
 
     paired: bool = False
@@ -57,6 +60,9 @@ class Truth:
     everywhere: float = 0.0
     image_shift: float = 0.15
     member_shift: float = 0.2
+    cluster_images: int = 1
+    alike: float = 0.3
+    of_one_class: bool = False
 
 
 TRUTHS = {
@@ -96,7 +102,20 @@ def simulate(
     for name, recalls in truth.recalls.items():
         after[:, names.index(name)] = np.resize(recalls, members)
 
-    ease = rng.standard_normal(labels.size, np.float32)
+    clusters = np.arange(labels.size) // truth.cluster_images
+    if truth.of_one_class:
+        clusters = np.arange(labels.size) // (classes * truth.cluster_images) * classes + labels
+
+    def normals() -> np.ndarray:
+        alone = rng.standard_normal(labels.size, np.float32)
+        if truth.cluster_images == 1:
+            return alone
+        common = rng.standard_normal(clusters.max() + 1, np.float32)[clusters]
+        return (
+            np.float32(np.sqrt(truth.alike)) * common + np.float32(np.sqrt(1 - truth.alike)) * alone
+        )
+
+    ease = normals()
     own = [rng.standard_normal((members, size), np.float32) for size in (1, classes, labels.size)]
     shift = truth.member_shift if truth.paired else 1.0
     right = [
@@ -104,8 +123,8 @@ def simulate(
         _right(
             after,
             labels,
-            _turned(ease, truth.image_shift, rng),
-            [_turned(part, shift, rng) for part in own],
+            _turned(ease, truth.image_shift, normals()),
+            [_turned(part, shift, rng.standard_normal(part.shape, np.float32)) for part in own],
         ),
     ]
     offsets = (
@@ -120,10 +139,15 @@ def simulate(
         rival = (labels + offsets) % classes
         runner_up = (labels + offsets % (classes - 1) + 1) % classes
         top1 = np.where(correct, labels, np.where(other, runner_up, rival))
-        predictions.append(Predictions.from_top1(labels, top1, class_names=names))
-    if truth.paired:
-        predictions[1] = Predictions(
-            labels, predictions[1].ranked, class_names=names, parents=predictions[0].members
+        parents = predictions[0].members if truth.paired and predictions else None
+        predictions.append(
+            Predictions.from_top1(
+                labels,
+                top1,
+                class_names=names,
+                parents=parents,
+                clusters=clusters if truth.cluster_images > 1 else None,
+            )
         )
     return predictions[0], predictions[1]
 
@@ -234,7 +258,6 @@ def _right(
     return place[:, labels] + EASE * ease + NOISE * noise > 0
 
 
-def _turned(values: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+def _turned(values: np.ndarray, share: float, fresh: np.ndarray) -> np.ndarray:
     """Return normals of which a share is fresh: their distribution does not change."""
-    fresh = rng.standard_normal(values.shape, np.float32)
     return np.float32(np.sqrt(1 - share**2)) * values + np.float32(share) * fresh

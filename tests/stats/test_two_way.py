@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.builders.heterogeneous import heterogeneous_study
-from tests.builders.nightly import and_nightly
+from tests.builders.nightly import and_nightly, noise, seeds
+from tests.builders.simulated_studies import Truth, simulate
+from tfaudit.audits.comparison import Comparison
 from tfaudit.stats.two_way import (
     Change,
     critical_value,
@@ -289,3 +291,98 @@ def test_intervals_cover_the_change_on_new_images_with_new_members(
     assert 0.92 <= np.mean(covered) <= 0.995  # two members leave few degrees of freedom: wider
     if fixed:
         assert np.mean(fixed) < 0.9
+
+
+def changes_of(before, after, groups, count, **options):
+    """Values, errors and degrees of freedom of both changes."""
+    changes = group_changes(before, after, groups, count, **options)
+    return [
+        values
+        for change in (changes.absolute, changes.relative)
+        for values in (change.value, change.error, change.df_images)
+    ]
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_clusters_of_one_image_are_images(paired, rng):
+    before, after = heterogeneous_study(rng, 4, 90, paired=paired)
+    groups = np.arange(90) % 3
+    alone = changes_of(before, after, groups, 3, paired=paired)
+    clusters = changes_of(before, after, groups, 3, paired=paired, clusters=rng.permutation(90))
+    for expected, values in zip(alone, clusters, strict=True):
+        np.testing.assert_allclose(values, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("members", [1, 4])
+def test_copies_of_an_image_count_as_one(members, rng):
+    """Every image five times over: with the copies as clusters, the intervals are those of the images."""
+    before, after = heterogeneous_study(rng, members, 90, paired=members > 1)
+    groups = np.arange(90) % 3
+    options = {"paired": members > 1}
+    once = changes_of(before, after, groups, 3, **options)
+    copies = [np.repeat(values, 5, -1) for values in (before, after, groups, np.arange(90))]
+    for expected, values in zip(
+        once, changes_of(*copies[:3], 3, clusters=copies[3], **options), strict=True
+    ):
+        np.testing.assert_allclose(values, expected, rtol=1e-9)
+    _, error, *_ = changes_of(*copies[:3], 3, **options)
+    assert (error < 0.8 * once[1]).all()
+
+
+def test_errors_over_clusters_are_those_of_statsmodels(rng):
+    """Single models: least squares with errors by cluster, of the groups' means and of their excess over all."""
+    statsmodels = pytest.importorskip("statsmodels.api")
+    writers, classes = 40, 3
+    groups = np.tile(np.arange(classes), writers * 4)
+    clusters = np.repeat(np.arange(writers), 4 * classes)
+    change = rng.integers(-1, 2, (1, len(groups))).astype(float) * (
+        rng.random(writers)[clusters] < 0.5
+    )
+    changes = group_changes(
+        np.zeros_like(change), change, groups, classes, paired=True, clusters=clusters
+    )
+    fit = statsmodels.OLS(change[0], np.eye(classes)[groups]).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False}
+    )
+    covariance = fit.cov_params() * writers / (writers - 1)
+    excess = np.eye(classes) - 1 / classes
+    for one, weights in ((changes.absolute, np.eye(classes)), (changes.relative, excess)):
+        expected = np.sqrt(np.diag(weights @ covariance @ weights.T))
+        np.testing.assert_allclose(one.error, expected, rtol=1e-9)
+        np.testing.assert_allclose(one.df_images, writers - 1, atol=20)
+
+
+def test_a_single_cluster_has_no_interval(rng):
+    before, after = heterogeneous_study(rng, 2, 40, paired=True)
+    options = {"paired": True, "clusters": np.zeros(40, int)}
+    assert np.isnan(group_changes(before, after, np.zeros(40, int), 1, **options).absolute.error)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("members", "of_one_class", "studies"),
+    and_nightly(
+        [(3, True, 40)],
+        [(members, one, 300) for members in (1, 3, 10) for one in (True, False)],
+    ),
+)
+def test_intervals_over_clusters_hold_the_truth(members, of_one_class, studies):
+    """Nothing changes; images come in clusters of 20. Over single images, as few as 60 % of intervals hold that."""
+    truth = Truth(
+        paired=True,
+        image_shift=0.4,
+        member_shift=0.0 if members == 1 else 0.2,
+        cluster_images=20,
+        of_one_class=of_one_class,
+    )
+    held = []
+    for seed in seeds(studies):
+        comparison = Comparison(*simulate(truth, seed, members=members, images=100))
+        whole = comparison.changes(np.zeros_like(comparison.baseline.labels), 1)
+        low, high = np.concatenate(
+            [whole.absolute.interval(), comparison.class_changes().absolute.interval()], axis=1
+        )
+        held.append((low <= 0) & (high >= 0))
+    shares = np.mean(held, axis=0)
+    assert shares[0] >= 0.95 - noise(0.95, studies) - 0.01
+    assert shares[1:].mean() >= 0.95 - noise(0.95, studies)

@@ -313,4 +313,5 @@ def _unpaired(data: StudyData, key: str) -> Predictions:
         members=[f"{key}/{member}" for member in population.members],
         class_names=population.class_names,
         example_ids=population.example_ids,
+        clusters=population.clusters,
     )

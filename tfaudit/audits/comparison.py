@@ -122,6 +122,12 @@ class Comparison:
         return self.compressed.correct()[self.rows[1]]
 
     @property
+    def clusters(self) -> np.ndarray | None:
+        """`(N,)` integers, the cluster of each example; None if the examples are independent."""
+        known = (self.baseline.clusters, self.compressed.clusters)
+        return next((codes for codes in known if codes is not None), None)
+
+    @property
     def class_examples(self) -> np.ndarray:
         """`(C,)` number of examples of each class."""
         return np.bincount(self.baseline.labels, minlength=self.baseline.num_classes)
@@ -133,15 +139,26 @@ class Comparison:
             groups: `(N,)` integers, the group of each example from 0 to `count` - 1.
             count: number of groups.
         """
-        return group_changes(self.before, self.after, groups, count, paired=bool(self.pairs))
+        return group_changes(
+            self.before,
+            self.after,
+            groups,
+            count,
+            paired=bool(self.pairs),
+            clusters=self.clusters,
+        )
 
     def exact_changes(
         self, groups: np.ndarray, count: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return both ends of the intervals and the p-values of the groups' changes for one model against one.
 
-        The test is McNemar's, the interval Tango's; the arguments are those of `changes`.
+        The test is McNemar's, the interval Tango's; the arguments are those of `changes`. Both take images as
+        independent, so clusters of images have the interval over clusters instead.
         """
+        if self.clusters is not None:
+            change = self.changes(groups, count).absolute
+            return *np.clip(change.interval(self.confidence), -1, 1), change.p()
         lost, won = flip_counts(self.before[0], self.after[0], groups, count)
         sizes = np.bincount(groups, minlength=count)
         return exact_changes(lost, won, sizes, confidence=self.confidence)
@@ -154,6 +171,11 @@ class Comparison:
     def notes(self) -> tuple[str, ...]:
         """Caveats for the reader, one sentence each."""
         notes = []
+        if self.clusters is not None:
+            count = len(np.unique(self.clusters))
+            notes.append(
+                f"Intervals are over {count:,} clusters of the {len(self.clusters):,} images, not over single images."
+            )
         if self.partners is not None and not self.pairs and self.baseline.num_members > 1:
             notes.append(
                 "A single pair of members: the populations are compared as if they were independent."

@@ -34,6 +34,8 @@ Economic Statistics 29, 2011.
 Co W. G. Cochran. Approximate significance levels of the Behrens-Fisher test. Biometrics 20, 1964.
 BP D. G. Bonett, R. M. Price. Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on \
 Paired Data. Journal of Educational and Behavioral Statistics 37, 2012.
+Mi E. Miller. Adding Error Bars to Evals: A Statistical Approach to Language Model Evaluations. arXiv 2411.00640, 2024.
+Ki L. Kish. Survey Sampling. Wiley, 1965.
 HB M. Hashemizadeh, J. Ramirez, R. Sukumaran, G. Farnadi, S. Lacoste-Julien, J. Gallego-Posada. Balancing Act: \
 Constraining Disparate Impact in Sparse Models. ICLR 2024.
 HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common Corruptions and Perturbations. ICLR \

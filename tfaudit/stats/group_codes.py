@@ -42,6 +42,20 @@ def group_codes(
     return codes, names
 
 
+def cluster_codes(column: ArrayLike | pd.Series, count: int) -> np.ndarray:
+    """Return the cluster of each example, `(count,)` integers from 0; one whose value is missing is its own cluster.
+
+    Example:
+        >>> cluster_codes(["film 2", None, "film 1", "film 2", None], 5)
+        array([1, 2, 0, 1, 3])
+    """
+    codes, names = group_codes(column, count, "clusters")
+    if MISSING not in names:
+        return codes
+    alone = codes == names.index(MISSING)
+    return np.where(alone, names.index(MISSING) + np.cumsum(alone) - 1, codes)
+
+
 def group_means(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
     """Return the mean of each row of `values` `(K, N)` over each group: `(K, groups)`, NaN for an empty group.
 

@@ -171,8 +171,8 @@ def calibration(
         if (complete or name not in _OF_ALL_CLASSES) and (ranks > 1 or name != MARGIN)
     ]
     return Calibration(
-        measures=_measures(sides, names, bool(comparison.pairs), alpha),
-        classes=_classes(baseline, sides, bool(comparison.pairs), alpha),
+        measures=_measures(comparison, sides, names),
+        classes=_classes(comparison, sides),
         curves=pd.concat(
             [_curve(sides[0], "before"), _curve(sides[1], "after")], ignore_index=True
         ),
@@ -238,13 +238,14 @@ _MEASURES: Mapping[str, Callable[[_Side], np.ndarray]] = {
 _OF_ALL_CLASSES = ("Brier score", "negative log-likelihood")
 
 
-def _measures(
-    sides: tuple[_Side, _Side], names: list[str], paired: bool, alpha: float
-) -> pd.DataFrame:
+def _measures(comparison: Comparison, sides: tuple[_Side, _Side], names: list[str]) -> pd.DataFrame:
+    alpha = comparison.alpha
     rows = []
     for name in names:
         before, after = (_MEASURES[name](side) for side in sides)
-        change = mean_change(before, after, paired=paired)
+        change = mean_change(
+            before, after, paired=bool(comparison.pairs), clusters=comparison.clusters
+        )
         if name == ECE or not np.isfinite(change.value).all():
             change = Change.without_error(change.value)
         (low,), (high,) = change.interval(1 - alpha)
@@ -260,15 +261,22 @@ def _measures(
     )
 
 
-def _classes(
-    baseline: Predictions, sides: tuple[_Side, _Side], paired: bool, alpha: float
-) -> pd.DataFrame:
+def _classes(comparison: Comparison, sides: tuple[_Side, _Side]) -> pd.DataFrame:
+    alpha = comparison.alpha
+    baseline = comparison.baseline
     labels = baseline.labels
     count = baseline.num_classes
     confidence = [group_means(side.confidence, labels, count).mean(0) for side in sides]
     excess = [side.confidence - side.right for side in sides]
     of_classes = [group_means(values, labels, count).mean(0) for values in excess]
-    change = group_changes(excess[0], excess[1], labels, count, paired=paired).absolute
+    change = group_changes(
+        excess[0],
+        excess[1],
+        labels,
+        count,
+        paired=bool(comparison.pairs),
+        clusters=comparison.clusters,
+    ).absolute
     (low, high), p = change.interval(1 - alpha), change.p()
     adjusted = adjust(p, "holm")
     return pd.DataFrame(

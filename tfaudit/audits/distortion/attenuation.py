@@ -12,7 +12,13 @@ LEAST_SIZE = 2.0
 
 
 def corrected_slope(
-    before: np.ndarray, after: np.ndarray, labels: np.ndarray, classes: int, *, paired: bool
+    before: np.ndarray,
+    after: np.ndarray,
+    labels: np.ndarray,
+    classes: int,
+    *,
+    paired: bool,
+    clusters: np.ndarray | None = None,
 ) -> Change:
     """Compute the slope of normalised recall balances, after on before, free of errors of measurement: `(1,)`.
 
@@ -33,6 +39,7 @@ def corrected_slope(
         classes: C, the number of classes. Classes with fewer than two images do not count.
         paired: whether member k of `after` was made from member k of `before`; one model against one always counts as
             a pair.
+        clusters: `(N,)` integers from 0, the cluster of each image; None if the images are independent.
 
     Returns:
         The slope; NaN if the balances before cannot be told from 0, or only one side has a single member.
@@ -64,7 +71,11 @@ def corrected_slope(
         return undefined
     sides_of_square = 1 if paired else 2  # independent members are on either side of a product
     size_change = sum_change(
-        [first.influence(2 * meets_before)], [sides_of_square * squares], labels, classes
+        [first.influence(2 * meets_before)],
+        [sides_of_square * squares],
+        labels,
+        classes,
+        clusters=clusters,
     )
     if not size > LEAST_SIZE * size_change.error[0]:
         return undefined
@@ -81,7 +92,15 @@ def corrected_slope(
         influences, totals = [influences[0] + influences[1]], totals[:1]
     # As if one prediction of one member were lost and one won: a pair without any change is no proof.
     least = 2 * np.mean(second.weights(met_by_after / size)[:, labels] ** 2) / len(after) ** 2
-    change = sum_change(influences, totals, labels, classes, value=slope, least=float(least))
+    change = sum_change(
+        influences,
+        totals,
+        labels,
+        classes,
+        value=slope,
+        least=float(least),
+        clusters=clusters,
+    )
     # Independent members are instruments of each other, so they have fewer independent deviations than members.
     few = np.array([min(len(before), len(after)) - 1.0])
     return change if paired else dataclasses.replace(change, df_members=few)

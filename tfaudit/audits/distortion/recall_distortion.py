@@ -274,7 +274,9 @@ def distortion(
     corrected = Change.without_error(np.array([np.nan]))
     if metric == "recall":
         right = dense.correct()[before], pruned.correct()[after]
-        corrected = corrected_slope(*right, dense.labels, dense.num_classes, paired=paired)
+        corrected = corrected_slope(
+            *right, dense.labels, dense.num_classes, paired=paired, clusters=dense.clusters
+        )
     result = Distortion(
         metric=metric,
         class_names=dense.class_names,

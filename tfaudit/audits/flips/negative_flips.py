@@ -124,11 +124,12 @@ def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) ->
     paired = bool(comparison.pairs)
     count = len(names)
     everywhere = np.bincount(groups, minlength=count)
-    flips = negative_flips(before, after, groups, count, paired=paired)
+    clusters = comparison.clusters
+    flips = negative_flips(before, after, groups, count, paired=paired, clusters=clusters)
     positive = negative_flips(after, before, groups, count, paired=paired).absolute.value
     excess = Change.without_error(np.full(count, np.nan))
     if not paired and min(comparison.members) > 1:
-        excess = excess_negative_flips(before, after, groups, count)
+        excess = excess_negative_flips(before, after, groups, count, clusters=clusters)
     low, high = (np.clip(end, 0, 1) for end in flips.absolute.interval(1 - alpha))
     relative_p = adjust(flips.relative.p(), "holm")
     directions = np.where(flips.relative.value > 0, MORE, FEWER)

@@ -142,7 +142,7 @@ def gate(
     members would decide if the true loss is the measured one. At a true loss of exactly the limit, a pass and a failure
     each have a probability of at most alpha; a model that loses less fails even more rarely.
 
-    - Single models: Tango's interval, over images.
+    - Single models: Tango's interval, over images; over clusters if the images form clusters, as in populations [Mi].
     - Populations (two members or more each): intervals over images and members [C].
     - Share of harmed classes: a class is harmed if it lost recall after Holm's correction. The gate cannot judge if the
       harmed classes, together with those for which a loss of `worst_class_drop_pp` (10 points if that is not limited)

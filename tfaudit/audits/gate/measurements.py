@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -28,7 +29,7 @@ from tfaudit.stats.contingency import (
 )
 from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import flips_between_members, negative_flips
+from tfaudit.stats.two_way import flips_between_members, mean_change, negative_flips
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +44,10 @@ class Losses:
         low, high: ends of its interval at level 1 - alpha.
         sure_low: lower end of the interval at level 1 - alpha / C, which holds for all classes at once.
         p: p-value of no change, without correction.
+        units: number of independent images, or of clusters of images; clusters of unequal sizes count as fewer.
         of_images, of_members, overlap: components of the variance of a population's loss; see `two_way.Change`.
-        lost, won: predictions that became wrong and right, of one model against one; 0 for populations.
+        lost, won: predictions that became wrong and right, of one model against one; 0 for populations and for clusters
+            of images.
     """
 
     names: tuple[str, ...]
@@ -56,6 +59,7 @@ class Losses:
     high: np.ndarray
     sure_low: np.ndarray
     p: np.ndarray
+    units: np.ndarray
     of_images: np.ndarray
     of_members: np.ndarray
     overlap: np.ndarray
@@ -84,6 +88,7 @@ class Measurements:
         members: numbers of members of the baseline and of the compressed population.
         pairs: number of pairs of members; 0 if the populations are independent, 1 for one model against one.
         alpha: level of the tests; intervals are at level 1 - alpha.
+        clustered: whether the intervals are over clusters of images.
         chance: accuracy of the baseline by chance alone, given how often it predicts each class; `high` is the most
             that chance explains. NaN if all images are of one class.
         overall: loss of accuracy.
@@ -102,6 +107,7 @@ class Measurements:
     members: tuple[int, int]
     pairs: int
     alpha: float
+    clustered: bool
     chance: Estimate
     overall: Losses
     classes: Losses
@@ -139,9 +145,10 @@ class Measurements:
         if not gap > 1e-9 or images == 0:
             return None
         share = self.alpha / (len(losses.names) if losses.loss[row] > limit else 1)
-        if self.single:
+        if self.single and not self.clustered:
             return _images_of_a_pair(losses, row, limit, 1 - share)
-        design = SampleSize(images, self.members_a_side)
+        units = round(float(losses.units[row]))
+        design = SampleSize(units, self.members_a_side)
         spread = Spread.measured(
             float(losses.of_images[row]),
             float(losses.of_members[row]),
@@ -150,7 +157,11 @@ class Measurements:
             paired=bool(self.pairs),
             unit=100,
         )
-        return spread.decides(gap, design, 1 - share)
+        needed = spread.decides(gap, design, 1 - share)
+        if needed is None:
+            return None
+        # Clusters of images count as units; new ones have as many images.
+        return SampleSize(math.ceil(needed.images * images / units), needed.members)
 
 
 def _images_of_a_pair(
@@ -192,8 +203,10 @@ def measure(
 
     Losses of populations have intervals over images and members [C]; losses of one model against one have Tango's
     interval over images and p-values of McNemar's exact test. For one model against one, shares of changed predictions
-    have the exact interval of Clopper and Pearson. For populations, `flips` is the exact share of changed modal labels,
-    and `negative_flips` the mean over pairs of members, with an interval over images and members.
+    have the exact interval of Clopper and Pearson. These exact methods take images as independent: if the images form
+    clusters, single models have intervals over the clusters [Mi], as populations have. For populations, `flips` is the
+    exact share of changed modal labels, and `negative_flips` the mean over pairs of members, with an interval over
+    images and members.
 
     Args:
         baseline: the uncompressed model or population.
@@ -217,25 +230,27 @@ def measure(
     if not single and min(members) == 1:
         got = f"{members[1]} members against a baseline of {members[0]}"
         raise InputError("compressed", got, "one model against one, or populations of 2 or more")
-    losses = _pair_losses if single else _population_losses
+    exact = single and comparison.clusters is None
+    losses = _pair_losses if exact else _population_losses
     overall = losses(comparison, np.zeros_like(baseline.labels), ("all images",))
     classes = losses(comparison, baseline.labels, baseline.class_names)
     recalls = baseline.recall(), compressed.recall()
     count = baseline.num_examples
-    changed = float((1 - baseline.modal_classes().agreement(compressed.modal_classes())).sum())
+    changed = 1 - baseline.modal_classes().agreement(compressed.modal_classes())
     ties = tie_reading(comparison)
     return Measurements(
         members=members,
         pairs=1 if single else comparison.pairs,
         alpha=alpha,
+        clustered=comparison.clusters is not None,
         chance=accuracy_by_chance(baseline, alpha),
         overall=overall,
         classes=classes,
         collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
-        flips=_share(changed, count, alpha) if single else Estimate(changed / count),
+        flips=_share_of_flips(comparison, changed),
         negative_flips=_share(float(overall.lost[0]), count, alpha)
-        if single
+        if exact
         else _flip_rate(comparison),
         intensification=_slope(comparison),
         ties=ties,
@@ -243,7 +258,7 @@ def measure(
             *ties.sentences(),
             *comparison.notes,
             *empty_class_notes(baseline.class_names, classes.examples),
-            *(small_class_notes(classes.examples, alpha) if single else ()),
+            *(small_class_notes(classes.examples, alpha) if exact else ()),
         ),
     )
 
@@ -262,6 +277,7 @@ def _pair_losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, .
         lambda confidence: paired_interval(lost, won, examples, confidence=confidence),
         comparison.alpha,
         p=np.where(examples > 0, mcnemar(lost, won), np.nan),
+        units=examples,
         of_images=100**2 * ratio(ratio(lost + won, examples) - change**2, examples),
         of_members=np.zeros(len(names)),
         overlap=np.zeros(len(names)),
@@ -273,7 +289,7 @@ def _pair_losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, .
 def _population_losses(
     comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]
 ) -> Losses:
-    """Return the losses of a population against another."""
+    """Return the losses of a population against another, or of one model against one on clusters of images."""
     changes = comparison.changes(groups, len(names))
     change = changes.absolute
     return _losses(
@@ -284,6 +300,7 @@ def _population_losses(
         lambda confidence: np.clip(change.interval(confidence), -1, 1),
         comparison.alpha,
         p=change.p(),
+        units=change.df_images + 1,
         of_images=100**2 * change.of_images,
         of_members=100**2 * change.of_members,
         overlap=100**2 * change.overlap,
@@ -333,6 +350,18 @@ def accuracy_by_chance(baseline: Predictions, alpha: float) -> Estimate:
     )
 
 
+def _share_of_flips(comparison: Comparison, changed: np.ndarray) -> Estimate:
+    """Return the share of changed predictions from `(N,)` numbers in [0, 1]; with an interval for single models."""
+    if comparison.members != (1, 1):
+        return Estimate(float(changed.mean()))
+    if comparison.clusters is None:
+        return _share(float(changed.sum()), len(changed), comparison.alpha)
+    flips = changed[None]
+    share = mean_change(np.zeros_like(flips), flips, paired=True, clusters=comparison.clusters)
+    (low,), (high,) = (np.clip(end, 0, 1) for end in share.interval(comparison.confidence))
+    return Estimate(float(share.value[0]), float(low), float(high))
+
+
 def _share(count: float, total: int, alpha: float) -> Estimate:
     """Return a share with the exact interval of Clopper and Pearson (1934)."""
     low = special.betaincinv(count, total - count + 1, alpha / 2) if count else 0.0
@@ -345,11 +374,15 @@ def _flip_rate(comparison: Comparison) -> Estimate:
     before = comparison.before
     after = comparison.after
     paired = bool(comparison.pairs)
-    rate = negative_flips(before, after, np.zeros(before.shape[1], int), 1, paired=paired).absolute
+    groups = np.zeros(before.shape[1], int)
+    rate = negative_flips(
+        before, after, groups, 1, paired=paired, clusters=comparison.clusters
+    ).absolute
     (low,), (high,) = (np.clip(end, 0, 1) for end in rate.interval(comparison.confidence))
-    own = flips_between_members(before).mean()
+    own = flips_between_members(before).mean()  # NaN for a single model
     chance = f"Two baseline models differ so on {100 * own:.2f} %."
-    return Estimate(float(rate.value[0]), float(low), float(high), "" if paired else chance)
+    remark = "" if paired or np.isnan(own) else chance
+    return Estimate(float(rate.value[0]), float(low), float(high), remark)
 
 
 def _slope(comparison: Comparison) -> Estimate:
@@ -361,6 +394,7 @@ def _slope(comparison: Comparison) -> Estimate:
         labels,
         comparison.baseline.num_classes,
         paired=bool(comparison.pairs),
+        clusters=comparison.clusters,
     )
     (low,), (high,) = slope.interval(comparison.confidence)
     return Estimate(float(slope.value[0]), float(low), float(high))

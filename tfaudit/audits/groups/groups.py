@@ -247,7 +247,9 @@ def _table(
     centred = []
     for side, population in (("before", comparison.baseline), ("after", comparison.compressed)):
         right = population.correct()
-        low, high = accuracy_interval(right, codes, count, confidence=comparison.confidence)
+        low, high = accuracy_interval(
+            right, codes, count, confidence=comparison.confidence, clusters=comparison.clusters
+        )
         accuracy = group_means(right, codes, count).mean(0)
         columns |= {f"accuracy_{side}": accuracy, f"{side}_low": low, f"{side}_high": high}
         published = population.by_argmax().correct()

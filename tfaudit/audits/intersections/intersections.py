@@ -185,6 +185,7 @@ def _gap(comparison: Comparison, grouping: _Grouping, enough: np.ndarray) -> dic
     images = np.isin(grouping.codes, enough)
     codes = np.searchsorted(enough, grouping.codes[images])
     count = len(enough)
+    clusters = None if comparison.clusters is None else comparison.clusters[images]
     alpha = comparison.alpha
     weights = len(codes) / np.bincount(codes)
     worst = []
@@ -195,7 +196,9 @@ def _gap(comparison: Comparison, grouping: _Grouping, enough: np.ndarray) -> dic
         right = correct[:, images]
         accuracy = group_means(right, codes, count).mean(0)
         # Intervals hold for all groups at once.
-        low, high = accuracy_interval(right, codes, count, confidence=1 - alpha / count)
+        low, high = accuracy_interval(
+            right, codes, count, confidence=1 - alpha / count, clusters=clusters
+        )
         lowest, highest = (
             right * (codes == extreme) * weights[extreme]
             for extreme in (accuracy.argmin(), accuracy.argmax())
@@ -211,7 +214,7 @@ def _gap(comparison: Comparison, grouping: _Grouping, enough: np.ndarray) -> dic
         gaps[f"gap_{side}_pp"] = 100 * np.ptp(accuracy)
     columns |= gaps
     for name, sides in (("worst_change", worst), ("gap_change", gap)):
-        change = mean_change(*sides, paired=bool(comparison.pairs))
+        change = mean_change(*sides, paired=bool(comparison.pairs), clusters=clusters)
         low, high = change.interval(1 - alpha)
         columns |= in_points(name, change.value[0], low[0], high[0])
         columns[f"{name}_p"] = change.p()[0]

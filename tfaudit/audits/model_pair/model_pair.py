@@ -29,12 +29,10 @@ from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_predictions
 from tfaudit.stats.contingency import (
-    exact_changes,
     flip_counts,
     kappa_of,
     mcnemar,
     mcnemar_false_alarms,
-    paired_interval,
 )
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
@@ -89,7 +87,7 @@ class PairComparison(Result):
         collapsed: whether recall is halved or near 0, as in `ClassImpact`.
         lost, won: numbers of negative and of positive flips; fractions if classes tie.
         p, p_mid: p-values of McNemar's exact test, and its mid-p values; 1 if nothing was lost or won, NaN for a class
-            without examples.
+            without examples. Clusters of images have p-values over the clusters, and no mid-p values.
         low, high: ends of the interval of recall_after - recall_before, at level 1 - alpha; see `paired_interval`.
         changes: change of recall over the images, absolute and relative to the change of the overall accuracy.
         p_holm, p_bh: p-values adjusted after Holm, and after Benjamini and Hochberg.
@@ -234,8 +232,8 @@ def compare(
     """Compare one model with one compressed model on the same examples, by McNemar's exact test per class and overall.
 
     Intervals of the changes are Tango's (1998), widened if the exact test does not reject. Both models see the same
-    images, so only flips count. A finding on two models need not hold for others trained alike; that takes populations
-    of several members.
+    images, so only flips count. If the images form clusters, intervals and p-values are over the clusters instead. A
+    finding on two models need not hold for others trained alike; that takes populations of several members.
 
     Args:
         baseline: predictions of the uncompressed model, one member.
@@ -268,7 +266,8 @@ def compare(
     after = compressed.correct()[0]
     examples = comparison.class_examples
     lost, won = flip_counts(before, after, labels, classes)
-    low, high, p = exact_changes(lost, won, examples, confidence=1 - alpha)
+    low, high, p = comparison.exact_changes(labels, classes)
+    independent = comparison.clusters is None
     recalls = (baseline.recall(), compressed.recall())
     changed = 1 - baseline.best(0).agreement(compressed.best(0))
     newly = np.maximum(before - after, 0), np.maximum(after - before, 0)
@@ -283,33 +282,34 @@ def compare(
         lost=lost,
         won=won,
         p=p,
-        p_mid=np.where(examples > 0, mcnemar(lost, won, mid=True), np.nan),
+        p_mid=np.where(independent & (examples > 0), mcnemar(lost, won, mid=True), np.nan),
         low=low,
         high=high,
         changes=comparison.class_changes(),
         p_holm=adjust(p, "holm"),
         p_bh=adjust(p, "bh"),
-        overall=_overall(baseline, compressed, kinds.sum(1), alpha),
+        overall=_overall(comparison, kinds.sum(1)),
         flips=_flips(baseline, compressed, kinds),
         ties=ties,
         alpha=alpha,
         margin_pp=margin_pp,
         notes=(
             *ties.sentences(),
+            *comparison.notes,
             *empty_class_notes(baseline.class_names, examples),
             *small_class_notes(examples, alpha),
         ),
     )
 
 
-def _overall(
-    baseline: Predictions, compressed: Predictions, flips: np.ndarray, alpha: float
-) -> Overall:
+def _overall(comparison: Comparison, flips: np.ndarray) -> Overall:
     """Return the comparison over all examples from the number of flips of each of `KINDS`."""
+    baseline = comparison.baseline
+    compressed = comparison.compressed
     lost, won, other_wrong = map(float, flips)
     count = baseline.num_examples
     right = float(baseline.correct().sum())
-    low, high = paired_interval([lost], [won], [count], confidence=1 - alpha)
+    low, high, p = comparison.exact_changes(np.zeros(count, int), 1)
     agreement = 1 - float(flips.sum()) / count
     shares = [population.predicted()[0] / count for population in (baseline, compressed)]
     top5 = baseline.ranked[0, :, :5], compressed.ranked[0, :, :5]
@@ -321,8 +321,8 @@ def _overall(
         accuracy_after=float(compressed.accuracy()[0]),
         low=float(low[0]),
         high=float(high[0]),
-        p=float(mcnemar(lost, won)),
-        p_mid=float(mcnemar(lost, won, mid=True)),
+        p=float(p[0]),
+        p_mid=float(mcnemar(lost, won, mid=True)) if comparison.clusters is None else np.nan,
         lost=lost,
         won=won,
         other_wrong=other_wrong,

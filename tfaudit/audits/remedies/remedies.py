@@ -173,7 +173,7 @@ def _rows(
         low = high = p = np.array([np.nan])
         if measure in over_images:
             first, second = (values.astype(float) for values in over_images[measure])
-            change = mean_change(first, second, paired=True)
+            change = mean_change(first, second, paired=True, clusters=dense.clusters)
             (low, high), p = change.interval(1 - alpha), change.p()
         else:
             first, second = over_members[measure]
@@ -198,7 +198,12 @@ def _rows(
 def _chosen(population: Predictions, members: list[Any]) -> Predictions:
     """Return the predictions of some members."""
     ranked = [population.member(population.members.index(member)) for member in members]
-    return Predictions.from_ranked(population.labels, ranked, class_names=population.class_names)
+    return Predictions.from_ranked(
+        population.labels,
+        ranked,
+        class_names=population.class_names,
+        clusters=population.clusters,
+    )
 
 
 def _recalls(right: np.ndarray, codes: np.ndarray) -> np.ndarray:

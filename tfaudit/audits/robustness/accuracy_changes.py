@@ -82,7 +82,8 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int) -> Accur
     A member counts if it was evaluated in every column with a weight. The versions of an image that the columns show
     are one sample, not several: each member's weighted sum over them enters the interval over images and members.
     Columns that show different images are independent samples of images, seen by the same members. Two single models
-    are compared over the images, or by McNemar's exact test with Tango's interval if a single column has a weight.
+    are compared over the images, or by McNemar's exact test with Tango's interval if a single column has a weight and
+    the images form no clusters.
 
     `weights` are `(S + 1,)` floats, the last one for the clean images; `k` is 1 or 5; intervals are at level 1 - alpha.
     """
@@ -93,13 +94,16 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int) -> Accur
         return AccuracyChange(members)
     before, after = rates.weighted(weights, lambda evaluation: evaluation.accuracy[k])
     first, second, image_set = rates.shares(weights, k)
-    estimate = total_change(first, second, image_set, image_set[-1] + 1, paired=rates.paired)
+    clusters = rates.clusters_of(np.flatnonzero(weights).tolist())
+    estimate = total_change(
+        first, second, image_set, image_set[-1] + 1, paired=rates.paired, clusters=clusters
+    )
     value = after.mean() - before.mean()
     ends = np.concatenate(estimate.interval(confidence))
     figures = np.array([value, *ends])
     ratio_ends = UNKNOWN[:2]
     if (weights >= 0).all():  # a mean of accuracies, not an excess of one over another
-        ratio_ends = _ratio_ends(first, second, image_set, rates)
+        ratio_ends = _ratio_ends(rates, weights, k)
     change = AccuracyChange(
         members, before.mean(), after.mean(), figures, ratio_ends, estimate.p()[0]
     )
@@ -107,7 +111,7 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int) -> Accur
         step = np.round(second[0] - first[0], 12)
         lost, won = np.array([(step < 0).sum()]), np.array([(step > 0).sum()])
         change = dataclasses.replace(change, lost=lost[0], won=won[0], test=IMAGES)
-        if np.count_nonzero(weights) > 1:
+        if np.count_nonzero(weights) > 1 or clusters is not None:
             return change
         low, high, p = exact_changes(lost, won, np.array([len(step)]), confidence=confidence)
         ends = weights.sum() * np.concatenate([low, high])
@@ -160,7 +164,13 @@ def severity_table(rates: ConditionRates) -> pd.DataFrame:
         row["examples"] = images
         for name, side in zip(("before", "after"), rates.sides, strict=True):
             right = side[i].correct(k, side[i].members)
-            ends = accuracy_interval(right, np.zeros(images, int), 1, confidence=1 - rates.alpha)
+            ends = accuracy_interval(
+                right,
+                np.zeros(images, int),
+                1,
+                confidence=1 - rates.alpha,
+                clusters=rates.clusters_of([i]),
+            )
             row[f"{name}_low"], row[f"{name}_high"] = (float(end[0]) for end in ends)
         rows.append(row)
     return _with_verdict(rates, rows)
@@ -210,7 +220,7 @@ def _corruption_errors(
         scaled[:, columns] = ratio(weights[columns], before) * np.array([[errors[-1]], [1.0]])
     error, ends = np.mean(errors) if errors else np.nan, UNKNOWN[:2]
     if error > 0:
-        ends = error * _ratio_ends(*rates.shares(scaled / scaled[1].sum(), k, wrong=True), rates)
+        ends = error * _ratio_ends(rates, scaled / scaled[1].sum(), k, wrong=True)
     relative = pd.Series(
         [_relative_error(rates, columns, k) for columns in corruptions.values()], dtype=float
     )
@@ -223,10 +233,14 @@ def _corruption_errors(
 
 
 def _ratio_ends(
-    before: np.ndarray, after: np.ndarray, image_set: np.ndarray, rates: ConditionRates
+    rates: ConditionRates, weights: np.ndarray, k: int, *, wrong: bool = False
 ) -> np.ndarray:
-    """Return the ends of the interval of a ratio, `(2,)`, from the shares of the members and images."""
-    change = log_ratio(before, after, image_set, image_set[-1] + 1, paired=rates.paired)
+    """Return the ends of the interval of a ratio of weighted sums, `(2,)`; the arguments are those of `shares`."""
+    before, after, image_set = rates.shares(weights, k, wrong=wrong)
+    clusters = rates.clusters_of(np.flatnonzero(np.atleast_2d(weights).any(axis=0)).tolist())
+    change = log_ratio(
+        before, after, image_set, image_set[-1] + 1, paired=rates.paired, clusters=clusters
+    )
     with np.errstate(over="ignore"):  # two members may leave the upper end open
         return np.exp(np.ravel(change.interval(1 - rates.alpha)))
 

@@ -91,10 +91,13 @@ class _ClassChanges:
         absolute = np.full((3, count), np.nan)
         if min(len(before), len(after)) and len(rates.image_sets(columns)) == 1:
             first, second, _ = rates.shares(weights, 1)
-            changes = group_changes(first, second, labels, count, paired=rates.paired)
+            clusters = rates.clusters_of(columns)
+            changes = group_changes(
+                first, second, labels, count, paired=rates.paired, clusters=clusters
+            )
             low, high = np.clip(changes.absolute.interval(1 - rates.alpha), -1, 1)
             absolute = np.stack([low, high, changes.absolute.p()])
-            if len(columns) == len(before) == len(after) == 1:
+            if clusters is None and len(columns) == len(before) == len(after) == 1:
                 flips = flip_counts(first[0], second[0], labels, count)
                 absolute = np.stack(
                     exact_changes(*flips, changes.examples, confidence=1 - rates.alpha)

@@ -91,6 +91,7 @@ class ConditionRates:
         conditions: the S corruption levels, in the order of the baseline's mapping.
         class_names: names of the C classes.
         labels: `(N,)` true classes of each column; columns with the same examples share one array.
+        clusters: `(N,)` integers, the cluster of each image of each column; None if none has clusters.
         ranks: the k of the known accuracies: 1, and 5 if five ranks are stored under every condition.
         before: evaluations of the baseline, one for each column.
         after: evaluations of the compressed population, one for each column.
@@ -103,6 +104,7 @@ class ConditionRates:
     conditions: tuple[CorruptionLevel, ...]
     class_names: tuple[str, ...]
     labels: Sequence[np.ndarray]
+    clusters: Sequence[np.ndarray] | None
     ranks: tuple[int, ...]
     before: Sequence[Evaluation]
     after: Sequence[Evaluation]
@@ -197,8 +199,8 @@ class ConditionRates:
         """Return how far every complete member is right on every image, summed over the columns with their weights.
 
         The three arrays are `(m0, N)` for the baseline, `(m1, N)` for the compressed population and `(N,)`, the image
-        set of each image; the sets are concatenated. `weights` are `(S + 1,)`, or `(2, S + 1)` with a row for each
-        population; `wrong` sums wrong predictions instead.
+        set of each image; the sets are concatenated, as in `clusters_of`. `weights` are `(S + 1,)`, or `(2, S + 1)`
+        with a row for each population; `wrong` sums wrong predictions instead.
         """
         of_sides = np.broadcast_to(weights, (2, np.shape(weights)[-1]))
         columns = np.flatnonzero(of_sides.any(axis=0)).tolist()
@@ -217,6 +219,19 @@ class ConditionRates:
         )
         sizes = [len(self.labels[images[0]]) for images in sets]
         return before, after, np.repeat(np.arange(len(sets)), sizes)
+
+    def clusters_of(self, columns: Sequence[int]) -> np.ndarray | None:
+        """Return the `(N,)` clusters of the concatenated image sets of these columns; None if there are none.
+
+        Sets of different images have no cluster in common.
+        """
+        if self.clusters is None:
+            return None
+        parts: list[np.ndarray] = []
+        for images in self.image_sets(columns):
+            first = 1 + parts[-1].max() if parts else 0
+            parts.append(first + self.clusters[images[0]])
+        return np.concatenate(parts)
 
     def weighted(
         self, weights: np.ndarray, figures: Callable[[Evaluation], np.ndarray]
@@ -244,12 +259,14 @@ def condition_rates(
     images = _Images()
     clean_labels = images.labels(clean, "clean") if clean else None
     labels: list[np.ndarray] = []
+    clusters: list[np.ndarray | None] = []
     evaluations: list[list[Evaluation]] = []
     flips: list[dict[str, object]] = []
     lost: dict[str, np.ndarray] = {}
     for corruption, severity in conditions:
         populations = baseline[corruption, severity], compressed[corruption, severity]
         labels.append(images.labels(populations, f"{corruption}, severity {severity}"))
+        clusters.append(populations[0].clusters)
         evaluations.append([Evaluation.of(population) for population in populations])
         if clean and labels[-1] is clean_labels:
             counts = flip_counts(clean, populations)
@@ -257,12 +274,14 @@ def condition_rates(
             lost[corruption] = lost.get(corruption, np.int16(0)) + lost_first(clean, populations)
     if clean:
         labels.append(images.labels(clean, "clean"))
+        clusters.append(clean[0].clusters)
         evaluations.append([Evaluation.of(population) for population in clean])
     every_k = [set(evaluation.packed) for pair in evaluations for evaluation in pair]
     return ConditionRates(
         conditions=conditions,
         class_names=images.class_names,
         labels=labels,
+        clusters=_known_clusters(clusters, labels),
         ranks=tuple(sorted(set.intersection(*every_k))),
         before=[before for before, _ in evaluations],
         after=[after for _, after in evaluations],
@@ -272,6 +291,18 @@ def condition_rates(
         alpha=alpha,
         margin_pp=margin_pp,
     )
+
+
+def _known_clusters(
+    clusters: Sequence[np.ndarray | None], labels: Sequence[np.ndarray]
+) -> list[np.ndarray] | None:
+    """Return the clusters of each column, where images without clusters are clusters of their own; None for none."""
+    if all(codes is None for codes in clusters):
+        return None
+    of_images = {
+        id(rows): codes for rows, codes in zip(labels, clusters, strict=True) if codes is not None
+    }
+    return [of_images.get(id(rows), np.arange(len(rows))) for rows in labels]
 
 
 def matched_conditions(
