@@ -16,7 +16,7 @@ from tfaudit.app.drill_down import open_variant
 from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, choose_from, number_reader, single_choice
 from tfaudit.app.verdict import choose_limits
-from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL
+from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.operating_points.operating_points import (
     GATE,
     OperatingPoints,
@@ -58,9 +58,10 @@ def page(study_audit: StudyAudit) -> None:
         )
         return
     st.markdown(
-        "A variant that fails the gate or cannot be judged is never chosen. By default the choice is that of Overview, "
-        "the smallest variant that passes. Set the lowest acceptable accuracy and what a point of each objective is "
-        "worth to you: of the Pareto set, the variant that is worth most is chosen."
+        "A variant that fails the gate, cannot be judged, or passes alone while a larger one does not is never chosen. "
+        "By default the choice is that of Overview, the smallest variant that passes as all larger ones do. Set the "
+        "lowest acceptable accuracy and what a point of each objective is worth to you: of the Pareto set, the variant "
+        "that is worth most is chosen."
     )
     verdict = study_audit.verdict(choose_limits())
     axis = (
@@ -81,7 +82,7 @@ def page(study_audit: StudyAudit) -> None:
         points = _as_on_overview(points, verdict)
     _show_choice(study_audit, points, verdict)
     frame = points.frame()
-    judged_out = frame.loc[frame["gate"].isin([GATE[FAIL], GATE[CANNOT_JUDGE]]), "variant"]
+    judged_out = frame.loc[~frame["gate"].isin([np.nan, GATE[PASS]]), "variant"]
     shares = _pareto_shares(study_audit.data.fingerprint, table, axis, floor, tuple(judged_out))
     best = frame.loc[frame["pareto"], "value"].max()
     frame["pareto_share"] = frame["variant"].map(shares)

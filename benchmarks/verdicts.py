@@ -14,9 +14,14 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.first_screens import printed
+from tests.builders.simulated_grids import grid
 from tests.builders.simulated_studies import Truth, ratios_held, simulate, true_slope
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
+from tfaudit.audits.gate.checks import PASS
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.gate.measurements import measure
+from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.predictions import Predictions
 
 SIZES = (50, 500)
@@ -112,6 +117,36 @@ def _held(comparison: Comparison) -> list[float]:
     return shares
 
 
+def recommended(seeds: range) -> pd.DataFrame:
+    """Return how often a study has a variant that passes, or recommends one, although it loses more than the limit."""
+    truths = {
+        "all lose 1.05": [1.05] * 12,
+        "the 6 largest lose .2, the others 1.05": [0.2] * 6 + [1.05] * 6,
+        "all lose .2": [0.2] * 12,
+        "the largest loses 1.05, the others .2": [1.05] + [0.2] * 11,
+    }
+    sizes = pd.DataFrame({"bytes": np.linspace(2, 1, 13)}, index=["dense", *range(12)])
+    rows = []
+    for name, losses in truths.items():
+        found = []
+        for seed in seeds:
+            before, after = grid(np.random.default_rng(seed), np.divide(losses, 100), 2000)
+            measured = {key: measure(before, one) for key, one in enumerate(after)}
+            verdict = study_verdict(measured, sizes, Limits(overall_drop_pp=1))
+            passing = np.flatnonzero(verdict.frame()["outcome"] == PASS)
+            smallest = losses[passing[-1]] if passing.size else 0
+            best = 0 if verdict.best is None else losses[verdict.best]
+            found.append((smallest > 1, best > 1, verdict.best is not None))
+        rows.append((name, *(100 * np.mean(found, axis=0))))
+    columns = [
+        "truth",
+        "smallest that passes is wrong",
+        "recommended is wrong",
+        "one is recommended",
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
@@ -121,6 +156,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "slopes": slopes,
     "ratios": ratios,
     "clusters": clusters,
+    "recommended": recommended,
 }
 
 

@@ -13,13 +13,13 @@ from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.study.variants import Pruned
 
 LEVELS = tuple(Pruned(sparsity) for sparsity in (0.3, 0.5, 0.7, 0.9))
-PASSABLE = {"max_overall_drop": "10", "max_worst_class_drop": ""}
-"""Limits in the URL under which 50 and 70 % pass; the others cannot be judged. Under the default limits 30 % fails."""
+PASSABLE = {"max_overall_drop": "12", "max_worst_class_drop": ""}
+"""Limits in the URL under which all but 90 % pass; under the default limits none can be judged."""
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    return make_study(tmp_path_factory.mktemp("levels"), variants=LEVELS)
+    return make_study(tmp_path_factory.mktemp("levels"), variants=LEVELS, harmed=4)
 
 
 def table_of(app):
@@ -29,7 +29,7 @@ def table_of(app):
 def expected(store, **options):
     objectives = {"size": "min", "unfairness": "min", "accuracy": "max"}
     study_audit = StudyAudit.read(store)
-    outcomes = study_audit.verdict(Limits(overall_drop_pp=10)).outcomes
+    outcomes = study_audit.verdict(Limits(overall_drop_pp=12)).outcomes
     return operating_points(
         study_audit.trade_offs(), objectives=objectives, outcomes=outcomes, **options
     ).frame()
@@ -78,7 +78,7 @@ def test_the_floor_shuts_out_and_the_url_remembers_it(opened, store):
 
 def test_by_default_the_choice_is_that_of_overview(opened, store):
     """And a variant that cannot be judged is not chosen for its size."""
-    verdict = StudyAudit.read(store).verdict(Limits(overall_drop_pp=10))
+    verdict = StudyAudit.read(store).verdict(Limits(overall_drop_pp=12))
     assert verdict.best == "magnitude-0.7"
     for worth in ({}, {"worth": "100"}):
         app = opened(**PASSABLE, **worth)
@@ -93,8 +93,8 @@ def test_where_nothing_passes_nothing_is_chosen(opened):
     rows = table_of(app).set_index("title")
     assert not rows["chosen"].any()
     assert not app.success
-    assert "No variant passes: 1 fails, 3 cannot be judged." in app.get("html")[0].proto.body
-    assert rows["gate"].dropna().tolist() == ["fails the gate"] + ["cannot be judged"] * 3
+    assert "No variant passes: 4 cannot be judged." in app.get("html")[0].proto.body
+    assert rows["gate"].dropna().tolist() == ["cannot be judged"] * 4
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_too_few_variants_for_a_trade_off(open_page, tmp_path):
 
 @pytest.mark.slow
 def test_measured_time_is_an_axis_and_part_of_the_cost(open_page, tmp_path):
-    store = make_study(tmp_path, variants=LEVELS)
+    store = make_study(tmp_path, variants=LEVELS, harmed=4)
     keys = [variant.key for variant in store.study.all_variants]
     times = [2.0, 1.9, 1.7, 1.2, 0.5]
     store.save_table(

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.builders.nightly import and_nightly
+from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.populations import population
+from tests.builders.simulated_grids import grid
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
@@ -204,6 +205,60 @@ def test_of_files_of_about_one_size_the_one_is_best_whose_worst_class_loses_leas
     assert (
         study_verdict(measured, sizes.assign(gzipped_bytes=[100.0, 40, 41, 1]), limits).best == "a"
     )
+
+
+def test_a_variant_that_passes_after_a_larger_one_that_does_not_is_not_recommended():
+    before, hurt = population(1, examples=4000), population(2, examples=4000, hurt=[3])
+    bad, same = measure(before, hurt), measure(before, before, paired=True)
+    measured = {"a": same, "b": bad, "c": same}
+    sizes = facts(gzipped_bytes=[100.0, 20, 30, 40], title=["D", "Small", "Middle", "Large"])
+    verdict = study_verdict(measured, sizes)
+    assert (verdict.best, verdict.alone) == ("c", ("a",))
+    assert verdict.outcomes == {"a": "passes alone", "b": "fail", "c": "pass"}
+    assert verdict.headline.startswith("Large passes, as all larger ones do, with 40 % of the")
+    reasons = verdict.frame()["reason"]
+    assert reasons[0].endswith("Passes alone, but Middle, which is larger, does not.")
+    assert "alone" not in reasons[2]
+    none = study_verdict(measured, sizes.assign(gzipped_bytes=[100.0, 20, 50, 40]))
+    assert (none.best, none.alone) == (None, ("c", "a"))
+    assert none.headline.startswith(
+        "No variant is recommended: Small, Large pass alone, but Middle, which is larger, does not."
+    )
+
+
+def test_without_sizes_and_sparsities_the_order_of_the_study_counts():
+    before, hurt = population(1, examples=4000), population(2, examples=4000, hurt=[3])
+    bad, same = measure(before, hurt), measure(before, before, paired=True)
+    verdict = study_verdict({"a": same, "b": same, "c": bad, "d": same})
+    assert (verdict.best, verdict.alone) == ("b", ("d",))
+    assert verdict.headline.startswith("b passes, as all gentler ones do: accuracy changes")
+
+
+def test_what_cannot_pass_whatever_it_predicts_stands_in_the_way_of_none():
+    before = population(1, examples=4000)
+    same = measure(before, before, paired=True)
+    sizes, limits = facts(bytes=[100.0, 90, 80, 40]), Limits(overall_drop_pp=1, size_ratio=0.5)
+    verdict = study_verdict({"a": same, "b": None, "c": same}, sizes, limits)
+    assert verdict.frame()["outcome"].tolist() == ["fail", "cannot judge", "pass"]
+    assert (verdict.best, verdict.alone) == ("c", ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("studies", and_nightly([60], [1000]))
+@pytest.mark.parametrize("larger", [0, 6])
+def test_of_many_variants_beyond_the_limit_one_is_seldom_recommended(studies, larger):
+    """Of 12 that lose .05 points too much the smallest that passed did in a tenth of the studies."""
+    wrong, passing = [], []
+    for seed in seeds(studies):
+        losses = [0.002] * larger + [0.0105] * (12 - larger)
+        before, after = grid(np.random.default_rng(seed), losses, 2000)
+        sizes = pd.DataFrame({"bytes": np.linspace(2, 1, 13)}, index=["dense", *range(12)])
+        measured = {key: measure(before, one) for key, one in enumerate(after)}
+        verdict = study_verdict(measured, sizes, Limits(overall_drop_pp=1))
+        wrong.append(verdict.best is not None and verdict.best >= larger)
+        passing.append(verdict.frame()["outcome"].eq("pass")[larger:].any())
+    assert np.mean(wrong) <= 0.025 + noise(0.025, studies)
+    assert np.mean(passing) >= 0.03  # or nothing would be shown
 
 
 def test_sizes_that_are_limited_and_unknown_cannot_be_judged():

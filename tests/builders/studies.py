@@ -26,9 +26,17 @@ TWO = (Pruned(0.9), Quantized("int8"))
 
 
 def make_study(
-    directory, *, members=4, missing=(), name="small", variants=TWO, groups=None, **settings
+    directory,
+    *,
+    members=4,
+    missing=(),
+    name="small",
+    variants=TWO,
+    harmed=1,
+    groups=None,
+    **settings,
 ):
-    """Create a study of the dense baseline and variants, the first of which harms class 3.
+    """Create a study of the dense baseline and variants, one of which harms class 3.
 
     Args:
         directory: of the study.
@@ -36,6 +44,7 @@ def make_study(
         missing: pairs of variant and member that failed.
         name: of the study.
         variants: compressed variants.
+        harmed: number of the variant that harms, from 1.
         groups: columns of groups, one row per example.
         **settings: further settings of the study.
     """
@@ -47,7 +56,7 @@ def make_study(
         "test", dense.labels, [f"test-{i}" for i in range(len(images))], NAMES, images, groups
     )
     for i, variant in enumerate(study.all_variants):
-        predictions = population(i, members=members, hurt=[3] if i == 1 else [])
+        predictions = population(i, members=members, hurt=[3] if i == harmed else [])
         for member in range(members):
             if (variant.key, member) in missing:
                 store.save_failure(variant.key, member, "Traceback: no memory")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tfaudit.audits.gate.limits import SIZES
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import add_to_step_summary, app, err, out
 from tfaudit.cli.gate_limits import LimitFlags, flag_of, read_limits
@@ -166,7 +167,7 @@ def _check_sources(
 
 def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:
     """Raise an `InputError` if there is a limit of size but the sources are predictions, which have no size."""
-    by_size = [name for name in ("size_bytes", "size_ratio") if getattr(limits, name) is not None]
+    by_size = [name for name in SIZES if getattr(limits, name) is not None]
     if by_size and any(pair.sizes is None for pair in candidates):
         unknown = "predictions, whose models' sizes are unknown"
         expected = "model files with --data, or a study with its models"

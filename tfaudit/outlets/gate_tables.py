@@ -47,7 +47,7 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
 
 
 def first_screen(verdict: StudyVerdict) -> RenderableType:
-    """Return the headline, the alerts, one row per variant, and the reasons why variants do not pass.
+    """Return the headline, the alerts, one row per variant, and the reasons why variants do not pass or pass alone.
 
     An asterisk marks the variant to ship. Changes are after minus before, with their interval.
     """
@@ -58,10 +58,11 @@ def first_screen(verdict: StudyVerdict) -> RenderableType:
     unknown = [] if frame["size_ratio"].notna().any() else ["size_ratio"]
     parts.append(variants_table(frame, frame["best"], verdict_columns("reason", *unknown)))
     if verdict.best is not None:
-        parts.append(Text("* the most compressed that passes"))
+        parts.append(Text("* recommended: the smallest that passes as all larger ones do"))
     parts.append(Text(f"In brackets: {verdict.level} intervals."))
     parts.append(Text(f"Limits: {verdict.limits.in_words()}.\n"))
-    for row in frame[frame["outcome"] != PASS].to_dict("records"):
+    unlisted = (frame["outcome"] == PASS) & ~frame["variant"].isin(verdict.alone)
+    for row in frame[~unlisted].to_dict("records"):
         parts.append(Text(printable(f"- {row['title']}: {row['reason']}")))
     return Group(*parts, Text())
 

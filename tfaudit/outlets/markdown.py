@@ -69,19 +69,20 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
         cells = [_text(cell_of(name, entry, row).in_line) for name, entry in columns.items()]
         exemplars = summary.exemplars.get(row["variant"])
         count = "" if exemplars is None else f"{len(exemplars.index):,}"
-        rows.append([title, MARKS[row["outcome"]].markdown, *cells, count])
+        mark = MARKS[row["outcome"]].markdown + " alone" * (row["variant"] in verdict.alone)
+        rows.append([title, mark, *cells, count])
     sentence = f"In brackets: {verdict.level} intervals. Limits: {verdict.limits.in_words()}."
     parts += [*_table(headings, rows), "", sentence]
     if verdict.best is not None:
-        parts[-1] += " In bold: the most compressed variant that passes."
+        parts[-1] += " In bold: the smallest variant that passes as all larger ones do."
     return "\n".join([*parts, *(f"\n> {_text(note)}" for note in verdict.notes)]) + "\n"
 
 
 def model_card(study_audit: StudyAudit, limits: Limits) -> str:
     """Return `study_markdown` as the page of a model on the Hugging Face Hub, with metrics as front matter.
 
-    The metrics are accuracy and the recall of the class that lost most, for the most compressed variant that passes,
-    or for the baseline if none passes.
+    The metrics are accuracy and the recall of the class that lost most, for the recommended variant, or for the
+    baseline if there is none.
 
     Args:
         study_audit: the study and its audits.

@@ -41,6 +41,8 @@ Constraining Disparate Impact in Sparse Models. ICLR 2024.
 HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common Corruptions and Perturbations. ICLR \
 2019.
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
+LT A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei. Learn then Test: Calibrating Predictive \
+Algorithms to Achieve Risk Control. arXiv:2110.01052.
 """.strip().splitlines()
 )
 """References by key, in the order of the reports' lists."""

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.gate.gate import judge
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, SIZES, Limits
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.compress.keras_model import check_model
@@ -54,7 +54,7 @@ from tfaudit.search.search_data import (
 )
 from tfaudit.search.search_report import write_search
 from tfaudit.search.search_settings import FINE_TUNING, SearchSettings, predictions_on
-from tfaudit.search.shortfall import SIZES, shortfall
+from tfaudit.search.shortfall import shortfall
 from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.search.source_model import SourceModel
 from tfaudit.search.trials import Trial, Trials
@@ -367,7 +367,7 @@ class _Search:
                 "chosen": one.key == chosen,
                 "bytes": len(trials[one.key].content) or np.nan,
                 "expected": one.estimate,
-                "reason": trials[one.key].reason,
+                "reason": trials[one.key].in_words,
             }
             for one in self._plan
         ).set_index("candidate", drop=False)
@@ -376,7 +376,8 @@ class _Search:
         facts.loc[BASELINE, "bytes"] = self._baseline_bytes
         limits = self._settings.limits
         tested = study_verdict(measured, facts, limits, baseline=BASELINE).frame()
-        table = tested.set_index("variant").combine_first(planned)
+        tested = tested.set_index("variant").drop(columns="reason")
+        table = tested.combine_first(planned)
         table["latency_1_ms"] = self._latencies()
         table["order"] = table["bytes"].fillna(table["expected"])
         table = table.sort_values(["order", "candidate"], kind="stable").reindex(columns=[*COLUMNS])

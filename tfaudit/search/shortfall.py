@@ -10,14 +10,11 @@ from scipy import special
 
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.gate.gate import Verdict
-from tfaudit.audits.gate.limits import quantity_of
+from tfaudit.audits.gate.limits import SIZES, quantity_of
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.planning.planning import POWER, pilot_spread
 from tfaudit.errors import InputError
 from tfaudit.runtime.names import class_in_words
-
-SIZES = ("size_bytes", "size_ratio")
-"""Limits on the size of the file, for which more data makes no difference."""
 
 
 def shortfall(

@@ -37,6 +37,11 @@ class Trial:
     measured: Measurements | None = None
     verdict: Verdict | None = None
 
+    @property
+    def in_words(self) -> str:
+        """The reason, or the gravest check of the verdict."""
+        return self.reason if self.verdict is None else self.verdict.gravest.reason
+
 
 class Trials:
     """The trials of a search.

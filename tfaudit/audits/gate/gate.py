@@ -41,7 +41,16 @@ class Verdict(Result):
     @property
     def outcome(self) -> str:
         """Return the gravest outcome of the checks: "fail", "cannot judge" or "pass"."""
-        return min((check.outcome for check in self.checks), key=OUTCOMES.index)
+        return self.gravest.outcome
+
+    @property
+    def gravest(self) -> Check:
+        """Return the gravest check; among equals, that of the classes."""
+
+        def gravity(check: Check) -> tuple[int, bool]:
+            return OUTCOMES.index(check.outcome), check.name != "worst_class_drop_pp"
+
+        return min(self.checks, key=gravity)
 
     @property
     def exit_code(self) -> int:

@@ -174,6 +174,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """The quantity of each limit, by name."""
 
+SIZES = ("size_bytes", "size_ratio")
+"""Limits on the size of the file, which predictions have no part in."""
+
 DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
 """Limits of a study's first screen if the user sets none."""
 

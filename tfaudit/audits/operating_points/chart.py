@@ -14,7 +14,11 @@ CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "bel
 LABELLED = 40
 """Maximum number of points for which the Pareto set is named if there is room; beyond it only the chosen one is."""
 
-FAILS, UNKNOWN = "fails the gate", "cannot be judged"  # values of the frame's column `gate`
+FAILS, UNKNOWN, ALONE = (
+    "fails the gate",
+    "cannot be judged",
+    "passes alone",
+)  # values of the frame's column `gate`
 LOOKS = {
     CHOSEN: (AMBER, "diamond"),
     OPTIMAL: (BLUE, "circle"),
@@ -22,6 +26,7 @@ LOOKS = {
     REJECTED: (GREY, "cross"),
     FAILS: (LOSS, "cross"),
     UNKNOWN: (PLUM, "square"),
+    ALONE: (PLUM, "triangle"),
 }
 DRAWN = 2000  # maximum number of points of the Pareto set, and of others
 CURVED = 200  # maximum number of points of one technique that are joined
@@ -60,6 +65,7 @@ def operating_points_chart(
         OPTIMAL: rows["pareto"],
         FAILS: gate == FAILS,
         UNKNOWN: gate == UNKNOWN,
+        ALONE: gate == ALONE,
         REJECTED: ~rows["above_floor"].astype(bool),
     }
     rows["status"] = np.select(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS
+from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, PASS
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions
@@ -24,7 +24,12 @@ UNFAIRNESS: dict[str, Callable[[np.ndarray], float]] = {
 OBJECTIVES = {"sparsity": "max", "unfairness": "min"}
 KEYS = ("variant", "dataset", "model")
 
-GATE = {PASS: "passes the gate", FAIL: "fails the gate", CANNOT_JUDGE: "cannot be judged"}
+GATE = {
+    PASS: "passes the gate",
+    ALONE: "passes alone",
+    FAIL: "fails the gate",
+    CANNOT_JUDGE: "cannot be judged",
+}
 """Description of a point, by the outcome of the gate."""
 
 
@@ -133,10 +138,10 @@ def operating_points(
     """Find the points that are worth choosing, and choose one: [P] 4.2.
 
     Rows of one variant (and data set and model) are averaged. Points below the accuracy floor are dropped, and so are
-    variants that a gate fails or cannot judge. The Pareto set of the others, the points that no other dominates, is
-    kept. From this set, the value function `sum of weight * objective`, negative for objectives to be minimised,
-    chooses a point. Objectives are not scaled: a weight is the value of one unit, and fairness valued 100 times as much
-    as sparsity, as in [P], is `{"sparsity": 1, "unfairness": 100}`.
+    variants that a gate fails, cannot judge, or passes alone. The Pareto set of the others, the points that no other
+    dominates, is kept. From this set, the value function `sum of weight * objective`, negative for objectives to be
+    minimised, chooses a point. Objectives are not scaled: a weight is the value of one unit, and fairness valued 100
+    times as much as sparsity, as in [P], is `{"sparsity": 1, "unfairness": 100}`.
 
     Args:
         table: one row per `variant` and seed, or per variant, as `trade_offs` returns: the objectives, and `accuracy`
@@ -144,7 +149,7 @@ def operating_points(
         objectives: columns of the objectives, with "max" if more is better, "min" if less is; `OBJECTIVES` by default.
         floor: lowest acceptable mean accuracy, a share; none by default.
         weights: one weight >= 0 per objective, by name; without them no point is chosen.
-        outcomes: outcomes of the gate, by variant ("pass", "fail", "cannot judge"); a variant without one, such as the
+        outcomes: outcomes of the gate, by variant, as in `StudyVerdict.outcomes`; a variant without one, such as the
             baseline, is not judged. If no variant passes, no point is chosen. By default there is no gate.
 
     Raises:

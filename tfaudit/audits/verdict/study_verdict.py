@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -11,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import MARGIN_PP, worst_class
-from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check
+from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict, judge
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, SIZES, Limits
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import joined_notes
@@ -25,7 +26,7 @@ NAMED = 3
 """Maximum number of collapsed classes of a variant that have a sentence of their own."""
 
 SIMILAR = 0.01
-"""Share by which a file may be larger than the smallest that passes and still be the best one."""
+"""Share by which a file may be larger than the smallest that qualifies and still be the best one."""
 
 _COLUMNS = (
     "variant",
@@ -59,9 +60,9 @@ class StudyVerdict(Result):
         headline: the verdict in one or two sentences. It claims harm only for classes in `lost`, or if the gate fails a
             variant.
         alerts: one sentence on each collapsed class, which the models no longer know; no test is needed.
-        best: key of the variant to ship: the smallest compressed file among those that pass; among files at most 1 %
-            larger the one whose worst class loses least; if a size is unknown, the highest sparsity. None if none
-            passes.
+        best: key of the variant to ship: the smallest file that passes as all larger ones do; among files at most 1 %
+            larger the one whose worst class loses least. None if there is none.
+        alone: keys of the variants that pass, but come after one that does not, in the order of `study_verdict`.
         limits: limits that the gate checked.
         verdicts: verdicts of the gate, by variant; a single model cannot be judged against a population and has none.
         lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
@@ -74,6 +75,7 @@ class StudyVerdict(Result):
     headline: str
     alerts: tuple[str, ...]
     best: str | None
+    alone: tuple[str, ...]
     limits: Limits
     verdicts: Mapping[str, Verdict]
     lost: Mapping[str, tuple[str, ...]]
@@ -83,8 +85,9 @@ class StudyVerdict(Result):
 
     @property
     def outcomes(self) -> Mapping[str, str]:
-        """Return the outcome of every variant: "pass", "fail" or "cannot judge"."""
-        return dict(zip(self.table["variant"], self.table["outcome"], strict=True))
+        """Return the outcome of every variant: "pass", "fail", "cannot judge", or "passes alone" if in `alone`."""
+        outcomes = dict(zip(self.table["variant"], self.table["outcome"], strict=True))
+        return outcomes | dict.fromkeys(self.alone, ALONE)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per compressed variant, in the order of the study.
@@ -114,24 +117,20 @@ class StudyVerdict(Result):
         )
 
 
-def _best(passing: pd.DataFrame) -> int | None:
+def _best(qualified: pd.DataFrame) -> int | None:
     """Return the row to ship: among the smallest files, which hardly differ, the one whose worst class loses least.
 
-    If a size is unknown, it is the sparsest; None without rows.
+    Args:
+        qualified: rows that pass as all larger ones do, the smallest last; if a size is unknown, the last is best.
     """
-    if passing.empty:
+    if qualified.empty:
         return None
-    order = pd.DataFrame(
-        {
-            "worst": -pd.to_numeric(passing["worst_change_pp"]).fillna(0),
-            "size": passing["size_ratio"],
-            "sparsity": -passing["sparsity"],
-        }
-    )
-    if order["size"].isna().any():
-        return int(order.sort_values("sparsity", kind="stable").index[0])
-    similar = order[order["size"] <= (1 + SIMILAR) * order["size"].min()]
-    return int(similar.sort_values(list(order), kind="stable").index[0])
+    sizes = qualified["size_ratio"]
+    if sizes.isna().any():
+        return int(qualified.index[-1])
+    worst = -pd.to_numeric(qualified["worst_change_pp"]).fillna(0)
+    similar = pd.DataFrame({"worst": worst, "size": sizes})[sizes <= (1 + SIMILAR) * sizes.min()]
+    return int(similar.sort_values(["worst", "size"], kind="stable").index[0])
 
 
 def study_verdict(
@@ -142,6 +141,12 @@ def study_verdict(
     baseline: str = "dense",
 ) -> StudyVerdict:
     """Judge every compressed variant of a study, and write the headline.
+
+    Every variant has its own verdict. The best one is a choice among them, and the smallest of many that pass may pass
+    by chance. It is therefore chosen by a fixed sequence [LT]: from the largest file to the smallest, up to the first
+    that does not pass. The probability that the best one loses more than a limit is then that of a single verdict.
+    The order must not depend on the predictions. If a size is unknown, it is that of sparsity; if a sparsity is unknown
+    too, it is that of `measured`, from the gentlest compression on.
 
     Args:
         measured: results of `measure` by key of the variant; None for a single model against a population.
@@ -178,16 +183,23 @@ def study_verdict(
     table["size_ratio"] = (sizes[list(measured)] / sizes[baseline]).to_numpy()
     table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
     table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
-    passing = [i for i, variant in enumerate(variants) if variant.outcome == PASS]
-    sparsities = pd.to_numeric(facts["sparsity"])[1:].to_numpy()
-    best = _best(table.assign(sparsity=sparsities).loc[passing])
+    order = _order(variants, table["size_ratio"], pd.to_numeric(facts["sparsity"])[1:])
+    qualified = list(itertools.takewhile(lambda row: variants[row].outcome == PASS, order))
+    alone = [row for row in order[len(qualified) :] if variants[row].outcome == PASS]
+    best = _best(table.loc[qualified])
     if best is not None:
         table.loc[best, "best"] = True
+    but = ""
+    if alone:
+        gentler = "gentler" if table["size_ratio"].isna().any() else "larger"
+        but = f"alone, but {variants[order[len(qualified)]].title}, which is {gentler}, does not"
+        table.loc[alone, "reason"] += f" Passes {but}."
     return StudyVerdict(
         table=table,
-        headline=_headline(variants, best, table),
+        headline=_headline(variants, best, table, but),
         alerts=tuple(alert for variant in variants for alert in variant.alerts()),
         best=None if best is None else list(measured)[best],
+        alone=tuple(list(measured)[row] for row in alone),
         limits=limits,
         verdicts=verdicts,
         lost=lost,
@@ -196,6 +208,13 @@ def study_verdict(
             joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})
         ),
     )
+
+
+def _order(variants: list[_Variant], sizes: pd.Series, sparsities: pd.Series) -> list[int]:
+    """Return the rows of the sequence; variants that cannot pass, whatever they predict, have no place in it."""
+    by = -sizes if sizes.notna().all() else sparsities if sparsities.notna().all() else 0 * sizes
+    order = np.argsort(by.fillna(0).to_numpy(float), kind="stable").tolist()
+    return [row for row in order if variants[row].may_pass]
 
 
 def _facts(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
@@ -233,6 +252,14 @@ class _Variant:
     def outcome(self) -> str:
         return CANNOT_JUDGE if self.verdict is None else self.verdict.outcome
 
+    @property
+    def may_pass(self) -> bool:
+        """Whether there is a verdict, and it keeps to the limits on size."""
+        checks = () if self.verdict is None else self.verdict.checks
+        return bool(checks) and all(
+            check.outcome == PASS for check in checks if check.name in SIZES
+        )
+
     @cached_property
     def classes(self) -> pd.DataFrame:
         """The losses of the classes, with those that `collapsed` and their number of `blind` members."""
@@ -253,25 +280,16 @@ class _Variant:
         row = worst_class(self.classes)
         return None if row is None else self.classes.iloc[row]
 
-    @cached_property
-    def gravest(self) -> Check | None:
-        """The gravest check; if all pass, the check of the classes."""
-
-        def gravity(check: Check) -> tuple[int, bool]:
-            return OUTCOMES.index(check.outcome), check.name != "worst_class_drop_pp"
-
-        return min(self.verdict.checks, key=gravity) if self.verdict else None
-
     @property
     def reason(self) -> str:
         """The gravest check in few words."""
-        if self.gravest is None:
+        if self.verdict is None:
             return "A single model cannot be compared with a population."
-        return self.gravest.reason
+        return self.verdict.gravest.reason
 
     def other_cause(self) -> str:
         """Return the reason as the end of a sentence, or a full stop if it is the worst class, which comes next."""
-        subject = "" if self.gravest is None else self.gravest.subject
+        subject = "" if self.verdict is None else self.verdict.gravest.subject
         if self.worst is not None and subject == self.worst["names"]:
             return "."
         named = subject and class_in_words(subject) == subject  # a name keeps its capital
@@ -364,15 +382,21 @@ class _Variant:
         return alerts
 
 
-def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame) -> str:
-    """Return the verdict, then the worst class of all variants."""
+def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame, but: str) -> str:
+    """Return the verdict, then the worst class of all variants; `but` says why others pass alone."""
     gravest = max(variants, key=_Variant.gravity)
     if best is None:
-        return f"{_none_passes(variants)} {_of_the_worst(gravest, len(variants) > 1)}".rstrip()
+        none = _none_passes(variants, but)
+        return f"{none} {_of_the_worst(gravest, len(variants) > 1)}".rstrip()
     chosen = variants[best]
     ratio = table["size_ratio"][best]
     size = f" with {100 * ratio:.3g} % of the bytes" if np.isfinite(ratio) else ""
-    passes = "passes" if table["outcome"].eq(PASS).sum() == 1 else "is the smallest that passes"
+    if table["outcome"].eq(PASS).sum() == 1:
+        passes = "passes"
+    elif not size:
+        passes = "passes, as all gentler ones do"
+    else:
+        passes = "passes, as all larger ones do," if but else "is the smallest that passes"
     points = round(table["change_pp"][best], 1)
     change = f": accuracy changes by {f'{points:+.1f}' if points else '0.0'} points"
     first = f"{chosen.title} {passes}{size}{change}; {chosen.worst_in_words()}."
@@ -382,7 +406,11 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame) -
     return f"{first} {_of_the_worst(max(others, key=_Variant.gravity), True)}"
 
 
-def _none_passes(variants: list[_Variant]) -> str:
+def _none_passes(variants: list[_Variant], but: str) -> str:
+    if but:
+        passing = [variant.title for variant in variants if variant.outcome == PASS]
+        verb = "passes" if len(passing) == 1 else "pass"
+        return f"No variant is recommended: {listed(passing)} {verb} {but}."
     failed = sum(variant.outcome == FAIL for variant in variants)
     undecided = len(variants) - failed
     if len(variants) == 1:
