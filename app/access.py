@@ -65,7 +65,7 @@ class AccessControl:
             return
         if not self._is_ours(Headers(scope=scope).get("host", "")):
             answer: Response | None = PlainTextResponse(
-                "This name is not one of the viewer's: see --host.", 421
+                "The viewer does not answer to this name; see --host.", 421
             )
         elif not self._password or scope["path"] == HEALTH or self._has_key(Headers(scope=scope)):
             answer = None
@@ -110,7 +110,7 @@ class AccessControl:
             if not right:
                 await asyncio.sleep(WAIT)
         if not right:
-            return _form(401, "This is not the password.")
+            return _form(401, "Wrong password.")
         # One slash: two would be the address of another machine.
         place = (
             "/"

@@ -21,6 +21,6 @@ def _draw(audit: Across, study_audit: StudyAudit) -> None:
     show_question(audit.shown)
     result = audit.compute(study_audit)
     if result is None:
-        st.info(f"This takes {audit.takes}; the study has none.")
+        st.info(f"This audit needs {audit.takes}; this study has none.")
         return
     show_result(study_audit, audit.shown, result, f"across-{audit.shown.name}")

@@ -99,7 +99,7 @@ def _metrics(pair: PairComparison) -> None:
     counts = {
         NEWLY_WRONG: ("negative_flips", "Negative flips: images right before, wrong after"),
         NEWLY_CORRECT: ("positive_flips", "Positive flips: images wrong before, right after"),
-        OTHER_WRONG: ("wrong_to_other_wrong", "Images wrong before, and differently wrong after"),
+        OTHER_WRONG: ("wrong_to_other_wrong", "Images wrong before, wrong in another way after"),
     }
     shares = {
         "agreement": "Images with the same prediction before and after",

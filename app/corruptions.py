@@ -103,8 +103,8 @@ def _severities(study_audit: StudyAudit, results: Results) -> None:
     baseline = study_audit.data.titles[BASELINE]
     chart = severity_chart(curves, baseline=baseline, k=k, corruptions=shown)
     text = (
-        "A panel per corruption: accuracy over its severity, a line per variant; severity 0 are the clean images. A "
-        "click on a point shows an image under the corruption."
+        "A panel per corruption: accuracy over its severity, a line per variant; severity 0 stands for the clean "
+        "images. A click on a point shows an image under the corruption."
     )
     click = functools.partial(show_corruption, study_audit)
     show_chart(chart, f"severities-top{k}", text, click=click, fields=["corruption", "level"])

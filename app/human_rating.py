@@ -132,7 +132,12 @@ def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> No
             with_noun("Images"), min_value=2, step=2, value=value, key=key, help=text
         )
         seed = st.number_input(
-            "Seed", min_value=0, step=1, value=0, key="seed of sample", help="Of the random sample"
+            "Seed",
+            min_value=0,
+            step=1,
+            value=0,
+            key="seed of sample",
+            help="Seed of the random sample",
         )
         _submit("Begin")
     if not st.session_state.pop("Begin pressed", False):
@@ -280,4 +285,6 @@ def _outdated(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
         sample = None
     if sample is not None and answers.shows_sample(study, sample):
         return []
-    return ["Other images are PIEs now than when this study was drawn; its sample stays as drawn."]
+    return [
+        "The PIEs have changed since the sample of this study was drawn; the sample stays the same."
+    ]

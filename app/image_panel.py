@@ -89,7 +89,7 @@ def _panel(study_audit: StudyAudit) -> None:
         for key, title in variant_labels(study_audit).items()
     )
     votes["name"] = [classes[prediction] for prediction in votes["answer"]]
-    text = "A line per variant, divided by what its members predict for this image; the true class is blue."
+    text = "A bar per variant, divided by the classes that its members predict for this image; the true class is blue."
     show_chart(votes_chart(votes, label), f"votes-{position}", text)
     show_table(votes, f"votes-{position}", VOTES, table="votes")
 

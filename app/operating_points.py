@@ -58,10 +58,10 @@ def page(study_audit: StudyAudit) -> None:
         )
         return
     st.markdown(
-        "A variant that fails the gate, cannot be judged, or passes alone while a larger one does not is never chosen. "
-        "By default the choice is that of Overview, the smallest variant that passes as all larger ones do. Set the "
-        "lowest acceptable accuracy and what a point of each objective is worth to you: of the Pareto set, the variant "
-        "that is worth most is chosen."
+        "A variant is never chosen if it fails the gate, cannot be judged, or passes although a larger one does not. "
+        "By default the choice is the same as in Overview: the smallest variant that passes, as all larger ones do. "
+        "Set the lowest acceptable accuracy and what a point of each objective is worth to you: the variant of the "
+        "Pareto set that is worth most is chosen."
     )
     verdict = study_audit.verdict(choose_limits())
     axis = (

@@ -98,7 +98,7 @@ def _choose_split(store: Store) -> str:
     splits = [split for split in store.splits if split not in conditions]
     if not splits:
         got = f"{store.directory}, which has no predictions yet"
-        raise InputError("directory", got, "some; `tfaudit run` makes them")
+        raise InputError("directory", got, "a study with predictions; `tfaudit run` makes them")
     first = "test" if "test" in splits else splits[0]
     if len(splits) == 1:
         return single_choice("split", first)

@@ -80,7 +80,7 @@ def _limits() -> Limits:
                 {name: value for name, value in chosen.items() if value is not None}
             )
         except InputError:
-            st.caption("Without any limit those of the start apply.")
+            st.caption("Without any limit, the default limits apply.")
             return defaults
 
 

@@ -368,7 +368,7 @@ def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
 def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     array = _own(values)
     if array.shape != shape:
-        raise InputError("probabilities", f"shape {array.shape}", f"that of ranked, {shape}")
+        raise InputError("probabilities", f"shape {array.shape}", f"{shape}, the shape of ranked")
     if not (array.min() >= 0 and array.max() <= 1 + 1e-6):  # NaN fails both
         raise InputError("probabilities", f"{array.min():g} to {array.max():g}", "values in [0, 1]")
     return array
@@ -390,7 +390,7 @@ def require_same_examples(baseline: Predictions, compressed: Predictions) -> Non
         if sizes[0] != sizes[1]:
             raise InputError("compressed", f"{sizes[0]} {name}", f"{sizes[1]}, as the baseline has")
     if compressed.class_names != baseline.class_names:
-        raise InputError("compressed", "other class_names", "those of the baseline")
+        raise InputError("compressed", "different class_names", "the class_names of the baseline")
     for name in ("example_ids", "labels", "clusters"):
         values = getattr(compressed, name)
         expected = getattr(baseline, name)

@@ -428,5 +428,7 @@ def test_without_a_baseline(tmp_path):
 
 
 def test_unknown_split(store):
-    with pytest.raises(InputError, match="split: got 'train', expected a predicted split: test"):
+    with pytest.raises(
+        InputError, match="split: got 'train', expected a split with predictions: test"
+    ):
         StudyAudit.read(store, "train")

@@ -281,7 +281,7 @@ def test_the_page_of_the_password_in_a_browser(guarded, idle_pages):
     page.goto(f"http://localhost:{connection.port}/classes")
     page.get_by_label("This viewer asks for a password.").fill("wrong password")
     page.get_by_role("button", name="Open").click()
-    page.get_by_text("This is not the password.").wait_for()
+    page.get_by_text("Wrong password.").wait_for()
     page.get_by_label("This viewer asks for a password.").fill(PASSWORD)
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Classes", level=1).wait_for()

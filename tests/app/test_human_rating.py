@@ -108,7 +108,7 @@ def test_a_session_from_beginning_to_analysis(open_page, directory):
     )
     assert list(app.dataframe[2].value["example"]) == list(images)
     assert "no image has two raters" in words(app)
-    assert "stays as drawn" not in words(app)
+    assert "sample stays the same" not in words(app)
     app.segmented_control("part").set_value("Rate").run()
     assert "not blind" in app.warning[0].value
 
@@ -359,7 +359,7 @@ def test_other_pies_since_the_study_was_drawn(open_page, directory):
     assert grown.directory == directory
     app = open_page(directory, "label", rater="ann", part="Progress and analysis")
     app = press(app, "Unblind and analyse")
-    assert "its sample stays as drawn" in words(app)
+    assert "the sample stays the same" in words(app)
 
 
 @pytest.mark.slow

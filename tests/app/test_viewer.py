@@ -99,7 +99,10 @@ def test_a_study_without_members(open_page, tmp_path):
     study = Study(name="new", dataset="digits", model="lenet", training=Training(epochs=1))
     Store.create(tmp_path, study, {})
     error = only_error(open_page(tmp_path, "overview"))
-    assert "which has no predictions yet, expected some; `tfaudit run` makes them" in error
+    assert (
+        "which has no predictions yet, expected a study with predictions; `tfaudit run` makes them"
+        in error
+    )
 
 
 PREDICTIONS = "predictions/split=test/variant=int8"
@@ -300,4 +303,4 @@ def test_all_variants_have_a_tab_per_audit(open_page, tmp_path):
         # Training images are unknown, and no variant has a remedy.
         known = audit.shown.name not in ("class_counts", "remedies")
         assert bool(app.get("vega_lite_chart")) is known
-        assert known or app.info[0].value == f"This takes {audit.takes}; the study has none."
+        assert known or app.info[0].value == f"This audit needs {audit.takes}; this study has none."

@@ -98,7 +98,7 @@ def test_an_attribute_of_nobody():
 def test_without_exemplars():
     found = attributes(BEFORE, BEFORE, TABLE)
     assert found.frame()[["share_pie", "ratio", "low_pp", "p", "p_holm"]].isna().all(axis=None)
-    assert found.notes == ("No PIEs: no share of them, and no test.",)
+    assert found.notes == ("There are no PIEs: their shares are undefined, and nothing is tested.",)
     assert found.summary()["most_over"] is None
 
 

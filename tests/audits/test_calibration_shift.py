@@ -102,7 +102,7 @@ def test_without_all_probabilities_there_is_no_score_that_needs_them():
     before, after = population(1, ranks=3), population(2, ranks=3)
     result = calibration(before, after)
     assert not set(result.frame()["measure"]) & {"Brier score", "negative log-likelihood"}
-    assert "of 5 classes the 3 best are stored" in result.notes[0]
+    assert "only 3 of 5 classes are stored" in result.notes[0]
 
 
 def test_one_model_against_one_and_against_several():

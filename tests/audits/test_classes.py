@@ -213,7 +213,7 @@ def test_single_members_are_sent_elsewhere():
             {},
             "example_ids that differ",
         ),
-        (Predictions(AFTER.labels, AFTER.ranked, class_names="abcde"), {}, "other class_names"),
+        (Predictions(AFTER.labels, AFTER.ranked, class_names="abcde"), {}, "different class_names"),
     ],
 )
 def test_bad_input(other, options, message):

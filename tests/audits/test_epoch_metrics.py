@@ -68,7 +68,7 @@ def test_undefined_slopes_are_nan(baseline):
 
 def test_bad_arrays():
     with pytest.raises(
-        InputError, match=r"baseline: got shape \(2,\), expected that of labels, \(1,\)"
+        InputError, match=r"baseline: got shape \(2,\), expected \(1,\), the shape of labels"
     ):
         epoch_metrics(np.array([0]), np.array([0]), np.array([0, 1]))
     with pytest.raises(InputError, match="labels: got empty"):

@@ -138,7 +138,7 @@ def test_cells_are_marked_where_they_are_significant():
         ["worse than average", "better than average"]
     )
     assert svg.count('fill="#26282e"') == claimed.sum()
-    assert "change of recall less that of accuracy" in svg
+    assert "change of recall minus change of accuracy" in svg
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_of_a_thousand_classes_those_of_the_largest_change_are_shown():
 
     before, after = ({(name, 1): trained(right) for name in NAMES} for right in (0.9, 0.8))
     chart = robustness(before, after).class_chart()
-    assert "the 30 classes of largest change, of 1,000" in texts(chart)
+    assert "the 30 classes with the largest change, of 1,000" in texts(chart)
     assert sum(text.startswith("species") for text in texts(chart)) == 30
 
 
@@ -182,4 +182,4 @@ def test_as_many_classes_as_asked_for():
     worst = cells["change_pp"].abs().groupby(cells["class"]).max().nlargest(2).index
     chart = class_corruption_chart(cells, most=2)
     assert set(rows_of(chart)["class"]) == set(worst)
-    assert "the 2 classes of largest change, of 5" in texts(chart)
+    assert "the 2 classes with the largest change, of 5" in texts(chart)

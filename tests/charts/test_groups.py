@@ -87,7 +87,7 @@ def test_individuals_are_points_and_groups_have_lines():
     blue = len(re.findall('<path [^>]*fill="#4a7fc1"', svg))
     assert blue == (found.individuals_frame()["group"] == "employee").sum() + 1  # and the legend
     assert svg.count('stroke="#4a7fc1"') >= 1
-    assert "individuals by series; below the dashes: worse after" in texts(found.chart())
+    assert "individuals by series; below the dashed line: worse after" in texts(found.chart())
 
 
 def test_single_models_have_no_intervals_and_a_chart():

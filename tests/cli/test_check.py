@@ -41,7 +41,7 @@ def whole(store):
 
 def test_an_intact_study(check, tmp_path):
     whole(make_study(tmp_path))
-    assert check(tmp_path) == (0, ["12 members, all as they were written"])
+    assert check(tmp_path) == (0, ["12 members, all unchanged since they were written"])
 
 
 def test_tables_are_checked_the_names_of_their_columns_too(check, tmp_path):
@@ -65,7 +65,7 @@ def test_a_member_that_study_json_does_not_know(check, tmp_path):
     content = read_sealed_json(place.read_bytes()) | {"study": older.to_json()}
     place.write_bytes(sealed_json(content))
     unknown = [("dense", 3), *(("int8", n) for n in range(4)), ("magnitude-0.9", 3)]
-    lines = [f"{key}, member {n}: not in study.json, which is an older one" for key, n in unknown]
+    lines = [f"{key}, member {n}: not in study.json, an older file" for key, n in unknown]
     assert check(tmp_path)[1][:-1] == lines
 
 

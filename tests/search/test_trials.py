@@ -81,14 +81,14 @@ def test_what_is_pruned_more_than_what_fails_with_every_remedy_is_left_out(
     known = [(HALF, control), *((one, remedied) for one in REMEDIED)]
     trials = trials_of(models=[(pruned, lost) for pruned, lost in known if lost is not None])
     most = channel_pruning(0.9, ["hidden"])
-    reason = "channel-0.5 fails already, before it is quantized." if fails else ""
+    reason = "channel-0.5 already fails before it is quantized." if fails else ""
     assert trials.needless(Candidate("int8", most)) == reason
     gentle = (HALF, channel_pruning(0.35, ["hidden"]), Pruned(0.95, treatment="finetune"), None)
     assert not any(trials.needless(Candidate("float16", pruned)) for pruned in gentle)
     for level in (0.8, 0.65):  # the gentlest counts, whatever the order
         trials.judge_model(Preparation(channel_pruning(level, ["hidden"])), verdict_of(400))
     assert trials.needless(Candidate("int8", most)).startswith(
-        "channel-0.5 fails" if fails else "channel-0.65 fails"
+        "channel-0.5 already fails" if fails else "channel-0.65 fails"
     )
 
 

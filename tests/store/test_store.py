@@ -147,8 +147,8 @@ def test_examples_of_another_split_or_time_are_noticed(store, examples):
     examples.write_bytes(examples.with_stem("imagenet_a").read_bytes())
     assert_refused(DAMAGED, store.examples)
     save_examples(store, labels=LABELS[::-1])
-    assert store.damage("dense", 0) == "its predictions are of other examples"
-    expected = r"got predictions of other examples than examples/test.parquet holds"
+    assert store.damage("dense", 0) == "its predictions are of different examples"
+    expected = r"got predictions of examples that examples/test.parquet does not hold"
     assert_refused(expected, store.predictions, "dense")
     examples.write_bytes(before)
     assert store.predictions("dense").num_members == 3

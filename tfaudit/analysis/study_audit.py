@@ -42,7 +42,7 @@ _REASONS = {
     "failed": "failed (member.json holds the traceback)",
     "damaged": "damaged, which `tfaudit run` makes again",
     "missing": "missing",
-    "not in study.json": "not in study.json, which is an older one",
+    "not in study.json": "not in study.json, an older file",
 }
 
 

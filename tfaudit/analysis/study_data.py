@@ -83,7 +83,7 @@ class StudyData:
     ) -> None:
         require_level("alpha", alpha)
         require(permutations >= 0, "permutations", permutations, "0 or more")
-        splits = f"a predicted split: {', '.join(store.splits) or 'none yet'}"
+        splits = f"a split with predictions: {', '.join(store.splits) or 'none yet'}"
         require(split in store.splits, "split", split, splits)
         self.store, self.split, self.alpha, self.answers = store, split, alpha, answers
         self.permutation_options = {"permutations": permutations, "seed": seed}

@@ -71,9 +71,9 @@ class TieReading:
         most = int(np.nanargmax(shift))
         change = 100 * (self.accuracy_after - self.accuracy_before)
         sentences = [
-            f"In {counts}{before} several classes share the best score exactly. Such a tie counts as its expectation "
-            "when it is settled at random. The deployed argmax takes the class of the lowest number; then accuracy "
-            f"changes by {change:+.2f} points and recall of {class_in_words(self.class_names[most])} by "
+            f"Several classes share exactly the best score in {counts}{before}. A tie counts as the mean over its "
+            "classes, as if settled at random. The deployed argmax takes the class with the lowest number: accuracy "
+            f"then changes by {change:+.2f} points, and recall of {class_in_words(self.class_names[most])} by "
             f"{self.argmax_change_pp[most]:+.2f} instead of {self.change_pp[most]:+.2f}."
         ]
         if self.tied_flips > ADVISED * self.flips:

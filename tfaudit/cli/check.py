@@ -36,7 +36,7 @@ def check(directory: Directory) -> None:
     checked = f"{members} members"
     if store.conditions:
         checked += f" and {len(store.conditions)} conditions"
-    out.print(f"{checked}, all as they were written")
+    out.print(f"{checked}, all unchanged since they were written")
 
 
 def _members(store: Store) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _members(store: Store) -> Iterator[str]:
             yield f"{variant}, member {member}: {damage}"
     for gap in store.missing():
         if gap.reason == "not in study.json":
-            yield f"{gap.variant}, member {gap.member}: not in study.json, which is an older one"
+            yield f"{gap.variant}, member {gap.member}: not in study.json, an older file"
 
 
 def _examples(store: Store) -> Iterator[str]:

@@ -43,7 +43,7 @@ def from_study(
     gaps = store.missing(split)
     absent = {gap.variant for gap in gaps} - {"dense", *store.variants}
     if absent and variants is None:
-        got = f"no complete members of {', '.join(sorted(absent))}"
+        got = f"no complete member of {', '.join(sorted(absent))}"
         expected = "one or more; `tfaudit run` makes them, --variant judges the others alone"
         raise InputError("directory", got, expected)
     baseline = store.predictions("dense", split)

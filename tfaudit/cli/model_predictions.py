@@ -141,9 +141,7 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
     names = images.class_names or ()
     for model, outputs in zip(models, counts, strict=True):
         if outputs != len(names):
-            expected = (
-                f"{len(names)} as in the data, or --classes FILE with the model's class names"
-            )
+            expected = f"{len(names)} classes, as in the data, or --classes FILE with the model's class names"
             raise InputError(str(model.path), f"a model of {outputs} classes", expected)
     largest = int(images.labels.max())
     known = f"0 to {len(names) - 1}, the classes of the models"

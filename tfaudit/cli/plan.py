@@ -98,9 +98,7 @@ def plan(
     out.print(f"Half-width of the {level} of a class's change, points: {kind} members, {source}.\n")
     out.print(_table(planned))
     limit = f"a limit of {planned.passable_limit:.1f} points in 4 of 5 studies"
-    out.print(
-        f"\nWith a half-width of {half_width:g} the gate passes a class that loses nothing at {limit}."
-    )
+    out.print(f"\nWith a half-width of {half_width:g}, a class that loses nothing passes {limit}.")
     if 1 in planned.members:
         out.print("One member: the interval is over images and holds for these two models alone.")
 

@@ -63,6 +63,6 @@ def save_charts(
             continue
         for form, content in contents.items():
             file = Path(folder).absolute() / f"{name}.{form}"
-            write_requested("folder", file, content, expected="a folder that can be written")
+            write_requested("folder", file, content, expected="a writable folder")
             files.append(file)
     return files

@@ -433,7 +433,7 @@ PARTS[VERDICTS] = {
     "verdicts.changed_share": _share(
         "changed", "Images whose prediction changes; of populations the majority prediction: PIEs"
     ),
-    "verdicts.size_ratio": _share("size", "Gzipped model file, of the baseline's"),
+    "verdicts.size_ratio": _share("size", "Gzipped model file, relative to the baseline's"),
 }
 PARTS["Remedies"] = {
     "remedies.title": _text("remedy", "The compressed variant that was trained with it"),
@@ -504,7 +504,7 @@ PARTS["The table of a study, [F] table 2"] = {
 }
 PARTS["Classes under compression: what they lost, and whether that is more than the average"] = {
     "lowest_recall": _share("lowest", "Recall of the compressed member that knows the class least"),
-    "collapsed": _text("collapsed", "Recall is halved in the mean, or near 0 in a member"),
+    "collapsed": _text("collapsed", "Mean recall is halved, or a member's recall is near 0"),
     **_change("change", "change", "Recall or accuracy after minus before, percentage points"),
     "verdict": _text(
         "verdict", "Whether recall or accuracy was lost or gained, corrected for the number of rows"
@@ -673,7 +673,9 @@ PARTS["All variants side by side"] = {
     "tested": _count("classes", help="Classes with test images"),
     "uncorrected": _count("p ≤ alpha", help="Classes, uncorrected"),
     "expected_false": _number(
-        "by chance", ".2g", "Alpha times the classes: what chance alone gives at most on average"
+        "by chance",
+        ".2g",
+        "Alpha times the number of classes: the most that chance alone gives on average",
     ),
     "holm_own": _count("Holm, own", help=f"Classes after {_HOLM} over the classes of the variant"),
     "holm_all": _count("Holm, all", help=f"Classes after {_HOLM} over the classes of all variants"),
@@ -703,7 +705,7 @@ PARTS["All variants side by side"] = {
 PARTS["Recall distortion"] = {
     "mark": _text(
         "mark",
-        "Of the corrected slope: < classes move closer together, > further apart, ? cannot tell",
+        "Verdict on the corrected slope: < classes move closer together, > further apart, ? cannot tell",
     ),
     "alpha": _number("slope", ".3f", "Mean over the members"),
     "slope_between_dense": _number(
@@ -717,7 +719,7 @@ PARTS["Recall distortion"] = {
     **_interval(
         "corrected_low",
         "corrected_high",
-        "confidence interval of the corrected slope over images and members; those of a family hold together",
+        "confidence interval of the corrected slope over images and members, simultaneous within a family",
         ".3f",
     ),
     "slopes.accuracy_before": _share("top-1 before", form=".2f"),
@@ -890,10 +892,12 @@ PARTS["Factors"] = {
         "R²", ".3f", "Share of the variance, or of the deviance, that is explained"
     ),
     "r_squared_adjusted": _number("adjusted", ".3f", "R² adjusted for the degrees of freedom"),
-    "f": _number("F", ",.4g", "Robust test that no term counts"),
+    "f": _number("F", ",.4g", "Robust test that all coefficients are 0"),
     "f_p": _p("p of F"),
     **{
-        name: _number(name.upper(), ",.6g", "Smaller fits better for its size")
+        name: _number(
+            name.upper(), ",.6g", "Smaller is better; counts the fit and the number of terms"
+        )
         for name in ("aic", "bic")
     },
     "log_likelihood": _number("log-likelihood", ",.6g"),
@@ -901,9 +905,7 @@ PARTS["Factors"] = {
     "omnibus_p": _p("p of Omnibus"),
     "jarque_bera": _number("Jarque-Bera", ",.4g", "Test of normal residuals"),
     "jarque_bera_p": _p("p of Jarque-Bera"),
-    "durbin_watson": _number(
-        "Durbin-Watson", ".2f", "2 without correlation between neighbouring rows"
-    ),
+    "durbin_watson": _number("Durbin-Watson", ".2f", "2 if neighbouring rows are uncorrelated"),
     **{
         name: _number(name, ".3g", "Skew or kurtosis of the residuals")
         for name in ("skew", "kurtosis")

@@ -218,4 +218,4 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             write_whole(folder / path, content)
     except OSError as problem:
         got = f"{folder}, which cannot be written ({problem.strerror})"
-        raise InputError("--out", got, "a folder that can be written") from None
+        raise InputError("--out", got, "a writable folder") from None

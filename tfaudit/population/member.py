@@ -237,7 +237,9 @@ def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> AnyTrainer:
     changed = [name for name in names if getattr(variant, name) != getattr(defaults, name)]
     if isinstance(study.training, str) and changed:  # the number of its steps is unknown
         got = f"{', '.join(changed)} of {variant.key!r} with a training function"
-        raise InputError("variants", got, "the defaults there, or a tfaudit.Training")
+        raise InputError(
+            "variants", got, "the defaults with a training function, or a tfaudit.Training"
+        )
     trainer = trainer_of(study, study.planned_training, data, best_from=variant.end)
     sparsity = _set_goal(trainer, variant)
     schedule: schedules.Schedule | float = sparsity
@@ -322,7 +324,7 @@ def require_unchanged(study: Study) -> None:
         raise InputError(
             study.argument_of(source),
             f"{source}, which changed during the run",
-            "the file as it was",
+            "an unchanged file",
         )
 
 
@@ -352,7 +354,7 @@ def _layers(model: keras.Model, variant: Pruned) -> list[str] | None:
         names = kernel_layers(model)
         for unknown in [name for name in variant.spare if name not in names][:1]:
             raise InputError(
-                "spare", f"{unknown!r}, no layer with a kernel", f"some of {', '.join(names)}"
+                "spare", f"{unknown!r}, no layer with a kernel", f"names among {', '.join(names)}"
             )
         return [name for name in names if name not in variant.spare]
     return None if variant.layers is None else list(variant.layers)

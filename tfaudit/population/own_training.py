@@ -63,7 +63,7 @@ class OwnTraining(TrainerInOneModel):
         self._name = repr(reference.rpartition("/")[2])
         self._fit = fit_function(reference)
         if not data.in_memory:
-            got = f"a function with {data.name!r}, which is too large for the memory"
+            got = f"a function with {data.name!r}, which does not fit into memory"
             raise InputError("training", got, "a tfaudit.Training, or a data set of up to 600 MB")
         self._set_model(build_member(study, data, 0))
         if self.model.compiled:

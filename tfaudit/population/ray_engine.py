@@ -300,7 +300,7 @@ class _RayEngine:
         if answer.get("error", "") is None:
             if task.job.order in self._changed:
                 self._changed.discard(task.job.order)
-                again = "the examples of the test have changed; all members are tested again"
+                again = "the test examples have changed; all members are tested again"
                 return {"error": again}
             if task.needed:
                 self._made[task.job.order] = reference

@@ -68,7 +68,7 @@ def read_labels(path: Path, id_name: str | None = None, column: str | None = Non
     if isinstance(file, TableFile):
         column = _named(file, column) or file.find(_LABELS)
         if column is None:
-            expected = "a column `label`, or its name (--label-column)"
+            expected = "a column `label`, or a column named with --label-column"
             raise InputError(str(path), f"columns {listed(file.columns)}", expected)
         return Labels(path, file.text(column), _table_ids(file, id_name))
     name = _named(file, column) or file.find(_LABELS) or _only(file)

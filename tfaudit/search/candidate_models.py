@@ -111,7 +111,7 @@ class CandidateMaker:
         table = sensitive_first(pd.DataFrame(measured["rows"]))
         small = table.loc[table["bytes"] <= (1 + MOST_ADDED) * measured["bytes"], "layer"]
         if len(small) < candidate.spared:
-            got = f"{len(small)} layers that add at most {100 * MOST_ADDED:.0f} % to the int8 file in float"
+            got = f"{len(small)} layers that, kept in float, add at most {100 * MOST_ADDED:.0f} % to the int8 file"
             raise InputError("model", got, f"{candidate.spared} or more")
         return tuple(small[: candidate.spared])
 

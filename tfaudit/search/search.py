@@ -438,4 +438,4 @@ def _locked(directory: Path) -> Iterator[None]:
             yield
     except OSError as problem:
         got = f"{directory}, which cannot be written ({problem.strerror})"
-        raise InputError("out", got, "a directory that can be written") from None
+        raise InputError("out", got, "a writable directory") from None

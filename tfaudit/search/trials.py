@@ -125,7 +125,7 @@ class Trials:
         gentler = self._hopeless.get(pruned.granularity) if pruned else None
         if pruned is None or gentler is None or gentler.level >= pruned.level:
             return ""
-        return f"{Preparation(gentler).key} fails already, before it is quantized."
+        return f"{Preparation(gentler).key} already fails before it is quantized."
 
     def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
         """Return why a candidate with a remedy or an int8 choice is left out because of its control or its model."""

@@ -106,7 +106,7 @@ def import_predictions(
                 _write(store, variant, population, numbers, facts)
     except OSError as problem:
         got = f"{directory}, which cannot be written ({problem.strerror})"
-        raise InputError("directory", got, "a directory that can be written") from problem
+        raise InputError("directory", got, "a writable directory") from problem
     return store
 
 

@@ -78,7 +78,7 @@ def write_requested(
     path: Path,
     content: bytes,
     *,
-    expected: str = "a path that can be written",
+    expected: str = "a writable path",
     within: Path | None = None,
 ) -> None:
     """Write a file that a user asked for, as `write_whole` does.

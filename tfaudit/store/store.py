@@ -262,7 +262,7 @@ class Store:
             return "a damaged record" if gap == "damaged" else gap
         record = self.record(variant, member)
         if not self._is_of_these_examples(record):
-            return "its predictions are of other examples"
+            return "its predictions are of different examples"
         for path, facts in record["files"].items():
             try:
                 with (self.directory / path).open("rb") as file:
@@ -407,7 +407,7 @@ class Store:
             how = "a variant with a complete member; run the study first"
             raise InputError("variant", got, how)
         members = complete if members is None else tuple(members)
-        allowed = f"some of {', '.join(map(str, complete))}"
+        allowed = f"members among {', '.join(map(str, complete))}"
         require(bool(members) and set(members) <= set(complete), "members", members, allowed)
         under_condition = self._is_condition(split)
         if under_condition:
@@ -420,7 +420,7 @@ class Store:
         for member in members:
             path = prediction_path(variant, member, split)
             if not self._is_of_these_examples(self.record(variant, member)):
-                got = f"predictions of other examples than {self.example_path('test')} holds, {self.directory / path}"
+                got = f"predictions of examples that {self.example_path('test')} does not hold, {self.directory / path}"
                 raise file_error("predictions", got)
             if under_condition:
                 ranked.append(self.evaluations.read(variant, member, split))

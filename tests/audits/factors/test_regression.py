@@ -271,8 +271,8 @@ def test_what_does_not_vary_drops_out():
     found = factors(TABLE.assign(technique="l1", imbalance=level, model=None))
     assert not found.frame()["term"].str.contains("technique|model|imbalance").any()
     assert found.notes == (
-        "Missing and left out: model.",
-        "The same in every row and left out: technique, share of the training set.",
+        "Left out because missing: model.",
+        "Left out because constant in all rows: technique, share of the training set.",
     )
     assert np.isnan(found.summary()["imbalance"])
     assert np.isnan(found.summary()["imbalance_p_one_tailed"])
@@ -334,7 +334,7 @@ def test_from_predictions():
     table = class_table(populations, facts, classes)
     for found in (factors(table), factors_glm(table)):
         assert found.summary()["rows"] == 5 * 4 * 5
-        assert found.notes[0] == "Missing and left out: data set, model, weight treatment."
+        assert found.notes[0] == "Left out because missing: data set, model, weight treatment."
 
 
 @pytest.mark.parametrize(

@@ -441,7 +441,7 @@ def test_one_model_against_one_over_severities_pairs_the_images():
         change[CHANGE[1:]].tolist(), 100 * np.array(expected.confidence_interval()), rtol=1e-6
     )
     assert found.class_frame()["published_p"].isna().all()
-    assert "of all 5 members" in " ".join(found.notes)
+    assert "with all 5 members" in " ".join(found.notes)
 
 
 def test_one_model_against_many_is_described_and_not_tested():
@@ -574,13 +574,13 @@ def test_chance_alone_finds_what_it_should():
             {("fog", 1): BEFORE["fog", 1], ("fog", 2): population(1)},
             {("fog", 1): AFTER["fog", 1], ("fog", 2): population(2)},
             {},
-            r"baseline \(fog, severity 2\): got other class names",
+            r"baseline \(fog, severity 2\): got different class names",
         ),
         (
             BEFORE,
             AFTER,
             {"clean": (population(1), population(2))},
-            r"\(fog, severity 1\): got other class names",
+            r"\(fog, severity 1\): got different class names",
         ),
         (
             BEFORE,

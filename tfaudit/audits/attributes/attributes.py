@@ -124,7 +124,7 @@ def attributes(
         counted["pies"], sizes[0], counted["non_pies"], sizes[1], confidence=1 - alpha
     )
     notes = {
-        "No PIEs: no share of them, and no test.": pies == 0,
+        "There are no PIEs: their shares are undefined, and nothing is tested.": pies == 0,
         "All examples are PIEs: there are no others to compare them with.": pies == count,
     }
     return Attributes(

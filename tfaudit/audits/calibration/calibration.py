@@ -157,8 +157,8 @@ def calibration(
     complete = ranks == baseline.num_classes
     if not complete:
         notes.append(
-            f"No Brier score and no log-likelihood: of {baseline.num_classes} classes the {ranks} best are stored; a "
-            f"study with `top_k={baseline.num_classes}` stores all."
+            f"No Brier score and no log-likelihood: only {ranks} of {baseline.num_classes} classes are stored; "
+            f"a study with `top_k={baseline.num_classes}` stores all."
         )
     calibrated = sides[0].calibrated_error(), sides[1].calibrated_error()
     notes.append(

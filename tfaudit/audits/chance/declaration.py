@@ -22,8 +22,8 @@ CHANCE = Declaration(
     name="chance",
     title="Expected by chance",
     question=(
-        "How many PIEs and significant classes appear when the members are reassigned to two groups at random "
-        "(within pairs, where one is made from the other), and are there more between baseline and variant?"
+        "Are there more PIEs and significant classes than chance gives, when the members are reassigned to two "
+        "groups at random (within pairs if one member is made from the other)?"
     ),
     source="[PS]",
     charts=(

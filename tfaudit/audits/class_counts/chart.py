@@ -18,7 +18,9 @@ def counts_chart(table: pd.DataFrame) -> Drawing:
     shown = table.assign(recall=100 * table["recall_before"]).sort_values(
         "train_examples", ascending=False
     )
-    some = f"the {BARS} classes of most images, of {len(shown):,}" if len(shown) > BARS else ""
+    some = (
+        f"the {BARS} classes with the most images, of {len(shown):,}" if len(shown) > BARS else ""
+    )
     shown = shown.head(BARS)
     colour = recall_before("recall")
     axis = alt.Axis(labelAngle=-50, labelLimit=90)

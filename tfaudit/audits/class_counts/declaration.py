@@ -5,6 +5,6 @@ from tfaudit.audits.declaration import Declaration
 CLASS_COUNTS = Declaration(
     name="class_counts",
     title="Training images",
-    question="Are the classes that models know badly before compression those of the fewest training images?",
+    question="Do the classes with the fewest training images have the lowest recall before compression?",
     source="[P] figure 6",
 )

@@ -34,7 +34,11 @@ def recalls_chart(table: pd.DataFrame) -> Drawing:
         axis=alt.Axis(tickCount=5),
     )
     tooltip = tooltips("class", "method", level=".4g", recall=".2f", recall_before=".2f")
-    some = f"the {LINES} classes of largest change, of {len(change)}" if len(change) > LINES else ""
+    some = (
+        f"the {LINES} classes with the largest change, of {len(change)}"
+        if len(change) > LINES
+        else ""
+    )
     panels = []
     for method, rows in shown.groupby("method", sort=False):
         base = alt.Chart(rows, width=WIDTH - 40, height=220).encode(

@@ -55,7 +55,7 @@ def epoch_metrics(
     """
     for name, classes in (("predicted", predicted), ("baseline", baseline)):
         if classes is not None and classes.shape != labels.shape:
-            raise InputError(name, f"shape {classes.shape}", f"that of labels, {labels.shape}")
+            raise InputError(name, f"shape {classes.shape}", f"{labels.shape}, the shape of labels")
     if not len(labels):
         raise InputError("labels", "empty", "one example or more")
     recall, _ = class_recall(labels, predicted, int(labels.max()) + 1)

@@ -53,5 +53,5 @@ def class_heat_map(
     colour = alt.Color(f"{value}:Q", title=asked.title, scale=scale, legend=legend)
     dots = base.transform_filter("datum.claimed").mark_circle(size=22, color=INK, opacity=1)
     chart = alt.layer(base.mark_rect().encode(color=colour), dots)
-    some = f"the {most} classes of largest change, of {len(largest):,}"
+    some = f"the {most} classes with the largest change, of {len(largest):,}"
     return chart.properties(title=some) if len(largest) > most else chart

@@ -6,7 +6,7 @@ EXEMPLAR_LEVELS = Declaration(
     name="exemplar_levels",
     title="Exemplars over levels",
     question=(
-        "How much harder are PIEs than other images for models that are not compressed, at every level of compression?"
+        "How much harder are PIEs than other images for uncompressed models, at every level of compression?"
     ),
     source="[F] figure 3 and table 6",
 )

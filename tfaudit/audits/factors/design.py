@@ -89,7 +89,7 @@ def design(
             rows[name] = _numbers(rows[name])
     absent = [name for name in (*FACTORS, *NUMBERS) if name not in rows or rows[name].isna().all()]
     used = [name for name in (*FACTORS, *NUMBERS) if name not in absent]
-    notes = [f"Missing and left out: {_in_words(absent)}."] if absent else []
+    notes = [f"Left out because missing: {_in_words(absent)}."] if absent else []
     gaps = rows[[*used, *responses]].isna()
     rows = rows[~gaps.any(axis=1)]
     if len(rows) < len(table):
@@ -98,7 +98,7 @@ def design(
             f"{len(table) - len(rows)} of {len(table)} rows lack a value of {where} and are left out."
         )
     if constant := [name for name in used if not _varies(rows[name])]:
-        notes.append(f"The same in every row and left out: {_in_words(constant)}.")
+        notes.append(f"Left out because constant in all rows: {_in_words(constant)}.")
     dropped = {*absent, *constant}
     terms = tuple(
         term

@@ -62,7 +62,7 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
     rule = line.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=alt.X("all:Q"))
     heading = []
     if len(ordered) > NAMED:
-        heading.append(f"the {NAMED} classes of the highest rates, of {len(ordered):,}")
+        heading.append(f"the {NAMED} classes with the highest rates, of {len(ordered):,}")
     if shown["retrained_share"].notna().any():
         heading.append("grey tick: the same model trained again; dashed line: all images")
     return alt.layer(rule, bars, intervals, retrained).properties(title="; ".join(heading))

@@ -7,8 +7,8 @@ NEGATIVE_FLIPS = Declaration(
     name="negative_flips",
     title="Negative flips",
     question=(
-        "How often is a compressed model wrong where the model that it replaces was right, in which classes "
-        "most, and how much of that would training again do, too?"
+        "How often does compression turn a right prediction wrong, in which classes most, and how often would "
+        "training the baseline again do the same?"
     ),
     source="[Y], intervals [C]",
     tables={

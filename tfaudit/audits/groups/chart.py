@@ -123,5 +123,5 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     lines = lines.assign(after=100 * lines["intercept"] + lines["slope"] * lines["before"])
     lines = lines[["group", "before", "after"]].dropna()
     fitted = alt.Chart(lines).mark_line(strokeWidth=2.5, clip=True).encode(**place)
-    title = f"{some}individuals by {name}; below the dashes: worse after"
+    title = f"{some}individuals by {name}; below the dashed line: worse after"
     return alt.layer(diagonal, points, fitted).properties(title=title)

@@ -39,5 +39,7 @@ def gaps_chart(gaps: pd.DataFrame) -> Drawing:
     intervals = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     tooltip = tooltips("grouping", "when", "groups", worst=".2f", best=".2f", gap=".2f")
     dots = base.mark_circle(size=55, opacity=1).encode(x=x, tooltip=tooltip)
-    some = f"the {DRAWN} groupings of the widest gaps, of {len(gaps)}" if len(gaps) > DRAWN else ""
+    some = (
+        f"the {DRAWN} groupings with the widest gaps, of {len(gaps)}" if len(gaps) > DRAWN else ""
+    )
     return alt.layer(bars, intervals, dots).properties(title=some)

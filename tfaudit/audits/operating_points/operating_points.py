@@ -271,8 +271,8 @@ def _check(
     if weights is None:
         return
     if set(weights) != set(objectives):
-        got = f"for {', '.join(weights) or 'nothing'}"
-        raise InputError("weights", got, f"for {', '.join(objectives)}")
+        got = f"weights for {', '.join(weights) or 'nothing'}"
+        raise InputError("weights", got, f"weights for {', '.join(objectives)}")
     positive = all(np.isfinite(weight) and weight >= 0 for weight in weights.values())
     expected = "finite values of 0 or more; directions are in objectives"
     require(positive, "weights", dict(weights), expected)

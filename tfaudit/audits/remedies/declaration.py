@@ -6,9 +6,9 @@ REMEDIES = Declaration(
     name="remedies",
     title="Remedies",
     question=(
-        "What does training with a remedy keep that plain fine-tuning of the same length, the control, loses: "
-        "accuracy, the worst class, the largest excess gap (over classes, and over groups that the remedy was "
-        "given), negative flips, PIEs?"
+        "Does training with a remedy lose less than its control, plain fine-tuning of the same length: in accuracy, "
+        "the worst class, the largest excess gap (over classes, and over groups that the remedy was given), "
+        "negative flips and PIEs?"
     ),
     source="[Y] [HB], intervals [C]",
     tables={

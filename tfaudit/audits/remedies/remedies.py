@@ -125,7 +125,7 @@ def remedies(
     table["verdict"] = np.where(table["p_holm"] <= alpha, verdict, CANNOT_TELL)
     if (table["members"] == 1).any():
         notes.append(
-            "A single pair of models has intervals over images alone, and none of the worst class."
+            "A single pair of models has intervals over images alone, and no interval for the worst class."
         )
     return Remedies(table, alpha, tuple(notes))
 

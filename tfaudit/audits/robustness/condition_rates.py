@@ -359,8 +359,8 @@ class _Images:
         try:
             require_same_examples(*populations)
             if baseline.class_names != self.class_names:
-                expected = "those of the other conditions"
-                raise InputError("baseline", "other class names", expected)
+                expected = "the class names of the other conditions"
+                raise InputError("baseline", "different class names", expected)
         except InputError as problem:
             argument = f"{problem.argument} ({condition})"
             raise InputError(argument, problem.got, problem.expected) from None

@@ -314,8 +314,8 @@ def _notes(rates: ConditionRates) -> tuple[str, ...]:
             rates.paired and before != after
         ),
         "No mean over corruptions and no mCE: none of the sets has severities.": not rates.graded,
-        f"Exemplars on clean images are those of all {' and '.join(map(str, dict.fromkeys(last)))} members; "
-        "the majority predictions under corruption are those of the members evaluated there.": more,
+        f"Exemplars on clean images are found with all {' and '.join(map(str, dict.fromkeys(last)))} members, "
+        "majority predictions under corruption only with the members evaluated there.": more,
         "Sets that show other images than the clean ones have no exemplars to compare with.": other_images,
     }
     return tuple(note for note, applies in notes.items() if applies)

@@ -6,8 +6,8 @@ TRENDS = Declaration(
     name="trends",
     title="Properties of the images",
     question=(
-        "How does accuracy depend on the tilt and the ink of a digit and on how unlike its class it is, and "
-        "does compression hurt one kind of image more: do the fitted lines before and after diverge?"
+        "How does accuracy depend on a digit's tilt, ink and distance from the mean of its class, and do the fitted "
+        "lines before and after compression diverge, so that one kind of image loses more?"
     ),
     source="[P] 4.1 and C",
     charts=(

@@ -34,8 +34,8 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
     return Section(
         "candidates",
         "Candidates",
-        f"Which files were tried, and which was chosen? {titles.iloc[0]} was, on other examples than those of this "
-        "report. Those alone decide: what is chosen for passing tends to look better than it is.",
+        f"Which files were tried, and which was chosen? {titles.iloc[0]} was chosen on the selection part. The "
+        "held-out part decides: a file that is chosen because it passes tends to look better than it is.",
         "",
         (Figure("candidates", candidates_chart(table, None), description),),
         (
@@ -45,6 +45,6 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
             ),
         ),
         (
-            "Figures of this section are measured on the selection part; those of all others on the held-out part.",
+            "This section is measured on the selection part, all other sections on the held-out part.",
         ),
     )

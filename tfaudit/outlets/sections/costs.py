@@ -53,8 +53,8 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
     return Section(
         "costs",
         "Size and speed",
-        "What does compression save in weights, operations, bytes and, where it was measured, latency of TensorFlow "
-        "Lite on this machine?",
+        "How much does compression save in weights, operations, bytes and, if measured, latency of TensorFlow Lite "
+        "on this machine?",
         "[F] A",
         figures,
         (ReportTable.of("Every variant", table, names, "costs"),),
@@ -72,5 +72,5 @@ def _measured(study_audit: StudyAudit, variants: list[str]) -> pd.DataFrame | No
     known = "variant" in table and table["variant"].is_unique
     if not known or len(figures.columns) > len(figures.select_dtypes("number").columns):
         got = f"a file that is no table of costs, {store.directory / 'costs.parquet'}"
-        raise InputError("costs", got, f"what `tfaudit cost {store.directory}` writes")
+        raise InputError("costs", got, f"the table that `tfaudit cost {store.directory}` writes")
     return figures.set_axis(table["variant"]).reindex(variants).reset_index(drop=True)

@@ -68,7 +68,7 @@ _REASONS = {
     ),
     sqlite3.SQLITE_READONLY: (
         "which cannot be written: it is read-only",
-        "a file that can be written",
+        "a writable file",
     ),
     sqlite3.SQLITE_CANTOPEN: _NO_ACCESS,
     sqlite3.SQLITE_PERM: _NO_ACCESS,
