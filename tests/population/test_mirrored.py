@@ -1,4 +1,4 @@
-"""Several devices inside a member: on two logical CPU devices the same training as on one."""
+"""Several devices inside a member: on two logical CPU devices, in micro-batches, the same training as on one."""
 
 import subprocess
 
@@ -24,7 +24,7 @@ one = Training(epochs=2, batch_size=32, weight_decay=1e-3, validation=0.2, learn
 study = Study(name="s", dataset="digits", model="digits_convnet", training=one, variants=(pruned,),
               model_options={"filters": [4], "units": 8})
 results = []
-for training in (one, dataclasses.replace(one, strategy="mirrored")):
+for training in (one, dataclasses.replace(one, strategy="mirrored", micro_batch=8)):
     study = dataclasses.replace(study, training=training)
     for trainer in (Trainer(study, training, data), gradual_trainer(study, pruned, data)):
         for seed in (1, 2):  # the second member finds the state of the first
@@ -41,7 +41,7 @@ for (single, before), (double, after) in zip(results[:4], results[4:], strict=Tr
 zeros = np.mean(np.concatenate([w.ravel() for w in results[2][0] if w.ndim > 1]) == 0)
 assert .65 < zeros < .75, zeros
 try:
-    Trainer(study, dataclasses.replace(training, batch_size=33), data)
+    Trainer(study, dataclasses.replace(training, batch_size=33, micro_batch=None), data)
 except InputError as problem:
     print(problem)
 """

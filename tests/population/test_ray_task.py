@@ -15,7 +15,9 @@ from tfaudit.population.node_folder import end_run, make_workplace, remove_workp
 from tfaudit.population.ray_task import Luggage, RunFacts, _of_node, _Workplace
 from tfaudit.runtime.user_functions import import_reference, source_file
 
-FACTS = RunFacts(token="run", command=("false",), threads=1, fresh=False, timeout=None, versions={})
+FACTS = RunFacts(
+    token="run", command=("false",), threads=1, memory=None, fresh=False, timeout=None, versions={}
+)
 
 
 @pytest.fixture

@@ -6,17 +6,22 @@ from unittest.mock import Mock
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders.nightly import first_and_nightly
+from tests.builders.refusals import assert_refused
 from tests.builders.small_nets import assert_same_weights
 from tests.builders.small_stores import small_study
 from tfaudit import Pruned, Training, load_dataset
 from tfaudit.compress.counts import counts
+from tfaudit.compress.micro_batches import activation_bytes
 from tfaudit.compress.pruning.schedules import ask
 from tfaudit.datasets.validation import split_validation
+from tfaudit.errors import Notice
 from tfaudit.population import training
+from tfaudit.population.machine import MEMORY_VARIABLE
 from tfaudit.population.member import gradual_trainer, pruning_schedule
 from tfaudit.population.training import LearningRate, Trainer
 from tfaudit.study.variants import Dense
@@ -254,3 +259,57 @@ def test_every_schedule_reaches_its_sparsity_within_the_run(sparsity, window, fr
     due, reached = ask(schedule, config["end_step"])
     assert bool(due)
     assert float(reached) == pytest.approx(sparsity, rel=1e-5)
+
+
+@pytest.mark.slow
+def test_micro_batches_give_the_weights_of_whole_batches():
+    settings = {"batch_size": 60, "validation": 0.2, "weight_decay": 1e-3, "decay": "cosine"}
+    for variant in (Dense(), Pruned(0.7)):
+        whole, parts = (
+            trained(trainer(variant, micro_batch=size, **settings), 3) for size in (None, 20)
+        )
+        for first, second in zip(whole[0].weights, parts[0].weights, strict=True):
+            np.testing.assert_allclose(first.numpy(), second.numpy(), atol=1e-6)
+        assert list(whole[1].columns) == list(parts[1].columns)
+
+
+@pytest.mark.slow
+def test_batches_are_halved_until_they_fit_the_memory(monkeypatch):
+    one = trainer(micro_batch="auto")
+    fit = one.model.fit
+
+    def full(*arguments, **options):
+        if (one.micro_batch or 64) > 20:
+            raise tf.errors.ResourceExhaustedError(None, None, "out of memory")
+        return fit(*arguments, **options)
+
+    monkeypatch.setattr(one.model, "fit", full)
+    with pytest.warns(Notice, match="examples do not fit the memory") as notices:
+        model, _ = trained(one, 3)
+    last = "micro_batch: 32 examples do not fit the memory; now 16"
+    assert str(notices[-1].message) == last
+    np.testing.assert_allclose(
+        model.get_weights()[0], trained(trainer(), 3)[0].get_weights()[0], atol=1e-6
+    )
+    fixed = trainer(micro_batch=32)
+    monkeypatch.setattr(fixed.model, "fit", full)
+    one.micro_batch = 64
+    assert_refused("micro_batch: got 32 for batches of 64", trained, fixed, 0)
+
+
+def test_as_many_examples_as_the_memory_holds(monkeypatch):
+    held = activation_bytes(trainer().model)
+    for memory, size in ((64.5, None), (63, 32), (31, 16), (0, 1)):
+        monkeypatch.setenv(MEMORY_VARIABLE, str(memory * held))
+        assert trainer(micro_batch="auto").micro_batch == size
+
+
+@pytest.mark.parametrize("size", [48, 0, -1, "all", 2.0])
+def test_micro_batches_divide_batches(size):
+    assert_refused(
+        "micro_batch: got .*, expected a divisor of the batch size 64",
+        Training,
+        epochs=1,
+        batch_size=64,
+        micro_batch=size,
+    )

@@ -5,6 +5,7 @@
   `TFMOT` selects weights as TF-MOT does. The methods are functions in `tfaudit.compress.pruning.scores`.
 - Remedies: the callbacks `Distillation` (towards the dense model) and `ExcessGap` (a bound on the losses of classes or
   groups beyond the average) train a compressed model so that it forgets less.
+- Memory: `MicroBatches` trains with batches that are larger than the memory.
 - Statistics: `recalibrate_batch_norm` estimates the statistics of BatchNormalization again after a model was changed.
 - Shrinking: `shrink` removes channels that contribute nothing and returns a `Shrunk` model with the same outputs.
 - TensorFlow Lite: `quantize` converts a model to a flatbuffer; `predict` runs Keras models and flatbuffers.
@@ -29,6 +30,7 @@ lazy_names(
         "ExcessGap": "remedies.excess_gap",
         "sparsity": "pruning.sparsity",
         "sparsity_at": "pruning.sparsity",
+        "MicroBatches": "micro_batches",
         "recalibrate_batch_norm": "batch_norm",
         "shrink": "shrinking.shrink",
         "Shrunk": "shrinking.shrink",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tfaudit.population import worker_process
 from tfaudit.population.engine import Answer, EngineOptions, carry_out
+from tfaudit.population.machine import free_memory
 from tfaudit.population.plan import Event, Job, log_path
 from tfaudit.population.worker_process import WorkerProcess
 
@@ -35,9 +36,11 @@ def local_engine(
 
     def run_jobs(jobs: Sequence[Job]) -> Generator[Event]:
         with _scratch_folder(directory) as scratch, selectors.DefaultSelector() as selector:
-            engine = _LocalEngine(directory, scratch, selector, options.jobs_per_worker)
+            workers = min(options.workers or available_cores(), len(jobs))
+            memory = free_memory() / max(workers, 1)
+            engine = _LocalEngine(directory, scratch, selector, options.jobs_per_worker, memory)
             try:
-                for _ in range(min(options.workers or available_cores(), len(jobs))):
+                for _ in range(workers):
                     engine.add_worker()
                 yield from carry_out(engine, jobs, options)
             finally:
@@ -55,10 +58,15 @@ class _LocalEngine:
     """Worker processes, one job each."""
 
     def __init__(
-        self, directory: Path, scratch: Path, selector: selectors.BaseSelector, jobs_per_worker: int
+        self,
+        directory: Path,
+        scratch: Path,
+        selector: selectors.BaseSelector,
+        jobs_per_worker: int,
+        memory: float,
     ) -> None:
         self._directory, self._scratch, self._selector = directory, scratch, selector
-        self._jobs_per_worker = jobs_per_worker
+        self._jobs_per_worker, self._memory = jobs_per_worker, memory
         self._idle: list[WorkerProcess] = []
         self._busy: dict[WorkerProcess, Job] = {}
         self._started: list[Job] = []
@@ -71,7 +79,11 @@ class _LocalEngine:
         )
         log = next(path for path in names if path not in logs)
         worker = WorkerProcess(
-            worker_process.COMMAND, self._directory, log=log, scratch=self._scratch
+            worker_process.COMMAND,
+            self._directory,
+            log=log,
+            scratch=self._scratch,
+            memory=self._memory,
         )
         self._selector.register(worker.answers, selectors.EVENT_READ, worker)
         self._idle.append(worker)

@@ -72,6 +72,7 @@ def ray_engine(
             token=uuid.uuid4().hex,
             command=worker_process.COMMAND,
             threads=max(int(options.cpus), 1),
+            memory=options.memory,
             fresh=options.gpus >= 1,
             timeout=options.timeout,
             versions=versions,

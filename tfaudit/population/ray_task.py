@@ -45,6 +45,7 @@ class RunFacts:
         token: token that identifies the run.
         command: command that starts a worker process; the directory follows.
         threads: number of threads of every worker.
+        memory: bytes of memory of every worker, None for all that there are.
         fresh: whether every job has a new worker process, which has all memory of its GPUs.
         timeout: seconds that a member may take.
         versions: versions of the libraries where the run was started.
@@ -53,6 +54,7 @@ class RunFacts:
     token: str
     command: tuple[str, ...]
     threads: int
+    memory: float | None
     fresh: bool
     timeout: float | None
     versions: Mapping[str, str]
@@ -238,7 +240,12 @@ class _Workplace:
             facts = self.facts
             scratch = self._folder / "scratch"
             self._worker = WorkerProcess(
-                facts.command, self._directory, log=log, scratch=scratch, threads=facts.threads
+                facts.command,
+                self._directory,
+                log=log,
+                scratch=scratch,
+                threads=facts.threads,
+                memory=facts.memory,
             )
             (self._folder / "worker.pid").write_text(str(self._worker.id))
             self._devices = devices

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,10 +13,11 @@ import pandas as pd
 import tensorflow as tf
 
 from tfaudit.compress.counts import counts
+from tfaudit.compress.micro_batches import MicroBatches, activation_bytes
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.datasets.validation import split_validation
-from tfaudit.errors import InputError, one_line
+from tfaudit.errors import InputError, Notice, one_line
 from tfaudit.models.member_model import (
     build_member,
     check_outputs,
@@ -23,6 +25,7 @@ from tfaudit.models.member_model import (
     strip_compilation,
 )
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
+from tfaudit.population.machine import free_memory
 from tfaudit.study.study import Study, Training
 from tfaudit.study.training import RATES
 from tfaudit.study.variants import Pruned
@@ -95,6 +98,7 @@ class Trainer(TrainerInOneModel):
 
     Attributes:
         steps: number of optimizer steps of a training.
+        micro_batch: examples whose gradients are computed at a time, or None for whole batches.
     """
 
     def __init__(
@@ -134,10 +138,39 @@ class Trainer(TrainerInOneModel):
             )
         self._check_execution()
         self._together = self._steps_together()
+        self._own_step = self.model.train_step
+        self._set_micro_batch(self._first_micro_batch())
         self._note_optimizer()
         if training.weight_decay:
             for kernel in (v for v in self.model.trainable_variables if v.name.endswith("kernel")):
                 kernel.regularizer = keras.regularizers.L2(training.weight_decay / 2)
+
+    def _first_micro_batch(self) -> int | None:
+        """Return the examples of a micro-batch; for "auto" as many as fit the memory of a CPU, or all for a GPU."""
+        training = self._training
+        if training.micro_batch != "auto" or tf.config.list_physical_devices("GPU"):
+            return None if training.micro_batch == "auto" else training.micro_batch  # type: ignore[return-value]
+        size = training.batch_size
+        while size > 1 and size * activation_bytes(self.model) > free_memory():
+            size = math.ceil(size / 2)
+        return None if size == training.batch_size else size
+
+    def _set_micro_batch(self, size: int | None) -> None:
+        self.micro_batch = size
+        if size is not None:
+            self.model.train_step = self._own_step
+            self.model.train_step = MicroBatches(self.model, size)
+        self.model.train_function = None  # Keras traces the step again
+
+    def _halve(self) -> None:
+        """Train in halves of the micro-batches that the memory did not hold; refuse where their size is set."""
+        size = self.micro_batch or self._training.batch_size
+        if self._training.micro_batch != "auto" or size == 1:
+            got = f"{self._training.micro_batch} for batches of {self._training.batch_size}, too large for the memory"
+            raise InputError("micro_batch", got, "'auto', or fewer examples") from None
+        self._set_micro_batch(math.ceil(size / 2))
+        text = f"micro_batch: {size} examples do not fit the memory; now {self.micro_batch}"
+        warnings.warn(Notice(text), stacklevel=3)
 
     def _loss_and_metrics(self) -> dict[str, Any]:
         """Return the loss and the accuracy that fit the outputs: scores per class, or one logit or probability."""
@@ -233,7 +266,6 @@ class Trainer(TrainerInOneModel):
         training = self._training
         if not self.steps:
             return pd.DataFrame({"epoch": []})
-        self._start_from(model)
         part, held_out = self._split(seed, split_seed)
         validation = held_out and held_out.batches(1024, targets=self._own_compilation).map(
             self._with_targets
@@ -250,15 +282,21 @@ class Trainer(TrainerInOneModel):
                     start_from_epoch=self._first_best_epoch,
                 )
             )
-        history = self.model.fit(
-            self._batches_of(part, seed),
-            epochs=self._epochs,
-            steps_per_epoch=self._steps_per_epoch,
-            validation_data=validation,
-            callbacks=callbacks,
-            shuffle=False,  # the batches are shuffled already, by the seed
-            verbose=0,
-        )
+        history = None
+        while history is None:
+            self._start_from(model)
+            try:
+                history = self.model.fit(
+                    self._batches_of(part, seed),
+                    epochs=self._epochs,
+                    steps_per_epoch=self._steps_per_epoch,
+                    validation_data=validation,
+                    callbacks=callbacks,
+                    shuffle=False,  # the batches are shuffled already, by the seed
+                    verbose=0,
+                )
+            except tf.errors.ResourceExhaustedError:
+                self._halve()
         copy_variables(self.model, model)
         frame = pd.DataFrame(history.history)
         frame.insert(0, "epoch", np.arange(1, len(frame) + 1))

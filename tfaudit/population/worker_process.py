@@ -12,6 +12,7 @@ from typing import IO, cast
 
 from tfaudit.population.engine import Answer
 from tfaudit.population.logs import open_log, remove_if_empty
+from tfaudit.population.machine import MEMORY_VARIABLE
 from tfaudit.population.plan import Order
 from tfaudit.runtime.user_functions import PATH_VARIABLE, search_path
 
@@ -29,6 +30,7 @@ class WorkerProcess:
         log: file for the output before the first job.
         scratch: folder for the process's temporary files.
         threads: number of threads within and between operations; 1 by default.
+        memory: bytes of memory that it may take; by default as many as there are.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class WorkerProcess:
         log: Path,
         scratch: Path,
         threads: int = 1,
+        memory: float | None = None,
     ) -> None:
         self.log = log
         # Workers share a GPU, so each allocates the memory that it needs instead of all of it.
@@ -50,6 +53,8 @@ class WorkerProcess:
             "TMPDIR": str(scratch),
             PATH_VARIABLE: os.pathsep.join(search_path()),
         }
+        if memory is not None:
+            settings[MEMORY_VARIABLE] = str(memory)
         with open_log(log) as file:
             # The pipes are unbuffered: a selector would not see answers that a buffer holds.
             self._process = subprocess.Popen(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import textwrap
 import zlib
 from collections.abc import Mapping
@@ -385,7 +386,10 @@ class Study:
                     steps=steps,
                     validation=share,
                     keep="last",
-                    batch_size=min(32, plan.batch_size),
+                    batch_size=(batch := min(32, plan.batch_size)),
+                    micro_batch=math.gcd(plan.micro_batch, batch)
+                    if isinstance(plan.micro_batch, int)
+                    else plan.micro_batch,
                     steps_per_execution=1,
                 )
         return dataclasses.replace(self, **small)

@@ -44,6 +44,10 @@ class Training:
         jit_compile: whether to compile train steps with XLA; by default only if there is a GPU.
         steps_per_execution: steps per call of the compiled function; must divide the steps of an epoch. By default up
             to 50 for a small network, where Keras alone takes about half the time; the weights do not depend on it.
+        micro_batch: examples whose activations are held at a time, if a batch is larger than the memory: gradients are
+            summed over micro-batches, and the optimizer makes one step per batch (`tfaudit.compress.MicroBatches`).
+            None for whole batches; "auto" halves the batch until it fits the memory. Batch normalisation takes its
+            statistics per micro-batch. With a strategy, it is a part of each device's share of the batch.
         strategy: None, or "mirrored": every batch is shared among all GPUs that the member's process sees, or among all
             CPU devices if there are none. Batch normalisation then takes its statistics per device.
 
@@ -73,6 +77,7 @@ class Training:
     jit_compile: bool | None = None
     steps_per_execution: int | None = None
     strategy: str | None = None
+    micro_batch: int | str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.learning_rate, list | tuple):
@@ -102,6 +107,11 @@ class Training:
             validation=(0 <= self.validation < 1, "a share in [0, 1)"),
             keep=(self.keep == "last" or self.validation > 0, "'best' only with validation > 0"),
         )
+        part = self.micro_batch
+        if part not in (None, "auto"):
+            known = isinstance(part, int) and part >= 1 and self.batch_size % part == 0
+            expected = f"a divisor of the batch size {self.batch_size}, 'auto' or None"
+            require(known, "micro_batch", part, expected)
         fits = self.strategy is None or together in (None, 1)  # Keras 3.15 fails
         require(fits, "steps_per_execution", together, "1 with strategy='mirrored'")
 

@@ -14,11 +14,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfaudit.compress.micro_batches import MicroBatches
 from tfaudit.datasets.pipeline import MODEL_INPUTS
 from tfaudit.errors import InputError, listed
-
-_METHODS = ("compute_loss", "train_step")
-"""Methods of a model that are replaced while it has remedies."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +58,9 @@ class RemediedLoss:
     def __init__(self, model: keras.Model) -> None:
         self._model = model
         self._terms: list[Term] = []
-        self._replaced: dict[str, Any] = {}
+        self._replaced: list[
+            tuple[Any, str, Any]
+        ] = []  # owner, method, and its own attribute if it has one
         self._step = _Step()  # per thread: each replica is traced in its own thread
 
     @classmethod
@@ -72,23 +72,26 @@ class RemediedLoss:
         """Add a remedy."""
         model = self._model
         if not self._terms:
-            self._inner_loss, self._inner_step = model.compute_loss, model.train_step
+            # Remedies see micro-batches, so that columns of the examples fit the outputs.
+            step = model.train_step
+            owner = step if isinstance(step, MicroBatches) else model
+            self._inner_loss, self._inner_step = model.compute_loss, owner.train_step
             self._takes_training = "training" in inspect.signature(self._inner_loss).parameters
-            for name in _METHODS:
-                if name in vars(model):
-                    self._replaced[name] = vars(model)[name]
-                setattr(model, name, getattr(self, name))
+            for holder, name in ((model, "compute_loss"), (owner, "train_step")):
+                self._replaced.append((holder, name, vars(holder).get(name)))
+                setattr(holder, name, getattr(self, name))
         self._terms.append(term)
 
     def remove(self, term: Term) -> None:
         """Remove a remedy; after the last one, restore the model's own methods."""
         self._terms = [other for other in self._terms if other is not term]
         if not self._terms:
-            for name in _METHODS:
-                if getattr(vars(self._model).get(name), "__self__", None) is self:
-                    delattr(self._model, name)
-                    if name in self._replaced:
-                        setattr(self._model, name, self._replaced.pop(name))
+            for holder, name, own in self._replaced:
+                if getattr(vars(holder).get(name), "__self__", None) is self:
+                    delattr(holder, name)
+                    if own is not None:
+                        setattr(holder, name, own)
+            self._replaced = []
 
     def train_step(self, data: Any) -> Any:
         """Run the model's own training step on a batch, without the columns that only remedies need."""
