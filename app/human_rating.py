@@ -15,6 +15,7 @@ from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
 from tfaudit.app.rating_form import rate
 from tfaudit.app.url_state import choose_from, set_choices
+from tfaudit.audits.survey.declaration import SURVEY
 from tfaudit.audits.survey.sample import SurveySample, survey_sample
 from tfaudit.audits.survey.survey import survey
 from tfaudit.errors import InputError
@@ -26,22 +27,6 @@ Facts: TypeAlias = dict[Hashable, Any]  # a row of `Answers.studies`
 SIZES = (100, 50, 20, 10, 8, 6, 4, 2)
 """Default numbers of images: the largest that a variant allows. An exact number would reveal its number of PIEs."""
 
-ANALYSIS = (
-    "attribute",
-    "share_pie",
-    "share_non_pie",
-    "ratio",
-    "p",
-    "p_holm",
-    "kappa",
-    "pies",
-    "pies_judged",
-    "non_pies",
-    "non_pies_judged",
-    "undecided",
-    "answers",
-    "raters",
-)
 NOT_BLIND = (
     "The labels that the models predict before and after compression differ for PIEs only, and would give them away: "
     "they are shown with the last question alone, so its answers are not blind."
@@ -272,7 +257,7 @@ def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
         )
     with right:
         show_notes([*_outdated(study_audit, answers, study, facts), NOT_BLIND, *result.notes])
-    show_table(result.frame(), f"human-study-{study}", ANALYSIS, table="survey")
+    show_table(result.frame(), f"human-study-{study}", SURVEY.table.columns, table="survey")
     st.subheader("Answers")
     show_table(table, f"answers-{study}")
 

@@ -23,7 +23,7 @@ from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, plural, require
+from tfaudit.errors import InputError, plural, require, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.one_hot import without_one_hot
 
@@ -85,7 +85,7 @@ class ClassAudit(ModelCallback):
     ) -> None:
         super().__init__()
         require(batch_size >= 1, "batch_size", batch_size, "1 or more")
-        require(task in TASKS, "task", task, " or ".join(map(repr, TASKS)))
+        require_one_of("task", task, TASKS)
         self._task, self._output = task, output
         self._batch_size, self._validation = batch_size, _reiterable(validation)
         self._labels = _joined([labels for _, labels in self._batches()])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tfaudit.errors import InputError, plural, require
+from tfaudit.errors import InputError, plural, require, require_one_of
 from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.group_codes import cluster_codes
 from tfaudit.stats.modes import TIES, modal_classes, modal_labels
@@ -278,7 +278,7 @@ class Predictions:
         Ties between classes go to the "lowest" or "highest" index, or by "confidence" to the highest mean probability
         (`tfaudit.stats.modal_labels`). `modal_classes` leaves them open.
         """
-        require(ties in TIES, "ties", ties, ", ".join(TIES))
+        require_one_of("ties", ties, TIES)
         if ties == "confidence" and self.probabilities is None:
             raise InputError(
                 "ties", "'confidence' for predictions without probabilities", "lowest or highest"

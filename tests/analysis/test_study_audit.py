@@ -348,9 +348,12 @@ def test_threads_compute_once(tmp_path, read):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda m: m.counts("int4"), r"variant: got 'int4', expected dense, magnitude-0.9, int8"),
+        (
+            lambda m: m.counts("int4"),
+            r"variant: got 'int4', expected 'dense', 'magnitude-0.9' or 'int8'",
+        ),
         (lambda m: m.exemplars("dense"), r"variant: got 'dense', expected magnitude-0.9, int8"),
-        (lambda m: m.class_impact("int8", "../x"), r"centering: got '../x', expected member"),
+        (lambda m: m.class_impact("int8", "../x"), r"centering: got '../x', expected 'member"),
         (lambda m: m.groups("int8", "age"), r"column: got 'age', expected series"),
         (lambda m: m.robustness("int8"), r"variant: got 'int8', expected none"),
         (

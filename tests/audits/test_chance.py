@@ -281,7 +281,7 @@ def test_frames_and_chart():
         (
             AFTER,
             {"ties": "first"},
-            "ties: got 'first', expected undecided, lowest, highest, confidence",
+            "ties: got 'first', expected 'undecided', 'lowest', 'highest' or 'confidence'",
         ),
         (AFTER, {"centering": "median"}, "centering: got 'median'"),
         (AFTER, {"permutations": 0}, "permutations: got 0, expected 1 or more"),

@@ -35,5 +35,5 @@ def test_a_class_never_answered_has_rate_zero_and_one_without_examples_none(metr
 
 
 def test_unknown_metric():
-    with pytest.raises(InputError, match="metric: got 'accuracy', expected recall, precision, f1"):
+    with pytest.raises(InputError, match="metric: got 'accuracy', expected 'recall', 'precision'"):
         class_rates(population(1), "accuracy")

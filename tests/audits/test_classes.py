@@ -222,7 +222,9 @@ def test_bad_input(other, options, message):
 
 
 def test_a_correction_that_is_not_there():
-    with pytest.raises(InputError, match="correction: got 'bonferroni', expected none, holm, bh"):
+    with pytest.raises(
+        InputError, match="correction: got 'bonferroni', expected 'none', 'holm' or 'bh'"
+    ):
         class_impact(BEFORE, AFTER).frame("bonferroni")
 
 

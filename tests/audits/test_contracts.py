@@ -6,7 +6,7 @@ import functools
 import pandas as pd
 import pytest
 
-from tests.builders.populations import population
+from tests.builders.populations import LIMITS, population
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
@@ -15,7 +15,6 @@ from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.gate import gate
-from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.model_pair.model_pair import compare
@@ -23,14 +22,6 @@ from tfaudit.audits.trends.trends import trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
-LIMITS = Limits(
-    overall_drop_pp=1,
-    worst_class_drop_pp=3,
-    harmed_share=0.1,
-    flips=0.05,
-    negative_flips=0.03,
-    intensification=1.2,
-)
 GATE = functools.partial(gate, limits=LIMITS)
 
 

@@ -171,7 +171,7 @@ def test_the_note_on_small_classes_tells_the_smallest_count_that_can_reach_alpha
         (lambda pair: compare(*pair, margin_pp=0), "margin_pp: got 0, expected percentage points"),
         (
             lambda pair: compare(*pair).frame("fdr"),
-            "correction: got 'fdr', expected none, holm, bh",
+            "correction: got 'fdr', expected 'none', 'holm' or 'bh'",
         ),
         (
             lambda pair: compare(population(0), pair[1]),

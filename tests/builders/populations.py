@@ -4,7 +4,18 @@ from collections import Counter
 
 import numpy as np
 
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.predictions import Predictions
+
+LIMITS = Limits(
+    overall_drop_pp=1,
+    worst_class_drop_pp=3,
+    harmed_share=0.1,
+    flips=0.05,
+    negative_flips=0.03,
+    intensification=1.2,
+)
+"""A limit of everything that can be told from predictions."""
 
 
 def population(

@@ -22,6 +22,10 @@ SECONDS, MEMORY = 20, 2**30
 """A trial may take so long, and so much memory beyond what the libraries take."""
 
 
+NOTICES = r"(?m)^tfaudit: .*: characters that are no text are replaced: .*\n"
+"""Lines that say how a file is read; the line that says what is wrong with it may follow."""
+
+
 class Ending(NamedTuple):
     """How a trial ended: a result, or one line (`is_line`). What else happened is its `defect`."""
 
@@ -57,8 +61,9 @@ def command(*words: object) -> Ending:
         sys.argv = arguments
     if "Traceback" in out.getvalue() + err.getvalue():
         return Ending(defect=f"a traceback: {err.getvalue()[-300:]!r}")
-    if code == 2 and err.getvalue().startswith("tfaudit: "):
-        return _line(err.getvalue().removesuffix("\n"))
+    told = re.sub(NOTICES, "", err.getvalue())
+    if code == 2 and told.startswith("tfaudit: "):
+        return _line(told.removesuffix("\n"))
     if code not in (0, 1, 2):
         return Ending(defect=f"exit code {code}")
     return Ending(out.getvalue(), code)

@@ -52,6 +52,7 @@ def test_individuals_are_coloured_by_their_property():
     svg = inline_svg(found.scatter(), "")
     assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 400
     assert {"absolute tilt", "employee", "student"} <= set(texts(found.scatter()))
+    assert_fits(found.scatter(), 400)  # no legend of shapes in black
     assert len(found.units_frame()) == len(np.unique(WRITERS))
     hues = re.findall(r'fill="(rgb[^"]+)"', svg)
     assert len(set(hues)) > 10

@@ -15,6 +15,7 @@ from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.ratings.answers import open_answers
+from tfaudit.store.store import TABLES
 
 AGAIN = [
     "1 missing or damaged: `tfaudit run` with the same recipe and directory makes members, examples and predictions "
@@ -34,8 +35,10 @@ def check(tfaudit):
 
 
 def whole(store):
-    """Save the table that `make_study` leaves out, and return the store."""
+    """Save the tables that `make_study` leaves out, and return the store."""
     store.save_table("classes", pd.DataFrame({"class": ["a"], "train_examples": [3]}))
+    for name in ("costs", "candidates"):
+        store.save_table(name, pd.DataFrame({"title": ["a"], "bytes": [3.0]}))
     return store
 
 
@@ -44,17 +47,18 @@ def test_an_intact_study(check, tmp_path):
     assert check(tmp_path) == (0, ["12 members, all unchanged since they were written"])
 
 
-def test_tables_are_checked_the_names_of_their_columns_too(check, tmp_path):
+@pytest.mark.parametrize("name", [*TABLES])
+def test_tables_are_checked_the_names_of_their_columns_too(check, tmp_path, name):
     store = whole(make_study(tmp_path))
-    place = tmp_path / "examples/classes.parquet"
+    place = tmp_path / TABLES[name]
     place.unlink()
     code, lines = check(tmp_path)
-    assert (code, lines[0].split(", expected")[0]) == (1, f"classes: got a missing file, {place}")
+    assert (code, lines[0].split(", expected")[0]) == (1, f"{name}: got a missing file, {place}")
     whole(store)
     table = pq.read_table(place)
-    pq.write_table(table.rename_columns(["class", "train_exanples"]), place)
+    pq.write_table(table.rename_columns([table.column_names[0], "another"]), place)
     code, lines = check(tmp_path)
-    assert (code, lines[0][: lines[0].index(",")]) == (1, "classes: got a damaged file")
+    assert (code, lines[0][: lines[0].index(",")]) == (1, f"{name}: got a damaged file")
 
 
 def test_a_member_that_study_json_does_not_know(check, tmp_path):

@@ -52,6 +52,8 @@ def test_an_audit_of_files_a_report_and_every_chart(told, tmp_path):
     ):
         assert errors.count(name) >= 1
     assert "'image\\x020' as image␂0" in errors
+    assert errors.count("groups.csv, id: characters") == 1
+    assert "groups.csv: characters that are no text are replaced: 'image" not in errors
     page = (tmp_path / "st\audy/report.html").read_text()
     for name in ("cat␇", "int8␇", "wri␛ter", "x␈", "st␇udy"):
         assert name in page

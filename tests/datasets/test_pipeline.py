@@ -131,7 +131,7 @@ def test_keras_fits_without_a_warning_and_traces_once(recwarn):
         ({"seed": -1}, "seed: got -1, expected 0 to 2147483647"),
         (
             {"augmentation": "spin"},
-            "augmentation: got 'spin', expected one of none, flip, shift, crop_flip, resized_crop_flip",
+            "augmentation: got 'spin', expected 'none', 'flip', 'shift', 'crop_flip' or 'resized_crop_flip'",
         ),
     ],
 )

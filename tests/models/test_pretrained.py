@@ -57,7 +57,10 @@ def test_it_saves_and_converts(file, tmp_path):
             ((8, 6, 3),),
             r"which takes images \(6, 6, 3\), expected \(8, 6, 3\), those of the data set",
         ),
-        (((6, 6, 3), "zca"), "preprocess: got 'zca', expected none, unit, tf, caffe, torch"),
+        (
+            ((6, 6, 3), "zca"),
+            "preprocess: got 'zca', expected 'none', 'unit', 'tf', 'caffe' or 'torch'",
+        ),
     ],
 )
 def test_refusals(file, arguments, message):

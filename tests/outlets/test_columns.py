@@ -1,10 +1,22 @@
 """What the catalogue of columns prints, for every column at once."""
 
+import importlib
+import pkgutil
 import re
 
 import pytest
 
-from tfaudit.outlets.columns import COLUMNS, Column, p_text
+from tfaudit import audits
+from tfaudit.audits.declaration import Declaration
+from tfaudit.outlets.columns import COLUMNS, Column, first_columns, p_text
+
+DECLARATIONS = {
+    value.name: value
+    for module in pkgutil.walk_packages(audits.__path__, "tfaudit.audits.")
+    if module.name.endswith(".declaration")
+    for value in vars(importlib.import_module(module.name)).values()
+    if isinstance(value, Declaration)
+}
 
 NUMBERS = (0.0, 1e-12, -3.4e-5, 0.00012, 0.5, -7.0, 999.6, 1234.5, -87_654.0, 1.5e7)
 
@@ -53,3 +65,13 @@ def test_relative_and_absolute_changes_have_names_of_their_own():
     for entry in changes:
         assert entry.unit == units[entry.heading]  # one unit for one name
         assert ("relative" in entry.heading) is (entry.unit == "%")
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS.values(), ids=DECLARATIONS)
+def test_both_ends_of_an_interval_are_among_the_first_columns_or_neither(declaration):
+    for table in (*declaration.tables.values(), declaration.overview):
+        columns = table.columns if table else ()
+        for shown in (first_columns(columns), columns[: table.report or None] if table else ()):
+            lows = {name for name in shown if "low" in name.split("_")}
+            highs = {name for name in shown if "high" in name.split("_")}
+            assert {name.replace("low", "high") for name in lows} == highs

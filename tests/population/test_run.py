@@ -100,7 +100,7 @@ def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
     ("options", "message"),
     [
         ({"workers": 0}, "workers: got 0, expected 1 or more"),
-        ({"engine": "mpi"}, "engine: got 'mpi', expected 'local', 'ray'"),
+        ({"engine": "mpi"}, "engine: got 'mpi', expected 'local' or 'ray'"),
         ({"gpus": 0.5}, r"gpus: got 0\.5, expected no such option with the local engine"),
         (
             {"engine": "ray", "gpus": 1.5},

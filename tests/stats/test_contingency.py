@@ -223,6 +223,13 @@ def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
         (lambda: mcnemar([np.nan], [1]), "lost: got float64 from nan, expected numbers >= 0"),
         (lambda: mcnemar([1], [-1]), "won: got int64 from -1, expected numbers >= 0"),
         (lambda: cohen_kappa([0.5], [1]), "first: got float64 from 0.5, expected integers >= 0"),
+        (lambda: mcnemar(["a"], ["b"]), "lost: got values of <U1, expected numbers >= 0"),
+        (lambda: mcnemar([None], [1]), "lost: got values of object, expected numbers >= 0"),
+        (lambda: cohen_kappa(["a"], [1]), "first: got values of <U1, expected integers >= 0"),
+        (
+            lambda: paired_difference_rejected([1], [1], [3], ["a"]),
+            "difference: got values of <U1, expected numbers",
+        ),
         (lambda: mcnemar([1, 2], [1]), r"won: got shape \(1,\), expected that of lost, \(2,\)"),
         (lambda: paired_interval([2], [2], [3]), "pairs: got fewer pairs than changes"),
         (

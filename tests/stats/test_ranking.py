@@ -79,7 +79,7 @@ def test_what_scores_are_is_one_of_three_words():
         False,
     ]
     with pytest.raises(
-        InputError, match="scores_are: got 'softmax', expected auto, probabilities, logits"
+        InputError, match="scores_are: got 'softmax', expected 'auto', 'probabilities' or 'logits'"
     ):
         stated_kind("softmax")
 

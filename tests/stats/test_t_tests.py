@@ -226,7 +226,7 @@ PAIR = [[1.0], [2.0]]
         ),
         (
             lambda: compare_means([1.0], [1.0], paired=True, alternative="larger"),
-            "alternative: got 'larger', expected two-sided, less, greater",
+            "alternative: got 'larger', expected 'two-sided', 'less' or 'greater'",
         ),
     ],
 )

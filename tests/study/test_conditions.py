@@ -63,8 +63,11 @@ def test_every_severity_of_a_corruption_then_the_sets():
 @pytest.mark.parametrize(
     ("conditions", "message"),
     [
-        ((["mist"], [1], []), "corruptions: got 'mist', expected gaussian_noise, .*, saturate$"),
-        (("fog", [1], []), "corruptions: got 'f', expected gaussian_noise"),
+        (
+            (["mist"], [1], []),
+            "corruptions: got 'mist', expected 'gaussian_noise', .* or 'saturate'$",
+        ),
+        (("fog", [1], []), "corruptions: got 'f', expected 'gaussian_noise"),
         ((["fog"], [0], []), "severities: got 0, expected 1, 2, 3, 4 and 5"),
         ((["fog"], [6], []), "severities: got 6, expected 1, 2"),
         ((["fog"], [2.0], []), "severities: got 2.0, expected 1, 2"),

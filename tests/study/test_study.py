@@ -168,10 +168,10 @@ def test_steps_count_the_short_batch():
         ),
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
         (lambda: a_study(population=0), "population: got 0, expected 1 or more"),
-        (lambda: a_study().variant("nope"), "variant: got 'nope', expected dense"),
+        (lambda: a_study().variant("nope"), "variant: got 'nope', expected 'dense"),
         (
             lambda: a_study(corruptions=("mist",)),
-            "corruptions: got 'mist', expected gaussian_noise",
+            "corruptions: got 'mist', expected 'gaussian_noise",
         ),
         (
             lambda: a_study(corruptions=("fog",), severities=()),
@@ -184,7 +184,7 @@ def test_steps_count_the_short_batch():
         (lambda: a_study(corrupted_members=0), "corrupted_members: got 0, expected 1 or more"),
         (
             lambda: a_study(corrupted_variants=("int9",)),
-            "corrupted_variants: got 'int9', expected dense, magnitude-0.5",
+            "corrupted_variants: got 'int9', expected 'dense', 'magnitude-0.5",
         ),
         (lambda: Study.from_json({"name": "x"}), "expected a description that this version"),
         (

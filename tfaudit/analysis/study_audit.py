@@ -27,7 +27,7 @@ from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts,
 from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.audits.summary.summary import Summary, VariantAudit, summarise
 from tfaudit.audits.verdict.study_verdict import StudyVerdict, study_verdict
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require, require_one_of
 from tfaudit.store.store import Missing, Store
 from tfaudit.study.conditions import Condition
 
@@ -94,7 +94,7 @@ class StudyAudit:
         """
         audit = AUDITS[name]
         data = self.data
-        require(key in data.titles, "variant", key, ", ".join(data.titles))
+        require_one_of("variant", key, data.titles)
         options = audit.options(data, key)
         return self._cached(
             ".".join([name, key, *map(_file_name, arguments.values())]),
@@ -153,7 +153,7 @@ class StudyAudit:
 
     def class_impact(self, key: str, centering: str = "member") -> ClassImpact:
         """Return the change of every class; an error where a population has a single member."""
-        require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
+        require_one_of("centering", centering, CENTERINGS)
         impact = self.variant(key).impact
         if impact is not None and centering == impact.centering:
             return impact

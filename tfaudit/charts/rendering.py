@@ -150,7 +150,7 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
             "ticks": False,
             "titlePadding": 8,
         },
-        "legend": faint,
+        "legend": {**faint, "symbolBaseFillColor": ink, "symbolBaseStrokeColor": ink},
         "header": faint,
         "text": {"color": ink},
         "rule": {"color": ink},

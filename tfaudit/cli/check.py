@@ -53,13 +53,15 @@ def _members(store: Store) -> Iterator[str]:
 
 
 def _examples(store: Store) -> Iterator[str]:
+    from tfaudit.store.store import TABLES
+
     conditions = [condition.split for condition in store.study.conditions]
     for split in ("test", *(split for split in conditions if split in store.splits)):
         try:
             store.examples(split)
         except InputError as error:
             yield str(error)
-    for name in ("classes", "costs"):
+    for name in TABLES:
         try:
             store.table(name)
         except InputError as error:

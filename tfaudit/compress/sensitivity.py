@@ -17,7 +17,7 @@ from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.model_comparison import predictions_of
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.stats.multiplicity import adjust
@@ -137,7 +137,7 @@ def quantization_sensitivity(
     from tfaudit.compress.pruning.kernels import kernel_layers
 
     begin = time.perf_counter()
-    require(mode in MODES, "mode", mode, " or ".join(map(repr, MODES)))
+    require_one_of("mode", mode, MODES)
     model = require_keras_model(model)
     known = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
     names = (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tfaudit.datasets.cropping import random_crop
-from tfaudit.errors import require
+from tfaudit.errors import require_one_of
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -16,7 +16,7 @@ Augmentation = Callable[["tf.Tensor", "tf.Tensor"], "tf.Tensor"]
 
 def find_augmentation(name: str) -> Augmentation:
     """Return the function that maps images `(B, H, W, C)` and a seed, int `(2,)`, to images of that shape and dtype."""
-    require(name in AUGMENTATIONS, "augmentation", name, f"one of {', '.join(AUGMENTATIONS)}")
+    require_one_of("augmentation", name, AUGMENTATIONS)
     return AUGMENTATIONS[name]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.compress.model_files import load_keras
-from tfaudit.errors import InputError, one_line, require
+from tfaudit.errors import InputError, one_line, require, require_one_of
 
 if TYPE_CHECKING:
     import keras
@@ -47,7 +47,7 @@ def load_pretrained(
     """
     import keras
 
-    require(preprocess in PREPROCESSING, "preprocess", preprocess, ", ".join(PREPROCESSING))
+    require_one_of("preprocess", preprocess, PREPROCESSING)
     inner = load_keras(place := Path(path).expanduser())
     policy = keras.config.dtype_policy().name
     if fresh or policy != "float32":

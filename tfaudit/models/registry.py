@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.models.alexnet import alexnet
 from tfaudit.models.convnet import cifar_convnet, digits_convnet
 from tfaudit.models.lenet import lenet_p, lenet_r
@@ -89,7 +89,7 @@ def build_model(
     >>> build_model("lenet_r", (28, 28, 1), 10).count_params()
     61706
     """
-    require(name in ARCHITECTURES, "model", name, ", ".join(ARCHITECTURES))
+    require_one_of("model", name, ARCHITECTURES)
     architecture = ARCHITECTURES[name]
     shape = _checked_shape(name, input_shape, architecture.smallest)
     require(num_classes >= 2, "num_classes", num_classes, "2 or more")

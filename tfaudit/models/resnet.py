@@ -6,7 +6,7 @@ from functools import partial
 import keras
 from keras import KerasTensor, layers
 
-from tfaudit.errors import require
+from tfaudit.errors import require_one_of
 from tfaudit.models.blocks import conv_bn, residual_stages, scaled_width
 
 WIDTHS = (16, 32, 64)
@@ -29,7 +29,7 @@ def resnet(
     channels changes: 855,770 for depth 56. Weights start from He's normal distribution.
     `blocks` replaces n by a number of blocks per stage, for trials.
     """
-    require(shortcuts in SHORTCUTS, "shortcuts", shortcuts, ", ".join(map(repr, SHORTCUTS)))
+    require_one_of("shortcuts", shortcuts, SHORTCUTS)
     widths = [scaled_width(filters, width) for filters in WIDTHS]
     counts = blocks or [(depth - 2) // 6] * len(WIDTHS)
     block = partial(_block, project=shortcuts == "projection")

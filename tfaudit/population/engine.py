@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.population.job_queue import JobQueue
 from tfaudit.population.plan import Event, Job, Order
 
@@ -58,7 +58,7 @@ class EngineOptions:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        require(self.engine in ENGINES, "engine", self.engine, ", ".join(map(repr, ENGINES)))
+        require_one_of("engine", self.engine, ENGINES)
         require(self.workers is None or self.workers >= 1, "workers", self.workers, "1 or more")
         require(self.retries >= 0, "retries", self.retries, "0 or more")
         require(

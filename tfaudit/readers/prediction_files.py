@@ -31,7 +31,6 @@ from tfaudit.readers.sources import (
     read_labels,
     read_sources,
 )
-from tfaudit.runtime.names import clean_name
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
 
@@ -156,11 +155,10 @@ def read_columns(
     table = open_table(path)
     name = id_column(table, id_name)
     table_ids = None if name is None else table.text(name)
-    frame = table.frame()
+    frame = table.frame(without=name)
     counts = (examples, len(frame))
     rows = _matching_rows(ids, table_ids, str(path), reference=reference, counts=counts)
-    others = frame if name is None else frame.drop(columns=clean_name(name))
-    return others.iloc[rows].reset_index(drop=True)
+    return frame.iloc[rows].reset_index(drop=True)
 
 
 def _population(

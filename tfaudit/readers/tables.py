@@ -119,15 +119,15 @@ class TableFile:
                     [batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1
                 )
 
-    def frame(self) -> pd.DataFrame:
-        """Return all columns, in the dtypes that pandas infers."""
+    def frame(self, without: str | None = None) -> pd.DataFrame:
+        """Return all columns, or all but one, in the dtypes that pandas infers."""
         if self._parquet:
             stored = self._guarded(lambda: pq.read_table(self.path))
             self._guarded(lambda: stored.validate(full=True))
             frame = self._guarded(lambda: stored.to_pandas(ignore_metadata=True))
         else:
             frame = self._guarded(self._read_csv)
-        return clean_table(frame, str(self.path))
+        return clean_table(frame.drop(columns=[without] if without else []), str(self.path))
 
     def _read_csv(self) -> pd.DataFrame:
         return pd.read_csv(

@@ -135,7 +135,9 @@ def paired_difference_rejected(
     require_level("confidence", confidence)
     down, up, n = amounts(lost=lost, won=won, pairs=pairs)
     shares = ratio(down, n), ratio(up, n)
-    difference = np.asarray(difference, float)
+    difference = np.asarray(difference)
+    if difference.dtype.kind not in "iuf":
+        raise InputError("difference", f"values of {difference.dtype}", "numbers")
     observed = shares[1] - shares[0]
     rejected = (n > 0) & ~_accepted(*shares, _margin(n, confidence), difference)
     towards_0 = (difference * observed >= 0) & (np.abs(difference) <= np.abs(observed))
@@ -280,8 +282,10 @@ def counts(**named: ArrayLike) -> list[np.ndarray]:
 def _of_one_shape(named: Mapping[str, ArrayLike], kinds: str, expected: str) -> list[np.ndarray]:
     arrays = [np.asarray(values) for values in named.values()]
     for name, array in zip(named, arrays, strict=True):
+        numeric = array.dtype.kind in "iuf"
         if array.size and (array.dtype.kind not in kinds or not array.min() >= 0):
-            raise InputError(name, f"{array.dtype} from {array.min()}", expected)
+            got = f"{array.dtype} from {array.min()}" if numeric else f"values of {array.dtype}"
+            raise InputError(name, got, expected)
         if array.shape != arrays[0].shape:
             raise InputError(
                 name, f"shape {array.shape}", f"that of {next(iter(named))}, {arrays[0].shape}"

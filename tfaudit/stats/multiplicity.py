@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 
 
 def _holm(p: np.ndarray) -> np.ndarray:
@@ -35,7 +35,7 @@ def adjust(p: ArrayLike, method: str) -> np.ndarray:
         >>> adjust([0.01, float("nan"), 0.04], "holm")
         array([0.02,  nan, 0.04])
     """
-    require(method in _METHODS, "method", method, ", ".join(_METHODS))
+    require_one_of("method", method, _METHODS)
     adjusted = np.array(p, np.float64)
     require(adjusted.ndim == 1, "p", adjusted.shape, "the shape (tests,)")
     made = ~np.isnan(adjusted)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.stats.ties import Ties
 
 TOLERANCE = 0.001
@@ -58,7 +58,7 @@ def stated_kind(scores_are: str) -> bool | None:
         >>> stated_kind("logits")
         False
     """
-    require(scores_are in SCORE_KINDS, "scores_are", scores_are, ", ".join(SCORE_KINDS))
+    require_one_of("scores_are", scores_are, SCORE_KINDS)
     return SCORE_KINDS[scores_are]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.stats.intervals import require_level
 
 ALTERNATIVES = ("two-sided", "less", "greater")
@@ -146,7 +146,7 @@ def compare_means(
         >>> compare_means([1.0, 1.1, 1.3], [1.2, 1.3, 1.6], paired=True, alternative="less").p.round(4)
         np.float64(0.0099)
     """
-    require(alternative in ALTERNATIVES, "alternative", alternative, ", ".join(ALTERNATIVES))
+    require_one_of("alternative", alternative, ALTERNATIVES)
     first = np.asarray(first, np.float64)
     second = np.asarray(second, np.float64)
     if paired and len(first) != len(second):

@@ -10,10 +10,9 @@ from PIL import Image
 
 from tfaudit.errors import require
 from tfaudit.store.members import own_facts
-from tfaudit.store.store import Store
+from tfaudit.store.store import TABLES, Store
 
 COLOURS = 32
-TABLES = ("classes", "costs")
 
 
 def save_copy_without_models(

@@ -51,7 +51,7 @@ from tfaudit.study.study import Study
 FORMAT = 2
 """Format of the directory. No other is read: it increases with every change of a file."""
 
-_TABLES = {
+TABLES = {
     "classes": "examples/classes.parquet",
     "costs": "costs.parquet",
     "candidates": "candidates.parquet",
@@ -171,7 +171,7 @@ class Store:
         directory.mkdir(parents=True, exist_ok=True)
         before = existing._content() if existing else {}
         # A study.json that was lost named the tables, which `run` does not all make again.
-        tables = [name for name, path in _TABLES.items() if (directory / path).exists()]
+        tables = [name for name, path in TABLES.items() if (directory / path).exists()]
         content = {
             "format": FORMAT,
             "study": description,
@@ -538,7 +538,7 @@ class Store:
         Raises:
             InputError: a column holds other values.
         """
-        self.write(_TABLES[name], parquet.table_bytes(table))
+        self.write(TABLES[name], parquet.table_bytes(table))
         content = self._content()
         if name not in content["tables"]:
             content["tables"] = sorted([*content["tables"], name])
@@ -546,7 +546,7 @@ class Store:
 
     def table(self, name: str) -> pd.DataFrame | None:
         """Return the table that `save_table` wrote, or None if none was; `InputError` if it is damaged or lost."""
-        path = _TABLES[name]
+        path = TABLES[name]
         try:
             if (self.directory / path).exists():
                 return parquet.read_table(self.read(path))

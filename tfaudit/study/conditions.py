@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SEVERITIES
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 
 _GRADED = ("cifar10_corrupted", "imagenet2012_corrupted")
 """Benchmark sets with configurations named CORRUPTION_SEVERITY."""
@@ -102,7 +102,7 @@ def all_conditions(
         ['fog-1', 'fog-5', 'snow-1', 'snow-5', 'imagenet_a']
     """
     for name in corruptions:
-        require(name in CORRUPTIONS, "corruptions", name, ", ".join(CORRUPTIONS))
+        require_one_of("corruptions", name, CORRUPTIONS)
     for severity in severities:
         valid = type(severity) is int and severity in SEVERITIES
         require(valid, "severities", severity, "1, 2, 3, 4 and 5")

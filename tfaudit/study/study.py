@@ -14,7 +14,7 @@ from typing import Any
 
 from tfaudit.datasets.corruptions.registry import SEVERITIES
 from tfaudit.datasets.scaling import Scaling
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.runtime.names import clean_names
 from tfaudit.runtime.user_functions import as_reference, is_reference, source_digest
 from tfaudit.study.conditions import Condition, all_conditions
@@ -162,7 +162,7 @@ class Study:
             severities=(bool(self.severities), "one or more of 1, 2, 3, 4 and 5"),
         )
         for key in self.corrupted_variants or ():
-            require(key in keys, "corrupted_variants", key, ", ".join(keys))
+            require_one_of("corrupted_variants", key, keys)
 
     def _check_sources(self) -> None:
         """Replace functions by their references, and set what depends on the kind of model."""
@@ -315,7 +315,7 @@ class Study:
 
     def variant(self, key: str) -> Variant:
         """Return the variant with a key; an unknown key raises `InputError`."""
-        require(key in self._by_key, "variant", key, ", ".join(self._by_key))
+        require_one_of("variant", key, self._by_key)
         return self._by_key[key]
 
     def is_made_from_dense(self, key: str) -> bool:

@@ -169,13 +169,13 @@ def test_under_the_null_a_column_errs_in_at_most_5_percent():
 @pytest.mark.parametrize(
     ("factor", "options", "message"),
     [
-        ("size", {}, "factor: got 'size', expected dataset, model, method, level"),
+        ("size", {}, "factor: got 'size', expected 'dataset', 'model', 'method' or 'level'"),
         (
             "level",
             {"within": ["level"]},
             r"within: got \['level'\], expected names among dataset, model, method",
         ),
-        ("level", {"family": "row"}, "family: got 'row', expected column or all"),
+        ("level", {"family": "row"}, "family: got 'row', expected 'column' or 'all'"),
         (
             "level",
             {"pairs": "some"},

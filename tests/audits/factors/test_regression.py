@@ -96,8 +96,17 @@ def test_clusters_by_class_equal_statsmodels_and_are_nan_without_classes(fit):
     np.testing.assert_allclose(ends, expected.conf_int(), rtol=1e-4, atol=1e-7)
     one_tailed = stats.t.sf(expected.tvalues["imbalance"], len(np.unique(groups)) - 1)
     assert frame.loc["imbalance", "cluster_p_one_tailed"] == pytest.approx(one_tailed, rel=1e-4)
-    alone = fit(TABLE.drop(columns="class")).frame()
-    assert alone.filter(like="cluster").isna().all(axis=None)
+    for table in (TABLE.drop(columns="class"), TABLE.assign(**{"class": None})):
+        alone = fit(table).frame()
+        assert alone.filter(like="cluster").isna().all(axis=None)
+
+
+@every_fit
+def test_clusters_by_class_do_not_depend_on_a_data_set_that_is_missing(fit):
+    found = fit(TABLE.assign(dataset=None))
+    assert found.notes[0] == "Missing and left out: data set."
+    pd.testing.assert_frame_equal(found.frame(), fit(TABLE.drop(columns="dataset")).frame())
+    assert found.frame()["cluster_se"].notna().all()
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The gate: its rule, its calibration, what it says where it cannot tell, one pair and populations."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy import stats
 from typer.main import get_command
 
-from tests.builders.populations import population
+from tests.builders.populations import LIMITS, population
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.classes.epoch_metrics import intensification
 from tfaudit.audits.exemplars.exemplars import exemplars
@@ -20,16 +21,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import paired_interval
 from tfaudit.stats.two_way import group_changes
 
-EVERY = Limits(
-    overall_drop_pp=1,
-    worst_class_drop_pp=3,
-    harmed_share=0.1,
-    flips=0.05,
-    negative_flips=0.03,
-    intensification=1.2,
-    size_bytes=1000,
-    size_ratio=0.5,
-)
+EVERY = dataclasses.replace(LIMITS, size_bytes=1000, size_ratio=0.5)
 
 
 def pair(*classes, names=None):

@@ -1,5 +1,7 @@
 """keep_float and percentile: what stays in float, and the public debugger of TensorFlow as the other path."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -60,6 +62,18 @@ def test_named_layers_stay_float_and_others_do_not(model, names, kinds):
         Flatbuffer(content)(IMAGES), model.predict(IMAGES, verbose=0), atol=0.02
     )
     assert "call" not in vars(model.get_layer("conv2d"))
+
+
+def test_marks_leave_replaced_calls_as_they_were(model):
+    """Training on a CPU replaces calls, of BatchNormalization for one; quantization must not undo it."""
+    layer = model.get_layer("conv2d")
+    layer.call = replaced = functools.partial(layer.call)
+    try:
+        with marked([[layer]]):
+            assert layer.call is not replaced
+        assert layer.call is replaced
+    finally:
+        del layer.call
 
 
 @pytest.fixture(scope="module")

@@ -130,6 +130,29 @@ def test_ranges_are_means_and_then_moving_averages():
     np.testing.assert_allclose(layer(batches[0]), expected, atol=1e-6)
     layer(np.full((2, 2), 9, np.float32), training=True)
     assert layer.low.numpy() <= 0  # zero is always in the range
+    before = layer.low.numpy(), layer.high.numpy()
+    layer(np.zeros((2, 2), np.float32), training=True)
+    assert (layer.low.numpy(), layer.high.numpy()) == before  # dead ReLUs do not narrow it
+
+
+@pytest.mark.parametrize("alive", [0, 2])
+def test_a_layer_whose_relus_are_all_dead_gives_a_file_that_runs(alive):
+    """From the start, or after some epochs: a scale near 0 is one that LiteRT refuses."""
+    keras.utils.set_random_seed(0)
+    rows = RNG.random((64, 4), np.float32)
+    hidden = layers.Dense(3, "relu")
+    last = layers.Dense(2, bias_initializer="ones")
+    aware = quantization_aware(keras.Sequential([keras.Input((4,)), hidden, last]))
+    aware.compile(keras.optimizers.SGD(0.0), "mse")
+    if alive:
+        aware.fit(rows, np.ones((64, 2)), epochs=alive, verbose=0)
+    bias = aware.trainable_variables[1]
+    assert bias.shape == (3,)
+    bias.assign(np.full(3, -100.0))
+    aware.fit(rows, np.ones((64, 2)), batch_size=1, epochs=20, verbose=0)
+    found = Flatbuffer(quantize(aware, "int8"))(rows)
+    assert_all_close(found, aware.predict(rows, verbose=0), atol=0.01)
+    assert_all_close(found, np.ones((64, 2)), atol=0.01)
 
 
 @pytest.mark.slow

@@ -149,7 +149,7 @@ def test_names_that_are_refused(name, message):
     [
         (
             lambda a: a.record(1, "ann", IMAGES[0], {"colour": 1}),
-            "answers: got 'colour', expected one of accurate_",
+            "answers: got 'colour', expected 'accurate_label', 'single",
         ),
         (
             lambda a: a.record(1, "ann", IMAGES[0], {"typical": 2}),

@@ -11,7 +11,7 @@ import pandas as pd
 from tfaudit.audits.classes.classes import CENTERINGS
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.modes import TIES, UNDECIDED, count_changed_modes
 from tfaudit.stats.permutation import CountNull, assign, count_significant
@@ -153,9 +153,9 @@ def chance(
         0                 PIEs         1       0.4  0.4            20
         1  significant classes         0       0.0  1.0            20
     """
-    require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
+    require_one_of("centering", centering, CENTERINGS)
     comparison = Comparison(baseline, compressed, paired, alpha)
-    require(ties in (UNDECIDED, *TIES), "ties", ties, ", ".join((UNDECIDED, *TIES)))
+    require_one_of("ties", ties, (UNDECIDED, *TIES))
     populations = (baseline, compressed)
     pairs = comparison.partners
     order = _order(*populations, pairs)

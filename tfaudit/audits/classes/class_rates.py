@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfaudit.errors import require
+from tfaudit.errors import require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ratios import ratio
 
@@ -24,7 +24,7 @@ def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
         >>> class_rates(predictions, "precision").round(3)
         array([[1.   , 0.667]])
     """
-    require(metric in METRICS, "metric", metric, ", ".join(METRICS))
+    require_one_of("metric", metric, METRICS)
     if metric == "recall":
         return predictions.recall()
     count = predictions.num_classes

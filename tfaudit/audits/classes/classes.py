@@ -13,7 +13,7 @@ from scipy import stats
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.audits.ties import TieReading, tie_reading
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
@@ -92,7 +92,7 @@ class ClassImpact(Result):
             correction: correction of the verdicts and directions for the number of classes, one of `CORRECTIONS`;
                 "holm" by default.
         """
-        require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
+        require_one_of("correction", correction, CORRECTIONS)
         test = self.published
         p = {"none": test.p} | {method: adjust(test.p, method) for method in CORRECTIONS[1:]}
         columns = {
@@ -202,7 +202,7 @@ def class_impact(
         0     0      -30.0  lost recall        -15.0   worse than average
         1     1        0.0    no change         15.0  better than average
     """
-    require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
+    require_one_of("centering", centering, CENTERINGS)
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     comparison = Comparison(baseline, compressed, paired, alpha)
     for name, population in (("baseline", baseline), ("compressed", compressed)):

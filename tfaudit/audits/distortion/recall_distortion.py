@@ -12,7 +12,7 @@ import pandas as pd
 from tfaudit.audits.classes.class_rates import class_rates
 from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require_one_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import Mark, mark_slopes
 from tfaudit.stats.least_squares import slope, uncentred_r2
@@ -297,7 +297,7 @@ def distortion(
 
 def _variance(rates: np.ndarray, ddof: int) -> np.ndarray:
     """Return the `(K,)` variances of the members' rates over the classes."""
-    require(ddof in (0, 1), "ddof", ddof, "0 or 1")
+    require_one_of("ddof", ddof, (0, 1))
     defined = rates[:, ~np.isnan(rates[0])]
     return defined.var(1, ddof=ddof) if defined.shape[1] > ddof else np.full(len(rates), np.nan)
 

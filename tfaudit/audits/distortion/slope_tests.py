@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from tfaudit.audits.distortion.slopes import factors_of, groups_of, in_order
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.stats.t_tests import compare_means
 
 
@@ -62,11 +62,11 @@ def slope_tests(
         0      2       4  0.0099
     """
     factors = factors_of(slopes, "alpha")
-    require(factor in factors, "factor", factor, ", ".join(factors))
+    require_one_of("factor", factor, factors)
     others = [name for name in factors if name != factor]
     fixed = others if within is None else list(within)
     require(set(fixed) <= set(others), "within", within, f"names among {', '.join(others)}")
-    require(family in ("column", "all"), "family", family, "column or all")
+    require_one_of("family", family, ("column", "all"))
     _require_pairs(pairs, in_order(slopes[factor]))
     rows = []
     for stratum, members in groups_of(slopes, fixed):

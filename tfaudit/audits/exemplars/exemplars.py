@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import require
+from tfaudit.errors import require_one_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.modes import TIES, UNDECIDED
@@ -152,7 +152,7 @@ def exemplars(
         array([2])
     """
     require_same_examples(baseline, compressed)
-    require(ties in (UNDECIDED, *TIES), "ties", ties, ", ".join((UNDECIDED, *TIES)))
+    require_one_of("ties", ties, (UNDECIDED, *TIES))
     modes = _modes(baseline, ties), _modes(compressed, ties)
     probability = 1 - modes[0].agreement(modes[1])
     changed = probability == 1

@@ -46,7 +46,8 @@ class Factors(Result):
         Columns: `term` (`technique[T.l1]` is level l1 against the reference), `estimate`, `se` (HAC), `t`, `p`
         (two-sided), the interval `low` to `high`, and for the two hypotheses of [P] `alternative` (greater or less than
         0) and `p_one_tailed`; None and NaN for the other terms. `cluster_se`, `cluster_low`, `cluster_high`,
-        `cluster_p`, `cluster_p_one_tailed` are the same with the classes as clusters; NaN without a column `class`.
+        `cluster_p`, `cluster_p_one_tailed` are the same with the classes as clusters, of each data set where these are
+        known; NaN without a column `class`.
         """
         return self.coefficients.copy()
 
@@ -229,10 +230,11 @@ def _fits(model: Any, rows: pd.DataFrame, maxlags: int) -> tuple[Any, Any]:
         raise InputError("table", got, "rows in which they vary, or their terms in `without`")
     options = {"maxlags": maxlags, "use_correction": True}
     result = model.fit(cov_type="HAC", cov_kwds=options, use_t=True)
-    if "class" not in rows:
+    if "class" not in rows or rows["class"].isna().all():
         return result, None
     names = [name for name in ("dataset", "class") if name in rows]
-    clusters = rows.groupby(names, observed=True).ngroup().to_numpy()
+    # A missing name is a name: `ngroup` would give all its rows one number, whatever their classes.
+    clusters = rows.groupby(names, observed=True, dropna=False).ngroup().to_numpy()
     if len(np.unique(clusters)) < 2:
         return result, None
     return result, model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)

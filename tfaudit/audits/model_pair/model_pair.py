@@ -26,7 +26,7 @@ from tfaudit.audits.classes.classes import (
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.predictions import Predictions, require_predictions
 from tfaudit.stats.contingency import (
     flip_counts,
@@ -137,7 +137,7 @@ class PairComparison(Result):
         Args:
             correction: correction of the verdicts for the number of classes: "none", "holm" (the default) or "bh".
         """
-        require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
+        require_one_of("correction", correction, CORRECTIONS)
         absolute = question_columns(
             "change",
             self.difference,

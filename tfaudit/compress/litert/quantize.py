@@ -21,7 +21,7 @@ from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, arrays_of, as_input
 from tfaudit.compress.quantization_aware.fake_quantization import exporting
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, listed, one_line, require
+from tfaudit.errors import InputError, listed, one_line, require, require_one_of
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
 from tfaudit.study.quantization import KINDS, LAST
@@ -109,7 +109,7 @@ def quantize(
     >>> quantize(model, "int8", representative=images)[4:8]
     b'TFL3'
     """
-    require(kind in KINDS, "kind", kind, ", ".join(KINDS))
+    require_one_of("kind", kind, KINDS)
     if isinstance(model, str | Path):
         model = load_keras(Path(model))
     forward = _forward(model, output)

@@ -1,7 +1,7 @@
 """Selective quantization: many int8 files from one calibration, with some operators in float."""
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import keras
@@ -10,23 +10,17 @@ import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
 from tensorflow.lite.python.convert import mlir_quantize
 
+from tfaudit.compress.layer_calls import replaced_calls
 from tfaudit.compress.litert.flatbuffer import feed, without_delegates
 
 BINS = 2048
 """Bins of a tensor's histogram, from which its percentiles are read."""
 
 
-@contextlib.contextmanager
-def marked(groups: Sequence[Sequence[keras.layers.Layer]]) -> Iterator[None]:
+def marked(groups: Sequence[Sequence[keras.layers.Layer]]) -> AbstractContextManager[None]:
     """Trace each group of layers inside its own name scope, by which `Calibrated` finds the group's operators."""
-    numbered = [(number, layer) for number, group in enumerate(groups) for layer in group]
-    for number, layer in numbered:
-        layer.call = _in_scope(layer.call, _scope(number))
-    try:
-        yield
-    finally:
-        for _, layer in numbered:
-            del layer.call
+    scopes = {layer: _scope(number) for number, group in enumerate(groups) for layer in group}
+    return replaced_calls(scopes, lambda layer, call: _in_scope(call, scopes[layer]))
 
 
 def _in_scope(call: Any, scope: str) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.pruning.masks import rank_masks
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ class TFMOT:
     def __post_init__(self) -> None:
         self._make_pair("block_size")
         pooling = self.block_pooling_type
-        require(pooling in ("AVG", "MAX"), "block_pooling_type", pooling, "'AVG' or 'MAX'")
+        require_one_of("block_pooling_type", pooling, ("AVG", "MAX"))
         if self.sparsity_m_by_n is not None:
             self._make_pair("sparsity_m_by_n")
             zeros, size = self.sparsity_m_by_n

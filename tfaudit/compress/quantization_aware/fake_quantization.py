@@ -12,7 +12,7 @@ import tensorflow as tf
 
 BITS = 8
 SMALLEST = 1e-8
-"""Magnitude below which a channel's largest weight makes all its weights count as zero."""
+"""Magnitude below which a channel's weights, or all activations that were seen, count as zero."""
 
 
 _EXPORTING = contextvars.ContextVar("exporting", default=False)
@@ -64,8 +64,10 @@ def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> t
 class FakeQuantization(keras.layers.Layer):
     """Layer that rounds activations to 256 values between moving averages of a batch's lowest and highest value.
 
-    The averages are plain means over the first batches and exponential averages afterwards. The range includes zero,
-    which is represented exactly. Before the first training step, values pass unchanged.
+    The averages are plain means over the first batches and exponential averages afterwards; a batch of zeros, as of
+    ReLUs that are all dead, says nothing about the range and leaves it. The range includes zero, which is represented
+    exactly. It is [0, 1] if only zeros were seen, since LiteRT refuses a scale of zero or almost zero. Before the first
+    training step, values pass unchanged.
 
     Args:
         momentum: weight of earlier batches in the averages, in [0, 1).
@@ -98,15 +100,15 @@ class FakeQuantization(keras.layers.Layer):
 
     def _measure(self, inputs: Any) -> None:
         seen = tf.convert_to_tensor(self.batches)
-        keep = tf.minimum(self.momentum, seen / (seen + 1))
         values = tf.stop_gradient(inputs)
         low = tf.minimum(tf.reduce_min(values), 0.0)
-        high = tf.maximum(tf.reduce_max(values), SMALLEST)
+        high = tf.maximum(tf.reduce_max(values), 0.0)
+        keep = tf.where(high - low < SMALLEST, 1.0, tf.minimum(self.momentum, seen / (seen + 1)))
         self.low.assign(keep * self.low + (1 - keep) * low)
         self.high.assign(keep * self.high + (1 - keep) * high)
         self.batches.assign(seen + 1)
 
     def _rounded(self, inputs: Any) -> Any:
-        return tf.quantization.fake_quant_with_min_max_vars(
-            inputs, self.low.value, self.high.value, num_bits=BITS
-        )
+        low, high = self.low.value, self.high.value
+        high = tf.where(high - low < SMALLEST, 1.0, high)
+        return tf.quantization.fake_quant_with_min_max_vars(inputs, low, high, num_bits=BITS)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SCALES, SEVERITIES, Constants
-from tfaudit.errors import InputError, missing_extra, require
+from tfaudit.errors import InputError, missing_extra, require, require_one_of
 
 CIFAR_EDGE = 64
 """Images whose shorter side has at most this many pixels get CIFAR-C's constants by default."""
@@ -102,7 +102,7 @@ def _check(images: np.ndarray, name: str, severity: int, seed: int, first: int) 
         raise InputError(
             "images", f"{images.shape[1]} x {images.shape[2]} pixels", "at least 8 x 8"
         )
-    require(name in CORRUPTIONS, "name", name, f"one of {', '.join(CORRUPTIONS)}")
+    require_one_of("name", name, CORRUPTIONS)
     require(
         isinstance(severity, Integral) and severity in SEVERITIES, "severity", severity, "1 to 5"
     )

@@ -17,7 +17,7 @@ import pandas as pd
 
 from tfaudit.audits.survey.image_labels import image_labels
 from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.store.ratings.checksums import (
     participant_damage,
     seal_participant,
@@ -168,7 +168,7 @@ class Answers:
         """
         name = rater_name(rater)
         for question, value in answers.items():
-            require(question in _KEYS, "answers", question, f"one of {', '.join(_KEYS)}")
+            require_one_of("answers", question, _KEYS)
             require(value in (0, 1, None), question, value, "0, 1 or None")
         for category in categories or ():
             require(
