@@ -15,7 +15,15 @@ import pandas as pd
 
 from benchmarks.first_screens import printed
 from tests.builders.simulated_grids import grid
-from tests.builders.simulated_studies import Truth, ratios_held, simulate, true_slope
+from tests.builders.simulated_studies import (
+    FLIPS,
+    Truth,
+    flip_rates,
+    ratios_held,
+    simulate,
+    true_flip_rates,
+    true_slope,
+)
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.gate.checks import PASS
@@ -147,6 +155,28 @@ def recommended(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def flips(seeds: range) -> pd.DataFrame:
+    """Return how often limits of a rate of changed predictions err."""
+    rows = []
+    for paired in (False, True):
+        truth = FLIPS[paired]
+        true = true_flip_rates(truth)
+        for members, images in itertools.product(MEMBERS, SIZES):
+            found = [
+                flip_rates(*study, paired)
+                for study in studies(truth, seeds, members=members, images=images)
+            ]
+            for name, rate in true.items():
+                low, high = np.array([(rates[name].low, rates[name].high) for rates in found]).T
+                errors = [high < rate / 1.1, high < rate, low > rate, low > rate / 0.9]
+                held = (low <= rate) & (rate <= high)
+                shares = [100 * np.mean(share) for share in (held, *errors)]
+                rows.append((kind(paired), members, images, name, f"{100 * rate:.2f}", *shares))
+    columns = ["members", "K", "images", "predictions", "%", "coverage"]
+    columns += ["1.1: passes", "1: passes", "1: fails", ".9: fails"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
@@ -157,6 +187,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "ratios": ratios,
     "clusters": clusters,
     "recommended": recommended,
+    "flips": flips,
 }
 
 

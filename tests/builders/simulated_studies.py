@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from tfaudit.audits.gate.measurements import Estimate, measure
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.predictions import Predictions
 from tfaudit.store.external import import_predictions
@@ -150,6 +151,29 @@ def simulate(
             )
         )
     return predictions[0], predictions[1]
+
+
+FLIPS = {
+    True: Truth(paired=True, everywhere=0.005, image_shift=0.03, member_shift=0.03),
+    False: Truth(everywhere=0.01),
+}
+"""Studies, paired or not, in which few predictions change, or as many as by retraining."""
+
+
+def flip_rates(before: Predictions, after: Predictions, paired: bool) -> dict[str, Estimate]:
+    """Return the rates of changed predictions that the gate limits, by their names in tables."""
+    measured = measure(before, after, paired=paired)
+    return {"changed": measured.flips, "right to wrong": measured.negative_flips}
+
+
+def true_flip_rates(truth: Truth) -> dict[str, float]:
+    """Return the expected rates of changed predictions, from 300 studies of 30 members and 1,000 images."""
+    changed, lost = [], []
+    for seed in range(300):
+        before, after = simulate(truth, 10**6 + seed, members=30, images=100)
+        changed.append(np.mean(before.top1 != after.top1))
+        lost.append(np.mean(before.correct() > after.correct()))
+    return {"changed": float(np.mean(changed)), "right to wrong": float(np.mean(lost))}
 
 
 HIDDEN = {"fog": (0.05, 0.1), "snow": (0.3, 0.5)}

@@ -12,11 +12,14 @@ from tests.builders.heterogeneous import heterogeneous_study
 from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.simulated_studies import Truth, simulate
 from tfaudit.audits.comparison import Comparison
+from tfaudit.stats.ties import BestClasses, Ties
 from tfaudit.stats.two_way import (
     Change,
     critical_value,
+    flips,
     group_changes,
     log_ratio,
+    mean_change,
     negative_flips,
     total_change,
 )
@@ -386,3 +389,50 @@ def test_intervals_over_clusters_hold_the_truth(members, of_one_class, studies):
     shares = np.mean(held, axis=0)
     assert shares[0] >= 0.95 - noise(0.95, studies) - 0.01
     assert shares[1:].mean() >= 0.95 - noise(0.95, studies)
+
+
+@pytest.mark.parametrize(("events", "confidence"), [(0, 0.95), (1, 0.9), (40, 0.99)])
+def test_the_interval_of_rare_events_is_that_of_a_poisson_count(events, confidence):
+    """Garwood's exact interval, where every event is an image of its own and the images alone vary."""
+    images = 1000
+    rate, variance = np.array([events / images]), np.array([events / images**2])
+    change = mean_change(np.zeros((1, images)), np.zeros((1, images)), paired=True)
+    change = dataclasses.replace(change, value=rate, error=np.sqrt(variance))
+    low, high = change.rate_interval(confidence)
+    tails = stats.norm.sf(stats.t.isf((1 - confidence) / 2, images - 1))
+    expected = stats.chi2.ppf(tails, 2 * events) / 2 if events else 0.0
+    assert images * low[0] == pytest.approx(expected)
+    assert images * high[0] == pytest.approx(stats.chi2.isf(tails, 2 * events + 2) / 2)
+
+
+def test_the_interval_of_rates_stays_within_its_bounds():
+    low, high = (
+        Change(*(np.array([part]) for part in parts)).rate_interval()
+        for parts in ((0.5, 3.0, 1.0, 8.0, 0.0, 99.0, 1.0), (np.nan,) * 7)
+    )
+    assert (low[0][0], low[1][0]) == pytest.approx((0, 1))
+    assert np.isnan(high).all()
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_flips_are_differences_of_all_pairs_and_ties_differ_by_what_they_do_not_share(paired, rng):
+    classes = rng.integers(3, size=(4, 500))
+    sides = classes[:2], classes[2:]
+    before, after = ([BestClasses(row, Ties.none()) for row in side] for side in sides)
+    differ = np.array([[one != other for other in sides[1]] for one in sides[0]])
+    change = flips(before, after, paired=paired)
+    if paired:
+        expected = mean_change(0.0 * sides[0], differ[[0, 1], [0, 1]] * 1.0, paired=True)
+    else:  # the linear part of each side is its mean over the other
+        expected = group_changes(
+            -differ.mean(1), differ.mean(0), np.zeros(500, int), 1, paired=False
+        ).absolute
+        assert change.of_images[0] == pytest.approx(differ.mean((0, 1)).var(ddof=1) / 500)
+        expected = dataclasses.replace(change, of_members=expected.of_members)
+    assert change.value[0] == pytest.approx(
+        differ[[0, 1], [0, 1]].mean() if paired else differ.mean()
+    )
+    np.testing.assert_allclose(change.of_members, expected.of_members)
+    tie = BestClasses(np.array([0, 0]), Ties(np.array([0, 0]), np.array([0, 1])))
+    other = BestClasses(np.array([1, 0]), Ties.none())
+    assert flips([tie, tie], [other, tie], paired=paired).value[0] == pytest.approx(0.125)

@@ -431,7 +431,7 @@ PARTS[VERDICTS] = {
         cell=_worst_cell,
     ),
     "verdicts.changed_share": _share(
-        "changed", "Images whose prediction changes; of populations the majority prediction: PIEs"
+        "changed", "Predictions that change; for populations, the mean over pairs of members"
     ),
     "verdicts.size_ratio": _share("size", "Gzipped model file, relative to the baseline's"),
 }

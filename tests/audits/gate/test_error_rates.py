@@ -5,7 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from tests.builders.nightly import and_nightly
+from tests.builders.nightly import and_nightly, noise, seeds
+from tests.builders.simulated_studies import FLIPS, flip_rates, simulate, true_flip_rates
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
@@ -113,3 +114,27 @@ def test_more_images_and_members_decide():
         ]
         assert found[0] < found[1]
         assert found[1] > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize(
+    ("members", "images", "studies"),
+    and_nightly(
+        [(10, 50, 60)],
+        [(members, images, STUDIES) for members in (2, 3, 10, 30) for images in (50, 500)],
+    ),
+)
+def test_limits_of_changed_predictions_err_seldom(members, images, studies, paired):
+    """Both errors at a true rate of the limit, a pass at 1.1 times the limit and a failure at .9 times the limit."""
+    truth = FLIPS[paired]
+    true = true_flip_rates(truth)
+    found = [
+        flip_rates(*simulate(truth, seed, members=members, images=images), paired)
+        for seed in seeds(studies)
+    ]
+    for name, rate in true.items():
+        low, high = np.array([(rates[name].low, rates[name].high) for rates in found]).T
+        for error in (high < rate / 1.1, high < rate, low > rate, low > rate / 0.9):
+            assert np.mean(error) <= 0.025 + noise(0.025, studies)
+        assert np.isfinite([low, high]).all()

@@ -264,10 +264,6 @@ class Checks:
         return f"with {wanted} this could be decided"
 
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
-        if np.isnan(share.low):
-            changed = f"{100 * share.value:.2f} % of the majority predictions {verb}"
-            sentence = f"{changed}, limit {100 * limit:g} %; exact on these data."
-            return _exact(name, share.value, limit, sentence)
         interval = f"{self._level} interval {100 * share.low:.2f} to {100 * share.high:.2f}"
         changed = f"{100 * share.value:.2f} % of the predictions {verb} ({interval})"
         sentence = f"{changed}, limit {100 * limit:g} %. {share.remark}"

@@ -156,8 +156,9 @@ def gate(
     - Share of harmed classes: a class is harmed if it lost recall after Holm's correction. The gate cannot judge if the
       harmed classes, together with those for which a loss of `worst_class_drop_pp` (10 points if that is not limited)
       cannot be excluded, exceed the limit. Without this rule, fewer images would make a pass easier.
-    - Flips of single models: the exact interval of Clopper and Pearson. Flips of populations are flips of modal labels
-      and exact, as are sizes: the value decides.
+    - Flips of single models: the exact interval of Clopper and Pearson. Flips of populations are means over pairs of
+      members, or over all combinations without pairs, with an interval for rare events over images and members [FF].
+    - Sizes are exact: the value decides.
     - Baseline: nothing is judged if it is not better than chance (one-sided at level alpha, given how often it predicts
       each class) or less accurate than `limits.min_baseline_accuracy`. The usual causes are a different order of the
       classes or different preprocessing than in training.

@@ -64,8 +64,8 @@ class Limits:
     A new limit is a field here, with its metadata, and a method of the same name in `Checks` of `checks.py`.
     The flags and TOML keys of `tfaudit gate`, tables and charts follow from them.
 
-    The metadata of each field describes it. For populations, `flips` is the share of PIEs, and `negative_flips` the
-    mean over pairs of members. A class is harmed if it lost recall, after Holm's correction over the classes;
+    The metadata of each field describes it. For populations, `flips` and `negative_flips` are means over pairs of
+    members. A class is harmed if it lost recall, after Holm's correction over the classes;
     `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, does not limit the
     compressed model: nothing is judged if the baseline is less accurate.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -29,7 +30,7 @@ from tfaudit.stats.contingency import (
 )
 from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import flips_between_members, mean_change, negative_flips
+from tfaudit.stats.two_way import Change, flips, flips_between_members, negative_flips
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,9 +97,8 @@ class Measurements:
         collapsed: `(C,)` booleans, classes that the compressed models no longer know; see `collapsed_classes`.
         blind_members: `(C,)` number of compressed members that almost never find the class, with a recall of .05 or
             less.
-        flips: share of the predictions that change; for populations, share of the modal labels (PIEs).
-        negative_flips: share of predictions that turn from right to wrong; for populations, the mean over pairs of
-            members.
+        flips: share of the predictions that change; for populations, the mean over pairs of members.
+        negative_flips: share of predictions that turn from right to wrong, likewise.
         intensification: corrected slope of recall distortion, [R] 5.
         ties: predictions in which classes tie, and their effect under the deployed `argmax`.
         notes: caveats for the reader, one sentence each.
@@ -204,9 +204,9 @@ def measure(
     Losses of populations have intervals over images and members [C]; losses of one model against one have Tango's
     interval over images and p-values of McNemar's exact test. For one model against one, shares of changed predictions
     have the exact interval of Clopper and Pearson. These exact methods take images as independent: if the images form
-    clusters, single models have intervals over the clusters [Mi], as populations have. For populations, `flips` is the
-    exact share of changed modal labels, and `negative_flips` the mean over pairs of members, with an interval over
-    images and members.
+    clusters, single models have intervals over the clusters [Mi], as populations have. Shares of changed predictions
+    are then means over pairs of members, or over all combinations if members are not paired, with an interval for rare
+    events [FF].
 
     Args:
         baseline: the uncompressed model or population.
@@ -236,7 +236,6 @@ def measure(
     classes = losses(comparison, baseline.labels, baseline.class_names)
     recalls = baseline.recall(), compressed.recall()
     count = baseline.num_examples
-    changed = 1 - baseline.modal_classes().agreement(compressed.modal_classes())
     ties = tie_reading(comparison)
     return Measurements(
         members=members,
@@ -248,10 +247,10 @@ def measure(
         classes=classes,
         collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
-        flips=_share_of_flips(comparison, changed),
+        flips=_share(ties.flips, count, alpha) if exact else _flip_rate(comparison),
         negative_flips=_share(float(overall.lost[0]), count, alpha)
         if exact
-        else _flip_rate(comparison),
+        else _negative_flip_rate(comparison),
         intensification=_slope(comparison),
         ties=ties,
         notes=(
@@ -350,18 +349,6 @@ def accuracy_by_chance(baseline: Predictions, alpha: float) -> Estimate:
     )
 
 
-def _share_of_flips(comparison: Comparison, changed: np.ndarray) -> Estimate:
-    """Return the share of changed predictions from `(N,)` numbers in [0, 1]; with an interval for single models."""
-    if comparison.members != (1, 1):
-        return Estimate(float(changed.mean()))
-    if comparison.clusters is None:
-        return _share(float(changed.sum()), len(changed), comparison.alpha)
-    flips = changed[None]
-    share = mean_change(np.zeros_like(flips), flips, paired=True, clusters=comparison.clusters)
-    (low,), (high,) = (np.clip(end, 0, 1) for end in share.interval(comparison.confidence))
-    return Estimate(float(share.value[0]), float(low), float(high))
-
-
 def _share(count: float, total: int, alpha: float) -> Estimate:
     """Return a share with the exact interval of Clopper and Pearson (1934)."""
     low = special.betaincinv(count, total - count + 1, alpha / 2) if count else 0.0
@@ -370,7 +357,19 @@ def _share(count: float, total: int, alpha: float) -> Estimate:
 
 
 def _flip_rate(comparison: Comparison) -> Estimate:
-    """Return the mean rate of negative flips over pairs of members, with its interval over images and members."""
+    """Return the rate at which predictions change, with its interval over images and members."""
+    populations = comparison.baseline, comparison.compressed
+    before, after = (
+        [population.best(i) for i in np.arange(population.num_members)[rows]]
+        for population, rows in zip(populations, comparison.rows, strict=True)
+    )
+    rate = flips(before, after, paired=bool(comparison.pairs), clusters=comparison.clusters)
+    own = [(1 - one.agreement(other)).mean() for one, other in itertools.combinations(before, 2)]
+    return _rate(comparison, rate, float(np.mean(own)) if own else np.nan)
+
+
+def _negative_flip_rate(comparison: Comparison) -> Estimate:
+    """Return the rate at which predictions turn from right to wrong, with its interval over images and members."""
     before = comparison.before
     after = comparison.after
     paired = bool(comparison.pairs)
@@ -378,10 +377,14 @@ def _flip_rate(comparison: Comparison) -> Estimate:
     rate = negative_flips(
         before, after, groups, 1, paired=paired, clusters=comparison.clusters
     ).absolute
-    (low,), (high,) = (np.clip(end, 0, 1) for end in rate.interval(comparison.confidence))
-    own = flips_between_members(before).mean()  # NaN for a single model
+    return _rate(comparison, rate, flips_between_members(before).mean())
+
+
+def _rate(comparison: Comparison, rate: Change, own: float) -> Estimate:
+    """Return a rate with its interval; `own` is the rate between two members of the baseline, NaN for a single one."""
+    (low,), (high,) = rate.rate_interval(comparison.confidence)
     chance = f"Two baseline models differ so on {100 * own:.2f} %."
-    remark = "" if paired or np.isnan(own) else chance
+    remark = "" if comparison.pairs or np.isnan(own) else chance
     return Estimate(float(rate.value[0]), float(low), float(high), remark)
 
 
