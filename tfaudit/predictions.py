@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Sequence
 
@@ -222,6 +223,14 @@ class Predictions:
             parents=self.parents,
             clusters=self.clusters,
         )
+
+    def clustered(self, clusters: ArrayLike | None) -> Predictions:
+        """Return the same predictions with other clusters of examples; None for independent examples."""
+        other = copy.copy(self)
+        other.clusters = None
+        if clusters is not None:
+            other.clusters = frozen(cluster_codes(clusters, self.num_examples))
+        return other
 
     def member(self, position: int) -> RankedClasses:
         """Return the ranked classes of one member."""

@@ -209,3 +209,25 @@ def test_no_tensorflow_is_needed():
     command = [sys.executable, "-c", script, "audit", *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_gate_and_the_audit_take_a_column_of_clusters(tfaudit, refused):
+    """Sixty copies of one lost image in a thousand: over images the loss is certain, over clusters it is one."""
+    labels = np.repeat([0, 1], 500)
+    after = labels.copy()
+    after[:60] = 1
+    films = np.r_[np.zeros(60, int), np.arange(1, 941)]
+    pd.DataFrame({"label": labels, "film": films}).to_csv("labels.csv", index=False)
+    np.save("a.npy", labels), np.save("b.npy", after)
+    words = ("--labels", "labels.csv", "--baseline", "a.npy", "--compressed", "b.npy")
+    limit = ("--max-overall-drop", 3)
+    code, text, _ = tfaudit("gate", *words, *limit)
+    assert (code, "clusters" in text) == (1, False)
+    code, text, _ = tfaudit("gate", *words, *limit, "--cluster", "film", "--json", "v.json")
+    assert code == 2
+    assert "Intervals are over 941 clusters of the 1,000 images" in " ".join(text.split())
+    assert "941 clusters" in Path("v.json").read_text()
+    code, text, _ = tfaudit("audit", *words, "--cluster", "film", "--out", "study")
+    assert code == 0
+    assert len(np.unique(open_store("study").predictions("dense").clusters)) == 941
+    refused(tfaudit("gate", "study", *limit, "--cluster", "film"), "cluster: got film")

@@ -1,5 +1,6 @@
 """What a study keeps of its data set: images, groups, and the facts of the classes."""
 
+import dataclasses
 import io
 
 import numpy as np
@@ -71,3 +72,22 @@ def test_a_streaming_set_gives_the_same_images_and_no_entropy(tmp_path):
     np.testing.assert_array_equal(np.asarray(image), test.images[3, ..., 0])
     assert store.table("classes")["entropy_bits"].isna().all()
     assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]
+
+
+def test_copies_of_an_image_are_a_remark(tmp_path):
+    once = small_set(split="test")
+    positions = np.array([0, 1, 2, 0, 1, 5, 6, 7, 8, 9, 10, 11])
+    twice = dataclasses.replace(once, inputs=once.images[positions], notes=("One note.",))
+    store = Store.create(tmp_path, small_study(), {})
+    store_examples(store, small_set(), twice)
+    note, copies = store.remarks()
+    assert note == "One note."
+    assert copies.startswith("2 of the 12 examples are exact copies of others")
+    written = (tmp_path / "examples/test.parquet").stat().st_mtime_ns
+    store_examples(store, small_set(), twice)
+    assert (tmp_path / "examples/test.parquet").stat().st_mtime_ns == written
+    known = {"cluster": np.array([f"film {i}" for i in positions])}
+    seal = store.examples_seal()
+    store_examples(store, small_set(), dataclasses.replace(twice, known_groups=known))
+    assert store.remarks() == ("One note.",)
+    assert store.examples_seal() == seal  # members made before remain members of these examples

@@ -16,6 +16,7 @@ from tfaudit.analysis.stored_images import can_be_measured, image_properties, pr
 from tfaudit.audits.attributes.attributes import MANY
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.intervals import require_level
 from tfaudit.store import parquet
 from tfaudit.store.store import Store
@@ -63,7 +64,8 @@ class StudyData:
         alpha: significance level; intervals have confidence 1 - alpha.
         permutations: largest number of reassignments of members in permutation tests; 0 for no such tests.
         seed: seed of random reassignments.
-        groups: columns of groups beside those of the study, N rows in the order of its examples.
+        groups: columns of groups beside those of the study, N rows in the order of its examples. A column `cluster`
+            makes the clusters of the examples; corrupted images keep those of the study.
         answers: answers of human raters, one row per rater and example, as `tfaudit.survey` takes them.
 
     Raises:
@@ -319,7 +321,10 @@ class StudyData:
                 for other in set(self._populations) - {BASELINE}:
                     del self._populations[other]
                 members = self.members[key]
-                self._populations[key] = self.store.predictions(key, self.split, members=members)
+                population = self.store.predictions(key, self.split, members=members)
+                if self._added_groups is not None and CLUSTER in self._added_groups:
+                    population = population.clustered(self._added_groups[CLUSTER])
+                self._populations[key] = population
             return self._populations[key]
 
     def _holds_probabilities(self, key: str) -> bool:

@@ -15,6 +15,7 @@ from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import (
     Alpha,
     ClassNames,
+    Cluster,
     IdColumn,
     LabelColumn,
     Paired,
@@ -107,6 +108,7 @@ def audit(
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     prediction_column: PredictionColumn = None,
+    cluster: Cluster = None,
     scores_are: ScoresAre = "auto",
     groups: Annotated[
         Path | None,
@@ -131,6 +133,7 @@ def audit(
             "id": id_column,
             "label-column": label_column,
             "prediction-column": prediction_column,
+            "cluster": cluster,
             "groups": groups,
             "paired": paired,
             "out": directory,
@@ -156,6 +159,7 @@ def audit(
         scores_are=scores_are,
         label_column=label_column,
         prediction_column=prediction_column,
+        cluster=cluster,
     )
     files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
     populations = read_populations(source, files)

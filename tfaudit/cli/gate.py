@@ -16,6 +16,7 @@ from tfaudit.cli.gate_limits import LimitFlags, flag_of, read_limits
 from tfaudit.cli.options import (
     IMAGES,
     PREDICTIONS,
+    Cluster,
     Group,
     IdColumn,
     ImageOptions,
@@ -77,6 +78,7 @@ def gate(
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     prediction_column: PredictionColumn = None,
+    cluster: Cluster = None,
     paired: Paired = False,
     config: Annotated[
         Path | None,
@@ -117,6 +119,10 @@ def gate(
     require(len(to_stdout) < 2, ", ".join(to_stdout), str(STDOUT), "one format on standard output")
     limits = read_limits(config, limit_flags)
     _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
+    if cluster is not None and labels is None:
+        raise InputError(
+            "cluster", cluster, "--labels; data sets have a column `cluster` of groups"
+        )
     if directory is not None:
         candidates = from_study(directory, variant, split)
     elif not baseline or not compressed:
@@ -129,6 +135,7 @@ def gate(
             scores_are=images.scores_are,
             label_column=label_column,
             prediction_column=prediction_column,
+            cluster=cluster,
         )
         candidates = from_files(predictions, baseline, compressed, paired=paired)
     else:

@@ -18,6 +18,7 @@ from tfaudit.cli.console import out
 from tfaudit.cli.options import ImageOptions
 from tfaudit.compress.model_files import image_shape, read_model, weight_bytes
 from tfaudit.compress.model_inputs import length_of
+from tfaudit.datasets.copies import digests, notes_on_copies
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.names import clean_names
@@ -79,7 +80,12 @@ def predict_models(
     ]
     images = read_images(models, data, options)
     notes = [*images.notes]
-    first, *others = (_predictions(model, images, options.batch_size) for model in models)
+    contents: list[bytes] = []
+    first, *others = (
+        _predictions(model, images, options.batch_size, contents if model is models[0] else None)
+        for model in models
+    )
+    notes += notes_on_copies(contents, images.clusters)
     names = _unique(clean_names([path.stem for path in compressed], "compressed"))
     pngs = []
     if thumbnails and len(images.image_shape) == 3:
@@ -261,7 +267,10 @@ def preprocessing(mode: str) -> Preprocess:
     )
 
 
-def _predictions(model: ModelFile, images: LabelledImages, batch_size: int) -> Predictions:
+def _predictions(
+    model: ModelFile, images: LabelledImages, batch_size: int, contents: list[bytes] | None
+) -> Predictions:
+    """Return a model's predictions, and add a hash of every image to `contents`."""
     from rich.progress import Progress
 
     with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
@@ -269,12 +278,18 @@ def _predictions(model: ModelFile, images: LabelledImages, batch_size: int) -> P
 
         def batches() -> Iterator[np.ndarray]:
             for batch in images.batches(batch_size):
+                if contents is not None:
+                    contents.extend(digests(batch))
                 yield batch
                 bar.advance(task, length_of(batch))
 
         ranked = model.predict(batches(), k=5)
     return Predictions(
-        images.labels, ranked, class_names=images.class_names, example_ids=images.example_ids
+        images.labels,
+        ranked,
+        class_names=images.class_names,
+        example_ids=images.example_ids,
+        clusters=images.clusters,
     )
 
 

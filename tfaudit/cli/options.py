@@ -123,6 +123,12 @@ PredictionColumn = Annotated[
     str | None,
     _of_predictions("Column, or array, of the predicted classes; by default `prediction`."),
 ]
+Cluster = Annotated[
+    str | None,
+    _of_predictions(
+        "Column, or array, of --labels that names the cluster of each image, such as its film; by default `cluster`."
+    ),
+]
 Paired = Annotated[
     bool,
     _of_predictions(

@@ -15,6 +15,7 @@ from tfaudit.datasets.scaling import ImageShape
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
 from tfaudit.runtime.captured_output import start_tensorflow
+from tfaudit.stats.group_codes import CLUSTER
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -160,6 +161,11 @@ class Dataset:
         return pd.DataFrame(
             {name: columns[name] for name in sorted(columns)}, index=range(self.num_examples)
         )
+
+    @property
+    def clusters(self) -> np.ndarray | None:
+        """Cluster of each example, `(N,)`, such as its film; None without a column `cluster` among the groups."""
+        return self._group_columns.get(CLUSTER)
 
     @property
     def _group_columns(self) -> Mapping[str, np.ndarray]:

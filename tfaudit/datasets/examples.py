@@ -13,6 +13,7 @@ from tfaudit.datasets.dataset import Dataset, shape_of_images
 from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError
 from tfaudit.runtime.names import clean_names, clean_texts
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.one_hot import without_one_hot
 
 
@@ -32,6 +33,8 @@ class Examples:
         preview: what people see of an example in the report and the viewer: N values, or a function of one example's
             x, each a text, a dictionary (a row of a table) or an image `(H, W, 1 or 3)` of uint8. By default texts and
             uint8 images are shown as they are, and dictionaries of single values as rows.
+        cluster: `(N,)` names of clusters of examples that resemble each other, such as films, writers or patients:
+            intervals are over clusters, not over single examples. A column `cluster` of `groups` means the same.
 
     Example:
         >>> texts = Examples(["how kind", "never again"], [1, 0], class_names=["complaint", "praise"])
@@ -45,6 +48,7 @@ class Examples:
     ids: Sequence[Any] | np.ndarray | None = None
     class_names: Sequence[str] | None = None
     preview: Callable[[Any], Any] | Sequence[Any] | None = None
+    cluster: Any = None
     labels: np.ndarray = field(
         init=False, repr=False, default_factory=lambda: np.empty(0, np.int64)
     )
@@ -80,7 +84,8 @@ class Examples:
             self,
             x=x,
             y=y,
-            groups=_groups(name, self.groups, len(y)),
+            groups=_groups(name, self.groups, self.cluster, len(y)),
+            cluster=None,
             ids=_ids(name, self.ids, len(y)),
         )
         object.__setattr__(result, "labels", _labels(name, y))
@@ -199,11 +204,14 @@ def _labels(name: str, y: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _groups(name: str, groups: Any, examples: int) -> dict[str, np.ndarray]:
-    if groups is None:
-        return {}
+def _groups(name: str, groups: Any, cluster: Any, examples: int) -> dict[str, np.ndarray]:
     columns = groups if isinstance(groups, pd.DataFrame | Mapping) else {"group": groups}
-    arrays = {str(key): _array(name, columns[key]) for key in columns}
+    arrays = {str(key): _array(name, columns[key]) for key in columns if columns[key] is not None}
+    if cluster is not None:
+        if CLUSTER in arrays:
+            expected = f"`cluster` or a column {CLUSTER!r} of groups"
+            raise InputError("dataset", f"two clusters per example from {name}", expected)
+        arrays[CLUSTER] = _array(name, cluster)
     for key, values in arrays.items():
         if values.shape != (examples,):
             got = f"{values.shape} values in group {key!r} from {name}"

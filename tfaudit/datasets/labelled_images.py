@@ -29,6 +29,7 @@ from tfaudit.runtime.user_functions import (
     import_reference,
     is_reference,
 )
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.one_hot import without_one_hot
 
 LABELS = ("labels", "label", "y", "targets", "target")
@@ -48,6 +49,7 @@ class LabelledImages:
     # types and shapes, or dictionaries or tuples of arrays
     batches: Callable[[int], Iterator[Any]]
     notes: tuple[str, ...] = ()  # sentences about the images that readers of results need
+    clusters: np.ndarray | None = None  # cluster of each image, such as its film, (N,); or None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "example_ids", clean_texts(self.example_ids, "example ids"))
@@ -86,7 +88,11 @@ class LabelledImages:
                 yield joined(together)
 
         return dataclasses.replace(
-            self, labels=self.labels[chosen], example_ids=self.example_ids[chosen], batches=batches
+            self,
+            labels=self.labels[chosen],
+            example_ids=self.example_ids[chosen],
+            batches=batches,
+            clusters=None if self.clusters is None else self.clusters[chosen],
         )
 
 
@@ -251,7 +257,14 @@ def _from_function(reference: str, split: str, limit: int | None) -> LabelledIma
     except InputError as problem:
         raise InputError("data", problem.got, problem.expected) from None
     ids = np.asarray(examples.ids)
-    return _held(examples.x, examples.labels, examples.class_names, limit, ids=ids)
+    return _held(
+        examples.x,
+        examples.labels,
+        examples.class_names,
+        limit,
+        ids=ids,
+        clusters=examples.groups.get(CLUSTER),
+    )
 
 
 def _of_examples(
@@ -277,6 +290,7 @@ def _held(
     ids: np.ndarray | None = None,
     image_shape: tuple[int | None, ...] = (),
     crop: int | None = None,
+    clusters: np.ndarray | None = None,
 ) -> LabelledImages:
     """Return `limit` evenly spaced examples from memory; images are cropped to the central square."""
     positions = _evenly_spaced(len(labels), limit)
@@ -290,6 +304,7 @@ def _held(
             centre_crop(_rows(x, slice(start, start + size)), crop)
             for start in range(0, len(positions), size)
         ),
+        clusters=None if clusters is None else clusters[positions],
     )
 
 
@@ -329,4 +344,5 @@ def _from_dataset(name: str, split: str, scaling: Scaling, limit: int | None) ->
         Scaling(crop=scaling.crop).scaled(dataset.image_shape),
         batches,
         dataset.notes,
+        dataset.clusters,
     )

@@ -18,8 +18,10 @@ BUCKETS = 2**40
 def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
     """Hold out a share of a training set for validation ([P] E: 20 %).
 
-    The split of a data set in memory is stratified by class. In a stream, a hash of seed and id decides the part of
-    each example, so the share is exact only on average; the ids are read once to count them.
+    The split of a data set in memory is stratified by class. Clusters of examples stay together; the share is then
+    rounded to 1/2, 1/3, 1/4 and so on, or 1 less one of these, and exact only as far as the clusters allow. In a
+    stream, a hash of seed and id decides the part of each example, so the share is exact only on average; the ids are
+    read once to count them.
 
     Args:
         dataset: the training set.
@@ -47,13 +49,20 @@ def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Data
 
 
 def _stratified(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
-    from sklearn.model_selection import train_test_split
+    from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
     positions = np.arange(dataset.num_examples)
+    labels = dataset.labels
     try:
-        train, held_out = train_test_split(
-            positions, test_size=fraction, random_state=seed, stratify=dataset.labels
-        )
+        if dataset.clusters is None:
+            train, held_out = train_test_split(
+                positions, test_size=fraction, random_state=seed, stratify=labels
+            )
+        else:
+            parts = round(1 / min(fraction, 1 - fraction))
+            folds = StratifiedGroupKFold(parts, shuffle=True, random_state=seed)
+            halves = next(folds.split(positions, labels, dataset.clusters))
+            train, held_out = halves if fraction <= 0.5 else halves[::-1]
     except ValueError as error:
         expected = f"one that can be stratified by class: {one_line(error)}"
         raise InputError(

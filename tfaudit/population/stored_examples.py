@@ -39,9 +39,15 @@ def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
     with contextlib.suppress(InputError):  # missing or damaged
         stored = store.examples()
         names = stored.attrs["class_names"]
-        before = stored["example"].tolist(), stored["label"].tolist(), names, store.remarks()
-        now = ids, labels, list(test.class_names), test.notes
-        if before == now and store.table("classes") is not None:
+        before = (
+            stored["example"].tolist(),
+            stored["label"].tolist(),
+            names,
+            stored.attrs["remarks"],
+        )
+        now = ids, labels, list(test.class_names), list(test.notes)
+        same_clusters = stored.attrs["clustered"] == (test.clusters is not None)
+        if before == now and same_clusters and store.table("classes") is not None:
             return
     facts = class_facts(train)
     store.save_examples(

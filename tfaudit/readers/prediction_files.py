@@ -44,6 +44,7 @@ def read_predictions(
     scores_are: str = "auto",
     label_column: str | None = None,
     prediction_column: str | None = None,
+    cluster: str | None = None,
 ) -> Predictions:
     r"""Read the predictions of one population.
 
@@ -57,6 +58,8 @@ def read_predictions(
             array named probabilities, probs or softmax is known to hold probabilities.
         label_column: column, or array, of the labels; by default one with a usual name.
         prediction_column: column, or array, of the predictions; by default one with a usual name, if any.
+        cluster: column, or array, of the file of labels that names the cluster of each example, such as its film;
+            `cluster` by default, if there is one. Intervals are then over clusters.
 
     Raises:
         InputError: files that cannot be read or do not fit each other; the error names the file.
@@ -78,6 +81,7 @@ def read_predictions(
         scores_are=scores_are,
         label_column=label_column,
         prediction_column=prediction_column,
+        cluster=cluster,
     )
     return read_populations(source, {"": files}, k=k)[""]
 
@@ -92,6 +96,11 @@ class PredictionFiles:
     scores_are: str = "auto"
     label_column: str | None = None
     prediction_column: str | None = None
+    cluster: str | None = None
+
+    def truth(self) -> Labels:
+        """Return the true classes, with the ids and clusters of the examples."""
+        return read_labels(self.labels, self.id_name, self.label_column, self.cluster)
 
 
 def read_populations(
@@ -103,7 +112,7 @@ def read_populations(
     """
     labels = source.labels
     probabilities = stated_kind(source.scores_are)
-    truth = read_labels(labels, source.id_name, source.label_column)
+    truth = source.truth()
     if not len(truth.values):
         raise InputError(str(labels), "no labels", "at least one")
     if truth.ids is not None:
@@ -140,7 +149,7 @@ def read_groups(path: Path, source: PredictionFiles) -> pd.DataFrame:
     Raises:
         InputError: a file that cannot be read, a missing example, or ids in only one of the two files.
     """
-    truth = read_labels(source.labels, source.id_name, source.label_column)
+    truth = source.truth()
     where = str(source.labels)
     return read_columns(path, truth.ids, len(truth.values), where, id_name=source.id_name)
 
@@ -195,6 +204,7 @@ def _population(
         class_names=names,
         example_ids=truth.ids,
         members=None if None in members else members,
+        clusters=truth.clusters,
     )
 
 

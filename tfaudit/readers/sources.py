@@ -13,6 +13,7 @@ from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError, listed
 from tfaudit.readers.tables import TableFile
 from tfaudit.runtime.names import clean_names, clean_texts
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.stats.ranking import scores_of_both
 
@@ -36,6 +37,7 @@ class Labels:
     path: Path  # path of the file
     values: np.ndarray  # classes, (N,) integers, or text as the file has it
     ids: np.ndarray | None  # ids of the examples, (N,) text
+    clusters: np.ndarray | None = None  # clusters of the examples, (N,)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,10 +58,16 @@ class PredictionSource:
     scores: Scores = lambda order: ()
 
 
-def read_labels(path: Path, id_name: str | None = None, column: str | None = None) -> Labels:
+def read_labels(
+    path: Path,
+    id_name: str | None = None,
+    column: str | None = None,
+    cluster: str | None = None,
+) -> Labels:
     """Read a file of labels, NPY, NPZ, CSV or Parquet; `id_name` is the column of ids in a table, as for `id_column`.
 
-    `column` is the column, or array, of the labels; by default one with a usual name. Arrays may be one-hot.
+    `column` is the column, or array, of the labels; by default one with a usual name. Arrays may be one-hot. `cluster`
+    is that of the clusters of examples; `cluster` by default, if there is one.
 
     Raises:
         InputError: the file cannot be read, or holds no column or array of labels.
@@ -70,7 +78,9 @@ def read_labels(path: Path, id_name: str | None = None, column: str | None = Non
         if column is None:
             expected = "a column `label`, or a column named with --label-column"
             raise InputError(str(path), f"columns {listed(file.columns)}", expected)
-        return Labels(path, file.text(column), _table_ids(file, id_name))
+        cluster = _named(file, cluster) or file.find((CLUSTER,))
+        clusters = None if cluster is None else file.text(cluster)
+        return Labels(path, file.text(column), _table_ids(file, id_name), clusters)
     name = _named(file, column) or file.find(_LABELS) or _only(file)
     if name is None:
         raise InputError(str(path), f"arrays {listed(file.names)}", "an array `labels`")
@@ -80,7 +90,9 @@ def read_labels(path: Path, id_name: str | None = None, column: str | None = Non
         raise InputError(str(path), got, "one class per example")
     if values.ndim != 1:
         raise InputError(str(path), f"labels {values.shape}", "labels (examples,)")
-    return Labels(path, _classes(values, str(path)), _array_ids(file))
+    cluster = _named(file, cluster) or file.find((CLUSTER,))
+    clusters = None if cluster is None else file.read(cluster)
+    return Labels(path, _classes(values, str(path)), _array_ids(file), clusters)
 
 
 def read_sources(
@@ -155,7 +167,7 @@ def _array_ids(arrays: ArrayFile) -> np.ndarray | None:
 
 def _only(arrays: ArrayFile) -> str | None:
     """Return the name of the only array besides ids; None if there are several."""
-    others = [name for name in arrays.names if name.lower() not in _IDS]
+    others = [name for name in arrays.names if name.lower() not in (*_IDS, CLUSTER)]
     return others[0] if len(others) == 1 else None
 
 

@@ -17,6 +17,7 @@ from tfaudit.datasets.labelled_images import LabelledImages
 from tfaudit.datasets.structure import joined, leaves
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, listed, require
+from tfaudit.stats.group_codes import CLUSTER
 
 READ_TOGETHER = 256  # images per batch
 
@@ -149,6 +150,7 @@ def of_labelled_images(
         inputs=x,
         known_labels=images.labels,
         known_ids=images.example_ids.astype(str),
+        known_groups={} if images.clusters is None else {CLUSTER: images.clusters},
     )
 
 

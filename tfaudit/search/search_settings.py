@@ -93,5 +93,9 @@ class SearchSettings:
 def predictions_on(part: Dataset, ranked: RankedClasses) -> Predictions:
     """Return ranked classes of labelled examples as predictions."""
     return Predictions(
-        part.labels, ranked, class_names=part.class_names, example_ids=part.example_ids
+        part.labels,
+        ranked,
+        class_names=part.class_names,
+        example_ids=part.example_ids,
+        clusters=part.clusters,
     )

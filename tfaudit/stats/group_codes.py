@@ -11,6 +11,10 @@ MISSING = "(missing)"
 """Name of the group of examples whose value is missing."""
 
 
+CLUSTER = "cluster"
+"""Name of the column of groups whose values are clusters of examples that resemble each other."""
+
+
 def group_codes(
     column: ArrayLike | pd.Series, count: int, argument: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -10,6 +10,7 @@ import pandas as pd
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.runtime.names import clean_name, clean_names, clean_table
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.store.files import lock
 from tfaudit.store.parquet import example_bytes, prediction_bytes
 from tfaudit.store.store import Store
@@ -48,7 +49,8 @@ def import_predictions(
         dataset: description of the examples.
         paired: names of the variants whose models were made from the baseline's models of the same names.
         images: N PNGs in the order of the examples; none by default.
-        groups: table of N rows in the order of the examples, with columns of text or numbers; none by default.
+        groups: table of N rows in the order of the examples, with columns of text or numbers; none by default. A column
+            `cluster` makes the clusters of the predictions; it is added if the baseline has clusters.
         facts: table indexed by "baseline" and the variants' names, with any of the columns `sparsity` (share of zeros),
             `bytes` and `gzipped_bytes` (of a model file); none by default.
         remarks: sentences about the examples that readers need; the report shows them.
@@ -119,6 +121,9 @@ def _example_bytes(
     """Return the file of the examples; images or groups of another number raise `InputError`."""
     count = baseline.num_examples
     images = [b""] * count if images is None else images
+    if baseline.clusters is not None and (groups is None or CLUSTER not in groups):
+        groups = pd.DataFrame(index=range(count)) if groups is None else groups
+        groups = groups.assign(**{CLUSTER: baseline.clusters})
     if len(images) != count:
         raise InputError("images", f"{len(images)} images", f"{count}, one per example")
     return example_bytes(

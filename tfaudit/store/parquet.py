@@ -5,6 +5,7 @@ Checksums cover the values that statistics use; Parquet's own cover single pages
 
 import hashlib
 import io
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,8 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tfaudit.datasets.copies import notes_on_copies
 from tfaudit.errors import InputError
 from tfaudit.runtime.names import clean_names, clean_table
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.stats.ties import Ties
 
@@ -104,7 +107,7 @@ def example_bytes(
     split: str = "test",
     remarks: Sequence[str] = (),
 ) -> bytes:
-    """Encode the N examples of a split, their groups, and sentences about them.
+    """Encode the N examples of a split, their groups, and sentences about them, to which exact copies add one.
 
     Raises:
         InputError: a column of `groups` has a reserved name, another length, or values that are neither text nor
@@ -131,10 +134,13 @@ def example_bytes(
     }
     if remarks:
         notes["remarks"] = json.dumps(list(remarks))
+    clusters = None if groups is None or CLUSTER not in groups else groups[CLUSTER].to_numpy()
+    if copies := notes_on_copies(images, clusters):
+        notes["copies"] = json.dumps(copies)
     seals = {
         "sha256": _identity_seal(table, notes),
         "images_sha256": _image_seal(images),
-        "groups_sha256": _seal(table, [*group_columns]),
+        "groups_sha256": _group_seal(table, [*group_columns], notes),
     }
     parts = sum(map(len, images)) // _ROW_GROUP + 1
     # Images do not repeat: a dictionary would store some of them twice.
@@ -147,10 +153,12 @@ def example_bytes(
 def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame:
     """Decode `example_bytes`; damage raises one of `DAMAGED`.
 
-    `.attrs` holds `class_names`, the names of `groups` and the `split`.
+    `.attrs` holds `class_names`, the names of `groups`, the `split`, whether there is a column `cluster` (`clustered`),
+    and the `remarks` that were given.
     """
     stored = _open(file)
     notes = _notes(stored.schema_arrow)
+    clustered = CLUSTER in json.loads(notes["groups"])
     group_names = json.loads(notes["groups"]) if groups else []
     columns = [*_EXAMPLE[: 2 + images], *group_names]
     table = stored.read(columns).select(
@@ -159,7 +167,7 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     table.validate(full=True)
     if _identity_seal(table, notes) != notes["sha256"]:
         raise OSError("ids, labels or class names do not match their checksum")
-    if group_names and _seal(table, group_names) != notes["groups_sha256"]:
+    if group_names and _group_seal(table, group_names, notes) != notes["groups_sha256"]:
         raise OSError("groups do not match their checksum")
     frame = table.to_pandas()
     if images and _image_seal(frame["image"]) != notes["images_sha256"]:
@@ -170,13 +178,17 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
         "class_names": list(clean_names(class_names, "class_names")),
         "groups": list(clean_names(group_names, "groups")),
         "split": notes["split"],
+        "clustered": clustered,
+        "remarks": json.loads(notes.get("remarks", "[]")),
     }
     return frame
 
 
 def read_remarks(file: BinaryIO) -> tuple[str, ...]:
     """Return the sentences about the examples, which `read_examples` checks; damage raises one of `DAMAGED`."""
-    return tuple(json.loads(_notes(_open(file).schema_arrow).get("remarks", "[]")))
+    notes = _notes(_open(file).schema_arrow)
+    remarks = (json.loads(notes.get(name, "[]")) for name in ("remarks", "copies"))
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(remarks)))
 
 
 def examples_seal(file: BinaryIO) -> str:
@@ -261,6 +273,11 @@ def _identity_seal(table: pa.Table, notes: Mapping[str, str]) -> str:
     """Return the checksum of ids and labels, and of the notes that explain them."""
     said = [notes[name] for name in ("class_names", "split", "remarks") if name in notes]
     return _seal(table, _EXAMPLE[:2], *said)
+
+
+def _group_seal(table: pa.Table, names: Sequence[str], notes: Mapping[str, str]) -> str:
+    """Return the checksum of the groups, and of the sentence about copies, which depends on the clusters."""
+    return _seal(table, names, *(notes[name] for name in ("copies",) if name in notes))
 
 
 def _seal(table: pa.Table, columns: Sequence[str], *further: str) -> str:

@@ -34,6 +34,7 @@ import pandas as pd
 
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.store import parquet
 from tfaudit.store.evaluations import Evaluations, prediction_path
 from tfaudit.store.files import file_error, remove_unfinished, write_whole
@@ -416,6 +417,8 @@ class Store:
                 got = f"{split!r}, which has not been predicted with {variant!r}"
                 raise InputError("split", got, "a split with predictions; run the study first")
         examples = self.examples(split, images=False, groups=False)
+        if examples.attrs["clustered"]:
+            examples = self.examples(split, images=False)
         ranked = []
         for member in members:
             path = prediction_path(variant, member, split)
@@ -436,6 +439,7 @@ class Store:
             example_ids=examples["example"].to_numpy(),
             members=members,
             parents=members if made_from_dense else None,
+            clusters=examples.get(CLUSTER),
         )
 
     def save_examples(
@@ -467,7 +471,8 @@ class Store:
     ) -> pd.DataFrame:
         """Return one row per example: `example` (its id), `label`, `image` (bytes of a PNG or a text) and its groups.
 
-        `.attrs["class_names"]` holds the class names, `.attrs["groups"]` the names of the columns of groups. A computed
+        `.attrs["class_names"]` holds the class names, `.attrs["groups"]` the names of the columns of groups; a column
+        `cluster` of groups makes the clusters of all predictions, as `.attrs["clustered"]` says. A computed
         corruption has the test set's examples.
 
         Raises:
