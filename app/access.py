@@ -1,4 +1,4 @@
-"""The door of the viewer: who is let in, and under which names. It stands before Streamlit, which has no passwords."""
+"""Access to the viewer: its password and the names that it answers to; Streamlit, behind it, has no passwords."""
 
 import asyncio
 import hashlib
@@ -59,7 +59,7 @@ class AccessControl:
         self._one_at_a_time = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
+        """Answer a request, or pass it on to the application."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -95,7 +95,7 @@ class AccessControl:
         return cookie is not None and hmac.compare_digest(cookie.value.encode(), self._key.encode())
 
     async def _judged(self, request: Request) -> Response:
-        """Return where a right password leads, or the form again."""
+        """Redirect after a right password; return the form again after a wrong one."""
         body = b""
         try:
             async for part in request.stream():
@@ -124,7 +124,7 @@ class AccessControl:
 
 
 def _digest(password: str) -> bytes:
-    """Return what is compared: it has one length, which tells nothing of the password's."""
+    """Return the digest to compare: its length is fixed and does not reveal the password's."""
     return hashlib.sha256(password.encode(errors="surrogatepass")).digest()
 
 

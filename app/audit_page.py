@@ -19,7 +19,7 @@ from tfaudit.audits.result import Result
 
 
 def show_question(shown: Declaration) -> None:
-    """Draw what an audit answers, and its source."""
+    """Draw the question of an audit, and its source."""
     st.markdown(escape(with_noun(shown.question) + (f" ({shown.source})" if shown.source else "")))
 
 

@@ -47,7 +47,7 @@ def show_images_of_class(study_audit: StudyAudit, variant: str, label: int) -> N
 
 
 def show_details_of_class(study_audit: StudyAudit, variant: str, label: int) -> None:
-    """Draw what else there is about a class in tabs, of which the browser draws one."""
+    """Draw further facts about a class in tabs, of which the browser draws only the open one."""
     name = escape_name(study_audit.counts(variant).class_names[label])
     st.markdown(f"##### More on {name or 'the class without a name'}")
     views = {"Confused with": _confusion, "Recall of every member": _recall}

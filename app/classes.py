@@ -1,4 +1,4 @@
-"""What a variant does to every class: lost recall, and more than the average; a click opens one class."""
+"""Changes of every class under a variant: recall lost, absolutely and against the average; a click opens a class."""
 
 import functools
 from collections.abc import Mapping
@@ -134,7 +134,7 @@ def _count_sentence(
 
 
 def _collapse_sentence(frame: pd.DataFrame) -> str:
-    """Return which classes collapsed, those that lost most first."""
+    """Return which classes collapsed, the largest loss first."""
     rows = frame[frame["collapsed"]].sort_values("change_pp").to_dict("records")
     text = (
         "{class} (mean recall {recall_before:.1%} → {recall_after:.1%}, lowest {lowest_recall:.1%})"
@@ -209,7 +209,7 @@ def _parse_range(text: str, count: int) -> tuple[int, int]:
 
 
 def _at_most_all_named(shown: pd.DataFrame) -> pd.DataFrame:
-    """Return the classes that a chart can name: of more the first and the last."""
+    """Return the classes that a chart can name: all, or the first and the last ones."""
     if len(shown) <= ALL_NAMED:
         return shown
     half = ALL_NAMED // 2

@@ -1,4 +1,4 @@
-"""One model compared with one on the same images: class by class and image by image."""
+"""One model against one on the same images: class by class and image by image."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -31,7 +31,7 @@ MOST = 10  # variants that a chart shows by default: it has no more hues
 
 
 def choose_option(label: str, options: Mapping[str, T], key: str, **settings: Any) -> T:
-    """Return the chosen one of a few options, by their texts, each a button; by default the first."""
+    """Return the chosen one of a few options, which are buttons with texts; by default the first."""
     texts = list(options)
     control = st.segmented_control
     chosen = choose_from(control, label, texts, key, texts[0], required=True, **settings)
@@ -90,7 +90,7 @@ def class_label(names: Sequence[str], name: str | None) -> str | None:
 
 
 def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
-    """Return which of the keys a chart compares, in their order; the URL parameter is `variants`."""
+    """Return the keys that a chart compares, in their order; the URL parameter is `variants`."""
     labels = variant_labels(study_audit)
     options = [labels[key] for key in keys]
     names = choose_several("Variants", options, "variants", options[:MOST])
@@ -100,7 +100,7 @@ def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
 
 
 def draw_tabs(views: Mapping[str, Callable[..., None]], key: str, *arguments: Any) -> None:
-    """Draw tabs by name, of which only the open one runs, with the arguments; the choice is `key` in the URL."""
+    """Draw tabs by name and call only the open one's function with the arguments; the choice is `key` in the URL."""
     names = list(views)
     set_control(key, url_choice(key, names[0], option_reader(key, {name: name for name in names})))
 
@@ -115,14 +115,14 @@ def draw_tabs(views: Mapping[str, Callable[..., None]], key: str, *arguments: An
 
 
 def is_unfolded(label: str, key: str) -> bool:
-    """Draw a button that unfolds what stands below it; in the URL as `key=true`."""
+    """Draw a button that unfolds the content below it; in the URL as `key=true`."""
     return choose(
         st.toggle, label, key, False, option_reader(key, {"true": True}), write=lambda _: "true"
     )
 
 
 def has_variants(study_audit: StudyAudit) -> bool:
-    """Return whether the study has a compressed variant; where not, the page says so."""
+    """Return whether the study has a compressed variant; if not, say so on the page."""
     if not study_audit.data.compressed_keys:
         st.info(
             "The study has no compressed variant to compare with; `tfaudit run` resumes where it stopped."

@@ -103,7 +103,7 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
 
 
 def _loss(before: bool, after: bool, severities: int) -> str:
-    """Say what a variant loses of an image, from who predicts it right when clean, and at how many severities.
+    """Return how a variant loses an image, from which side is right on the clean one and the number of severities lost.
 
     Example:
         >>> _loss(True, True, 1), _loss(True, False, 0)

@@ -173,7 +173,7 @@ def _titled(study_audit: StudyAudit, results: Results, keys: Sequence[str]) -> R
 
 
 def _show_rows(study_audit: StudyAudit, rows: pd.DataFrame, name: str, declared: str) -> None:
-    """Draw a declared table of which a row leads to an image under its corruption."""
+    """Draw a declared table whose rows lead to an image under their corruption."""
     table = ROBUSTNESS.tables[declared]
     click = functools.partial(show_corruption, study_audit)
     show_table(

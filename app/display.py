@@ -127,13 +127,13 @@ def show_chart(
 
 
 def _with_data(chart: Any, data: Any) -> Any:
-    """Return a part of a chart with the data of the whole, which Altair stores once, where it has none of its own."""
+    """Return a part of a chart; if it has no data of its own, with the data of the whole, which Altair stores once."""
     missing = chart.data is alt.Undefined and data is not alt.Undefined
     return chart.properties(data=data) if missing else chart
 
 
 def _figures(chart: Any) -> list[list[Any]]:
-    """Return the parts of each figure: a grid with its legend is one, and so is each of other stacked charts."""
+    """Return the figures of a chart: a grid with its legend is one; other stacked charts are one each."""
     parts = chart.vconcat if isinstance(chart, alt.VConcatChart) else [chart]
     return [parts] if is_grid(chart) else [[part] for part in parts]
 
@@ -152,7 +152,7 @@ def _offer_pictures(chart: Any, data: Any, file: str, words: Sequence[str]) -> N
 
 @dataclasses.dataclass(frozen=True)
 class Specified:
-    """A chart of which Streamlit takes the specification: Altair itself copies and checks all layers for each change.
+    """A chart that Streamlit takes as a specification: Altair itself would copy and check all layers for each change.
 
     Attributes:
         chart: chart to draw; the tests of the charts check it.
@@ -181,7 +181,7 @@ class Specified:
 
 
 def _units(specification: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a specification that hold its parameters: of layers the first."""
+    """Yield the parts of a specification that hold its parameters: among layers, the first."""
     if "layer" in specification:
         yield from _units(specification["layer"][0])
     elif "hconcat" in specification:
@@ -229,7 +229,7 @@ def _theme(clickable: bool) -> alt.Config:
 
 
 def _variant_of(name: str) -> list[str]:
-    """Return the study and, where the name of a chart ends in the key of a variant, its title."""
+    """Return the study and, if the name of a chart ends in the key of a variant, the variant's title."""
     titles = st.session_state.get("titles", {})
     keys = [key for key in titles if name.endswith(f"-{key}")]
     return [*titles.get("", []), *(titles[key] for key in sorted(keys, key=len)[-1:])]
@@ -245,7 +245,7 @@ def _picture(chart: Any, data: Any, form: str, words: Sequence[str]) -> bytes:
 
 
 def name_tooltips(chart: Any) -> None:
-    """Give what a chart shows on hovering the headings and words of the catalogue, and p-values a least one."""
+    """Give the tooltips of a chart the headings and words of the catalogue; tiny p-values become "< .0001"."""
     for part in _parts(chart):
         encoding = getattr(part, "encoding", None)
         tooltips = getattr(encoding, "tooltip", None)
@@ -276,7 +276,7 @@ def _named(tooltip: Any, chart: Any) -> Any:
 
 
 def _written(cells: pd.Series, entry: Column, styled: bool) -> pd.Series:
-    """Return cells as the browser gets them: p-values and words as text, numbers in their unit."""
+    """Return cells as the browser receives them: p-values and words as text, numbers in their unit."""
     if entry.is_p and pd.api.types.is_numeric_dtype(cells):
         return pd.Series(_p_texts(cells), cells.index, dtype=object)
     if entry.words:
@@ -350,7 +350,7 @@ def _grid(
     entries: Mapping[str, Column],
     settings: Mapping[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """Return rows as Streamlit takes them, and how it shows their columns; numbers of few cells bring their texts."""
+    """Return rows as Streamlit takes them, and how it shows their columns; small tables have numbers as texts."""
     styled = len(shown) * len(visible) <= STYLED and shown.columns.is_unique
     written: dict[str, Any] = {}
     config: dict[str, Any] = {}
@@ -390,7 +390,7 @@ def _offer_all_columns(name: str, count: int) -> None:
 
 
 def _text(entry: Column, value: Any) -> str:
-    """Return the text of a number, which is in its unit already unless the catalogue has a share."""
+    """Return the text of a number, which is already in its unit, except shares of the catalogue."""
     if entry.scale == 100:
         text = entry.text(value)
         return f"{text} %" if entry.unit == "%" and not pd.isna(value) else text
@@ -424,7 +424,7 @@ def _p_texts(cells: pd.Series) -> list[str | None]:
 
 
 def show_alert(text: str) -> None:
-    """Draw what a visitor must not miss, in the colours of the verdict."""
+    """Draw a notice that a visitor must not miss, in the colours of the verdict."""
     look = (
         f"{page_colours()} padding: 0.45rem 0.8rem; border-left: 4px solid var(--loss); border-radius: 0.25rem; "
         "background: color-mix(in srgb, var(--loss) 9%, transparent);"
@@ -447,14 +447,14 @@ def go_to(path: str, **choices: str | list[str] | None) -> None:
 
 
 def go_to_later(path: str, **choices: str | list[str] | None) -> None:
-    """Leave this page for another after a click in a chart or table, whose callback could not yet."""
+    """Remember a change of page after a click in a chart or table, whose callback cannot change it yet."""
     set_choices(**choices)
     if path != st.session_state.get("shown page"):
         st.session_state["go to"] = path
 
 
 def open_clicked_page() -> None:
-    """Leave for the page that a click chose."""
+    """Go to the page that a click chose."""
     if path := st.session_state.pop("go to", ""):
         go_to(path)
 

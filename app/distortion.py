@@ -123,7 +123,7 @@ def _titles(study_audit: StudyAudit, keys: Sequence[str]) -> dict[MethodLevel, s
 
 
 def _titled(rows: pd.DataFrame, titles: Mapping[MethodLevel, str]) -> pd.DataFrame:
-    """Return the rows of the variants that have a title here, with it: that of a click."""
+    """Add the titles, which a click passes on, to the rows; leave out variants without one."""
     levels = pd.MultiIndex.from_frame(rows[list(BY)])
     named = rows.assign(title=levels.map(titles))
     return named.dropna(subset=["title"]).reset_index(drop=True)
@@ -160,7 +160,7 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
 def _show_balances(
     study_audit: StudyAudit, panels: Results, name: str, mean: str, panel_per: str = ""
 ) -> None:
-    """Draw a point per class and member; of too many points their means over the members, which `mean` names."""
+    """Draw a point per class and member; if they are too many, their means over the members, which `mean` names."""
     frames = {label: result.frame() for label, result in panels.items()}
     many = sum(map(len, frames.values())) > MOST_POINTS
     if many:

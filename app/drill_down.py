@@ -1,4 +1,4 @@
-"""From what was clicked in a chart or table to what it stands for: the images of a class, a group or a variant."""
+"""Links from marks of a chart and rows of a table to what they stand for: images of a class, a group or a variant."""
 
 import itertools
 from collections.abc import Mapping

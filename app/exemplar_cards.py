@@ -90,7 +90,7 @@ def _card(card: Card, members: tuple[int, int]) -> str:
 
 
 def short_id(example: str) -> str:
-    """Return an id, of a long one the end, which tells images apart.
+    """Return an id; of a long one only the end, which tells images apart.
 
     Example:
         >>> short_id("fashion_mnist-test.tfrecord__731")

@@ -126,7 +126,7 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
 
 
 def _is_of_kind(kinds: pd.Series, kind: str) -> pd.Series:
-    """Return which images are of one of `KINDS`."""
+    """Return which images belong to one of `KINDS`."""
     if kind == ALL:
         return pd.Series(True, kinds.index)
     return kinds != UNCHANGED if kind == CHANGED else kinds == kind
@@ -225,7 +225,7 @@ def _seen_by_raters(data: StudyData) -> dict[str, Callable[[], pd.Series]]:
 
 
 def _linked_individuals(data: StudyData) -> dict[str, Callable[[], pd.Series]]:
-    """Return which images those individuals made that the URL names; they are too many for a list."""
+    """Return which images come from the individuals that the URL names; they are too many for a list."""
     individuals = data.individuals
     linked = st.query_params.get_all("attribute")
     if individuals is None or not linked:

@@ -1,4 +1,4 @@
-"""The word for what a study holds: images, or examples where these are texts or rows of a table."""
+"""The word for the examples of a study: images, or examples if they are texts or rows of a table."""
 
 import re
 

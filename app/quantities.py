@@ -15,7 +15,7 @@ DIGITS = 3  # of the width of a range
 
 
 def quantity_of_property(study_audit: StudyAudit, name: str) -> str:
-    """Return the quantity by which points of a property are drawn: of images, or its mean of each individual."""
+    """Return the quantity by which points of a property are drawn: a value per image, or a mean per individual."""
     individuals = study_audit.data.individuals
     return name if individuals is None else f"mean {name} by {individuals.name}"
 
@@ -32,7 +32,7 @@ def range_text(quantity: str, low: float, high: float) -> str:
 
 
 def image_range(study_audit: StudyAudit, variant: str, text: str) -> pd.Series | None:
-    """Return which images lie in a range, as `range_text` writes it; None where the study has no such quantity."""
+    """Return which images lie in a range, as `range_text` writes it; None if the study has no such quantity."""
     match = _RANGE.fullmatch(text)
     values = _quantity(study_audit, variant, match["name"]) if match else None
     if match is None or values is None:
@@ -44,7 +44,7 @@ def image_range(study_audit: StudyAudit, variant: str, text: str) -> pd.Series |
 
 
 def _quantity(study_audit: StudyAudit, variant: str, name: str) -> pd.Series | None:
-    """Return the quantity of this name for every image; None where the study has no such one."""
+    """Return the quantity of this name for every image; None if the study has no such quantity."""
     data = study_audit.data
     for when, key in (("before", BASELINE), ("after", variant)):
         if name == f"confidence {when}, %" and data.has_probabilities(key):

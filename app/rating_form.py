@@ -48,7 +48,7 @@ class Rating:
         return f"{self.study_audit.data.store.directory} {self.study} {self.rater}"
 
     def store(self, example: str, *entry: object) -> None:
-        """Leave what `Answers.record` takes to the run that follows: a callback could not show an error on the page."""
+        """Leave the arguments of `Answers.record` to the next run: a callback cannot show an error on the page."""
         pending = st.session_state.setdefault("pending", [])
         pending.append((self.answers, (self.study, self.rater, example, *entry)))
 
@@ -68,7 +68,7 @@ class Rating:
         st.session_state[f"earlier step {self.key}"] = step
 
     def asks(self, step: int) -> bool:
-        """Return whether the page asks this: browsers let one key press a button and the one that replaces it."""
+        """Return whether the page asks this question: one key can press a button and the one that replaces it."""
         return st.session_state["asked"] == (self.study, self.rater, step)
 
 
@@ -158,7 +158,7 @@ def _question(rating: Rating, example: str, stored: ImageAnswers, step: int) -> 
 
 
 def _listen(rating: Rating, step: int) -> None:
-    """Take keys: buttons with shortcuts would lose one that is pressed before the page has drawn the next question."""
+    """Take keys here, since buttons with shortcuts lose a key that is pressed before the next question is drawn."""
     place = step // len(ASKED)
     data = {
         "study": rating.study,

@@ -1,4 +1,4 @@
-"""The server of the viewer, as `tfaudit view` starts it: Streamlit behind a door.
+"""The server of the viewer, as `tfaudit view` starts it: Streamlit behind the access check.
 
 Its settings are `directory`, `limits` of the gate, `read_only`, `address`, `port`, and the `hosts` under which the
 viewer may be asked for.
@@ -85,7 +85,7 @@ def serve(settings: dict[str, Any], password: str) -> None:
 
 
 def _name(address: str) -> str:
-    """Return the name by which a browser on this machine reaches what is served at an address."""
+    """Return the name by which a browser on this machine reaches an address that is served."""
     if address in ("0.0.0.0", "::"):
         return "localhost"
     return f"[{address}]" if ":" in address else address

@@ -21,7 +21,7 @@ from tfaudit.store.store import Store, find_studies, open_store
 
 
 class SharedAudit:
-    """The audit of one state of a study for all visitors; one of them prepares it while the others wait."""
+    """The audit of one state of a study, shared by all visitors; one of them prepares it while the others wait."""
 
     def __init__(self, study_audit: StudyAudit) -> None:
         self.study_audit = study_audit

@@ -109,7 +109,7 @@ def one_entry_per_action() -> None:
 
 
 def url_choice(key: str, default: T, read: Callable[[str], T]) -> T:
-    """Return the choice that the URL holds; the default without one, and with a notice where there is no such choice.
+    """Return the choice that the URL holds; the default if it holds none, or, with a notice, an invalid one.
 
     Args:
         key: parameter of the URL.
@@ -268,7 +268,7 @@ def link_parameters(**choices: str | list[str] | None) -> dict[str, Any]:
 
 
 def start_notices() -> None:
-    """Begin the notices of a run where they will stand, above the page: what is no parameter has one."""
+    """Begin the notices of a run above the page, with one for each unknown parameter."""
     st.session_state["notices"] = st.container()
     st.session_state["noticed"] = set()
     for key in sorted(set(st.query_params) - PARAMETERS):
@@ -276,7 +276,7 @@ def start_notices() -> None:
 
 
 def add_notice(text: str) -> None:
-    """Say above the page what the URL says wrongly."""
+    """Say above the page what is wrong in the URL."""
     noticed = st.session_state["noticed"]
     if text in noticed:
         return
@@ -286,7 +286,7 @@ def add_notice(text: str) -> None:
 
 
 def set_control(key: str, value: Hashable | list[str]) -> None:
-    """Let the control of a key show a value, if it shows another or is that of another page."""
+    """Let the control of a key show a value, if it shows another or belongs to another page."""
     state = st.session_state
     page = state.get("shown page")
     if key not in state or state[key] != value or state.get(f"page of {key}") != page:

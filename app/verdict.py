@@ -85,7 +85,7 @@ def _limits() -> Limits:
 
 
 def _limit(name: str, default: float | None) -> float | None:
-    """Return one limit; None where it is empty."""
+    """Return one limit; None if it is empty."""
     quantity = QUANTITIES[name]
     key = FLAGS[name]
     most = quantity.maximum if math.isfinite(quantity.maximum) else None

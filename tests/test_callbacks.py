@@ -218,7 +218,11 @@ def shuffled():
 @pytest.mark.parametrize(
     ("validation", "settings", "message"),
     [
-        (shuffled, {"baseline": "model"}, "validation: got another order or length in each pass"),
+        (
+            shuffled,
+            {"baseline": "model"},
+            "validation: got a different order or length in each pass",
+        ),
         (lambda: (IMAGES, LABELS[:5]), {}, "validation: got 90 images and 5 labels"),
         (lambda: (IMAGES,), {}, "validation: got 1 parts, expected"),
         (lambda: iter([VALIDATION]), {}, "validation: got list_iterator, expected"),
@@ -239,7 +243,7 @@ def shuffled():
         (
             lambda: (FEATURES, FEATURES[:, 0]),
             {},
-            "that are no whole numbers from 0, expected classes",
+            "that are not whole numbers from 0, expected classes",
         ),
         (
             lambda: (FEATURES, np.array(["cat", "dog", "cow"] * 10)),
@@ -254,7 +258,7 @@ def shuffled():
         (
             lambda: VALIDATION,
             {"baseline": Predictions.from_top1(LABELS, LABELS)},
-            "baseline: got other labels than those of validation",
+            "baseline: got labels that differ from those in validation",
         ),
         (lambda: VALIDATION, {"batch_size": 0}, "batch_size: got 0"),
     ],

@@ -166,7 +166,9 @@ class ClassAudit(ModelCallback):
         )
         if not np.array_equal(_joined(seen), self._labels):
             raise InputError(
-                "validation", "another order or length in each pass", "data that are not shuffled"
+                "validation",
+                "a different order or length in each pass",
+                "data that are not shuffled",
             )
         return answers, self._check_width(width, name)
 
@@ -200,7 +202,7 @@ class ClassAudit(ModelCallback):
             single = self._task == "classes"
             require(single, "baseline", "Predictions", "labels (N, C) for a multi-label task")
             if not np.array_equal(baseline.labels, self._labels):
-                got = "other labels than those of validation"
+                got = "labels that differ from those in validation"
                 raise InputError("baseline", got, "the same examples as in validation")
             return baseline.modal()
         classes = np.asarray(baseline)
@@ -249,7 +251,7 @@ def _class_indices(labels: np.ndarray) -> np.ndarray:
     labels = without_one_hot(labels)
     whole = np.isfinite(labels) & (labels == np.floor(labels)) & (labels >= 0)
     if not whole.all():
-        raise InputError("validation", f"{got} that are no whole numbers from 0", expected)
+        raise InputError("validation", f"{got} that are not whole numbers from 0", expected)
     return labels.astype(np.int64)
 
 

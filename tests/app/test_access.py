@@ -149,7 +149,7 @@ def test_a_wrong_password_takes_time_and_opens_nothing(guard, guess):
     begun = time.perf_counter()
     status, headers, body = login(guard, guess)
     assert time.perf_counter() - begun >= 0.05
-    assert (status, "set-cookie" in headers, b"not the password" in body) == (401, False, True)
+    assert (status, "set-cookie" in headers, b"Wrong password" in body) == (401, False, True)
 
 
 def test_guesses_wait_for_each_other(monkeypatch):

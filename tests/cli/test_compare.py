@@ -219,7 +219,7 @@ def test_the_batch_size_changes_nothing(place, size):
         ({"baseline": "names.txt"}, "model: got 'names.txt', expected a .keras or .tflite file"),
         (
             {"compressed": ("seven.keras",)},
-            "seven.keras: got a model of 7 classes, expected 10 as in the data, or --classes FILE",
+            "seven.keras: got a model of 7 classes, expected 10 classes, as in the data, or --classes FILE",
         ),
         (
             {"compressed": ("larger.keras",)},
@@ -233,7 +233,7 @@ def test_the_batch_size_changes_nothing(place, size):
         ({"data": "eleven.npz"}, "labels: got 10, expected 0 to 9, the classes of the models"),
         (
             {"data": "some"},
-            "dense.keras: got a model of 10 classes, expected 2 as in the data, or --classes FILE",
+            "dense.keras: got a model of 10 classes, expected 2 classes, as in the data, or --classes FILE",
         ),
         ({"data": "broken"}, "tfaudit: broken/x/0.png: got an undecodable image"),
         (

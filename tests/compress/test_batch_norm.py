@@ -303,7 +303,7 @@ def variable_type(settings):
         (
             batches_of((4, 3), 19),
             {},
-            "data: got 19 batches, expected 20 or more, or another number of batches",
+            "data: got 19 batches, expected 20 or more, or a smaller number of batches",
         ),
         (np.zeros((0, 3)), {}, "data: got no examples, expected one example or more"),
         (np.zeros((4, 3)), {"batches": 0}, "batches: got 0, expected 1 or more"),

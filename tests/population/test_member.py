@@ -250,7 +250,7 @@ def test_impossible_settings_are_refused_before_any_member_is_made(made, variant
             {"sparsity": 0.5, "treatment": "melt"},
             "treatment: got 'melt', expected 'gradual', 'one_shot', 'finetune' or 'rewind'",
         ),
-        ({"sparsity": 0.5, "after": "magnitude-0.2"}, "'dense' where gradual"),
+        ({"sparsity": 0.5, "after": "magnitude-0.2"}, "'dense' for gradual pruning"),
         ({"sparsity": 0.5, "rewind_to": 5}, "0 unless 'rewind'"),
     ],
 )

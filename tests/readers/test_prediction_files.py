@@ -532,7 +532,7 @@ def test_columns_of_any_name(write):
     unknown = "all.csv: got columns image, gold, guess, expected one that is called"
     for wrong in ({"label_column": "truth"}, {**names, "prediction_column": "answered"}):
         assert_refused(unknown, read_predictions, file, [file], **wrong)
-    assert_refused("expected a column `label`, or its name", read_predictions, file, [file])
+    assert_refused("expected a column `label`, or a column named", read_predictions, file, [file])
 
 
 SHARES = np.array([0.25, 0.75, 0.5, 0.125])

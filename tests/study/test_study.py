@@ -179,7 +179,7 @@ def test_steps_count_the_short_batch():
         ),
         (
             lambda: a_study(corruptions=("fog",), seed=-1),
-            r"seed: got -1, expected 0 to 2\*\*63 - 1 where images are corr",
+            r"seed: got -1, expected 0 to 2\*\*63 - 1 if images are corr",
         ),
         (lambda: a_study(corrupted_members=0), "corrupted_members: got 0, expected 1 or more"),
         (

@@ -68,7 +68,7 @@ def _claims(study_audit: StudyAudit) -> Claims | None:
 
 
 def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
-    """Return the recalls over the sparsities of pruned variants; None where no method has two levels."""
+    """Return the recalls over the sparsities of pruned variants; None if no method has two levels."""
     data = study_audit.data
     rows = []
     for key, variant in pruned_variants(data).items():
@@ -91,7 +91,7 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
 
 
 def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
-    """Return the training images of the classes; None where the study does not know them or has no such classes."""
+    """Return the training images of the classes; None if the study does not know them or has no such classes."""
     table = study_audit.data.store.table("classes")
     counted = study_audit.counts(BASELINE)
     if (
@@ -105,7 +105,7 @@ def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
 
 
 def _remedies(study_audit: StudyAudit) -> Remedies | None:
-    """Return the comparison of remedies with their controls; None where the study has no such pair of variants."""
+    """Return the comparison of remedies with their controls; None if the study has no such pair of variants."""
     data = study_audit.data
     trios = {}
     groups = {}

@@ -249,7 +249,7 @@ SPARSITIES = 3
 
 
 def pruned_keys(data: StudyData) -> tuple[str, ...]:
-    """Return the keys of the pruned variants, where they have three sparsities or more; else none."""
+    """Return the keys of the pruned variants if they have three sparsities or more; otherwise none."""
     variants = pruned_variants(data)
     sparsities = {variant.level for variant in variants.values()}
     return tuple(variants) if len(sparsities) >= SPARSITIES else ()

@@ -69,7 +69,7 @@ def digest(inputs: object) -> str:
 
 @functools.cache
 def _sources() -> list[str]:
-    """Return what a result depends on besides its inputs: it must not outlive the code that computed it."""
+    """Return a digest of the code and the versions of libraries: a cached result must not outlive them."""
     code = hashlib.sha256()
     for place in sorted(ROOT.rglob("*.py")):
         code.update(place.read_bytes())
@@ -77,7 +77,7 @@ def _sources() -> list[str]:
 
 
 def _version(library: str) -> str:
-    """Return the version of a library, or "" where it is not installed."""
+    """Return the version of a library, or "" if it is not installed."""
     try:
         return version(library)
     except PackageNotFoundError:

@@ -104,7 +104,7 @@ class Fingerprints:
 
 
 def _size_and_time(place: str | os.PathLike[str]) -> list[int]:
-    """Return size and modification time of a file or folder; nothing where it is missing."""
+    """Return size and modification time of a file or folder; nothing if it is missing."""
     try:
         stat = os.stat(place)  # noqa: PTH116
     except OSError:

@@ -46,7 +46,7 @@ _SEAL = 64
 
 
 def pack(result: object, kind: Any = None, label: str = "") -> bytes:
-    """Return a result as bytes, which hold a label: a copy of them under another name is not believed.
+    """Return a result as bytes with a label: a copy under another name is rejected.
 
     The result is a dataclass, or what its fields may be: arrays, tables, text, numbers, booleans, None, tuples and
     mappings of these (keys are text, numbers or tuples). Give the `kind`, its type, for types such as
@@ -176,7 +176,7 @@ def _fields(kind: Any) -> dict[str, Any]:
 
 
 def _class(hint: Any) -> tuple[type, ...]:
-    """Return the classes that a value may have."""
+    """Return the types that a value may have."""
     return (float, int) if hint is float else (get_origin(hint) or hint,)
 
 

@@ -27,10 +27,10 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def image_properties(pngs: Iterable[bytes], labels: np.ndarray) -> tuple[pd.Series, ...]:
-    """Measure images; none where any image is coloured, large, missing or of another size than the first.
+    """Measure images; empty if any image is coloured, large, missing or differs from the first in size.
 
-    The distance is that from the mean of the stored images of the class: training images, whose mean [P] takes, are not
-    stored. A property of which all images have the same value is left out.
+    The distance is from the mean of the stored images of the class: training images, whose mean [P] takes, are not
+    stored. A property that is the same for all images is left out.
 
     Returns:
         One series `(N,)` per property, named after it.
@@ -107,7 +107,7 @@ def png_of(pixels: np.ndarray, edge: int) -> bytes:
 
 
 class Preview(NamedTuple):
-    """What a page shows of an example: a picture, a text, or neither if none is stored.
+    """Preview of an example on a page: a picture, a text, or neither if none is stored.
 
     Attributes:
         source: the picture as a data URI, or empty.

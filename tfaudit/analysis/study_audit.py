@@ -49,7 +49,7 @@ _REASONS = {
 class StudyAudit:
     """The audits of one split of a study, each computed when it is first used.
 
-    Methods take the key of a variant. They raise an InputError where the study has no such variant, or where its
+    Methods take the key of a variant. They raise an InputError if the study has no such variant, or if its
     members do not allow the audit; `prepare` computes all that they allow. `result` gives any audit of `AUDITS` by its
     name; the other methods are the same with types.
     """
@@ -118,7 +118,7 @@ class StudyAudit:
             return self._results["summary"]
 
     def verdict(self, limits: Limits = DEFAULT_LIMITS) -> StudyVerdict:
-        """Judge every compressed variant: the first screen. Other limits read no predictions again."""
+        """Judge every compressed variant, for the first screen. Changing the limits reads no predictions again."""
         applies = AUDITS["measurements"].applies
         keys = self.data.compressed_keys
         measured = {
@@ -129,7 +129,7 @@ class StudyAudit:
         return dataclasses.replace(verdict, alerts=(*missing, *verdict.alerts), missing=missing)
 
     def measurements(self, key: str) -> Measurements:
-        """Return what a gate measures of a variant; an error where one model is compared with several."""
+        """Return the measurements of a gate on a variant; an error if one model is compared with several."""
         return self.result("measurements", key)
 
     def variant(self, key: str) -> VariantAudit:
@@ -148,11 +148,11 @@ class StudyAudit:
         return exemplars
 
     def chance(self, key: str) -> Chance | None:
-        """Return the permutation tests of a variant; None where there are none."""
+        """Return the permutation tests of a variant; None if there are none."""
         return self.variant(key).chance
 
     def class_impact(self, key: str, centering: str = "member") -> ClassImpact:
-        """Return the change of every class; an error where a population has a single member."""
+        """Return the change of every class; an error if a population has a single member."""
         require_one_of("centering", centering, CENTERINGS)
         impact = self.variant(key).impact
         if impact is not None and centering == impact.centering:
@@ -160,11 +160,11 @@ class StudyAudit:
         return self.result("class_impact", key, centering=centering)
 
     def distortion(self, key: str) -> Distortion:
-        """Return the recall distortion; an error where a variant shares no member numbers with the baseline."""
+        """Return the recall distortion; an error if a variant shares no member numbers with the baseline."""
         return self.result("distortion", key)
 
     def model_pair(self, key: str) -> PairComparison:
-        """Compare a variant with the baseline as one model with one; an error where either has several members."""
+        """Compare a variant with the baseline as one model with one; an error if either has several members."""
         return self.result("model_pair", key)
 
     @property
@@ -187,7 +187,7 @@ class StudyAudit:
         return compare(*models, alpha=self.data.alpha)
 
     def groups(self, key: str, column: str | None = None) -> Groups:
-        """Return the change of the groups of one of the `group_columns`, else of all examples, and of individuals."""
+        """Return the change of individuals and of the groups of one of the `group_columns`, by default all examples."""
         columns = self.data.group_columns
         require(column is None or column in columns, "column", column, ", ".join(columns))
         return self.result("groups", key, column=column)
@@ -285,7 +285,7 @@ class StudyAudit:
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def _missing_results(self) -> list[str]:
-        """Return a sentence per variant with members, and per condition with evaluations, that should be there."""
+        """Return a sentence per variant with missing members, and per condition with missing evaluations."""
         data = self.data
         notes = []
         for key, gaps in _by_variant(data.store.missing()).items():

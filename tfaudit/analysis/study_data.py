@@ -1,4 +1,4 @@
-"""What a study holds for its audits: members, populations, groups and conditions, each read when it is first used."""
+"""Data of a study for its audits: members, populations, groups and conditions, each read when it is first used."""
 
 import contextlib
 import os
@@ -179,7 +179,7 @@ class StudyData:
         return len(self.members[key]) == len(self.members[BASELINE]) == 1
 
     def has_probabilities(self, key: str) -> bool:
-        """Return whether the predictions of the baseline and of a variant hold probabilities, as far as files tell."""
+        """Return whether the predictions of the baseline and of a variant hold probabilities, judging by the files."""
         return all(self._holds_probabilities(variant) for variant in (BASELINE, key))
 
     def shares_members(self, key: str) -> bool:
@@ -272,7 +272,7 @@ class StudyData:
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """Conditions under which the baseline and all `corrupted_keys` were evaluated; none but for the test set."""
+        """Conditions under which the baseline and all `corrupted_keys` were evaluated; empty if not the test set."""
         keys = (BASELINE, *self.corrupted_keys) if self.corrupted_keys else ()
         return tuple(
             c
@@ -312,7 +312,7 @@ class StudyData:
         """Raise an `InputError` if the examples have been replaced since they were first read."""
         now = Fingerprints(self.store, self.split, self.records, self.members).examples
         if now != self.fingerprints.examples:
-            got = f"{self.split!r} with other examples than were read at first"
+            got = f"{self.split!r} with examples that changed after they were first read"
             raise InputError("split", got, "the same examples; read the study again")
 
     def _population(self, key: str) -> Predictions:

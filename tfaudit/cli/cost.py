@@ -27,7 +27,7 @@ def cost(
             help="Directory of a study, or .keras and .tflite files, the first of which is the baseline."
         ),
     ],
-    repeats: Annotated[int, option("Rounds of the latency measurement; 0 for none.")] = 30,
+    repeats: Annotated[int, option("Rounds of the latency measurement; 0 skips it.")] = 30,
     threads: Annotated[int, option("Threads of LiteRT.")] = 1,
 ) -> None:
     """Measure parameters, zeros, operations, bytes and LiteRT latency. Run it on an otherwise idle machine.

@@ -19,7 +19,7 @@ def export(
         bool, option("A data set that FiftyOne reads (FiftyOneDataset).", "--fiftyone")
     ] = False,
     variant: Annotated[
-        list[str] | None, option("Key of a compressed variant, repeatable. All by default.")
+        list[str] | None, option("Key of a compressed variant, repeatable; all by default.")
     ] = None,
     out_folder: Annotated[
         Path | None, option("New folder; by default DIRECTORY-FORMAT.", "--out")

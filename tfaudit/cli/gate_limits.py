@@ -34,7 +34,8 @@ LimitFlags = Annotated[
                 for name, flag in FLAGS.items()
             },
             "min_baseline_accuracy": option(
-                "Accuracy of the baseline, in [0, 1], below which nothing is judged.", panel=_PANEL
+                "Minimum accuracy of the baseline, in [0, 1]; below it nothing is judged.",
+                panel=_PANEL,
             ),
         },
     ),

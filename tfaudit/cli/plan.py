@@ -43,7 +43,11 @@ def plan(
         option("Standard deviation of the class's recall over members, points.", panel=GUESSES),
     ] = 1.0,
     heterogeneity: Annotated[
-        float, option("Share of the variance of right and wrong between images.", panel=GUESSES)
+        float,
+        option(
+            "Share of the variance of right and wrong predictions that lies between images.",
+            panel=GUESSES,
+        ),
     ] = 0.5,
     flips: Annotated[
         float,

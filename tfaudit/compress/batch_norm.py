@@ -84,7 +84,9 @@ def recalibrate_batch_norm(
             raise InputError("data", problem.got, problem.expected) from None
     if seen < batches:
         raise InputError(
-            "data", f"{seen} batches", f"{batches} or more, or another number of batches"
+            "data",
+            f"{seen} batches",
+            f"{batches} or more, or a smaller number of batches",
         )
     estimated = [layer for layer in layers if statistics[layer]]
     for layer in estimated:

@@ -188,7 +188,7 @@ def _both(
         raise InputError(
             "compressed", type(compressed).__name__ if compressed else "none", expected
         )
-    expected = "another name than that of the baseline"
+    expected = "a name other than the baseline's"
     require("baseline" not in compressed, "compressed", "baseline", expected)
     made = predictions_of({"baseline": baseline, **compressed}, data, **options)
     return made.pop("baseline"), made

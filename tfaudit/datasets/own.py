@@ -70,7 +70,7 @@ def _class_names(reference: str, train: Examples, test: Examples) -> tuple[str, 
     names = tuple(map(str, range(count)) if train.class_names is None else train.class_names)
     if len(names) < 2 or len(set(names)) < len(names):
         got = f"{len(set(names))} classes from {reference!r}"
-        raise InputError("dataset", got, "2 or more, of different names")
+        raise InputError("dataset", got, "2 or more classes with different names")
     missing = sorted({*range(count)} - {*train.labels.tolist()})
     if missing and train.class_names is None:
         got = f"labels up to {count - 1}, but no {missing[0]}, from {_name(reference, 'train')}"

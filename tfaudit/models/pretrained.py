@@ -54,7 +54,10 @@ def load_pretrained(
         inner = copied(inner, fresh=fresh, policy=policy)
     if not isinstance(input_shape, tuple) or len(input_shape) != 3:
         require(
-            preprocess == "none", "preprocess", preprocess, "'none' where the model takes no images"
+            preprocess == "none",
+            "preprocess",
+            preprocess,
+            "'none' for a model that takes no images",
         )
         return inner
     shape = inner.input_shape[1:] if isinstance(inner.input_shape, tuple) else ()

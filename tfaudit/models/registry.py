@@ -127,7 +127,7 @@ def _rescaling(mean: Any, std: Any, channels: int) -> tuple[Any, ...]:
     for argument, values in (("mean", means), ("std", stds)):
         valid = values.shape in ((1,), (channels,)) and bool(np.isfinite(values).all())
         require(valid, argument, values.tolist(), f"one finite number or {channels}")
-    expected = "positive numbers; 0 is that of a constant channel"
+    expected = "positive numbers; a constant channel has 0"
     require(bool((stds > 0).all()), "std", stds.tolist(), expected)
     return tuple(
         values.item() if values.size == 1 else values.tolist()

@@ -277,7 +277,7 @@ def _matching_rows(
     if (positions < 0).any():
         missing = wanted[positions < 0].tolist()
         problem = f"no rows for {len(missing)} examples: {listed(missing, 3)}"
-        raise InputError(where, problem, f"those of {reference}")
+        raise InputError(where, problem, f"a row for every example of {reference}")
     return positions
 
 

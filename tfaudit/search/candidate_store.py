@@ -188,7 +188,7 @@ def flatbuffer_path(directory: Path, key: str) -> Path:
 
 def require_same_search(directory: Path, asked: Mapping[str, Any]) -> None:
     """Raise an `InputError` unless a directory is new or holds a search with the same settings and data."""
-    expected = "a new directory, or that of an earlier search"
+    expected = "a new directory, or the directory of an earlier search"
     if not (directory / FOLDER / "study.json").exists():
         if (directory / "study.json").exists():
             got = f"{directory}, which holds a study that `tfaudit compress` did not write"

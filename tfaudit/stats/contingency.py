@@ -288,6 +288,6 @@ def _of_one_shape(named: Mapping[str, ArrayLike], kinds: str, expected: str) -> 
             raise InputError(name, got, expected)
         if array.shape != arrays[0].shape:
             raise InputError(
-                name, f"shape {array.shape}", f"that of {next(iter(named))}, {arrays[0].shape}"
+                name, f"shape {array.shape}", f"{arrays[0].shape}, the shape of {next(iter(named))}"
             )
     return arrays

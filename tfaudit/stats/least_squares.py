@@ -54,7 +54,7 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
     second = np.asarray(y, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise InputError(
-            "y", f"shape {second.shape}", f"that of x, {first.shape}, and one dimension"
+            "y", f"shape {second.shape}", f"{first.shape}, the shape of x, with one dimension"
         )
     if np.isinf(first).any() or np.isinf(second).any():
         raise InputError("x, y", "infinite values", "finite ones, and NaN for unknown ones")

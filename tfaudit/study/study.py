@@ -158,7 +158,7 @@ class Study:
         seed_fits = not self.corruptions or 0 <= self.seed < 2**63
         check_settings(
             self,
-            seed=(seed_fits, "0 to 2**63 - 1 where images are corrupted"),
+            seed=(seed_fits, "0 to 2**63 - 1 if images are corrupted"),
             severities=(bool(self.severities), "one or more of 1, 2, 3, 4 and 5"),
         )
         for key in self.corrupted_variants or ():
@@ -251,7 +251,7 @@ class Study:
         is_model = source is not None and source.endswith(".keras")
         if source is not None and (is_model or not accept_changed_code):
             got = f"{source}, which has changed since the members in {directory} were made"
-            how = "the file as it was, another directory"
+            how = "the unchanged file, another directory"
             if not is_model:
                 how += ", or --accept-changed-code to go on with members of both"
             raise InputError(other.argument_of(source), got, how)

@@ -203,9 +203,9 @@ class Pruned(Remedied):
                 "True unless a ratio is given",
             ),
             frequency=(self.frequency is None or self.frequency >= 1, "1 or more"),
-            after=(self.after == "dense" or not gradual, "'dense' where gradual"),
+            after=(self.after == "dense" or not gradual, "'dense' for gradual pruning"),
             rewind_to=(self.rewind_to >= 0, "a step, 0 or more"),
-            spare=(not (self.layers and self.spare), "() where layers are given"),
+            spare=(not (self.layers and self.spare), "() if layers are given"),
             decay=(self.decay is None or self.decay >= 0, "0 or more"),
         )
         check_settings(self, rewind_to=(not self.rewind_to or rewound, "0 unless 'rewind'"))

@@ -114,7 +114,7 @@ def claims(changes: Mapping[str, pd.DataFrame], *, alpha: float = 0.05) -> Claim
     """
     require_level("alpha", alpha)
     if not changes:
-        raise InputError("changes", "none", "those of one variant or more")
+        raise InputError("changes", "none", "the results of one variant or more")
     if len({tuple(frame["class"]) for frame in changes.values()}) > 1:
         raise InputError(
             "changes", "variants of different classes", "the same classes in one order"

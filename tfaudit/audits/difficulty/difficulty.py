@@ -87,7 +87,7 @@ def difficulty_levels(exemplars: Mapping[str, Exemplars]) -> DifficultyLevels:
         0  int8     1            1.0        1.0       1.0
     """
     if not exemplars:
-        raise InputError("exemplars", "none", "those of one variant or more")
+        raise InputError("exemplars", "none", "the results of one variant or more")
     tables = [result.difficulty.assign(title=title) for title, result in exemplars.items()]
     counts = {title: len(result.index) for title, result in exemplars.items()}
     return DifficultyLevels(pd.concat(tables, ignore_index=True), counts)

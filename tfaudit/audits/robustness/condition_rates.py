@@ -341,7 +341,7 @@ def matched_conditions(
     graded = {corruption for corruption, severity in baseline if severity}
     if mixed := [name for name, severity in baseline if not severity and name in graded]:
         got = f"{listed(mixed)} with a severity and without"
-        raise InputError("baseline", got, "one of the two")
+        raise InputError("baseline", got, "all with a severity, or all without")
     return tuple(baseline)
 
 

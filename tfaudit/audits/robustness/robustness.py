@@ -274,7 +274,7 @@ def robustness_table(
         fog              -50.0
         all corruptions  -50.0
     """
-    require(bool(levels), "levels", dict(levels), "one title and Robustness or more")
+    require(bool(levels), "levels", dict(levels), "one or more titles, each with its Robustness")
     first = list(next(iter(levels.values())).corruptions["corruption"].unique())
     parts = {}
     for title, level in levels.items():

@@ -189,7 +189,7 @@ class ExcessGap(Remedy):
         if isinstance(baseline, Predictions):
             if not np.array_equal(baseline.labels, held_out.classes):
                 raise InputError(
-                    "baseline", "other labels than those of validation", "the same examples"
+                    "baseline", "labels that differ from those in validation", "the same examples"
                 )
             return baseline.modal()
         if hasattr(baseline, "shape") or isinstance(baseline, list):
