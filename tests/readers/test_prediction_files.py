@@ -231,7 +231,7 @@ def test_groups_are_joined_and_may_know_more_examples(write):
     assert frame.to_dict("list") == {"writer": ["w2", "w1"], "age": [41.5, 30]}
     (labels,) = write(y_csv="id,label\nc,0\na,1\n")
     assert_refused(
-        r"g.csv: got no rows for 1 examples: c, expected those of y.csv",
+        r"g.csv: got no rows for 1 examples: c, expected a row for every example of y.csv",
         read_groups,
         groups,
         PredictionFiles(labels=labels),
@@ -255,7 +255,7 @@ def test_columns_beside_examples_that_are_known_are_joined_by_id(write):
     frame = read_columns(groups, np.array(["t-0", "t-1"]), 2, "runs/x")
     assert frame.to_dict("list") == {"writer": ["w0", "w1"]}
     assert_refused(
-        r"g.csv: got no rows for 1 examples: t-7, expected those of runs/x",
+        r"g.csv: got no rows for 1 examples: t-7, expected a row for every example of runs/x",
         read_columns,
         groups,
         np.array(["t-7"]),
@@ -309,7 +309,7 @@ CASES = [
         dict(y_csv=YID + "a,1", p_csv="id,class\na,0"),
     ),
     (
-        "p.csv: got no rows for 2 examples: b, c, expected those of y.csv",
+        "p.csv: got no rows for 2 examples: b, c, expected a row for every example of y.csv",
         dict(y_csv=YID, p_csv="id,class\na,0\nx,0"),
     ),
     (

@@ -230,7 +230,10 @@ def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
             lambda: paired_difference_rejected([1], [1], [3], ["a"]),
             "difference: got values of <U1, expected numbers",
         ),
-        (lambda: mcnemar([1, 2], [1]), r"won: got shape \(1,\), expected that of lost, \(2,\)"),
+        (
+            lambda: mcnemar([1, 2], [1]),
+            r"won: got shape \(1,\), expected \(2,\), the shape of lost",
+        ),
         (lambda: paired_interval([2], [2], [3]), "pairs: got fewer pairs than changes"),
         (
             lambda: paired_interval([1], [1], [3], confidence=95),

@@ -58,7 +58,12 @@ def test_a_level_line_has_no_correlation():
 @pytest.mark.parametrize(
     ("x", "y", "options", "message"),
     [
-        ([1, 2], [1], {}, r"y: got shape \(1,\), expected that of x, \(2,\)"),
+        (
+            [1, 2],
+            [1],
+            {},
+            r"y: got shape \(1,\), expected \(2,\), the shape of x, with one dimension",
+        ),
         ([[1]], [[1]], {}, r"y: got shape \(1, 1\)"),
         ([1, np.inf], [1, 2], {}, "x, y: got infinite"),
         ([1, 2], [1, 2], {"confidence": 1}, "confidence: got 1"),
