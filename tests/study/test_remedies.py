@@ -203,7 +203,7 @@ def test_layers_of_int8_may_stay_in_float():
         (
             Quantized,
             {"kind": "int4"},
-            "kind: got 'int4', expected 'float32', 'float16', 'dynamic_range', 'int8' or 'int16x8'",
+            "kind: got 'int4', expected 'float32', 'float16'",
         ),
         (
             Quantized,
