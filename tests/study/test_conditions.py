@@ -65,7 +65,7 @@ def test_every_severity_of_a_corruption_then_the_sets():
     [
         (
             (["mist"], [1], []),
-            "corruptions: got 'mist', expected 'gaussian_noise', .* or '\w+'$",
+            r"corruptions: got 'mist', expected 'gaussian_noise', .* or '\w+'$",
         ),
         (("fog", [1], []), "corruptions: got 'f', expected 'gaussian_noise"),
         ((["fog"], [0], []), "severities: got 0, expected 1, 2, 3, 4 and 5"),
