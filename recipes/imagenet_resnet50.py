@@ -3,8 +3,8 @@
 Question ([F] 2.4, 3.1, 3.2): top-1 accuracy hardly changes; which classes and which images (PIEs) are affected? Members
 are pruned during training, each from its own initialisation; quantized variants are made from the dense members. As in
 the released code: batch 4096, Nesterov momentum .9, rate .1 B/256 after a warm-up of 5 epochs, /10 at epochs 30, 60 and
-80, decay 1e-4 on kernels, label smoothing .1; all convolutions are pruned between steps 5,000 and 8,000, every 500. Gradients
-are summed over micro-batches of 256 images, each with batch statistics of its own, as the cores of the original had.
+80, decay 1e-4 on kernels, label smoothing .1; all convolutions are pruned between steps 5,000 and 8,000, every 500.
+Gradients are summed over micro-batches of 256 images, each with its own batch statistics, as the original's cores had.
 
     python -c "import tensorflow_datasets as tfds; tfds.builder('imagenet2012').download_and_prepare()"
     tfaudit run imagenet_resnet50
