@@ -185,9 +185,9 @@ def test_empty_tables():
         ({"floor": float("nan")}, "floor: got nan"),
         (
             {"weights": {"sparsity": 1}},
-            "weights: got for sparsity, expected for sparsity, unfairness",
+            "weights: got weights for sparsity, expected weights for sparsity, unfairness",
         ),
-        ({"weights": {}}, "weights: got for nothing"),
+        ({"weights": {}}, "weights: got weights for nothing"),
         (
             {"weights": {"sparsity": -1, "unfairness": 1}},
             "weights: got .*, expected finite values of 0 or more",

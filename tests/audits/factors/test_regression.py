@@ -104,7 +104,7 @@ def test_clusters_by_class_equal_statsmodels_and_are_nan_without_classes(fit):
 @every_fit
 def test_clusters_by_class_do_not_depend_on_a_data_set_that_is_missing(fit):
     found = fit(TABLE.assign(dataset=None))
-    assert found.notes[0] == "Missing and left out: data set."
+    assert found.notes[0] == "Left out because missing: data set."
     pd.testing.assert_frame_equal(found.frame(), fit(TABLE.drop(columns="dataset")).frame())
     assert found.frame()["cluster_se"].notna().all()
 

@@ -596,7 +596,7 @@ def test_bad_input(baseline, compressed, options, message):
 
 
 def test_a_table_needs_levels_of_the_same_corruptions():
-    with pytest.raises(InputError, match=r"levels: got \{\}, expected one title"):
+    with pytest.raises(InputError, match=r"levels: got \{\}, expected one or more titles"):
         robustness_table({})
     part = robustness({("fog", 1): BEFORE["fog", 1]}, {("fog", 1): AFTER["fog", 1]})
     with pytest.raises(
