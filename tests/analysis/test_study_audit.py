@@ -358,7 +358,7 @@ def test_threads_compute_once(tmp_path, read):
         (lambda m: m.robustness("int8"), r"variant: got 'int8', expected none"),
         (
             lambda m: m.member_pair("int8", 9, 0),
-            r"members: got \(9,\), expected some of 0, 1, 2, 3",
+            r"members: got \(9,\), expected members among 0, 1, 2, 3",
         ),
     ],
 )

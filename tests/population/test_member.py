@@ -230,7 +230,7 @@ def test_biases_may_be_left_out_of_a_ratio():
         ),
         (
             Pruned(0.5, treatment="one_shot", spare=("nope",)),
-            "spare: got 'nope', no layer with a kernel, expected some of",
+            "spare: got 'nope', no layer with a kernel, expected names among",
         ),
         (Pruned(ratio=500, treatment="one_shot"), "ratio: got 500, expected below"),
     ],

@@ -234,13 +234,13 @@ def test_populations_are_judged_by_the_intervals_of_class_impact(paired):
     lost = only(verdict, "negative_flips")
     assert lost.value == pytest.approx(np.mean([a > b for a, b in (members if paired else every)]))
     assert lost.low < lost.value < lost.high
-    assert ("Two baseline models differ so on" in lost.sentence) is not paired
+    assert ("Between two baseline models it is" in lost.sentence) is not paired
     changed = only(verdict, "flips")
     count = before.num_examples
     assert changed.value == pytest.approx(changed_predictions(before, after, paired).mean() / count)
     assert lost.low < changed.low < changed.value < changed.high
     own = 100 * changed_predictions(before, None).mean() / count
-    assert (f"Two baseline models differ so on {own:.2f} %." in changed.sentence) is not paired
+    assert (f"Between two baseline models it is {own:.2f} %." in changed.sentence) is not paired
     assert verdict.members == (6, 6)
     everything = group_changes(
         before.correct(), after.correct(), 0 * before.labels, 1, paired=paired

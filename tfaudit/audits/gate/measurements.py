@@ -383,7 +383,7 @@ def _negative_flip_rate(comparison: Comparison) -> Estimate:
 def _rate(comparison: Comparison, rate: Change, own: float) -> Estimate:
     """Return a rate with its interval; `own` is the rate between two members of the baseline, NaN for a single one."""
     (low,), (high,) = rate.rate_interval(comparison.confidence)
-    chance = f"Two baseline models differ so on {100 * own:.2f} %."
+    chance = f"Between two baseline models it is {100 * own:.2f} %."
     remark = "" if comparison.pairs or np.isnan(own) else chance
     return Estimate(float(rate.value[0]), float(low), float(high), remark)
 
