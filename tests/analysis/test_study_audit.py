@@ -244,7 +244,7 @@ def test_images_that_were_replaced_count(tmp_path):
         data.require_same_examples()
         with pytest.raises(
             InputError,
-            match=rf"'{split}' with examples that changed after they were first read .*; read the study again",
+            match=rf"'{split}' with examples that changed after they were first read.*; read the study again",
         ):
             old[split].require_same_examples()
 
