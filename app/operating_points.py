@@ -63,7 +63,7 @@ def page(study_audit: StudyAudit) -> None:
         "Set the lowest acceptable accuracy and what a point of each objective is worth to you: the variant of the "
         "Pareto set that is worth most is chosen."
     )
-    verdict = study_audit.verdict(choose_limits())
+    verdict = study_audit.verdict(choose_limits(study_audit))
     axis = (
         choose_option("Cost", {name: name for name in axes}, "against")
         if len(axes) > 1

@@ -14,7 +14,6 @@ from tfaudit.app.display import go_to_later, page_colours, show_notes
 from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, link_parameters, number_reader
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
-from tfaudit.errors import InputError
 from tfaudit.outlets.verdict_table import verdict_html
 
 # A row is a link, so that it opens in a new tab and by keyboard; a plain click stays in this session.
@@ -40,7 +39,7 @@ _TABLE = component("tfaudit.verdict", html='<div class="first"></div>', css=_STY
 def show_verdict(study_audit: StudyAudit) -> None:
     """Draw the verdict under the limits of the visitor."""
     answer = st.container()
-    limits = choose_limits()
+    limits = choose_limits(study_audit)
     verdict = study_audit.verdict(limits)
     labels = {key: label for key, label in variant_labels(study_audit).items() if key != BASELINE}
     pages = {key: "classes" if key in study_audit.summary.impacts else "compare" for key in labels}
@@ -61,27 +60,25 @@ def show_verdict(study_audit: StudyAudit) -> None:
     show_notes(verdict.notes)
 
 
-def choose_limits() -> Limits:
+def choose_limits(study_audit: StudyAudit) -> Limits:
     """Draw the limits of the gate and return those that the visitor chose, in the URL named as `tfaudit gate` does."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        limits = _limits()
+        limits = _limits(study_audit)
         words = limits.in_words()
         st.caption(escape(f"{words[0].upper()}{words[1:]}."))
     return limits
 
 
-def _limits() -> Limits:
-    defaults = st.session_state.get("limits", DEFAULT_LIMITS)
+def _limits(study_audit: StudyAudit) -> Limits:
+    classes = len(study_audit.counts(BASELINE).class_names)
+    defaults = st.session_state.get("limits", DEFAULT_LIMITS).for_classes(classes)
     names = sorted(QUANTITIES, key=lambda name: getattr(defaults, name) is None)
     with st.popover("Limits", icon=":material/tune:"):
         chosen = {name: _limit(name, getattr(defaults, name)) for name in names}
-        try:
-            return Limits.from_mapping(
-                {name: value for name, value in chosen.items() if value is not None}
-            )
-        except InputError:
+        if all(value is None for value in chosen.values()):
             st.caption("Without any limit, the default limits apply.")
             return defaults
+        return Limits(**chosen)
 
 
 def _limit(name: str, default: float | None) -> float | None:

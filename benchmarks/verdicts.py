@@ -3,7 +3,8 @@
     python -m benchmarks.verdicts [TABLE ...] [--studies 300] [--seed 0]
 
 Without a choice it prints the tables of "Rules" in docs/verdict.md: in per cent, how often intervals hold the truth,
-and how often a limit of exactly the truth passes or fails. Both errors should be 2.5 %.
+and how often a limit of exactly the truth passes or fails. Both errors should be 2.5 %. Those of "Many classes" say how
+often studies of 1,000 classes with 50 images each pass and fail by the default limit on the share of classes.
 """
 
 import argparse
@@ -23,10 +24,12 @@ from tests.builders.simulated_studies import (
     simulate,
     true_flip_rates,
     true_slope,
+    with_losses,
 )
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
-from tfaudit.audits.gate.checks import PASS
+from tfaudit.audits.gate.checks import FAIL, PASS
+from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
@@ -177,6 +180,45 @@ def flips(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def losses_of_classes(classes: int, share: float) -> dict[str, np.ndarray]:
+    """Return the losses of classes by name of the truth; some lie exactly at the limits: this share, and 5 points."""
+    ranks = (np.arange(classes) + 0.5) / classes
+    lumps = {
+        "nothing changes": (0, 0.0),
+        "one class loses 12 points": (1, 0.12),
+        "ten classes lose 12 points": (10, 0.12),
+        "one class loses 60 points": (1, 0.6),
+        f"{100 * share:g} % lose 5 points": (round(share * classes), 0.0501),
+        f"{100 * share:g} % lose 12 points": (round(share * classes), 0.12),
+        f"{200 * share:g} % lose 12 points": (round(2 * share * classes), 0.12),
+    }
+    truths = {
+        name: np.where(ranks * classes < count, loss, 0.0) for name, (count, loss) in lumps.items()
+    }
+    truths["exponential, mean 1 point"] = -0.01 * np.log(ranks)
+    truths[f"exponential, {100 * share:g} % beyond"] = 0.05 * np.log(ranks) / np.log(share)
+    return truths
+
+
+def shares(seeds: range) -> pd.DataFrame:
+    """Return how often limits on the share of classes that lose more than 5 points pass and fail."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for share, members in ((0.05, 1), (0.05, 2), (0.05, 10), (0.01, 1)):
+        limits = Limits(share_beyond=share)
+        for name, losses in losses_of_classes(1000, share).items():
+            truth = with_losses(rng.permutation(losses), paired=True)
+            outcomes = [
+                judge(measure(*study), limits).outcome
+                for study in studies(truth, seeds, members=members, images=50, classes=1000)
+            ]
+            figures = [100 * np.mean(np.array(outcomes) == outcome) for outcome in (PASS, FAIL)]
+            true = 100 * np.mean(losses > 0.05)
+            rows.append((f"{100 * share:g} %", members, name, f"{true:.1f}", *figures))
+    columns = ["limit", "K", "truth", "classes beyond, %", "passes", "fails"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
@@ -188,6 +230,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "clusters": clusters,
     "recommended": recommended,
     "flips": flips,
+    "shares": shares,
 }
 
 

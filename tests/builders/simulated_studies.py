@@ -94,10 +94,7 @@ def simulate(
     """
     rng = np.random.default_rng(seed)
     labels = np.arange(images * classes) % classes
-    names = tuple(
-        name if c < 10 else f"{name} {c // 10 + 1}"
-        for c, name in enumerate((CLASSES * classes)[:classes])
-    )
+    names = class_names(classes)
     before = np.tile(np.resize(RECALLS, classes), (members, 1))
     after = before - truth.everywhere
     for name, recalls in truth.recalls.items():
@@ -218,6 +215,23 @@ def ratios_held(truth: Truth, seed: int, *, members: int, images: int) -> dict[s
         name: row[f"{column}_low"] <= true <= row[f"{column}_high"]
         for name, (row, column, true) in ends.items()
     }
+
+
+def class_names(classes: int) -> tuple[str, ...]:
+    """Return the names of classes, which repeat after ten with a number."""
+    return tuple(
+        name if c < 10 else f"{name} {c // 10 + 1}"
+        for c, name in enumerate((CLASSES * classes)[:classes])
+    )
+
+
+def with_losses(losses: np.ndarray, **changes: float | bool) -> Truth:
+    """Return a truth in which class c loses `losses[c]`, a share."""
+    recalls = np.resize(RECALLS, len(losses)) - losses
+    names = class_names(len(losses))
+    return Truth(
+        recalls={name: (recall,) for name, recall in zip(names, recalls, strict=True)}, **changes
+    )
 
 
 def expected_changes(truth: Truth, members: int, classes: int = 10) -> np.ndarray:

@@ -6,16 +6,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import FLAGS, MANY_CLASSES, QUANTITIES, Limits
 from tfaudit.cli.options import Group, option
 from tfaudit.errors import InputError, one_line
+
+
+def _set(limits: Limits) -> str:
+    return ", ".join(f"{name} = {limit:g}" for name, limit in limits.as_dict().items())
+
 
 GateFile = Annotated[
     Path | None,
     option(
         "TOML file whose table gate holds the limits; by default "
-        + ", ".join(f"{name} = {limit:g}" for name, limit in DEFAULT_LIMITS.as_dict().items())
-        + ".",
+        f"{_set(Limits().for_classes(2))}; with {MANY_CLASSES} classes or more "
+        f"{_set(Limits().for_classes(MANY_CLASSES))}.",
         "--gate",
         "--config",
     ),
@@ -45,13 +50,15 @@ LimitFlags = Annotated[
 def read_limits(
     config: Path | None, flags: Mapping[str, float | None] = MappingProxyType({})
 ) -> Limits:
-    """Return the limits of the `[gate]` table of a TOML file; flags override them, and missing ones have defaults."""
+    """Return the limits of the `[gate]` table of a TOML file; flags override them; without any, defaults hold."""
     settings = {} if config is None else _gate_table(config)
     names = {flag: name for name, flag in FLAGS.items()}
     given = {names.get(flag, flag): value for flag, value in flags.items() if value is not None}
     chosen = {**settings, **given}
-    if config is None and not QUANTITIES.keys() & chosen.keys():
-        chosen = {**DEFAULT_LIMITS.as_dict(), **chosen}
+    if config is not None and not QUANTITIES.keys() & chosen.keys():
+        raise InputError(
+            "config", f"{config} without limits", f"one or more of {', '.join(QUANTITIES)}"
+        )
     try:
         return Limits.from_mapping(chosen)
     except InputError as problem:

@@ -110,7 +110,6 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         drawable=drawable,
         verdict=verdict,
         verdicts=verdict and verdict_html(verdict, links),
-        limits=limits.in_words(),
         table=html_table(audit),
         headlines=headlines(audit, study_audit.model_pairs),
         script=Markup(_SCRIPT),

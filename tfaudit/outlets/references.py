@@ -42,6 +42,9 @@ HB M. Hashemizadeh, J. Ramirez, R. Sukumaran, G. Farnadi, S. Lacoste-Julien, J. 
 Constraining Disparate Impact in Sparse Models. ICLR 2024.
 HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common Corruptions and Perturbations. ICLR \
 2019.
+La N. Laird. Nonparametric maximum likelihood estimation of a mixing distribution. Journal of the American \
+Statistical Association 73, 1978.
+MV S. A. Murphy, A. W. van der Vaart. On profile likelihood. Journal of the American Statistical Association 95, 2000.
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
 LT A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei. Learn then Test: Calibrating Predictive \
 Algorithms to Achieve Risk Control. arXiv:2110.01052.

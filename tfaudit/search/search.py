@@ -107,7 +107,7 @@ def compress_to_limits(
         model: a Keras 3 model, which does not change, or the path of a `.keras` file.
         data: labelled examples that the model was not trained on: `(x, y)`, a `tf.data.Dataset` of these,
             `tfaudit.Examples` or a `tfaudit` data set, as the model takes them.
-        limits: limits that the gate checks, `DEFAULT_LIMITS` by default.
+        limits: limits that the gate checks; without any, those that `Limits.for_classes` gives.
         train: training data, in the same forms; None prunes nothing and calibrates int8 with images of the selection
             part, without their labels.
         training: how pruned models are fine-tuned; `recalibrate_batch_norm` then estimates their statistics again.
@@ -149,6 +149,7 @@ def compress_to_limits(
         directory = Path(folder) / "search" if out is None else Path(out)
         labelled = read_data(data, "data")
         names = _class_names(source.model, labelled, settings)
+        settings = dataclasses.replace(settings, limits=limits.for_classes(len(names)))
         examples = in_memory(labelled, "data", names, "test")
         trained_on = None if train is None else _training_data(train, examples)
         parts = Parts.of(examples, held_out, seed, train=trained_on)

@@ -119,6 +119,65 @@ def test_worst_class_names_those_that_fail():
     assert table.loc["class 2", "p_holm"] > 0
 
 
+def test_many_classes_are_judged_by_the_share_that_loses_more():
+    """Fifty images cannot show of any class that it loses less than 5 points, but of most classes together they can."""
+    lossless = [(50, 0, 0)] * 90 + [(50, 1, 1)] * 10
+    verdict = gate(*pair(*lossless))
+    assert [check.name for check in verdict.checks] == ["overall_drop_pp", "share_beyond"]
+    assert verdict.outcome == "pass"
+    sentence = only(verdict, "share_beyond").sentence
+    assert sentence.startswith("At most ")
+    assert (
+        " of the 101 classes lose more than 5 points of recall (95 % interval), limit 5 %."
+        in sentence
+    )
+    assert "a limit on every class needs about " in sentence
+    assert only(
+        gate(*pair(*lossless), Limits(worst_class_drop_pp=5)), "worst_class_drop_pp"
+    ).outcome == ("cannot judge")
+    fewer = gate(*pair(*lossless[:30]))
+    assert [check.name for check in fewer.checks] == ["overall_drop_pp", "worst_class_drop_pp"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "outcome"), [(0.02, "fail"), (0.1, "cannot judge"), (0.2, "pass")]
+)
+def test_the_share_of_classes_beyond_a_drop(limit, outcome):
+    classes = [(2000, 3, 1)] * 180 + [(2000, 260, 20)] * 20
+    limits = Limits(share_beyond=limit, worst_class_drop_pp=6)
+    check = only(gate(*pair(*classes), limits), "share_beyond")
+    assert check.outcome == outcome
+    assert check.value == pytest.approx(0.1, abs=0.001)
+    assert check.low < 20 / 201 < check.high
+    assert "Surely lose more: class 180, class 181, " in check.sentence
+
+
+@pytest.mark.parametrize(("after", "outcome"), [(600, "fail"), (940, "cannot judge")])
+def test_a_collapsed_class_never_passes_whatever_the_share(after, outcome):
+    """The one class keeps 40 or 2 of 1,000 images that it had, or loses half of the few that it had."""
+    collapsed = (1000, after, 0) if outcome == "fail" else (1000, 40, 4)
+    before, after = pair(*[(1000, 2, 2)] * 60, collapsed)
+    if outcome != "fail":  # right on 60 of 1,000 before
+        before, after = few_right(before, after)
+    check = only(gate(before, after, Limits(share_beyond=0.5)), "share_beyond")
+    assert (check.outcome, check.reason) == (
+        outcome,
+        "Recall of class 60 collapsed, whatever the share of classes.",
+    )
+
+
+def few_right(before, after):
+    """The last class is hardly known before, and less after: a loss of 4 points, and yet a collapse."""
+    sides = []
+    for predictions, right in ((before, 60), (after, 15)):
+        answers = predictions.top1[0].copy()
+        answers[-1000:] = np.where(np.arange(1000) < right, 60, 61)
+        sides.append(
+            Predictions.from_top1(before.labels, answers, class_names=predictions.class_names)
+        )
+    return sides
+
+
 def test_failing_is_corrected_for_many_classes():
     """One class loses 16 of 100 and gains none: at least 9 alone, at least 7 in an interval for all of 40 classes."""
     alone = gate(*pair((100, 16, 0)), Limits(worst_class_drop_pp=8))
@@ -310,7 +369,7 @@ def test_summary_is_plain():
     before, after = pair((100, 4, 1))
     counts = gate(before, after, EVERY, sizes=(2000, 900)).summary()
     assert json.loads(json.dumps(counts, allow_nan=False)) == counts
-    assert len(counts["checks"]) == 8
+    assert len(counts["checks"]) == 9
     assert counts["classes"][1]["drop_pp"] is None
     assert gate(before, after, Limits(flips=0.5)).summary()["classes"] == []
 
@@ -356,7 +415,6 @@ def test_a_large_drop_nearly_always_fails_and_five_examples_never_do():
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({}, "limits: got none, expected one or more of overall_drop_pp"),
         (
             {"overall_drop_pp": -1},
             r"overall_drop_pp: got -1, expected percentage points in \[0, 100\]",

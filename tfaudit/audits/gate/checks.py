@@ -139,6 +139,45 @@ class Checks:
         )
         return frame.head(0) if limit is None else frame
 
+    def share_beyond(self, limit: float) -> Check:
+        """Check the share of classes that lose more than the limit of the worst class; none may collapse."""
+        bound = self.limits.bound_pp
+        losses = self.measurements.classes
+        share = self.measurements.share_beyond(bound)
+        surely = losses.sure_low > bound
+        collapsed = self.measurements.collapsed
+        outcome = _outcome(share, limit)
+        low, high = (f"{100 * end:.1f} %" for end in (share.low, share.high))
+        many = {PASS: f"At most {high}", FAIL: f"At least {low}"}.get(
+            outcome, f"Between {low} and {high}"
+        )
+        parts = [
+            f"{many} of the {len(surely):,} classes lose more than {bound:g} points of recall "
+            f"({self._level} interval), limit {100 * limit:g} %."
+        ]
+        for verb, which in (("Collapsed", collapsed), ("Surely lose more", surely & ~collapsed)):
+            if names := list(np.array(losses.names, object)[which]):
+                parts.append(f"{verb}: {listed(names, LISTED)}.")
+        parts += self._about_every_class(bound)
+        check = _check("share_beyond", limit, share, outcome, " ".join(parts))
+        if not collapsed.any() or outcome == FAIL:
+            return check
+        gone = [class_in_words(losses.names[c]) for c in np.flatnonzero(collapsed)]
+        certain = (collapsed & surely).any()
+        return dataclasses.replace(
+            check,
+            outcome=FAIL if certain else CANNOT_JUDGE,
+            reason=f"Recall of {listed(gone, LISTED)} collapsed, whatever the share of classes.",
+        )
+
+    def _about_every_class(self, bound: float) -> list[str]:
+        """Return which number of images a limit on every single class needs; nothing if there are as many."""
+        images = self.measurements.images_for_every_class(bound)
+        if images and images <= self.measurements.classes.examples.min():
+            return []
+        needs = f"about {_about(images):,} images of each" if images else "more members"
+        return [f"Which other classes do is unknown; a limit on every class needs {needs}."]
+
     def harmed_share(self, limit: float) -> Check:
         """Check the share of classes that lost recall; classes that may have lost recall count against a pass."""
         set_limit = self.limits.worst_class_drop_pp

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks
-from tfaudit.audits.gate.limits import Limits, quantity_of
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits, quantity_of
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading
@@ -137,7 +137,7 @@ class Verdict(Result):
 def gate(
     baseline: Predictions,
     compressed: Predictions,
-    limits: Limits,
+    limits: Limits = DEFAULT_LIMITS,
     *,
     alpha: float = 0.05,
     sizes: tuple[float, float] | None = None,
@@ -156,6 +156,9 @@ def gate(
     - Share of harmed classes: a class is harmed if it lost recall after Holm's correction. The gate cannot judge if the
       harmed classes, together with those for which a loss of `worst_class_drop_pp` (10 points if that is not limited)
       cannot be excluded, exceed the limit. Without this rule, fewer images would make a pass easier.
+    - Share of classes beyond a loss: the interval of the share holds every share that a mixture of classes with any
+      losses can have without contradicting the measurements (`LossMixture`); it says how many classes lose more than
+      `worst_class_drop_pp` (5 points if that is not limited), not which. A class that collapsed never passes.
     - Flips of single models: the exact interval of Clopper and Pearson. Flips of populations are means over pairs of
       members, or over all combinations without pairs, with an interval for rare events over images and members [FF].
     - Sizes are exact: the value decides.
@@ -168,7 +171,7 @@ def gate(
     Args:
         baseline: the uncompressed model or population.
         compressed: the compressed one, on the same examples.
-        limits: limits to check.
+        limits: limits to check; without any, those that `Limits.for_classes` gives.
         alpha: level of the tests; intervals are at level 1 - alpha.
         sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
         paired: whether each compressed member of a population is made from the baseline's member of the same name, as
@@ -204,6 +207,7 @@ def judge(
     Raises:
         InputError: a limit of size without sizes.
     """
+    limits = limits.for_classes(len(measurements.classes.names))
     checks = Checks(measurements, limits, sizes)
     broken = checks.broken_baseline()
     classes = checks.class_frame()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import require
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,13 @@ _POINTS = Quantity(
     number_format="{:.2f} pp", maximum=100.0, allowed="percentage points in [0, 100]"
 )
 _SHARE = Quantity(number_format="{:.2f} %", scale=100.0, maximum=1.0, allowed="a share in [0, 1]")
+_SHARE_OF_CLASSES = dataclasses.replace(_SHARE, number_format="{:.1f} %")
+
+MANY_CLASSES = 50
+"""Number of classes from which on the default limits are about their share, not about the worst."""
+
+BOUND_PP = 5.0
+"""Drop of a class's recall by which `share_beyond` counts classes if `worst_class_drop_pp` is not set."""
 
 
 def _is_number(value: object, least: float, most: float) -> bool:
@@ -59,18 +66,19 @@ def _limit(description: str, title: str, unit: Quantity) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """The largest values that a gate allows; None leaves a quantity unchecked.
+    """The largest values that a gate allows; None leaves a quantity unchecked, and without any the defaults hold.
 
     A new limit is a field here, with its metadata, and a method of the same name in `Checks` of `checks.py`.
     The flags and TOML keys of `tfaudit gate`, tables and charts follow from them.
 
     The metadata of each field describes it. For populations, `flips` and `negative_flips` are means over pairs of
-    members. A class is harmed if it lost recall, after Holm's correction over the classes;
+    members. A class is harmed if it lost recall, after Holm's correction over the classes; `share_beyond` limits how
+    many classes lose more than `worst_class_drop_pp` (5 points if that is not set), whichever they are;
     `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, does not limit the
     compressed model: nothing is judged if the baseline is less accurate.
 
     Raises:
-        InputError: no limit, or a value that is not a number in the allowed range.
+        InputError: a value that is not a number in the allowed range.
 
     Example:
         >>> Limits(worst_class_drop_pp=2).as_dict()
@@ -83,10 +91,14 @@ class Limits:
     worst_class_drop_pp: float | None = _limit(
         "Drop of any class's recall, percentage points.", "drop of worst class", _POINTS
     )
+    share_beyond: float | None = _limit(
+        "Share of classes whose recall drops by more than the limit of the worst class "
+        f"({BOUND_PP:g} points if that is not set), in [0, 1].",
+        "classes beyond the drop",
+        _SHARE_OF_CLASSES,
+    )
     harmed_share: float | None = _limit(
-        "Share of classes that lost recall, in [0, 1].",
-        "harmed classes",
-        dataclasses.replace(_SHARE, number_format="{:.1f} %"),
+        "Share of classes that lost recall, in [0, 1].", "harmed classes", _SHARE_OF_CLASSES
     )
     flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", _SHARE)
     negative_flips: float | None = _limit(
@@ -129,8 +141,27 @@ class Limits:
             number = _is_number(value, quantity.minimum, quantity.maximum)
             require(number, name, value, quantity.allowed)
             object.__setattr__(self, name, float(value))
-        if not self.as_dict():
-            raise InputError("limits", "none", f"one or more of {', '.join(QUANTITIES)}")
+
+    def for_classes(self, count: int) -> Limits:
+        """Return these limits, or if none is set the defaults for a number of classes.
+
+        With fewer than 50 classes, accuracy may drop by 1 point and the worst class by 5. With more, the few images of
+        each class can seldom show that about every single class, so at most 5 % of the classes may lose more than 5
+        points.
+
+        Example:
+            >>> Limits().for_classes(10).in_words()
+            'drop of accuracy at most 1 pp, drop of worst class at most 5 pp'
+            >>> Limits().for_classes(1000).in_words()
+            'drop of accuracy at most 1 pp, classes beyond the drop of 5 pp at most 5 %'
+            >>> Limits(flips=0.01).for_classes(1000).in_words()
+            'flips at most 1 %'
+        """
+        if self.as_dict():
+            return self
+        many = count >= MANY_CLASSES
+        of_classes = {"share_beyond": 0.05} if many else {"worst_class_drop_pp": BOUND_PP}
+        return dataclasses.replace(self, overall_drop_pp=1, **of_classes)
 
     def in_words(self) -> str:
         """Return the limits that are set, in one line.
@@ -139,10 +170,16 @@ class Limits:
             >>> Limits(overall_drop_pp=1, worst_class_drop_pp=5).in_words()
             'drop of accuracy at most 1 pp, drop of worst class at most 5 pp'
         """
+        drop = {"share_beyond": f" of {self.bound_pp:g} pp"}
         return ", ".join(
-            f"{QUANTITIES[name].title} at most {_short(QUANTITIES[name].text(value))}"
+            f"{QUANTITIES[name].title}{drop.get(name, '')} at most {_short(QUANTITIES[name].text(value))}"
             for name, value in self.as_dict().items()
         )
+
+    @property
+    def bound_pp(self) -> float:
+        """Drop of recall by which `share_beyond` counts classes, percentage points."""
+        return BOUND_PP if self.worst_class_drop_pp is None else self.worst_class_drop_pp
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> Limits:
@@ -177,8 +214,8 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 SIZES = ("size_bytes", "size_ratio")
 """Limits on the size of the file, which predictions have no part in."""
 
-DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
-"""Limits of a study's first screen if the user sets none."""
+DEFAULT_LIMITS = Limits()
+"""The limits if the user sets none; they depend on the number of classes."""
 
 FLAGS: Mapping[str, str] = MappingProxyType(
     {name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES}

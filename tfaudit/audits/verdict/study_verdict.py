@@ -152,7 +152,7 @@ def study_verdict(
         measured: results of `measure` by key of the variant; None for a single model against a population.
         descriptions: any of `title`, `sparsity`, `bytes`, `gzipped_bytes` of the variants and of the baseline, indexed
             by key.
-        limits: limits of the gate, `DEFAULT_LIMITS` by default.
+        limits: limits of the gate; without any, those that `Limits.for_classes` gives.
         baseline: key of the baseline in `descriptions`, "dense" by default.
 
     Example:
@@ -165,6 +165,9 @@ def study_verdict(
     """
     facts = _facts([baseline, *measured], descriptions)
     known = {key: of_key for key, of_key in measured.items() if of_key is not None}
+    limits = limits.for_classes(
+        max((len(of_key.classes.names) for of_key in known.values()), default=0)
+    )
     plain_bytes = facts["bytes"].astype(float)
     verdicts = {
         key: judge(of_key, limits, (plain_bytes[baseline], plain_bytes[key]))
