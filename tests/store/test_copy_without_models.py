@@ -13,7 +13,7 @@ from tests.builders.refusals import assert_refused
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.store.copy_without_models import save_copy_without_models, small_image
-from tfaudit.store.store import open_store
+from tfaudit.store.store import TABLES, open_store
 
 
 @pytest.fixture
@@ -97,3 +97,12 @@ def test_images_have_few_colours_and_the_same_size():
     assert len(np.unique(image.reshape(-1, 3), axis=0)) <= 32
     assert np.abs(image.astype(int) - pixels).mean() < 40
     assert small_image(b"what a day") == b"what a day"
+
+
+@pytest.mark.parametrize("name", [*TABLES])
+def test_every_table_comes_along(tmp_path, name):
+    store = make_study(tmp_path / "study", members=2)
+    table = pd.DataFrame({"title": ["a"], "bytes": [3.0]})
+    store.save_table(name, table)
+    copy = save_copy_without_models(store, tmp_path / "copy")
+    pd.testing.assert_frame_equal(copy.table(name), table)
