@@ -32,6 +32,7 @@ from tfaudit.audits.gate.checks import FAIL, PASS
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
+from tfaudit.audits.planning.lossless_model import pilot_model, promise_interval
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.predictions import Predictions
 
@@ -104,6 +105,48 @@ def clusters(seeds: range) -> pd.DataFrame:
         rows.append((name, 10 * images // 20, members, *shares))
     columns = ["clusters", "number", "K", "accuracy", "recall", "relative"]
     columns += [f"{name}, without" for name in columns[3:]]
+    return pd.DataFrame(rows, columns=columns)
+
+
+PILOTS = 40
+"""Number of small pilots of each planned design."""
+
+
+def plans(seeds: range) -> pd.DataFrame:
+    """Return how often the gate passes where a large pilot promises 80 %, and what small pilots promise there."""
+    rows = []
+    designs = [(True, members) for members in (1, 3, 10)] + [
+        (False, members) for members in (3, 10)
+    ]
+    for (paired, members), classes in itertools.product(designs, (1, 10)):
+        single = members == 1
+        truth = Truth(paired=paired, image_shift=0.1, member_shift=0.0 if single else 0.1)
+        limit = (4 if classes == 1 else 6) * (1 if paired else 3)
+        limits = Limits(worst_class_drop_pp=limit, overall_drop_pp=limit / 2)
+        sizes = {"members": 1 if single else 30, "images": 1000, "classes": classes}
+        large = pilot_model(Comparison(*simulate(truth, seeds.start, **sizes)))
+        images = large.images_needed(limits, members, 0.8)
+        if images is None:
+            continue
+        outcomes = [
+            judge(measure(*study), limits).outcome == PASS
+            for study in studies(truth, seeds, members=members, images=images, classes=classes)
+        ]
+        passed = float(np.mean(outcomes))
+        promises = []
+        for seed in range(seeds.stop, seeds.stop + PILOTS):
+            sizes = {"members": 1 if single else 2, "images": 100, "classes": classes}
+            pilot = Comparison(*simulate(truth, seed, **sizes))
+            ends = promise_interval(pilot, limits, members, images)
+            promises.append((pilot_model(pilot).passes(limits, members, images), *ends))
+        small, low, high = np.transpose(promises)
+        # the noise of the simulations
+        held = (low - 0.02 <= passed) & (passed <= high + 0.02)
+        spread = " to ".join(f"{100 * end:.0f}" for end in np.quantile(small, [0.1, 0.9]))
+        row = (kind(paired), members, classes, images, 100 * passed)
+        rows.append((*row, 100 * np.median(small), spread, 100 * held.mean()))
+    columns = ["members", "K", "classes", "images", "passes"]
+    columns += ["small pilots", "8 of 10 of them", "coverage"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -228,6 +271,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "slopes": slopes,
     "ratios": ratios,
     "clusters": clusters,
+    "plans": plans,
     "recommended": recommended,
     "flips": flips,
     "shares": shares,

@@ -80,7 +80,7 @@ def test_copies_change_no_interval(audit):
     pair = sides(3)
     once = AUDITS[audit](*pair, 1)
     copies = AUDITS[audit](*(copied(side, COPIES) for side in pair), COPIES)
-    counted = {"examples", "lost", "won"}
+    counted = {"examples", "lost", "won", "per_image"}
     published = {name for name in once if name.startswith("published")}
     ends = [name for name in once if name not in counted | published]
     assert any("low" in name for name in ends)

@@ -3,12 +3,21 @@
 import numpy as np
 import pytest
 
-from tests.builders.nightly import and_nightly
+from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.populations import population
+from tests.builders.simulated_studies import Truth, simulate
+from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
-from tfaudit.audits.planning.planning import guessed_spread, pilot_spread, plan
+from tfaudit.audits.planning.lossless_model import pilot_model, promise_interval
+from tfaudit.audits.planning.planning import (
+    guessed_model,
+    guessed_spread,
+    pilot_spread,
+    plan,
+    plan_gate,
+)
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
@@ -38,17 +47,64 @@ def test_half_widths_are_those_of_studies_of_that_design(members, images):
     assert foretold == pytest.approx(widths.mean(), rel=0.2)
 
 
+def passing(truth, limits, seeds, **sizes):
+    """The share of simulated studies that the gate passes."""
+    return np.mean(
+        [
+            judge(measure(*simulate(truth, seed, **sizes)), limits).outcome == "pass"
+            for seed in seeds
+        ]
+    )
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("studies", and_nightly([20], [300]))
-def test_four_of_five_studies_of_the_smallest_design_pass_the_limit_that_the_plan_names(studies):
-    rng = np.random.default_rng(8)
-    planned = plan(pilot_spread(measured_study(rng, 8, 400)), 4, members=[6])
-    (design,) = planned.smallest
-    passed = []
-    for _ in range(studies):
-        losses = measured_study(rng, 6, design.images).classes
-        passed += list(losses.high[:4] < planned.passable_limit)
-    assert 0.65 < np.mean(passed) < 0.95
+@pytest.mark.parametrize(
+    ("members", "classes", "paired", "pilot_studies", "studies"),
+    and_nightly(
+        [(1, 10, True, 1, 40), (3, 10, True, 1, 40)],
+        [
+            (members, classes, paired, 5, 300)
+            for members, paired in ((1, True), (3, True), (10, True), (3, False), (10, False))
+            for classes in (1, 10)
+        ],
+    ),
+)
+def test_the_gate_passes_as_often_as_a_large_pilot_promises(
+    members, classes, paired, pilot_studies, studies
+):
+    """Nothing changes; limits of one class are tighter, so that not every study passes."""
+    single = members == 1
+    truth = Truth(paired=paired, image_shift=0.1, member_shift=0.0 if single else 0.1)
+    limit = (4 if classes == 1 else 6) * (1 if paired else 3)
+    limits = Limits(worst_class_drop_pp=limit, overall_drop_pp=limit / 2)
+    pilots = [
+        pilot_model(
+            Comparison(
+                *simulate(truth, seed, members=1 if single else 20, images=1000, classes=classes)
+            )
+        )
+        for seed in range(pilot_studies)
+    ]
+    images = pilots[0].images_needed(limits, members, 0.8)
+    promised = np.mean([pilot.passes(limits, members, images) for pilot in pilots])
+    passed = passing(truth, limits, seeds(studies), members=members, images=images, classes=classes)
+    assert abs(passed - promised) < 0.06 + noise(0.8, studies)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("members", [1, 3, 10])
+def test_the_interval_of_a_promise_holds_what_the_gate_does(members):
+    truth = Truth(paired=True, image_shift=0.1, member_shift=0.0 if members == 1 else 0.1)
+    limits = Limits(worst_class_drop_pp=5, overall_drop_pp=2)
+    large = simulate(truth, 1, members=1 if members == 1 else 20, images=1000)
+    images = pilot_model(Comparison(*large)).images_needed(limits, members, 0.8)
+    passed = passing(truth, limits, seeds(400), members=members, images=images)
+    held = []
+    for seed in range(60):
+        pilot = Comparison(*simulate(truth, seed, members=min(members, 2), images=100))
+        low, high = promise_interval(pilot, limits, members, images, draws=40)
+        held.append(low - 0.03 <= passed <= high + 0.03)
+    assert np.mean(held) >= 0.95 - noise(0.95, len(held))
 
 
 def test_the_pilots_own_design_is_the_one_that_was_measured():
@@ -109,6 +165,11 @@ def test_guesses():
         (lambda: plan(guessed_spread(), 1, images=[]), r"images: got \[\], expected one or more"),
         (lambda: plan(guessed_spread(), 1, alpha=1), "alpha: got 1"),
         (
+            lambda: plan_gate(guessed_model(guessed_spread()), Limits(flips=0.1)),
+            "limits: got flips at most 10 %, expected one of overall_drop_pp and worst_class_drop_pp",
+        ),
+        (lambda: guessed_model(guessed_spread(), classes=0), "classes: got 0, expected 1 or more"),
+        (
             lambda: pilot_spread(measure(population(1), population(2)), "owl"),
             "class_name: got 'owl', expected a class",
         ),
@@ -124,3 +185,34 @@ def test_chart_has_a_line_per_number_of_members():
     chart = planned.chart().to_dict()
     assert chart["layer"][0]["encoding"]["y"]["datum"] == 2.0
     assert chart["layer"][1]["encoding"]["color"]["scale"]["domain"] == ["1 member", "30 members"]
+
+
+def test_more_data_and_looser_limits_pass_more_often():
+    model = guessed_model(guessed_spread(flips=0.03, member_sd_pp=0.5, paired=True))
+    limits = [Limits(worst_class_drop_pp=limit, flips=0.5) for limit in (3, 6)]
+    tight, loose = (plan_gate(model, one, members=[3, 10], images=[100, 1000]) for one in limits)
+    for planned in (tight, loose):
+        assert (np.diff(planned.passes, axis=0) >= 0).all()
+        assert (np.diff(planned.passes, axis=1) >= 0).all()
+        assert np.isnan(planned.promises).all()
+        assert planned.notes == ("Not simulated: flips. These limits can only lower the shares.",)
+    assert (tight.passes < loose.passes).any()
+    frame = loose.frame()
+    assert frame["passes"].tolist() == loose.passes.ravel().tolist()
+    needed = loose.summary()["images_by_members"]["10"]["images"]
+    assert model.passes(limits[1], 10, needed) >= 0.8 > model.passes(limits[1], 10, needed - 1)
+    chart = loose.chart().to_dict()
+    assert chart["layer"][0]["encoding"]["y"]["datum"] == 0.8
+
+
+def test_a_pilot_that_knows_little_promises_little():
+    truth = Truth(paired=True, image_shift=0.1, member_shift=0.1)
+    limits = Limits(worst_class_drop_pp=5)
+    widths = []
+    for members, images in ((2, 50), (20, 500)):
+        pilot = Comparison(*simulate(truth, 0, members=members, images=images))
+        low, high = promise_interval(pilot, limits, 5, 100)
+        widths.append(high - low)
+        again = promise_interval(pilot, limits, 5, 100)
+        assert again == (low, high)
+    assert widths[1] < 0.5 * widths[0]

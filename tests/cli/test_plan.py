@@ -27,24 +27,29 @@ def rows(text):
 
 def test_guesses(run):
     asked = ("--members", 2, "--members", 10, "--images", 200)
-    text = run("--paired", "--flips", 0.03, "--half-width", 3, *asked)
-    assert "paired members, by guesses." in " ".join(text.split())
+    text = run("--paired", "--flips", 0.03, *asked, "--classes", 5, "--max-worst-class-drop", 4)
+    words = "drop of worst class at most 4 pp; 5 classes, paired members, by guesses."
+    assert words in " ".join(text.split())
     assert set(rows(text)) == {"2", "10"}
-    assert rows(text)["2"][-1] == "none"
-    assert int(rows(text)["10"][-1]) < 200
-    loses_nothing = "a class that loses nothing passes a limit of 4.3 points"
-    assert loses_nothing in " ".join(text.split())
+    assert rows(text)["2"] == ["0", "none"]
+    assert 100 < int(rows(text)["10"][-1]) < 1000
+    text = run("--paired", "--flips", 0.03, "--half-width", 3, *asked)
+    widths = text.split("Half-width")[1]
+    assert int(rows(widths)["10"][-1]) < 200
 
 
 def test_a_pilot_of_populations_and_of_single_models(tmp_path, run, tfaudit, refused):
     make_study(tmp_path / "study")
-    text = run("study", "--variant", "int8", "--class", "dog & co")
+    asked = ("--max-overall-drop", 30, "--max-worst-class-drop", 60)
+    text = run("study", "--variant", "int8", "--class", "dog & co", "--half-width", 9, *asked)
     assert "paired members, by fixed-point int8" in " ".join(text.split())
+    assert "of the change of dog & co, points" in " ".join(text.split())
     assert len(rows(text)) == 6
+    assert rows(text)["30"][-2] == "to"  # the interval of the promise
     make_study(tmp_path / "single", members=1)
-    text = run("single")
+    text = run("single", *asked)
     assert list(rows(text)) == ["1"]
-    assert "holds for these two models alone" in " ".join(text.split())
+    assert "about these two models alone" in " ".join(text.split())
     words = "class_name: got 'owl', expected a class of the study"
     refused(tfaudit("plan", "study", "--class", "owl"), words)
     refused(tfaudit("plan", "study", "--variant", "int4"), "variant: got 'int4', expected")
@@ -52,8 +57,6 @@ def test_a_pilot_of_populations_and_of_single_models(tmp_path, run, tfaudit, ref
 
 def test_the_documentation_prints_what_is_printed(run):
     page = (Path(__file__).parents[2] / "docs/shipping.md").read_text()
-    block = page.split("    tfaudit plan --paired --flips .03 --half-width 3\n\n")[1].split(
-        "\n\n`images"
-    )[0]
-    shown = run("--paired", "--flips", 0.03, "--half-width", 3)
+    block = page.split("    tfaudit plan --paired --flips .03\n\n")[1].split("\n\n`images")[0]
+    shown = run("--paired", "--flips", 0.03)
     assert block.split() == shown.split()

@@ -56,7 +56,15 @@ _MODULES = {
     "gate.measurements": ("measure", "Measurements"),
     "gate.limits": ("Limits",),
     "verdict.study_verdict": ("study_verdict", "StudyVerdict"),
-    "planning.planning": ("plan", "pilot_spread", "guessed_spread", "Plan"),
+    "planning.planning": (
+        "plan",
+        "plan_gate",
+        "pilot_spread",
+        "guessed_spread",
+        "guessed_model",
+        "Plan",
+        "GatePlan",
+    ),
 }
 
 lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})

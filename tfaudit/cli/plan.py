@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,37 +11,46 @@ from rich import box
 from rich.table import Table
 
 from tfaudit.cli.console import app, out
+from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import Alpha, option
 from tfaudit.errors import require
 
 if TYPE_CHECKING:
-    from tfaudit.audits.planning.planning import Plan
+    from tfaudit.audits.planning.lossless_model import LosslessModel
+    from tfaudit.audits.planning.planning import GatePlan, Plan
 
 GUESSES = "Guesses where there is no pilot"
 
 
 @app.command()
 def plan(
+    *,
     pilot: Annotated[
         Path | None,
         typer.Argument(help="Directory of a pilot study, such as two members and few images."),
     ] = None,
-    half_width: Annotated[
-        float,
-        option(
-            "Target half-width of the confidence interval of a class's change, percentage points."
-        ),
-    ] = 2.0,
     variant: Annotated[
         str | None, option("Compressed variant of the pilot; by default its first.")
     ] = None,
-    class_name: Annotated[
-        str | None, option("Class of the pilot to plan for; by default the mean of all.", "--class")
+    gate: GateFile = None,
+    limit_flags: LimitFlags,
+    half_width: Annotated[
+        float | None,
+        option(
+            "Also show half-widths of the interval of a class's change; wanted half-width, points."
+        ),
     ] = None,
-    accuracy: Annotated[float, option("Accuracy of a model on the class.", panel=GUESSES)] = 0.9,
+    class_name: Annotated[
+        str | None,
+        option(
+            "Class of the pilot whose half-widths to show; by default the mean of all.", "--class"
+        ),
+    ] = None,
+    classes: Annotated[int, option("Number of classes.", panel=GUESSES)] = 10,
+    accuracy: Annotated[float, option("Accuracy of a model on a class.", panel=GUESSES)] = 0.9,
     member_sd: Annotated[
         float,
-        option("Standard deviation of the class's recall over members, points.", panel=GUESSES),
+        option("Standard deviation of a class's recall over members, points.", panel=GUESSES),
     ] = 1.0,
     heterogeneity: Annotated[
         float,
@@ -50,16 +60,10 @@ def plan(
         ),
     ] = 0.5,
     flips: Annotated[
-        float,
-        option("Share of images whose prediction compression turns right or wrong.", panel=GUESSES),
+        float, option("Share of images that compression makes right or wrong.", panel=GUESSES)
     ] = 0.05,
     paired: Annotated[
-        bool,
-        option(
-            "Each compressed member is made from a member of the baseline.",
-            "--paired",
-            panel=GUESSES,
-        ),
+        bool, option("Compressed members are made from the baseline's.", "--paired", panel=GUESSES)
     ] = False,
     members: Annotated[list[int] | None, option("Number of members to show, repeatable.")] = None,
     images: Annotated[
@@ -67,11 +71,20 @@ def plan(
     ] = None,
     alpha: Alpha = 0.05,
 ) -> None:
-    """Plan a study: how precisely its members and images will tell the change of a class."""
-    from tfaudit.audits.planning.planning import IMAGES, MEMBERS, guessed_spread, pilot_spread
+    """Plan a study: how many members and images let the gate pass a model that loses nothing."""
+    from tfaudit.audits.comparison import Comparison
+    from tfaudit.audits.planning.planning import (
+        IMAGES,
+        MEMBERS,
+        guessed_model,
+        guessed_spread,
+        pilot_spread,
+        plan_gate,
+    )
     from tfaudit.audits.planning.planning import plan as plan_study
 
-    shown = members or MEMBERS
+    limits = read_limits(gate, limit_flags)
+    shown: Sequence[int] = members or MEMBERS
     if pilot is None:
         spread = guessed_spread(
             accuracy=accuracy,
@@ -80,45 +93,79 @@ def plan(
             flips=flips,
             paired=paired,
         )
-        source = "by guesses"
+        source: LosslessModel | Comparison = guessed_model(spread, accuracy, classes)
+        origin = "by guesses"
     else:
         from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.store.store import open_store
 
         study_audit = StudyAudit.read(open_store(pilot), alpha=alpha)
-        keys = study_audit.data.compressed_keys
-        require(bool(keys), "pilot", str(pilot), "a study with a compressed variant")
-        key = variant or keys[0]
+        data = study_audit.data
+        require(
+            bool(data.compressed_keys), "pilot", str(pilot), "a study with a compressed variant"
+        )
+        key = variant or data.compressed_keys[0]
         measured = study_audit.measurements(key)
         spread = pilot_spread(measured, class_name)
-        source = (
-            f"by {study_audit.data.titles[key]} of {pilot}, {class_name or 'mean of all classes'}"
-        )
+        source = Comparison(data.baseline, data.populations[key], alpha=alpha)
+        origin = f"by {data.titles[key]} of {pilot}"
         if measured.single:
             shown = [1]  # how members differ is unknown
-    planned = plan_study(spread, half_width, members=shown, images=images or IMAGES, alpha=alpha)
+    sizes = images or IMAGES
+    planned = plan_gate(source, limits, members=shown, images=sizes, alpha=alpha)
+    count = len(planned.model.recalls)
     kind = "paired" if spread.paired else "independent"
-    level = f"{100 * (1 - alpha):g} % interval"
-    out.print(f"Half-width of the {level} of a class's change, points: {kind} members, {source}.\n")
-    out.print(_table(planned))
-    limit = f"a limit of {planned.passable_limit:.1f} points in 4 of 5 studies"
-    out.print(f"\nWith a half-width of {half_width:g}, a class that loses nothing passes {limit}.")
+    out.print(
+        f"Studies in which the gate passes a model that loses nothing, %: {planned.limits.in_words()}; "
+        f"{count} classes, {kind} members, {origin}.\n"
+    )
+    out.print(_gate_table(planned))
+    out.print()
     if 1 in planned.members:
-        out.print("One member: the interval is over images and holds for these two models alone.")
+        out.print("One member: the verdict is about these two models alone.")
+    for note in planned.notes:
+        out.print(note)
+    if half_width is not None:
+        level = f"{100 * (1 - alpha):g} % interval"
+        of = class_name or "a class"
+        out.print(f"\nHalf-width of the {level} of the change of {of}, points.\n")
+        widths = plan_study(spread, half_width, members=shown, images=sizes, alpha=alpha)
+        out.print(_width_table(widths))
 
 
-def _table(planned: Plan) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    headings = (
-        "members",
+def _gate_table(planned: GatePlan) -> Table:
+    """Return the shares that pass, the images for 4 of 5, and for a pilot the interval of that promise."""
+    ends = planned.promises.tolist()
+    with_pilot = any(low == low for low, _ in ends)  # NaN without a pilot
+    headings = [*(f"{count:,} images" for count in planned.images), "images for 80 %"]
+    rows = []
+    for shares, enough, (low, high) in zip(planned.passes, planned.enough, ends, strict=True):
+        cells = [f"{100 * share:.0f}" for share in shares]
+        cells.append(f"{enough:,}" if enough else "none")
+        if with_pilot:
+            cells.append(f"{100 * low:.0f} to {100 * high:.0f}" if enough else "")
+        rows.append(cells)
+    if with_pilot:
+        headings.append("95 % interval")
+    return _table(planned.members, headings, rows)
+
+
+def _width_table(planned: Plan) -> Table:
+    headings = [
         *(f"{count:,} images" for count in planned.images),
         f"images for {planned.half_width:g}",
-    )
-    for heading in headings:
+    ]
+    rows = [
+        [*(f"{width:.1f}" for width in widths), f"{design.images:,}" if design else "none"]
+        for widths, design in zip(planned.half_widths, planned.smallest, strict=True)
+    ]
+    return _table(planned.members, headings, rows)
+
+
+def _table(members: tuple[int, ...], headings: list[str], rows: list[list[str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for heading in ["members", *headings]:
         table.add_column(heading.replace(" ", "\n"), justify="right", no_wrap=True)
-    for count, widths, design in zip(
-        planned.members, planned.half_widths, planned.smallest, strict=True
-    ):
-        enough = f"{design.images:,}" if design else "none"
-        table.add_row(f"{count}", *(f"{width:.1f}" for width in widths), enough)
+    for count, cells in zip(members, rows, strict=True):
+        table.add_row(f"{count}", *cells)
     return table

@@ -90,7 +90,7 @@ class Spread:
         self, half_width: float, members: int, confidence: float = 0.95, start: int = 2
     ) -> int | None:
         """Return the smallest number of images >= `start` that gives less than a half-width; None if none does."""
-        return _smallest(
+        return smallest(
             start, MOST_IMAGES, lambda n: self.half_width(n, members, confidence) < half_width
         )
 
@@ -113,7 +113,7 @@ class Spread:
         # With single models there are no members to add.
         if members == 1 or (enough and enough <= PRACTICAL * images):
             return SampleSize(enough, members) if enough else None
-        more = _smallest(
+        more = smallest(
             members, MOST_MEMBERS, lambda k: self.half_width(images, k, confidence) < gap
         )
         if more and (not enough or more / members < enough / images):
@@ -124,14 +124,19 @@ class Spread:
         def scaled(k: int) -> SampleSize:
             return SampleSize(math.ceil(images * k / members), k)
 
-        more = _smallest(
+        more = smallest(
             members, MOST_MEMBERS, lambda k: self.half_width(scaled(k).images, k, confidence) < gap
         )
         return scaled(more) if more else None
 
 
-def _smallest(start: int, most: int, enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest number from `start` to `most` that is enough, found by bisection; None if none is."""
+def smallest(start: int, most: int, enough: Callable[[int], bool]) -> int | None:
+    """Return the smallest number from `start` to `most` that is enough, found by bisection; None if none is.
+
+    Example:
+        >>> smallest(2, 1000, lambda number: number**2 > 200)
+        15
+    """
     low = start - 1
     high = max(start, 2)
     while not enough(high):

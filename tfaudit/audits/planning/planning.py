@@ -8,11 +8,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
+from tfaudit.audits.comparison import Comparison
+from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import Measurements
+from tfaudit.audits.planning.lossless_model import (
+    PLANNED,
+    LosslessModel,
+    pilot_model,
+    promise_interval,
+)
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, listed, require
 from tfaudit.stats.intervals import require_level
 from tfaudit.stats.precision import SampleSize, Spread
 
@@ -20,7 +27,7 @@ MEMBERS, IMAGES = (1, 2, 3, 5, 10, 30), (50, 100, 200, 500, 1000, 5000)
 """Numbers of members, and of images of a class, that a plan shows."""
 
 POWER = 0.8
-"""Probability with which a class without any true loss passes `Plan.passable_limit`."""
+"""Share of studies in which a model that loses nothing should pass."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,13 +53,6 @@ class Plan(Result):
     smallest: tuple[SampleSize | None, ...]
     alpha: float
 
-    @property
-    def passable_limit(self) -> float:
-        """The limit of a gate that a class without any true loss passes with a probability of about 80 %."""
-        return float(
-            self.half_width * (1 + special.ndtri(POWER) / special.ndtri(1 - self.alpha / 2))
-        )
-
     notes = ()
 
     def frame(self) -> pd.DataFrame:
@@ -62,14 +62,13 @@ class Plan(Result):
         return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
 
     def summary(self) -> dict[str, Any]:
-        """Return the wanted half-width, the limit it serves, and the images needed per number of members."""
+        """Return the wanted half-width and the images needed per number of members."""
         needed = {
             str(k): d.images if d else None
             for k, d in zip(self.members, self.smallest, strict=True)
         }
         return {
             "half_width_pp": self.half_width,
-            "passable_limit_pp": self.passable_limit,
             "images_by_members": needed,
         }
 
@@ -114,10 +113,7 @@ def plan(
         5       30    1000            1.0
     """
     require(half_width_pp > 0, "half_width_pp", half_width_pp, "percentage points above 0")
-    require_level("alpha", alpha)
-    for name, counts, least in (("members", members, 1), ("images", images, 2)):
-        fitting = len(counts) > 0 and min(counts, default=0) >= least
-        require(fitting, name, list(counts), f"one or more numbers of {least} or more")
+    _check(members, images, alpha)
     widths = [[spread.half_width(n, k, 1 - alpha) for n in images] for k in members]
     needed = ((k, spread.images_needed(half_width_pp, k, 1 - alpha)) for k in members)
     smallest = [SampleSize(count, k) if count else None for k, count in needed]
@@ -130,6 +126,146 @@ def plan(
         tuple(smallest),
         alpha,
     )
+
+
+def _check(members: Sequence[int], images: Sequence[int], alpha: float) -> None:
+    """Raise an `InputError` unless there are numbers of members and of images, and a level in (0, 1)."""
+    require_level("alpha", alpha)
+    for name, counts, least in (("members", members, 1), ("images", images, 2)):
+        fitting = len(counts) > 0 and min(counts, default=0) >= least
+        require(fitting, name, list(counts), f"one or more numbers of {least} or more")
+
+
+@dataclasses.dataclass(frozen=True)
+class GatePlan(Result):
+    """How often the gate will pass a model that loses nothing, by number of members and of images of each class.
+
+    Attributes:
+        model: model that was simulated.
+        limits: limits of the gate.
+        members: numbers of members of each population, M of them.
+        images: numbers of images of each class, L of them.
+        passes: `(M, L)` shares of simulated studies that pass.
+        enough: images of each class with which `POWER` of the studies pass, per number of members; None if no number
+            of images is enough.
+        promises: `(M, 2)` interval of the share that passes with `enough` images, as a small pilot allows; NaN without
+            a pilot or without enough.
+        alpha: level of the gate's tests.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    model: LosslessModel
+    limits: Limits
+    members: tuple[int, ...]
+    images: tuple[int, ...]
+    passes: np.ndarray
+    enough: tuple[int | None, ...]
+    promises: np.ndarray
+    alpha: float
+    notes: tuple[str, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per number of `members` and of `images`, with `passes`, a share of studies."""
+        members, images = np.meshgrid(self.members, self.images, indexing="ij")
+        columns = {"members": members, "images": images, "passes": self.passes}
+        return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+
+    def summary(self) -> dict[str, Any]:
+        """Return the limits, and the images needed per number of members with the interval of their promise."""
+        rows = zip(self.members, self.enough, self.promises.tolist(), strict=True)
+        return {
+            **self.limits.as_dict(),
+            "promise": POWER,
+            "images_by_members": {
+                str(members): {"images": images, "low": low, "high": high}
+                for members, images, (low, high) in rows
+            },
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the share of studies that pass over the images, one line per number of members."""
+        from tfaudit.audits.planning.chart import gate_plan_chart
+
+        return gate_plan_chart(self.frame(), POWER)
+
+
+def plan_gate(
+    source: LosslessModel | Comparison,
+    limits: Limits,
+    *,
+    members: Sequence[int] = MEMBERS,
+    images: Sequence[int] = IMAGES,
+    alpha: float = 0.05,
+) -> GatePlan:
+    """Compute how often the gate will pass a model that loses nothing, for all classes and both limits on losses.
+
+    Studies are simulated with the variances of a pilot, or with guessed ones. With a small pilot these are uncertain,
+    and so is the promise: its interval comes from variances that the pilot allows as well.
+
+    Args:
+        source: a pilot study, or the model that `guessed_model` returns.
+        limits: limits of the gate, `overall_drop_pp`, `worst_class_drop_pp` or both; others are not simulated. Without
+            any, the defaults for the number of classes hold.
+        members: numbers of members to show; 1 is one model against one.
+        images: numbers of images of each class to show.
+        alpha: level of the gate's tests.
+
+    Raises:
+        InputError: numbers below 1, an impossible level, neither limit, or a pilot without a class of 2 images.
+
+    Example:
+        >>> model = guessed_model(guessed_spread(member_sd_pp=0.3, flips=0.04, paired=True))
+        >>> limits = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
+        >>> planned = plan_gate(model, limits, members=[1, 10], images=[100, 500])
+        >>> planned.passes.round(1).tolist(), [design < 500 for design in planned.enough]
+        ([[0.0, 0.9], [0.3, 1.0]], [True, True])
+    """
+    _check(members, images, alpha)
+    pilot = None if isinstance(source, LosslessModel) else source
+    model = source if isinstance(source, LosslessModel) else pilot_model(source)
+    limits = limits.for_classes(len(model.recalls))
+    if not {*limits.as_dict()} & {*PLANNED}:
+        raise InputError("limits", limits.in_words(), f"one of {' and '.join(PLANNED)}")
+    notes = []
+    if others := [QUANTITIES[name].title for name in limits.as_dict() if name not in PLANNED]:
+        notes.append(f"Not simulated: {listed(others)}. These limits can only lower the shares.")
+    if pilot is not None and pilot.clusters is not None:
+        notes.append("The images of the pilot form clusters; those of the plan are independent.")
+    passes = [[model.passes(limits, k, n, alpha=alpha) for n in images] for k in members]
+    enough = [model.images_needed(limits, k, POWER, alpha=alpha) for k in members]
+    promises = np.full((len(members), 2), np.nan)
+    for row, (count, design) in enumerate(zip(members, enough, strict=True)):
+        if pilot is not None and design is not None:
+            promises[row] = promise_interval(pilot, limits, count, design, alpha=alpha)
+    return GatePlan(
+        model,
+        limits,
+        tuple(members),
+        tuple(images),
+        np.array(passes),
+        tuple(enough),
+        promises,
+        alpha,
+        tuple(notes),
+    )
+
+
+def guessed_model(spread: Spread, accuracy: float = 0.9, classes: int = 10) -> LosslessModel:
+    """Return a model that loses nothing, all of whose classes vary as a guessed spread says.
+
+    Args:
+        spread: result of `guessed_spread`.
+        accuracy: accuracy of a model on each class, in (0, 1).
+        classes: number of classes.
+
+    Raises:
+        InputError: a guess out of range.
+    """
+    require(0 < accuracy < 1, "accuracy", accuracy, "a share in (0, 1)")
+    require(classes >= 1, "classes", classes, "1 or more")
+    parts = (accuracy, *(part / 100**2 for part in (spread.image, spread.residual, spread.member)))
+    recalls, image, residual, members = (np.full(classes, part) for part in parts)
+    return LosslessModel(recalls, image, residual, members, common=0.0, paired=spread.paired)
 
 
 def pilot_spread(measurements: Measurements, class_name: str | None = None) -> Spread:
