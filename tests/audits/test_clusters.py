@@ -50,6 +50,12 @@ def columns(times):
     return pd.DataFrame({"half": positions % 2, "third": positions // 10 % 3})
 
 
+def slope_frame(slope):
+    """The corrected slope with its interval."""
+    low, high = slope.interval()
+    return pd.DataFrame({"slope": slope.value, "low": low, "high": high})
+
+
 AUDITS = {
     "class_impact": lambda b, a, times: tfaudit.class_impact(b, a).frame(),
     "groups": lambda b, a, times: tfaudit.groups(b, a, columns(times)["half"]).frame(),
@@ -69,6 +75,7 @@ AUDITS = {
     "corrupted classes": lambda b, a, times: tfaudit.robustness(
         {("fog", 1): b}, {("fog", 1): a}, clean=(b, b)
     ).class_frame(),
+    "distortion": lambda b, a, times: slope_frame(tfaudit.distortion(b, a).corrected),
     "gate": lambda b, a, times: pd.DataFrame(
         {k: v for k, v in dataclasses.asdict(measure(b, a).classes).items() if k != "units"}
     ),

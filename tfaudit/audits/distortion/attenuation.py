@@ -24,10 +24,10 @@ def corrected_slope(
 
     A recall is measured on a finite number of images. Its error adds to the sum of squares in the denominator of the
     slope `alpha` of [R] 5, and only partly to the products in the numerator, which pulls the slope below 1 if nothing
-    changes. Here products of an image with itself are removed: this is the slope instrumented by the other half of the
-    test images, averaged over all ways to halve them. Members that are trained independently differ by chance, which
-    attenuates the slope in the same way; each is instrumented by the other members. The slope is therefore 1 if nothing
-    changes.
+    changes. Here products of an image, or of a cluster of images, with itself are removed: this is the slope
+    instrumented by the other half of the test images, averaged over all ways to halve them. Members that are trained
+    independently differ by chance, which attenuates the slope in the same way; each is instrumented by the other
+    members. The slope is therefore 1 if nothing changes.
 
     Sums over the members are divided, not slopes averaged, because a member's own sum may be within the errors of
     measurement. The standard error is that of the linear part of the quotient over images and members [C].
@@ -55,8 +55,8 @@ def corrected_slope(
     if not paired and 1 in (len(before), len(after)):
         return undefined
     first, second = (_Side(side, labels, classes) for side in (before, after))
-    own = _products(first, first)
-    products = _products(first, second)
+    own = _products(first, first, clusters)
+    products = _products(first, second, clusters)
     # The balances that each member is multiplied with: its own model's, or the mean of the other members.
     if paired:
         squares, products = np.diag(own), np.diag(products)[:, None]
@@ -139,8 +139,18 @@ class _Side:
         return centred * (self.weights(met) * self.sizes)[:, self.labels]
 
 
-def _products(first: _Side, second: _Side) -> np.ndarray:
+def _products(first: _Side, second: _Side, clusters: np.ndarray | None) -> np.ndarray:
     """Return `(K0, K1)` sums over classes of products of normalised balances, with factors from different images."""
+    same = (
+        _same_images(first, second) if clusters is None else _same_clusters(first, second, clusters)
+    )
+    return first.balances @ second.balances.T - ratio(
+        same, np.outer(first.accuracies, second.accuracies)
+    )
+
+
+def _same_images(first: _Side, second: _Side) -> np.ndarray:
+    """Return the sums of products of each image with itself, `(K0, K1)`."""
     labels = first.labels
     sizes = first.sizes
     total = sizes.sum()
@@ -149,7 +159,34 @@ def _products(first: _Side, second: _Side) -> np.ndarray:
     weights = known / np.maximum(sizes, 1) - 2 * known / total + known.sum() * sizes / total**2
     weights = np.where(known, weights / np.maximum(sizes - 1, 1), 0.0)
     same = (first.right * weights[labels]) @ second.right.T.astype(float)
-    same -= (first.recalls * weights * sizes) @ second.recalls.T
-    return first.balances @ second.balances.T - ratio(
-        same, np.outer(first.accuracies, second.accuracies)
+    return same - (first.recalls * weights * sizes) @ second.recalls.T
+
+
+def _same_clusters(first: _Side, second: _Side, clusters: np.ndarray) -> np.ndarray:
+    """Return the sums of products of each cluster with itself, `(K0, K1)`; a cluster may have images of all classes."""
+    labels = first.labels
+    sizes = first.sizes
+    cells, cell_of = np.unique(clusters * np.int64(len(sizes)) + labels, return_inverse=True)
+    cluster_of, class_of = np.divmod(cells, len(sizes))
+    squares = np.square(np.bincount(cell_of).astype(float))
+    # Clusters of unequal sizes count as fewer equal ones, as in `two_way`.
+    counts = ratio(sizes**2, np.bincount(class_of, squares, len(sizes)))
+    scale = np.nan_to_num(np.sqrt(ratio(counts, counts - 1)) / np.maximum(sizes, 1))
+
+    def parts(side: _Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return errors of recalls, `(K, cells)`, their sums over classes and those of accuracies, `(K, clusters)`."""
+        centred = side.right - side.recalls[:, labels]
+        errors = np.stack([np.bincount(cell_of, row) for row in centred]) * scale[class_of]
+        weights = (sizes / sizes.sum())[class_of]
+        summed = np.stack([np.bincount(cluster_of, row) for row in errors])
+        whole = np.stack([np.bincount(cluster_of, row * weights) for row in errors])
+        return errors, summed, whole
+
+    (own, summed, whole), (other, other_summed, other_whole) = parts(first), parts(second)
+    known = (sizes > 1).sum()
+    return (
+        own @ other.T
+        - summed @ other_whole.T
+        - whole @ other_summed.T
+        + known * (whole @ other_whole.T)
     )
