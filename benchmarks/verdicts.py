@@ -262,6 +262,28 @@ def shares(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def searches(seeds: range) -> pd.DataFrame:
+    """Return how often searches among ten simulated files pass, and pass a file that loses more than the limit."""
+    from tests.builders.simulated_searches import SMALLER, found_files  # which imports TensorFlow
+
+    truths = {
+        "the smaller, the more": [0, 0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.95, 1.5],
+        "the 2 largest lose 0, the others 1.05": [0] * 2 + [1.05] * 8,
+        "all lose 1.05": [1.05] * 10,
+        "the 3 largest lose 1.05, the others 0": [1.05] * 3 + [0] * 7,
+    }
+    rows = []
+    for name, losses in truths.items():
+        found = [found_files(losses, seed, 4000) for seed in seeds]
+        for rule in found[0]:
+            passed = [one[rule] for one in found if one[rule] is not None]
+            wrong = 100 * sum(losses[file] > 1 for file in passed) / len(found)
+            size = np.mean([SMALLER**file for file in passed]) if passed else np.nan
+            rows.append((name, rule, 100 * len(passed) / len(found), wrong, 100 * size))
+    columns = ["truth", "judged", "passes", "wrong", "mean size"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
@@ -275,6 +297,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "recommended": recommended,
     "flips": flips,
     "shares": shares,
+    "searches": searches,
 }
 
 

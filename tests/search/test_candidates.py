@@ -51,7 +51,10 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
         *(("int8", percentile, 0, False) for percentile in PERCENTILES),
         *(("int8", 99.999, count, False) for count in SPARED if count < 2),  # of two layers
     }
-    quick = [candidate.estimate for candidate in plan[:-1]]
+    plain = [candidate.estimate for candidate in plan if candidate.is_plain]
+    quick = [candidate.estimate for candidate in plan[len(plain) : -1]]
+    assert [candidate.is_plain for candidate in plan[: len(plain)]] == [True] * (len(KINDS) - 1)
+    assert plain == sorted(plain, reverse=True)
     assert quick == sorted(quick)
     assert plan[-1].kind == "int16x8"
     assert all(candidate.pruned is None for candidate in plan)

@@ -26,6 +26,7 @@ from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
 from tfaudit.outlets.html import write_report
+from tfaudit.predictions import Predictions
 from tfaudit.search import candidate_models, candidate_store, search_report
 from tfaudit.search.candidate_store import FOLDER, HELD_OUT, flatbuffer_path
 from tfaudit.search.candidates import Candidate, Preparation, candidates, channel_pruning
@@ -75,7 +76,7 @@ def test_the_verdict_is_the_gates_on_examples_that_had_no_part_in_the_choice(who
 
 
 @pytest.mark.slow
-def test_the_smallest_candidate_that_passes_on_the_selection_part_is_chosen(whole, model):
+def test_the_smallest_candidate_that_passes_on_both_parts_is_chosen(whole, model):
     directory, found = whole
     table = found.frame().set_index("candidate")
     plan = candidates(lambda: keras.saving.load_model(model), training=True)
@@ -88,8 +89,9 @@ def test_the_smallest_candidate_that_passes_on_the_selection_part_is_chosen(whol
     assert found.content == found.path.read_bytes()
     assert found.content == flatbuffer_path(directory, found.chosen).read_bytes()
     assert "fewer channels" in found.title  # smaller than the model's own dynamic range
-    left_out = [NOT_TRIED, "Not smaller than dynamic_range, which passes."]
-    assert table.loc["float32", ["outcome", "reason"]].tolist() == left_out
+    assert [*found.judged] == ["float32", "dynamic_range", found.chosen]  # the largest first
+    assert table.loc[[*found.judged], "held_out"].tolist() == ["pass"] * 3
+    assert (table["held_out"] == "").sum() == len(table) - 3
     assert not found.needed
     assert found.summary()["bytes"] == len(found.content)
     assert "<table" in found._repr_html_()
@@ -165,13 +167,45 @@ def test_when_the_budget_ends_the_best_so_far_is_judged_and_the_search_goes_on_l
     with monkeypatch.context() as patch:
         patch.setattr(_Search, "_is_over", lambda self: bool(self._trials.by_key))
         found = search(out)
-    assert found.chosen == "dynamic_range"
+    assert found.chosen == "float32"
     assert "budget ended" in found.stopped
     reasons = found.frame().set_index("candidate")["reason"]
     assert reasons["channel-0.75-dynamic_range"] == "The budget ended before."
     later = search(out)
     assert later.chosen == whole[1].chosen
-    assert set(later.judged) == {"dynamic_range", later.chosen}  # the held-out part was asked twice
+    assert later.judged == whole[1].judged  # the sequence goes on where it stopped
+
+
+@pytest.fixture
+def spoiled(monkeypatch):
+    """Keys of the candidates that are wrong on the whole held-out part."""
+    keys, pair = set(), _Search.judged_pair
+
+    def judged_pair(self, key):
+        before, after = pair(self, key)
+        if key not in keys:
+            return before, after
+        names = {"class_names": CLASSES, "example_ids": before.example_ids}
+        return before, Predictions.from_top1(before.labels, (before.labels + 1) % 4, **names)
+
+    monkeypatch.setattr(_Search, "judged_pair", judged_pair)
+    return keys
+
+
+@pytest.mark.slow
+def test_the_sequence_ends_at_the_first_that_does_not_pass(whole, search, tmp_path, spoiled):
+    out = shutil.copytree(whole[0], tmp_path / "out")
+    spoiled.add("dynamic_range")
+    found = search(out)
+    assert (found.chosen, found.outcome) == ("float32", "pass")
+    assert found.judged == {"float32": "pass", "dynamic_range": "fail"}
+    assert found.notes[0] == (
+        "dynamic_range passes on the selection part but not on the held-out part; 1 smaller file is therefore not "
+        "judged there."
+    )
+    spoiled.add("float32")
+    none = search(out)
+    assert (none.chosen, none.outcome, none.judged) == ("float32", "fail", {"float32": "fail"})
 
 
 @pytest.mark.slow

@@ -45,6 +45,14 @@ def trials_of(files=(), models=()):
     return trials
 
 
+def test_the_sequence_holds_what_passes_the_largest_first_and_what_was_judged_before_all():
+    files = {"small": (0, 1), "large": (0, 9), "fails": (300, 5), "middle": (0, 5)}
+    trials = trials_of(files)
+    assert trials.sequence(()) == ["large", "middle", "small"]
+    assert trials.sequence({"small", "fails"}) == ["small", "large", "middle"]
+    assert trials_of({"fails": (300, 5)}).sequence(()) == []
+
+
 @pytest.mark.parametrize(
     ("quantized", "pruned", "reason"),
     [

@@ -80,8 +80,8 @@ def compress(
 ) -> None:
     """Find the smallest file that passes a gate: exit code 0 pass, 1 fail, 2 cannot judge, 3 an unexpected error.
 
-    Candidates are chosen on one part of the data and judged once on the other. Only a file that passes becomes
-    DIR/model.tflite. The same command resumes an interrupted search.
+    Candidates are chosen on one part of the data and judged on the other, the largest first, up to the first that does
+    not pass. Only a file that passes becomes DIR/model.tflite. The same command resumes an interrupted search.
     """
     limits = read_limits(gate)
     seconds = None if budget is None else seconds_of(budget)
@@ -167,7 +167,7 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
     if found.stopped:
         out.print(f"{found.stopped} Run the same command again to try them.", soft_wrap=True)
     out.print(
-        f"\nThe verdict, on the {held_out:,} held-out examples, which had no part in the choice:\n"
+        f"\nThe verdict, on the {held_out:,} held-out examples, which had no part in the search:\n"
     )
     out.print(verdict_table(found.title, found.verdict))
     out.print()
@@ -177,9 +177,6 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
         out.print(
             "With training data (--train), the search also tries pruned and fine-tuned models."
         )
-    if len(found.judged) > 1:
-        judged = f"This held-out part has judged {len(found.judged)} candidates so far"
-        out.print(f"{judged}: the more it judges, the less a pass means.")
     if found.path is not None:
         out.print(f"file: {found.path}, {len(found.content):,} bytes", soft_wrap=True)
         out.print(
@@ -201,7 +198,7 @@ def _table(found: SmallestFile) -> Table:
 
     frame = found.frame()
     tried = frame[frame["outcome"] != NOT_TRIED]
-    costs = {name: column(name, "candidates") for name in ("bytes", "latency_1_ms")}
+    costs = {name: column(name, "candidates") for name in ("held_out", "bytes", "latency_1_ms")}
     columns = costs | verdict_columns("reason", "changed_share", "size_ratio")
     table = variants_table(tried, tried["chosen"], columns)
     left_out = len(frame) - len(tried)

@@ -163,6 +163,12 @@ class Candidate:
         return self.percentile < 100 or self.spared > 0 or self.last or self.aware
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is the unchanged model in a kind that is fast to test, without int8 choices."""
+        unchanged = self.pruned is None and not self.is_choice
+        return unchanged and not KINDS[self.kind].slow
+
+    @property
     def control(self) -> Candidate | None:
         """The same candidate without remedies and int8 choices, which is tried first; None if it has neither."""
         pruned = None if self.pruned is None else self.pruned.control
@@ -186,9 +192,10 @@ def bytes_per_weight(kind: str) -> float:
 
 
 def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Candidate, ...]:
-    """Return the candidates: first those that need no training, from small to large, then those that do.
+    """Return the candidates: first those that need no training, then those that do.
 
-    Kinds that are slow to test come last at each pruning level, since a smaller file may pass before them.
+    The plain files of the unpruned model come first, from the largest, which loses least, to the smallest. Kinds that
+    are slow to test come last at each pruning level, since a smaller file may pass before them.
 
     Candidates with training start with the least pruning, which is most likely to pass, so that a search that ends
     early has found something. It also knows when to stop: once a model fails, models pruned further fail too.
@@ -271,11 +278,12 @@ def with_remedies(pruned: Pruned) -> list[Pruned]:
     return [pruned, *(dataclasses.replace(pruned, remedy=name) for name in REMEDIES)]
 
 
-def _gentlest(candidate: Candidate) -> tuple[float, str, bool, float]:
-    """Return the sort key for the order of trials: least pruning first, then fast tests, then small files."""
+def _gentlest(candidate: Candidate) -> tuple[float, str, bool, bool, float]:
+    """Return the sort key for the order of trials: least pruning, large plain files, fast tests, small files."""
     pruned = candidate.pruned
     level, granularity = (float(pruned.level), pruned.granularity) if pruned else (0.0, "")
-    return level, granularity, KINDS[candidate.kind].slow, candidate.estimate
+    size = -candidate.estimate if candidate.is_plain else candidate.estimate
+    return level, granularity, not candidate.is_plain, KINDS[candidate.kind].slow, size
 
 
 def channel_pruning(level: float, layers: Sequence[str]) -> Pruned:

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.gate.gate import judge
+from tfaudit.audits.gate.checks import PASS
+from tfaudit.audits.gate.gate import Verdict, judge
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, SIZES, Limits
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
@@ -27,7 +28,7 @@ from tfaudit.compress.model_files import weight_bytes
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, one_line, require
+from tfaudit.errors import InputError, listed, one_line, plural, require
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
 from tfaudit.search.candidate_store import (
@@ -57,7 +58,7 @@ from tfaudit.search.search_settings import FINE_TUNING, SearchSettings, predicti
 from tfaudit.search.shortfall import shortfall
 from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.search.source_model import SourceModel
-from tfaudit.search.trials import Trial, Trials
+from tfaudit.search.trials import Trial, Trials, judged_in_turn
 from tfaudit.store.files import lock
 from tfaudit.study.training import Training
 
@@ -90,18 +91,20 @@ def compress_to_limits(
     scores_are: str = "auto",
     progress: SearchProgress | str | None = None,
 ) -> SmallestFile:
-    """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it once on examples held out.
+    """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it on examples held out.
 
     Candidates are all kinds of quantization of the unpruned model and, with training data, of pruned and fine-tuned
     models, without channels or weights. If int8 narrowly fails, it is also tried with its last layer in float, with
     ranges that end at percentiles, with the layers that it harms most in float and, with training data, after training
-    for int8. Candidates without training are tried first, from small to large. Those with training follow if they may
-    be smaller than a file that passes already, from the least pruning up to the one that fails.
+    for int8. The plain files of the unpruned model are tried first. Others follow if they may be smaller than a file
+    that passes already, those with training from the least pruning up to the one that fails.
 
-    The data are split at random, stratified by class. The smallest candidate that passes on the selection part is
-    chosen. A candidate chosen for passing tends to look better than it is, so the gate's verdict is given on the
-    held-out part, which had no share in the choice. If nothing passes, the candidate closest to passing is judged, and
-    `needed` says which limit binds and what would be needed.
+    The data are split at random, stratified by class. Candidates that pass on the selection part are judged on the
+    held-out part, which had no share in their choice: a candidate chosen for passing tends to look better than it is.
+    They are judged in a fixed sequence [LT], from the largest down to the first that does not pass, and the last that
+    passed is the result. So the probability that the result loses more than a limit is that of a single verdict. If
+    nothing passes on the selection part, the candidate closest to passing is judged. Without a pass, `needed` says
+    which limit binds and what would be needed.
 
     Args:
         model: a Keras 3 model, which does not change, or the path of a `.keras` file.
@@ -262,7 +265,7 @@ class _Search:
                 return Trial(NOT_TRIED, failure)
             content = self._maker.flatbuffer(candidate)
             # Checked before the test, which takes 0.1 s per image for int16x8.
-            if needless := self._trials.too_large(len(content)):
+            if needless := self._trials.too_large(candidate, len(content)):
                 return Trial(NOT_TRIED, needless, len(content))
             ranked = self._settings.ranked(content, self._batches())
         except (ConversionError, InputError) as problem:  # also for unsupported layers
@@ -278,8 +281,7 @@ class _Search:
     def _tested(self, content: bytes, after: Predictions) -> Trial:
         """Return the trial of a file: the verdict on its predictions on the selection part."""
         measured = self._measured(after)
-        sizes = self._baseline_bytes, len(content)
-        verdict = judge(measured, self._settings.limits, sizes)
+        verdict = self._verdict(content, measured)
         return Trial(verdict.outcome, "", len(content), content, measured, verdict)
 
     def _failure_before_quantization(self, preparation: Preparation) -> str:
@@ -315,12 +317,18 @@ class _Search:
                 f"no candidate that could be tried ({first.reason})",
                 "a longer budget, or a model that TensorFlow Lite converts",
             )
-        chosen = self._trials.smallest() or self._trials.closest()
+        earlier = self._store.judged()
+        sequence = self._trials.sequence(earlier) or [self._trials.closest()]
+        verdicts = judged_in_turn(
+            sequence, lambda key: self._verdict(trials[key].content, self._held_out(key))
+        )
+        passing = [key for key in verdicts if verdicts[key].outcome == PASS]
+        chosen = min(passing or sequence[:1], key=lambda key: trials[key].size)
         candidate = next(one for one in self._plan if one.key == chosen)
         content = trials[chosen].content
-        measured = measure(*self.judged_pair(chosen), alpha=self._settings.alpha)
-        verdict = judge(measured, self._settings.limits, (self._baseline_bytes, len(content)))
-        table = self._table(chosen)
+        verdict = verdicts[chosen]
+        outcomes = {key: one.outcome for key, one in verdicts.items()}
+        table = self._table(chosen, outcomes)
         unfinished = sum(trial.reason.startswith(ENDED) for trial in trials.values())
         selection, held_out = self._parts.selection, self._parts.held_out
         return SmallestFile(
@@ -330,15 +338,46 @@ class _Search:
             content=content,
             verdict=verdict,
             limits=self._settings.limits,
-            needed=shortfall(verdict, measured, self._trials.verdicts, table),
-            judged=self._store.judged(),
+            needed=shortfall(verdict, self._held_out(chosen), self._trials.verdicts, table),
+            judged=outcomes,
             examples=(selection.num_examples, held_out.num_examples),
             stopped=f"{ENDED}{self._interrupted}; {unfinished} candidates are left."
             if unfinished
             else "",
-            notes=(*self._in_float(candidate), *self._clipped(content), *verdict.notes),
+            notes=(
+                *self._looks(sequence, outcomes, earlier),
+                *self._in_float(candidate),
+                *self._clipped(content),
+                *verdict.notes,
+            ),
             directory=None,
         )
+
+    def _held_out(self, key: str) -> Measurements:
+        """Return the measurements of a candidate on the held-out part."""
+        return measure(*self.judged_pair(key), alpha=self._settings.alpha)
+
+    def _verdict(self, content: bytes, measured: Measurements) -> Verdict:
+        return judge(measured, self._settings.limits, (self._baseline_bytes, len(content)))
+
+    def _looks(
+        self, sequence: Sequence[str], outcomes: Mapping[str, str], earlier: Sequence[str]
+    ) -> list[str]:
+        """Say where the sequence ended, and which candidates outside it an earlier search judged."""
+        notes = []
+        titles = {one.key: one.title for one in self._plan}
+        last = list(outcomes)[-1]
+        if left := len(sequence) - len(outcomes):
+            files = f"{plural(left, 'smaller file')} {'is' if left == 1 else 'are'}"
+            notes.append(
+                f"{titles[last]} passes on the selection part but not on the held-out part; {files} "
+                "therefore not judged there."
+            )
+        if outside := [titles[key] for key in earlier if key not in sequence]:
+            notes.append(
+                f"An earlier search in this directory judged {listed(outside)} on the held-out part."
+            )
+        return notes
 
     def _in_float(self, candidate: Candidate) -> list[str]:
         """Say which layers of a candidate are in float, if they were chosen by their cost."""
@@ -357,7 +396,7 @@ class _Search:
             "calibrated with, and are clipped."
         ]
 
-    def _table(self, chosen: str) -> pd.DataFrame:
+    def _table(self, chosen: str, outcomes: Mapping[str, str]) -> pd.DataFrame:
         """Return one row per candidate, the smallest first; candidates without a file stand at their estimated size."""
         trials = self._trials.by_key
         planned = pd.DataFrame(
@@ -365,6 +404,7 @@ class _Search:
                 "candidate": one.key,
                 "title": one.title,
                 "outcome": trials[one.key].outcome,
+                "held_out": outcomes.get(one.key, ""),
                 "chosen": one.key == chosen,
                 "bytes": len(trials[one.key].content) or np.nan,
                 "expected": one.estimate,

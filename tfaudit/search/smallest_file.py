@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ COLUMNS = (
     "candidate",
     "title",
     "outcome",
+    "held_out",
     "chosen",
     "bytes",
     "size_ratio",
@@ -50,14 +52,16 @@ class SmallestFile:
 
     Attributes:
         table: one row per candidate, with the columns of `frame`.
-        chosen: key of the candidate that was chosen on the selection part: the smallest that passes there or,
-            if none does, the one closest to passing.
+        chosen: key of the candidate that the verdict is on: the smallest that passes in the sequence of `judged`, or
+            else the first of it.
         title: readable name of the chosen candidate.
         content: bytes of its flatbuffer.
-        verdict: verdict of the gate on the held-out part, which had no share in the choice: the only one that counts.
+        verdict: verdict of the gate on the held-out part, which had no share in the search.
         limits: limits that the gate checked.
         needed: sentences on which limit binds, by how much, and what would be needed; none if the verdict is a pass.
-        judged: keys of all candidates judged on this held-out part, by this search and those that it resumes.
+        judged: outcomes on the held-out part by key, in the order of judging: of the candidates that pass on the
+            selection part, from the largest down to the first that does not pass; if none passes there, of the one
+            closest to passing.
         examples: numbers of examples in the selection part and in the held-out part.
         stopped: why the search ended early; empty if it did not.
         notes: caveats for the reader, one sentence each.
@@ -71,7 +75,7 @@ class SmallestFile:
     verdict: Verdict
     limits: Limits
     needed: tuple[str, ...]
-    judged: tuple[str, ...]
+    judged: Mapping[str, str]
     examples: tuple[int, int]
     stopped: str
     notes: tuple[str, ...]
@@ -98,10 +102,11 @@ class SmallestFile:
         """Return one row per candidate, the smallest first, as measured on the selection part.
 
         Columns: `candidate` (key), `title`, `outcome` ("pass", "fail", "cannot judge", "no file" or "not tried"),
-        `chosen`, `bytes`, `size_ratio` (to the model's file), `latency_1_ms` (one image on this machine), `top1` (a
-        share), its change `change_pp` with `change_low_pp` and `change_high_pp`; `worst_class` with `worst_before` and
-        `worst_after` (recalls, shares) and their change `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `reason`.
-        Unknown values are NaN, unknown classes None.
+        `held_out` (outcome on the held-out part, empty if it was not judged there), `chosen`, `bytes`, `size_ratio` (to
+        the model's file), `latency_1_ms` (one image on this machine), `top1` (a share), its change `change_pp` with
+        `change_low_pp` and `change_high_pp`; `worst_class` with `worst_before` and `worst_after` (recalls, shares) and
+        their change `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `reason`. Unknown values are NaN, unknown
+        classes None.
         """
         return self.table.copy()
 
@@ -146,7 +151,7 @@ class SmallestFile:
             "held_out_examples": self.examples[1],
             "held_out": held_out,
             "seed": seed,
-            "judged": list(self.judged),
+            "judged": dict(self.judged),
             "stopped": self.stopped,
         }
         content["needed"] = list(self.needed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Collection, Iterable
 
 from tfaudit.audits.gate.checks import FAIL, PASS, Check
 from tfaudit.audits.gate.gate import Verdict
@@ -66,6 +67,16 @@ class Trials:
         passing = [key for key, trial in self.by_key.items() if trial.outcome == PASS]
         return min(passing, key=lambda key: self.by_key[key].size, default=None)
 
+    def sequence(self, judged: Collection[str]) -> list[str]:
+        """Return the keys of the candidates to judge in turn: those that pass, from the largest to the smallest.
+
+        Args:
+            judged: keys of candidates that a search judged before; they come first, so that none is judged again
+                because of what came after it.
+        """
+        passing = [key for key, trial in self.by_key.items() if trial.outcome == PASS]
+        return sorted(passing, key=lambda key: (key not in judged, -self.by_key[key].size))
+
     def closest(self) -> str:
         """Return the key of the tested candidate that is closest to passing."""
         verdicts = self.verdicts
@@ -77,12 +88,15 @@ class Trials:
         least = candidate.estimate
         if control and control.key in self.by_key:  # a remedy changes no shapes
             least = max(least, self.by_key[control.key].size)
-        needless = self.too_large(least) or self._too_strong(candidate)
+        needless = self.too_large(candidate, least) or self._too_strong(candidate)
         return needless or (self._needs_no_remedy(candidate, control) if control else "")
 
-    def too_large(self, size: float) -> str:
-        """Return which file that passes is no larger than one of `size` bytes; empty if none is."""
-        smallest = self.smallest()
+    def too_large(self, candidate: Candidate, size: float) -> str:
+        """Return which file that passes is no larger than a candidate of `size` bytes; empty if none is.
+
+        Plain files of the unchanged model are never too large: they lose least, and the sequence begins with them.
+        """
+        smallest = None if candidate.is_plain else self.smallest()
         needless = smallest and size >= self.by_key[smallest].size
         return f"Not smaller than {smallest}, which passes." if needless else ""
 
@@ -144,6 +158,25 @@ class Trials:
         # int8 alone may ruin a model that passes
         too_far = not candidate.is_choice and _room(verdict) < -REACH
         return f"{control.key} is too far from passing." if too_far else ""
+
+
+def judged_in_turn(
+    sequence: Iterable[str], verdict_of: Callable[[str], Verdict]
+) -> dict[str, Verdict]:
+    """Return the verdicts on candidates in a fixed sequence [LT], up to the first that does not pass.
+
+    Of all that pass, one loses more than a limit no more often than a single verdict errs.
+
+    Args:
+        sequence: keys of the candidates, in an order that does not depend on the examples that judge.
+        verdict_of: function that judges a candidate.
+    """
+    verdicts = {}
+    for key in sequence:
+        verdicts[key] = verdict_of(key)
+        if verdicts[key].outcome != PASS:
+            break
+    return verdicts
 
 
 def _untried(control: Candidate) -> str:

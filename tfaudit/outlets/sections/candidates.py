@@ -8,6 +8,7 @@ SHOWN = (
     "title",
     "chosen",
     "outcome",
+    "held_out",
     "bytes",
     "size_ratio",
     "latency_1_ms",
@@ -34,8 +35,8 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
     return Section(
         "candidates",
         "Candidates",
-        f"Which files were tried, and which was chosen? {titles.iloc[0]} was chosen on the selection part. The "
-        "held-out part decides: a file that is chosen because it passes tends to look better than it is.",
+        f"Which files were tried, and which was chosen? {titles.iloc[0]} was. Files that pass on the selection part "
+        "are judged on the held-out part, from the largest down to the first that does not pass.",
         "",
         (Figure("candidates", candidates_chart(table, None), description),),
         (
