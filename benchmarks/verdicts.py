@@ -118,10 +118,10 @@ def plans(seeds: range) -> pd.DataFrame:
     designs = [(True, members) for members in (1, 3, 10)] + [
         (False, members) for members in (3, 10)
     ]
-    for (paired, members), classes in itertools.product(designs, (1, 10)):
+    for (paired, members), classes in itertools.product(designs, (2, 10)):
         single = members == 1
         truth = Truth(paired=paired, image_shift=0.1, member_shift=0.0 if single else 0.1)
-        limit = (4 if classes == 1 else 6) * (1 if paired else 3)
+        limit = (5 if classes == 2 else 6) * (1 if paired else 2 if members > 3 else 4)
         limits = Limits(worst_class_drop_pp=limit, overall_drop_pp=limit / 2)
         sizes = {"members": 1 if single else 30, "images": 1000, "classes": classes}
         large = pilot_model(Comparison(*simulate(truth, seeds.start, **sizes)))

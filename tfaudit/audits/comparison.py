@@ -132,6 +132,15 @@ class Comparison:
         """`(C,)` number of examples of each class."""
         return np.bincount(self.baseline.labels, minlength=self.baseline.num_classes)
 
+    @property
+    def class_units(self) -> np.ndarray:
+        """`(C,)` number of independent images of each class, or of clusters; unequal ones count as fewer."""
+        examples = self.class_examples
+        if self.clusters is None:
+            return examples
+        units = np.floor(self.class_changes().absolute.df_images + 1)
+        return np.fmin(units, examples).astype(int)  # unknown for one model against several
+
     def changes(self, groups: np.ndarray, count: int) -> GroupChanges:
         """Return the change of accuracy of each group of examples, with errors over images and members.
 

@@ -37,7 +37,7 @@ def plan(
     half_width: Annotated[
         float | None,
         option(
-            "Also show half-widths of the interval of a class's change; wanted half-width, points."
+            "Target half-width of the confidence interval of a class's change, points; shows half-widths, too."
         ),
     ] = None,
     class_name: Annotated[
@@ -60,10 +60,16 @@ def plan(
         ),
     ] = 0.5,
     flips: Annotated[
-        float, option("Share of images that compression makes right or wrong.", panel=GUESSES)
+        float,
+        option("Share of images whose prediction compression turns right or wrong.", panel=GUESSES),
     ] = 0.05,
     paired: Annotated[
-        bool, option("Compressed members are made from the baseline's.", "--paired", panel=GUESSES)
+        bool,
+        option(
+            "Each compressed member is made from a member of the baseline.",
+            "--paired",
+            panel=GUESSES,
+        ),
     ] = False,
     members: Annotated[list[int] | None, option("Number of members to show, repeatable.")] = None,
     images: Annotated[

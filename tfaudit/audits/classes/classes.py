@@ -224,7 +224,7 @@ def class_impact(
         recall_before=before.mean(0),
         recall_after=after.mean(0),
         lowest_recall=after.min(0),
-        collapsed=collapsed_classes(before, after, examples, alpha=alpha),
+        collapsed=collapsed_classes(before, after, comparison.class_units, alpha=alpha),
         changes=comparison.class_changes(),
         pairs=comparison.pairs,
         published=test,
@@ -358,7 +358,7 @@ def collapsed_classes(
     Args:
         recall_before: `(K0, C)` recalls of the baseline's members, shares.
         recall_after: `(K1, C)` recalls of the compressed members.
-        examples: `(C,)` number of test examples.
+        examples: `(C,)` number of test examples, or of clusters of them.
         alpha: level of the guard against few images.
 
     Example:

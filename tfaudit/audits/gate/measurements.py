@@ -300,7 +300,7 @@ def measure(
         chance=accuracy_by_chance(baseline, alpha),
         overall=overall,
         classes=classes,
-        collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
+        collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
         flips=_share(ties.flips, count, alpha) if exact else _flip_rate(comparison),
         negative_flips=_share(float(overall.lost[0]), count, alpha)

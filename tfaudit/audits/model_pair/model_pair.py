@@ -278,7 +278,7 @@ def compare(
         examples=examples,
         recall_before=recalls[0][0],
         recall_after=recalls[1][0],
-        collapsed=collapsed_classes(*recalls, examples, alpha=alpha),
+        collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=alpha),
         lost=lost,
         won=won,
         p=p,
