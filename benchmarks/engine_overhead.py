@@ -10,6 +10,8 @@ new processes, Ray's start excepted: goal .9. `week` needs neither Ray nor Tenso
 """
 
 import dataclasses
+import itertools
+import math
 import os
 import random
 import resource
@@ -114,7 +116,7 @@ class Week:
 
     hours: float  # until the last member was made
     bought: float  # GPU hours of all nodes
-    lost: float  # GPU hours of attempts that a failure ended
+    lost: float  # GPU hours since the last checkpoints of attempts that a failure ended
     failures: int  # number of node failures
     given_up: int  # members whose attempts were used up
 
@@ -126,6 +128,7 @@ def simulate(
     mean_hours: float,
     *,
     retries: int,
+    checkpoint: float = 1 / 6,
     repair: float = 0.25,
     seed: int = 0,
 ) -> Week:
@@ -133,33 +136,37 @@ def simulate(
 
     Args:
         trainings: number of members.
-        hours: of one training; a member whose node fails is made from scratch.
+        hours: of one training; a member whose node fails goes on from its last checkpoint.
         nodes: number of nodes.
         mean_hours: mean time between two failures of a node; exponential.
         retries: further attempts of a member.
+        checkpoint: hours between two checkpoints; infinity for none.
         repair: hours until a lost node is replaced.
         seed: of the failures.
     """
     chance = random.Random(seed)
     free = [0.0] * nodes
     waiting, attempts = list(range(trainings)), [0] * trainings
+    left = [hours] * trainings
     week = Week(0.0, 0.0, 0.0, 0, 0)
     while waiting:
         node = min(range(nodes), key=free.__getitem__)
         member = waiting.pop(0)
         attempts[member] += 1
         survives = chance.expovariate(1 / mean_hours)
-        if survives >= hours:
-            free[node] += hours
+        if survives >= left[member]:
+            free[node] += left[member]
             week.hours = max(week.hours, free[node])
             continue
-        week.failures, week.lost = week.failures + 1, week.lost + survives
+        kept = survives // checkpoint * checkpoint if checkpoint < math.inf else 0.0
+        left[member] -= kept
+        week.failures, week.lost = week.failures + 1, week.lost + survives - kept
         free[node] += survives + repair
         if attempts[member] <= retries:
             waiting.insert(0, member)
         else:
             week.given_up += 1
-    week.bought = trainings * hours - week.given_up * hours + week.lost
+    week.bought = sum(free) - week.failures * repair
     return week
 
 
@@ -170,18 +177,21 @@ def week() -> None:
         f"{trainings} trainings of {GPU_HOURS:.0f} GPU hours on 64 nodes of one GPU, ${PRICE:.2f} an hour, 6 retries"
     )
     print(
-        "a node fails every    days  GPU hours    lost  dollars  for lost work  given up  (with 2 retries)"
+        "a node fails every             days  GPU hours    lost  dollars  for lost work  given up  (with 2 retries)"
     )
-    for label, mean in (
+    failures = (
         ("never", 1e12),
         ("3 months", 2190.0),
         ("month", 730.0),
         ("week", 168.0),
         ("3 days", 72.0),
-    ):
+    )
+    for checkpoint, (label, mean) in itertools.product((1 / 6, math.inf), failures):
         few, many = (
             [
-                simulate(trainings, GPU_HOURS, 64, mean, retries=number, seed=seed)
+                simulate(
+                    trainings, GPU_HOURS, 64, mean, retries=number, checkpoint=checkpoint, seed=seed
+                )
                 for seed in range(200)
             ]
             for number in retries
@@ -191,7 +201,8 @@ def week() -> None:
             for field in dataclasses.fields(Week)
         )
         short = statistics.mean(run.given_up for run in few)
-        print(f"{label:18s} {days / 24:7.1f} {bought:10,.0f} {lost / bought:7.1%}", end="")
+        label += "" if checkpoint < 1 else ", no checkpoints"
+        print(f"{label:27s} {days / 24:7.1f} {bought:10,.0f} {lost / bought:7.1%}", end="")
         print(f" {bought * PRICE:8,.0f} {lost * PRICE:14,.0f} {given_up:9.1f} {short:16.1f}")
 
 

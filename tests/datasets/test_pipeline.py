@@ -71,9 +71,13 @@ def test_the_global_seed_changes_nothing(dataset):
 def test_a_run_can_go_on_at_any_step(dataset):
     batches = training_batches(dataset, batch_size=5, seed=3, augmentation="flip")
     whole = list(batches.take(9).as_numpy_iterator())
-    later = list(batches.skip(6).take(3).as_numpy_iterator())
-    for a, b in zip(whole[6:], later, strict=True):
-        np.testing.assert_array_equal(a[0], b[0])
+    for start in range(7):  # two epochs and more
+        started = training_batches(
+            dataset, batch_size=5, seed=3, augmentation="flip", start=start
+        ).take(9 - start)
+        for a, b in zip(whole[start:], started.as_numpy_iterator(), strict=True):
+            np.testing.assert_array_equal(a[0], b[0])
+            np.testing.assert_array_equal(a[1], b[1])
 
 
 @both

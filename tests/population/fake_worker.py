@@ -32,6 +32,17 @@ if __name__ == "__main__":
         if variant == "hung" or (variant == "hangs once" and first):
             (place / f"hung-{os.getpid()}").touch()
             time.sleep(60)
+        if variant == "lasting":
+            path = directory / f"members/{variant}/{member:03d}/checkpoint"
+            steps = int(path.read_text()) if path.exists() else 0
+            if steps < 3:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"{steps + 1}")
+                where = path.relative_to(directory)
+                print(json.dumps({"checkpoint": f"{where}"}), flush=True)
+                time.sleep(0.5)
+                os.kill(os.getpid(), signal.SIGKILL)
+            path.unlink()
         if variant == "broken" or (variant == "shaky" and first):
             answer = {"error": "Traceback\nRuntimeError: boom"}
         elif variant == "wrong":

@@ -161,7 +161,7 @@ def pruned_only(maker, variant):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "train", look)
-        maker._trained(variant, 0, 7)
+        maker._trained(variant, 0, 7, None)
     return seen
 
 
@@ -186,7 +186,7 @@ def test_a_member_depends_on_its_seeds_alone(made, kernels):
     again = MemberMaker(store)
     for variant in (VARIANTS[1], VARIANTS[3]):
         before = kernels(variant.key)
-        model, _ = again._trained(variant, 0, store.study.member_seed(variant.key, 0))
+        model, _ = again._trained(variant, 0, store.study.member_seed(variant.key, 0), None)
         for name, values in values_of(model).items():
             np.testing.assert_array_equal(values, before[name])
 

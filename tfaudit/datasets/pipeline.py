@@ -31,6 +31,7 @@ def training_batches(
     augmentation: str = "none",
     targets: bool = False,
     columns: Sequence[str] = (),
+    start: int = 0,
 ) -> tf.data.Dataset:
     """Return an infinite dataset of shuffled batches; seed and step determine every batch bit for bit.
 
@@ -48,6 +49,7 @@ def training_batches(
         targets: whether to yield the labels as the user's function returned them, such as one-hot.
         columns: names of groups to add to the inputs, `(B,)` each, of a data set in memory; none by default. The rest
             of the batches does not depend on them.
+        start: number of batches to leave out at the beginning, without decoding their images; none by default.
 
     Returns:
         An infinite `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`. Examples that
@@ -83,11 +85,11 @@ def training_batches(
     order = tf.random.fold_in(root, ORDER)
     seeds = tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
-        batches = _epochs_in_memory(dataset, batch_size, order, targets, columns)
+        batches = _epochs_in_memory(dataset, batch_size, order, targets, columns, start)
     else:
         crops = augmentation in CROPPED_ENCODED
         augment = CROPPED_ENCODED.get(augmentation, augment)
-        batches = _epochs_streaming(dataset, batch_size, order, seeds if crops else None)
+        batches = _epochs_streaming(dataset, batch_size, order, seeds if crops else None, start)
 
     def finish(step: tf.Tensor, batch: tuple[Any, tf.Tensor]) -> tuple[Any, tf.Tensor]:
         inputs, labels = batch
@@ -99,7 +101,11 @@ def training_batches(
 
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     return (
-        batches.enumerate().map(finish).apply(endless).with_options(pipeline_options()).prefetch(2)
+        batches.enumerate(start)
+        .map(finish)
+        .apply(endless)
+        .with_options(pipeline_options())
+        .prefetch(2)
     )
 
 
@@ -124,7 +130,12 @@ def full_batches(
 
 
 def _epochs_in_memory(
-    dataset: Dataset, batch_size: int, seed: tf.Tensor, targets: bool, columns: Sequence[str]
+    dataset: Dataset,
+    batch_size: int,
+    seed: tf.Tensor,
+    targets: bool,
+    columns: Sequence[str],
+    start: int,
 ) -> tf.data.Dataset:
     import tensorflow as tf
 
@@ -134,6 +145,7 @@ def _epochs_in_memory(
             groups = {name: tf.constant(dataset.groups[name].to_numpy()) for name in columns}
         held = {**groups, MODEL_INPUTS: held[0]}, held[1]
     count = dataset.num_examples
+    first, passed = divmod(start, -(-count // batch_size))
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
         order = tf.random.experimental.stateless_shuffle(
@@ -143,17 +155,18 @@ def _epochs_in_memory(
             lambda start: order[start : start + batch_size]
         )
 
-    orders = tf.data.Dataset.counter().flat_map(epoch)
+    orders = tf.data.Dataset.counter(first).flat_map(epoch).skip(passed)
     return orders.map(lambda order: mapped(lambda values: tf.gather(values, order), held))
 
 
 def _epochs_streaming(
-    dataset: Dataset, batch_size: int, seed: tf.Tensor, crop_seed: tf.Tensor | None
+    dataset: Dataset, batch_size: int, seed: tf.Tensor, crop_seed: tf.Tensor | None, start: int
 ) -> tf.data.Dataset:
     import tensorflow as tf
 
     height, width, channels = dataset.fixed_shape()
     stream: ImageStream = dataset.stream  # type: ignore[assignment]
+    first, passed = divmod(start, -(-dataset.num_examples // batch_size))
     buffer = min(dataset.num_examples, max(batch_size, SHUFFLE_BYTES // stream.example_bytes))
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
@@ -174,8 +187,9 @@ def _epochs_streaming(
 
         return (
             shuffled.enumerate()
+            .skip(tf.where(number == first, tf.constant(passed * batch_size, tf.int64), 0))
             .map(decoded, tf.data.AUTOTUNE, deterministic=True)
             .batch(batch_size)
         )
 
-    return tf.data.Dataset.counter().flat_map(epoch)
+    return tf.data.Dataset.counter(first).flat_map(epoch)

@@ -130,6 +130,8 @@ def carry_out(
             engine.start(job, needed=queue.is_needed(job.order))
         first_end = min((end for _, end in running.values()), default=math.inf)
         for job, answer in engine.answers(max(first_end - time.monotonic(), 0)):
+            if "checkpoint" in answer:
+                continue
             if answer.get("started") or "left" in answer:
                 running[job.order] = job, time.monotonic() + patience
                 kind = "started" if answer.get("started") else "advanced"

@@ -115,7 +115,7 @@ class _LocalEngine:
                 answer = {
                     "error": f"the worker process died; its log is {log if log.exists() else worker.log}"
                 }
-            elif "left" not in answer:
+            elif "error" in answer:
                 del self._busy[worker]
                 self._idle.append(worker)
             if job:

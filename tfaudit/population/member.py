@@ -28,7 +28,9 @@ from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
+from tfaudit.population.checkpoints import CheckpointFile
 from tfaudit.population.own_training import OwnTraining
+from tfaudit.population.plan import CHECKPOINT
 from tfaudit.population.remedies import MemberRemedies, check_remedies
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.population.stored_models import load_member
@@ -77,25 +79,32 @@ class MemberMaker:
         elif variant.keep_float:
             kept_layers(self._trainer("dense").model, variant.keep_float)
 
-    def make(self, key: str, member: int) -> None:
+    def make(
+        self, key: str, member: int, report: Callable[[str], None] = lambda path: None
+    ) -> None:
         """Make and store a member, whose parent, if it has one, must be in the store.
 
-        An unfinished member does not count, whatever the failure.
+        An unfinished member does not count, whatever the failure. `report` receives the path of every checkpoint of its
+        training, relative to the study's directory.
         """
         started = time.monotonic()
         study = self._store.study
         variant = study.variant(key)
         path = functools.partial(self._store.member_path, key, member)
+        place = path(CHECKPOINT)
+        checkpoint = CheckpointFile.of_member(
+            self._store.directory / place, study, key, member, lambda: report(place)
+        )
         files: dict[str, bytes] = {}
         if isinstance(variant, Quantized):
             # Without training it has no randomness of its own.
             seed = study.member_seed(key if variant.remedies else variant.after, member)
-            model, history = self._quantized(variant, member, seed)
+            model, history = self._quantized(variant, member, seed, checkpoint)
             content = files[path("model.tflite")] = model
             facts: dict[str, Any] = {"seed": seed, **_counts(model), "sparsity": None}
         else:
             seed = study.member_seed(key, member)
-            model, history = self._trained(variant, member, seed)
+            model, history = self._trained(variant, member, seed, checkpoint)
             content = files[path("model.keras")] = model_bytes(model)
             facts = {"seed": seed, **_counts(model)}
         if history is not None:
@@ -109,9 +118,10 @@ class MemberMaker:
             "seconds": round(time.monotonic() - started, 3),
         }
         self._store.save_member(key, member, files, facts)
+        checkpoint.remove()
 
     def _quantized(
-        self, variant: Quantized, member: int, seed: int
+        self, variant: Quantized, member: int, seed: int, checkpoint: CheckpointFile | None
     ) -> tuple[bytes, pd.DataFrame | None]:
         """Return the flatbuffer of a member, and its history if it is trained for int8 first."""
         parent = self._parent(variant.after, member)
@@ -121,7 +131,9 @@ class MemberMaker:
             parent = _aware(parent, variant)
             kept = ()
             split_seed = self._store.study.member_seed(variant.after, member)
-            history = self._aware_trainer(variant.key).train(parent, seed, split_seed=split_seed)
+            history = self._aware_trainer(variant.key).train(
+                parent, seed, split_seed=split_seed, checkpoint=checkpoint
+            )
         content = quantize(
             parent,
             variant.kind,
@@ -133,25 +145,33 @@ class MemberMaker:
         return content, history
 
     def _trained(
-        self, variant: Variant, member: int, seed: int
+        self, variant: Variant, member: int, seed: int, checkpoint: CheckpointFile | None
     ) -> tuple[keras.Model, pd.DataFrame]:
         """Return a dense or pruned member and its history."""
         if variant.parent is None:
             trainer = self._trainer(variant.key)
             split_seed = seed
             model = trainer.build(seed)
-            history = trainer.train(model, seed)
+            history = trainer.train(model, seed, checkpoint=checkpoint)
         else:
             trainer = self._retrainer
             split_seed = self._store.study.member_seed("dense", member)
             model = self._load(variant.parent, member)
-            history = self._retrained(cast(Pruned, variant), model, member, seed, split_seed)
+            history = self._retrained(
+                cast(Pruned, variant), model, member, seed, split_seed, checkpoint
+            )
         if isinstance(variant, Pruned) and variant.batch_norm == "recalibrated":
             recalibrate_batch_norm(model, trainer.full_batches(seed, split_seed=split_seed))
         return model, history
 
     def _retrained(
-        self, variant: Pruned, model: keras.Model, member: int, seed: int, dense_seed: int
+        self,
+        variant: Pruned,
+        model: keras.Model,
+        member: int,
+        seed: int,
+        dense_seed: int,
+        checkpoint: CheckpointFile | None,
     ) -> pd.DataFrame:
         """Prune and retrain a member's parent in place, and return the history."""
 
@@ -175,6 +195,7 @@ class MemberMaker:
             split_seed=dense_seed,
             early=early,
             remedies=remedies,
+            checkpoint=checkpoint,
         )
 
     def _new_trainer(self, key: str) -> AnyTrainer:
@@ -263,6 +284,7 @@ def prune_and_retrain(
     early: Callable[[], keras.Model],
     split_seed: int | None = None,
     remedies: Sequence[keras.callbacks.Callback] = (),
+    checkpoint: CheckpointFile | None = None,
 ) -> pd.DataFrame:
     """Prune a member's parent in place, then train it according to the variant's treatment.
 
@@ -274,6 +296,7 @@ def prune_and_retrain(
         early: function that returns the dense member as it was at the step to rewind to.
         split_seed: seed of the dense ancestor, whose validation images must not be trained on; `seed` by default.
         remedies: callbacks of the retraining; none by default.
+        checkpoint: file of the retraining's checkpoints; none by default.
 
     Returns:
         The history, one row per epoch; no rows without retraining.
@@ -300,7 +323,7 @@ def prune_and_retrain(
     else:
         trainer.callbacks.append(HoldMasks(masks))
     trainer.callbacks[1:] = remedies
-    return trainer.train(model, seed, split_seed=split_seed)
+    return trainer.train(model, seed, split_seed=split_seed, checkpoint=checkpoint)
 
 
 def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.Schedule:

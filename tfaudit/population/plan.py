@@ -10,6 +10,9 @@ from tfaudit.study.conditions import Condition
 Order = tuple[str, str, int]
 """A job as a worker receives it: "member", variant and number, or "condition", corruption and severity."""
 
+CHECKPOINT = "checkpoint"
+"""Name of a file in a member's folder: the last checkpoint of its training."""
+
 
 def log_path(order: Order) -> str:
     """Return the path of the log of a job, relative to the study's directory.

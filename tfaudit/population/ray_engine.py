@@ -24,6 +24,7 @@ from tfaudit.population.engine import Answer, EngineOptions, carry_out
 from tfaudit.population.local import available_cores
 from tfaudit.population.node_folder import Splits, end_run
 from tfaudit.population.plan import (
+    CHECKPOINT,
     ConditionJob,
     Event,
     Job,
@@ -258,8 +259,12 @@ class _RayEngine:
         if isinstance(job, ConditionJob):
             missing = missing_evaluations(self._store, job.condition)
             models = [self._member(*pair) for pair in missing]
-        elif job.parent is not None:
-            parents = [self._member(job.parent, job.member)]
+        else:
+            if job.parent is not None:
+                parents = [self._member(job.parent, job.member)]
+            path = self._store.member_path(job.variant, job.member, CHECKPOINT)
+            with contextlib.suppress(InputError):  # there is none
+                parents.append(ray.put(({}, {path: self._store.read(path)})))
         deliveries = self._perform.remote(self._facts, [self._luggage], job.order, models, *parents)
         self._tasks[deliveries] = _Task(job, deliveries, needed)
 
@@ -324,6 +329,8 @@ class _RayEngine:
                     self._store.write(path, made.pop(path))
                 facts = own_facts(read_sealed_json(record))
                 self._store.save_member(job.variant, job.member, made, facts)
+                last = self._store.member_path(job.variant, job.member, CHECKPOINT)
+                (self._store.directory / last).unlink(missing_ok=True)
                 return
         for path, content in made.items():
             self._store.write(path, content)

@@ -102,9 +102,8 @@ def perform(
         if order[0] == "condition":
             yield from _test_members(workplace, order, models)
         else:
-            yield workplace.do(
-                order, {path: text for _, files in parents for path, text in files.items()}
-            )
+            inputs = {path: text for _, files in parents for path, text in files.items()}
+            yield from workplace.do(order, inputs)
     finally:
         if facts.fresh:
             workplace.end_worker()
@@ -120,7 +119,7 @@ def _test_members(
     lasting = True
     for model in models:
         _, inputs = ray.get(model)
-        answer, files = workplace.do(order, inputs)
+        *_, (answer, files) = workplace.do(order, inputs)
         if answer.get("fatal"):
             yield answer, files
             return
@@ -197,14 +196,18 @@ class _Workplace:
         }
         return dataclasses.replace(study, **changed, fingerprints=fingerprints)
 
-    def do(self, order: Order, inputs: Files) -> Delivery:
-        """Have the worker do a job with some files; return its last answer and the new files."""
+    def do(self, order: Order, inputs: Files) -> Iterator[Delivery]:
+        """Have the worker do a job with some files; yield its checkpoints, then its last answer and the new files."""
         for path, content in inputs.items():
             target = self._directory / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
+        answer: Answer = {}
         try:
-            answer = self._answer(order)
+            for answer in self._answers(order):
+                path = self._directory / answer.get("checkpoint", "")
+                if path.is_file():  # the member may be complete by now
+                    yield answer, {answer["checkpoint"]: path.read_bytes()}
         except BaseException:  # the task was cancelled
             self.end_worker()
             raise
@@ -218,7 +221,7 @@ class _Workplace:
                 made[name] = file.read_bytes()
         for folder in self._directory.glob("*/"):
             shutil.rmtree(folder)
-        return answer, made
+        yield answer, made
 
     def end_worker(self) -> None:
         """End the worker process, if there is one."""
@@ -231,7 +234,8 @@ class _Workplace:
         self.end_worker()
         remove_workplace(self._directory)
 
-    def _answer(self, order: Order) -> Answer:
+    def _answers(self, order: Order) -> Iterator[Answer]:
+        """Start a job in the worker and yield its answers; the last one has an error, which may be None."""
         devices = os.environ.get("CUDA_VISIBLE_DEVICES")
         if devices != self._devices:  # a process keeps the GPUs with which it started
             self.end_worker()
@@ -257,15 +261,18 @@ class _Workplace:
             while True:
                 if not selector.select(None if end is None else max(end - time.monotonic(), 0)):
                     self.end_worker()
-                    return {"error": too_long(timeout)}
+                    yield {"error": too_long(timeout)}
+                    return
                 answer = self._worker.answer()
                 if answer is None:
                     self.end_worker()
-                    return {
+                    yield {
                         "error": f"the worker process on {_node()} died; its log is {log_path(order)}"
                     }
-                if "left" not in answer:
-                    return answer
+                    return
+                yield answer
+                if "error" in answer:
+                    return
 
 
 def _of_node(argument: str, got: str, expected: str) -> list[str]:

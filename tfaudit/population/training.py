@@ -24,6 +24,7 @@ from tfaudit.models.member_model import (
     gives_probabilities,
     strip_compilation,
 )
+from tfaudit.population.checkpoints import BestEpoch, CheckpointFile, Checkpoints
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
 from tfaudit.population.machine import free_memory
 from tfaudit.study.study import Study, Training
@@ -253,6 +254,7 @@ class Trainer(TrainerInOneModel):
         *,
         split_seed: int | None = None,
         until: int | None = None,
+        checkpoint: CheckpointFile | None = None,
     ) -> pd.DataFrame:
         """Train a model in place and return the history, one row per epoch.
 
@@ -262,6 +264,7 @@ class Trainer(TrainerInOneModel):
             split_seed: seed of the validation part, `seed` by default; a member with a parent takes the parent's, so
                 that it is not trained on the parent's validation images.
             until: number of steps after which training is interrupted; never by default.
+            checkpoint: file from which an interrupted training goes on, and in which this one leaves its state.
         """
         training = self._training
         if not self.steps:
@@ -276,33 +279,41 @@ class Trainer(TrainerInOneModel):
             callbacks.append(StopAt(self.steps if until is None else until))
         if training.keep == "best" and until is None:
             callbacks.append(
-                keras.callbacks.EarlyStopping(
+                BestEpoch(
                     patience=self._epochs,
                     restore_best_weights=True,
                     start_from_epoch=self._first_best_epoch,
                 )
             )
-        history = None
-        while history is None:
+        trained = False
+        while not trained:
             self._start_from(model)
+            last = Checkpoints(
+                checkpoint, training.checkpoint_every, self._steps_per_epoch, callbacks
+            )
+            last.prepare(self.model)
             try:
-                history = self.model.fit(
-                    self._batches_of(part, seed),
+                self.model.fit(
+                    self._batches_of(part, seed, start=last.begin),
+                    initial_epoch=last.first_epoch,
                     epochs=self._epochs,
                     steps_per_epoch=self._steps_per_epoch,
                     validation_data=validation,
-                    callbacks=callbacks,
+                    callbacks=[*callbacks, last],
                     shuffle=False,  # the batches are shuffled already, by the seed
                     verbose=0,
                 )
+                trained = True
             except tf.errors.ResourceExhaustedError:
                 self._halve()
+            finally:
+                last.detach()
         copy_variables(self.model, model)
-        frame = pd.DataFrame(history.history)
+        frame = pd.DataFrame(last.rows)
         frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
         return frame
 
-    def _batches_of(self, data: Dataset, seed: int) -> tf.data.Dataset:
+    def _batches_of(self, data: Dataset, seed: int, start: int = 0) -> tf.data.Dataset:
         wanted = {name for callback in self.callbacks for name in getattr(callback, "columns", ())}
         inputs = data.inputs if isinstance(data.inputs, Mapping) else ()
         pairs = training_batches(
@@ -312,6 +323,7 @@ class Trainer(TrainerInOneModel):
             augmentation=self._training.augmentation,
             targets=self._own_compilation,
             columns=sorted(wanted.difference(inputs)),
+            start=start,
         )
         return pairs.map(self._with_targets, num_parallel_calls=1)
 
@@ -384,6 +396,14 @@ class StopAt(keras.callbacks.Callback):
     def stopped(self) -> bool:
         """Whether training ended at that number of steps, neither earlier nor later."""
         return 0 <= self.done - self._steps < self.step
+
+    def training_state(self) -> dict[str, Any]:
+        """Return the number of steps."""
+        return {"done": self.done}
+
+    def restore_training(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take such a state."""
+        self.done = int(state["done"])
 
     def on_train_begin(self, logs: dict | None = None) -> None:
         """Reset the count."""

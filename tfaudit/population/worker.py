@@ -4,7 +4,8 @@
 number]` or `["condition", corruption, severity]`, and answers each with one line: `{"error": null}`, or the traceback.
 `"lasting"` beside a traceback says that another attempt would end in the same error.
 If no job of the run can succeed (bad input, a full disk), the answer also has `"fatal"`: the argument, the value and
-the expectation, as in an `InputError`. During a condition, `{"left": n}` reports how many predictions are missing.
+the expectation, as in an `InputError`. During a condition, `{"left": n}` reports how many predictions are missing;
+during a training, `{"checkpoint": path}` reports a checkpoint.
 The answer of a job that is done also has `"machine"`: `{"cpu": model, "gpus": [models]}`. What libraries print during a
 job goes to its log, `logs/VARIANT-MEMBER.log` or `logs/SPLIT.log`, which is deleted if it is empty.
 
@@ -63,7 +64,7 @@ def main(directory: str) -> None:
 
     for order in _read_orders(directory):
         with _printing_to(Path(directory) / log_path(order)):
-            answer = runner.run(*order, lambda left: send({"left": left}))
+            answer = runner.run(*order, send)
         send(answer)
 
 
@@ -87,19 +88,21 @@ class _JobRunner:
         self._directory = directory
 
     def run(
-        self, kind: str, name: str, number: int, report: Callable[[int], None]
+        self, kind: str, name: str, number: int, send: Callable[[dict[str, object]], None]
     ) -> dict[str, object]:
-        """Do a job and return the answer; `report` receives the number of a condition's missing predictions."""
+        """Do a job and return the answer; `send` receives what the worker reports before."""
         prepared = False
         try:
             if kind == "member":
                 self._members.prepare(name)
                 prepared = True
-                self._members.make(name, number)
+                self._members.make(name, number, lambda path: send({"checkpoint": path}))
             else:
                 self._conditions.prepare(Condition(name, number))
                 prepared = True
-                self._conditions.evaluate(Condition(name, number), report)
+                self._conditions.evaluate(
+                    Condition(name, number), lambda left: send({"left": left})
+                )
         except BaseException as problem:
             answer: dict[str, object] = {"error": traceback.format_exc()}
             fatal: InputError | None = None

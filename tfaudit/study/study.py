@@ -341,7 +341,7 @@ class Study:
 
     def difference(self, other: Study) -> str | None:
         """Describe the first setting that differs but must not; None if both studies can share their members."""
-        mine, others = (json.loads(json.dumps(study.to_json())) for study in (self, other))
+        mine, others = self.identity(), other.identity()
         for name in {**mine, **others}:
             values = mine.get(name), others.get(name)
             if name in (*_CHANGEABLE, "fingerprints") or values[0] == values[1]:
@@ -413,6 +413,14 @@ class Study:
             if isinstance(plan := fields[name], Training):
                 fields[name] = plan.to_json()
         return {**fields, "variants": [variant.to_json() for variant in self.variants]}
+
+    def identity(self) -> dict[str, Any]:
+        """Return the settings as JSON values, without those that change no result."""
+        fields: dict[str, Any] = json.loads(json.dumps(self.to_json()))
+        for name in ("training", "retraining"):
+            if isinstance(fields[name], dict):
+                del fields[name]["checkpoint_every"]
+        return fields
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Study:

@@ -44,6 +44,8 @@ class Training:
         jit_compile: whether to compile train steps with XLA; by default only if there is a GPU.
         steps_per_execution: steps per call of the compiled function; must divide the steps of an epoch. By default up
             to 50 for a small network, where Keras alone takes about half the time; the weights do not depend on it.
+        checkpoint_every: seconds between two checkpoints of a training, which goes on from the last one after any
+            interruption; None for no checkpoints. Results do not depend on it.
         micro_batch: examples whose activations are held at a time, if a batch is larger than the memory: gradients are
             summed over micro-batches, and the optimizer makes one step per batch (`tfaudit.compress.MicroBatches`).
             None for whole batches; "auto" halves the batch until it fits the memory. Batch normalisation takes its
@@ -78,6 +80,7 @@ class Training:
     steps_per_execution: int | None = None
     strategy: str | None = None
     micro_batch: int | str | None = None
+    checkpoint_every: float | None = 600.0
 
     def __post_init__(self) -> None:
         if isinstance(self.learning_rate, list | tuple):
@@ -104,6 +107,10 @@ class Training:
             batch_size=(self.batch_size >= 1, "1 or more"),
             precision=(self.precision in PRECISIONS, ", ".join(map(repr, PRECISIONS))),
             steps_per_execution=(together is None or together >= 1, "1 or more, or None"),
+            checkpoint_every=(
+                self.checkpoint_every is None or self.checkpoint_every >= 0,
+                "seconds, 0 or more, or None",
+            ),
             validation=(0 <= self.validation < 1, "a share in [0, 1)"),
             keep=(self.keep == "last" or self.validation > 0, "'best' only with validation > 0"),
         )

@@ -161,6 +161,19 @@ class MaskedKernels:
         """Return the masks: bool arrays, True where a weight stays."""
         return {name: mask.read_value().numpy() for name, mask in self._masks.items()}
 
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the masks and the steps of their updates, by name."""
+        return {name: variable.read_value().numpy() for name, variable in self._state().items()}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take such a state."""
+        for name, variable in self._state().items():
+            variable.assign(state[name])
+
+    def _state(self) -> dict[str, tf.Variable]:
+        masks = {f"mask/{i}": mask for i, mask in enumerate(self._masks.values())}
+        return {**masks, "updated": self._updated, "beyond": self._beyond}
+
     def sparsity(self) -> float:
         """Return the share of all kernels' weights that the masks prune."""
         return pruned_share(self.masks().values())

@@ -20,6 +20,15 @@ class MaskingCallback(TrainingCallback):
         self._method, self._data = method, data
         self._masked: MaskedKernels | None = None
 
+    def training_state(self) -> dict[str, Any]:
+        """Return what later steps of the fit depend on, by name."""
+        return {} if self._masked is None else self._masked.state()
+
+    def restore_training(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take such a state, in a fit whose masks are on."""
+        if self._masked is not None:
+            self._masked.restore(state)
+
     def masked_share(self) -> float:
         """Return the share of weights that the latest fit's masks prune; 0 before the first fit."""
         return 0.0 if self._masked is None else self._masked.sparsity()

@@ -1,7 +1,7 @@
 """Gradual pruning inside `model.fit`: the callback `Pruning`."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -170,6 +170,17 @@ class Pruning(MaskingCallback):
             expected = f"a schedule that prunes before the optimizer has done {done} steps"
             raise InputError("schedule", got, expected)
         self._warn(self._masked, done)
+
+    def training_state(self) -> dict[str, Any]:
+        """Return what later steps of the fit depend on, by name."""
+        counts = {"begun": self._begun, "planned": self._planned, "batches": self._batches}
+        return {**super().training_state(), **counts}
+
+    def restore_training(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take such a state, in a fit whose masks are on."""
+        super().restore_training(state)
+        self._begun, self._planned = int(state["begun"]), int(state["planned"])
+        self._batches = int(state["batches"])
 
     def _note_kept_epochs(self) -> None:
         if self._kept is None:

@@ -1,6 +1,6 @@
 """A bound on the losses of groups beyond the average, inside `model.fit`: the callback `ExcessGap`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -142,6 +142,20 @@ class ExcessGap(Remedy):
         """Add the largest excess gap to the logs."""
         if logs is not None:
             logs["excess_gap"] = float(pd.Series(self._gaps()).max())
+
+    def training_state(self) -> dict[str, Any]:
+        """Return what later steps of the fit depend on, by name."""
+        assert self._multipliers is not None
+        multipliers = self._multipliers.numpy()
+        counts = {"steps": self._steps, "next": self._next}
+        return {"multipliers": multipliers, "right": self._right, **counts}
+
+    def restore_training(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take such a state."""
+        assert self._multipliers is not None
+        self._multipliers.assign(state["multipliers"])
+        self._right = state["right"].copy()
+        self._steps, self._next = int(state["steps"]), int(state["next"])
 
     def example_weights(self, batch: Batch) -> tf.Tensor:
         """Return the factors of the examples' losses, whose mean is 1."""

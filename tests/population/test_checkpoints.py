@@ -1,0 +1,243 @@
+"""Checkpoints: a training that was interrupted anywhere ends with the bits of one that was not."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import time
+
+import keras
+import numpy as np
+import pytest
+
+from tests.builders.nightly import first_and_nightly
+from tests.builders.refusals import assert_refused
+from tests.builders.small_nets import assert_same_weights
+from tests.builders.small_stores import small_study
+from tfaudit import Pruned, Quantized, Study, Training, load_dataset
+from tfaudit.errors import Notice
+from tfaudit.population.checkpoints import CheckpointFile
+from tfaudit.population.member import gradual_trainer
+from tfaudit.population.training import Trainer
+from tfaudit.store.store import Store
+from tfaudit.study.variants import Dense
+
+DATA = load_dataset("digits", "train").take(150)
+STUDY = small_study(
+    training=Training(
+        epochs=4, batch_size=40, validation=0.2, keep="best", checkpoint_every=0, decay="cosine"
+    ),
+    variants=(Pruned(0.7, frequency=2),),
+    model_options={"filters": [4], "units": 8},
+)  # 120 examples, 12 steps
+
+
+class PowerCutError(Exception):
+    pass
+
+
+class CutAfter(keras.callbacks.Callback):
+    """Interrupts a fit after a number of batches that it really makes."""
+
+    def __init__(self, batches):
+        super().__init__()
+        self.left = batches
+
+    def on_train_batch_end(self, batch, logs=None):
+        if not logs:  # a step that an earlier attempt made
+            return
+        self.left -= 1
+        if self.left == 0:
+            raise PowerCutError
+
+
+def new_trainer(variant, **settings):
+    training = dataclasses.replace(STUDY.training, **settings)
+    study = dataclasses.replace(STUDY, training=training)
+    if isinstance(variant, Pruned):
+        return gradual_trainer(study, variant, DATA)
+    return Trainer(study, training, DATA)
+
+
+def interrupted(one, checkpoint, cuts, seed=3):
+    """Train a member whose attempts end after these numbers of batches; the last one ends by itself."""
+    for batches in cuts:
+        cut = CutAfter(batches)
+        one.callbacks.append(cut)
+        with pytest.raises(PowerCutError):
+            one.train(one.build(seed), seed, checkpoint=checkpoint)
+        one.callbacks.remove(cut)
+    model = one.build(seed)
+    return model, one.train(model, seed, checkpoint=checkpoint)
+
+
+def uninterrupted(one, seed=3):
+    model = one.build(seed)
+    return model, one.train(model, seed)
+
+
+SETTINGS = {
+    "sgd": {},
+    "adam with averages": {
+        "optimizer": keras.optimizers.Adam(0.01, use_ema=True, ema_overwrite_frequency=2)
+    },
+    "augmented": {"augmentation": "crop_flip"},
+    "micro-batches": {"micro_batch": 20},
+    "several steps at once": {"steps_per_execution": 3, "epochs": 6},
+    "steps": {"epochs": None, "steps": 11, "keep": "last"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "variant", first_and_nightly([Pruned(0.7, frequency=2), Dense()]), ids=lambda v: v.key
+)
+@pytest.mark.parametrize("name", first_and_nightly(SETTINGS))
+def test_interrupted_anywhere_a_training_ends_with_the_same_bits(tmp_path, name, variant):
+    settings = dict(SETTINGS[name])
+    if name == "adam with averages":
+        settings |= {"decay": "constant"}
+    one = new_trainer(variant, **settings)
+    model, history = uninterrupted(one)
+    rng = np.random.default_rng()  # fresh cuts in every run
+    for attempt in range(4):
+        path = tmp_path / f"{attempt}"
+        cuts = rng.integers(1, 4, 2).tolist()
+        again, same = interrupted(one, CheckpointFile(path, "this"), cuts)
+        assert_same_weights(model, again)
+        assert history.equals(same), cuts
+
+
+@pytest.mark.slow
+def test_another_process_goes_on_where_the_last_one_ended(tmp_path):
+    """A new trainer, as in a new process, and other members trained in between."""
+    variant = Pruned(0.7, frequency=2)
+    model, history = uninterrupted(new_trainer(variant))
+    file = CheckpointFile(tmp_path / "checkpoint", "this")
+    first = new_trainer(variant)
+    cut = CutAfter(5)
+    first.callbacks.append(cut)
+    with pytest.raises(PowerCutError):
+        first.train(first.build(3), 3, checkpoint=file)
+    assert file.load().step == 4  # the last callback saves it
+    second = new_trainer(variant)
+    uninterrupted(second, seed=9)
+    again, same = interrupted(second, file, [])
+    assert_same_weights(model, again)
+    assert history.equals(same)
+
+
+@pytest.mark.slow
+def test_steps_that_were_made_are_not_made_again(tmp_path):
+    one = new_trainer(Dense())
+    file = CheckpointFile(tmp_path / "checkpoint", "this")
+    made = []
+    counter = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: made.append(batch) if logs else None
+    )
+    one.callbacks.append(counter)
+    interrupted(one, file, [7])
+    assert len(made) == 12 + 1  # the cut came before the checkpoint after its step
+
+
+SCRIPT = """
+import sys
+import tensorflow as tf
+tf.config.threading.set_intra_op_parallelism_threads(1)
+tf.config.threading.set_inter_op_parallelism_threads(1)
+from tfaudit.population.member import MemberMaker
+from tfaudit.store.store import open_store
+print("started", flush=True)
+maker = MemberMaker(open_store(sys.argv[1]))
+maker.prepare(sys.argv[2])
+maker.make(sys.argv[2], 0)
+"""
+
+RETRAINED = (
+    Pruned(0.5, treatment="finetune", remedy="excess_gap"),
+    Pruned(0.6, treatment="rewind", rewind_to=3),
+    Pruned(0.7, frequency=2),
+    Quantized("int8", remedy="quantization_aware"),
+)
+
+
+def killed_study(tmp_path, name):
+    training = Training(epochs=40, batch_size=40, validation=0.2, checkpoint_every=0)
+    study = Study(
+        name="kills",
+        dataset="digits",
+        model="digits_convnet",
+        training=training,
+        variants=RETRAINED,
+        population=1,
+        limit=300,
+        model_options={"filters": [4], "units": 8},
+    )
+    return Store.create(tmp_path / name, study, {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", first_and_nightly([v.key for v in reversed(RETRAINED)]))
+def test_kill_9_at_any_moment_changes_no_bit(tmp_path, warm_python, key):
+    store, whole = killed_study(tmp_path, "killed"), killed_study(tmp_path, "whole")
+    rng = np.random.default_rng()
+    kills = int(os.environ.get("TFAUDIT_KILLS", "4"))
+    command = [*warm_python, "-c", SCRIPT]
+    for variant in ("dense", key):
+        subprocess.run([*command, str(whole.directory), variant], check=True)
+        while not store.is_complete(variant, 0):
+            worker = subprocess.Popen(
+                [*command, str(store.directory), variant], stdout=subprocess.PIPE
+            )
+            worker.stdout.readline()
+            if kills:
+                kills -= 1
+                time.sleep(rng.uniform(1, 8))
+                worker.send_signal(signal.SIGKILL)
+            worker.wait()
+            worker.stdout.close()
+    for file in whole.record(key, 0)["files"]:
+        if file.endswith(".parquet") or file.endswith(".tflite") or file.endswith(".csv"):
+            assert (whole.directory / file).read_bytes() == (store.directory / file).read_bytes()
+    assert not list(store.directory.rglob("checkpoint"))
+
+
+def test_a_damaged_checkpoint_and_one_of_another_training_are_not_used(tmp_path):
+    path = tmp_path / "checkpoint"
+    file = CheckpointFile(path, "this")
+    assert file.load() is None
+    one = new_trainer(Dense(), epochs=1)
+    one.callbacks.append(CutAfter(1))
+    with pytest.raises(PowerCutError):
+        one.train(one.build(0), 0, checkpoint=file)
+    content = path.read_bytes()
+    path.write_bytes(content[:-100])
+    with pytest.warns(Notice, match="does not match its checksum.; training begins again"):
+        assert file.load() is None
+    path.write_bytes(content)
+    with pytest.warns(Notice, match="belongs to another study"):
+        assert CheckpointFile(path, "other").load() is None
+
+
+def test_a_full_disk_does_not_stop_the_training(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tfaudit.population.checkpoints.write_whole", full)
+    one = new_trainer(Dense(), epochs=1, keep="last")
+    with pytest.warns(Notice, match="cannot be written .No space left on device"):
+        _, history = interrupted(one, CheckpointFile(tmp_path / "checkpoint", "this"), [])
+    assert len(history) == 1
+
+
+def test_the_interval_changes_no_identity_of_a_study_but_settings_do(tmp_path):
+    def of(key="dense", member=0, **training):
+        plan = dataclasses.replace(STUDY.training, **training)
+        study = dataclasses.replace(STUDY, training=plan)
+        return CheckpointFile.of_member(tmp_path, study, key, member).identity
+
+    assert of() == of(checkpoint_every=60)
+    assert len({of(), of(member=1), of("magnitude-0.7"), of(batch_size=20)}) == 4
+    changed = dataclasses.replace(STUDY.training, checkpoint_every=None)
+    assert STUDY.difference(dataclasses.replace(STUDY, training=changed)) is None
+    assert_refused("checkpoint_every: got -1", Training, epochs=1, checkpoint_every=-1)

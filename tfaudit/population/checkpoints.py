@@ -1,0 +1,285 @@
+"""Checkpoints of a training: after an interruption at any moment it goes on with the same bits.
+
+A checkpoint holds everything that later steps depend on: weights, statistics and random states of the model, state of
+the optimizer and of metrics, state of the callbacks (masks, multipliers, the best epoch), the history, and the number
+of steps, from which the position in the data follows.
+
+Keras can begin a fit at an epoch, but not within one. A continued fit therefore begins at the epoch of the checkpoint,
+passes over the steps that were made, and takes up the whole state just before the first step that was not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import io
+import json
+import time
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from tfaudit.errors import Notice, one_line
+from tfaudit.store.files import write_whole
+from tfaudit.study.study import Study
+
+_FACTS = "facts"
+_LIBRARIES = ("tfaudit", "keras", "tensorflow")
+_SETTINGS = (
+    "dataset",
+    "model",
+    "training",
+    "retraining",
+    "variants",
+    "seed",
+    "limit",
+    "model_options",
+    "image_size",
+    "crop",
+    "initialise",
+)
+"""Settings of a study on which a member depends."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """State of a training between two steps.
+
+    Attributes:
+        step: number of optimizer steps made.
+        rows: history of the epochs that have ended.
+        arrays: values of all variables and of the callbacks, by name.
+    """
+
+    step: int
+    rows: list[dict[str, float]]
+    arrays: dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckpointFile:
+    """The file with a member's last checkpoint.
+
+    Args:
+        path: path of the file.
+        identity: text that identifies the training; a checkpoint with another one is not used.
+        saved: called after every checkpoint; nothing by default.
+    """
+
+    path: Path
+    identity: str
+    saved: Callable[[], None] = lambda: None
+
+    @classmethod
+    def of_member(
+        cls,
+        path: Path,
+        study: Study,
+        key: str,
+        member: int,
+        saved: Callable[[], None] = lambda: None,
+    ) -> CheckpointFile:
+        """Return the file of a member of a study."""
+        sources = {source: [Path(source).name, seal] for source, seal in study.fingerprints.items()}
+        fields = {
+            name: sources.get(value, value) if isinstance(value, str) else value
+            for name, value in study.identity().items()
+        }  # a file may lie elsewhere on another machine
+        versions = [importlib.metadata.version(name) for name in _LIBRARIES]
+        facts = [{name: fields[name] for name in _SETTINGS}, key, member, versions]
+        identity = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        return cls(path, identity, saved)
+
+    def load(self) -> Checkpoint | None:
+        """Return the checkpoint; None if there is none, or with a warning if it is damaged or of another training."""
+        try:
+            content = self.path.read_bytes()
+        except OSError:
+            return None
+        try:
+            seal, packed = content[:64].decode(), content[64:]
+            if hashlib.sha256(packed).hexdigest() != seal:
+                raise ValueError("it does not match its checksum")
+            with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+                arrays = dict(file)
+            facts = json.loads(bytes(arrays.pop(_FACTS)))
+            if facts["identity"] != self.identity:
+                raise ValueError(
+                    "it belongs to another study, or to other versions of the libraries"
+                )
+            return Checkpoint(facts["step"], facts["rows"], arrays)
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
+            text = (
+                f"checkpoint: {self.path} is not used ({one_line(problem)}); training begins again"
+            )
+            warnings.warn(Notice(text), stacklevel=2)
+            return None
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint in place of the last one; a full disk leaves the last one, with a warning."""
+        facts = {"identity": self.identity, "step": checkpoint.step, "rows": checkpoint.rows}
+        buffer = io.BytesIO()
+        as_bytes = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+        np.savez(buffer, **{_FACTS: as_bytes}, **checkpoint.arrays)  # type: ignore[arg-type]
+        packed = buffer.getvalue()
+        try:
+            write_whole(self.path, hashlib.sha256(packed).hexdigest().encode() + packed)
+        except OSError as problem:
+            text = f"checkpoint: {self.path} cannot be written ({problem.strerror})"
+            warnings.warn(Notice(text), stacklevel=2)
+        else:
+            self.saved()
+
+    def remove(self) -> None:
+        """Delete the file, if there is one."""
+        self.path.unlink(missing_ok=True)
+
+
+class Checkpoints(keras.callbacks.Callback):
+    """Callback that saves checkpoints of a fit, and continues one from its last checkpoint; the last of its callbacks.
+
+    A callback with a state of its own has two methods: `training_state()` returns arrays by name, and
+    `restore_training(arrays)` takes them back.
+
+    Args:
+        file: file of the checkpoint; None to save and to continue nothing.
+        every: seconds between two checkpoints.
+        steps_per_epoch: number of steps of an epoch.
+        others: the other callbacks of the fit, in their order.
+
+    Attributes:
+        begin: number of steps of the training that this fit continues; 0 if it begins a new one.
+        rows: history, one row per epoch that has ended.
+    """
+
+    def __init__(
+        self,
+        file: CheckpointFile | None,
+        every: float | None,
+        steps_per_epoch: int,
+        others: Sequence[keras.callbacks.Callback],
+    ) -> None:
+        super().__init__()
+        self._file = None if every is None else file
+        self._every = every or 0.0
+        self._steps_per_epoch = steps_per_epoch
+        self._others = others
+        self._found = self._file.load() if self._file else None
+        self.begin = self._found.step if self._found else 0
+        self.rows = list(self._found.rows) if self._found else []
+        self._saved = time.monotonic()
+        self._own: Any = None
+
+    @property
+    def first_epoch(self) -> int:
+        """Number of the epoch in which this fit begins."""
+        return self.begin // self._steps_per_epoch
+
+    def prepare(self, model: keras.Model) -> None:
+        """Give a model and its optimizer their values, before callbacks look at them."""
+        if self._found is not None:
+            for name, variable in _variables(model):
+                if not name.startswith("metrics/"):
+                    variable.assign(self._found.arrays[name])
+
+    def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
+        """Pass over the steps that have been made; then take up the state of the checkpoint."""
+        self._done = epoch * self._steps_per_epoch
+        if self._found is not None:
+            self._left = (self.begin - self._done) // self.model.steps_per_execution
+            self._own, self.model.train_function = self.model.train_function, self._step
+        elif self._is_due():
+            self._save()
+
+    def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
+        """Save a checkpoint if it is due; at the end of an epoch after validation."""
+        self._done += self.model.steps_per_execution
+        within = self._done % self._steps_per_epoch != 0
+        if self._found is None and within and self._is_due():
+            self._save()
+
+    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
+        """Note the history."""
+        self.rows.append(dict(logs or {}))
+
+    def detach(self) -> None:
+        """Give the model its train function back after a fit that was interrupted."""
+        if self._own is not None:
+            self.model.train_function = self._own
+            self._own = None
+
+    def _step(self, iterator: Iterator[Any]) -> Any:
+        """Take the place of the train function until the first step that has not been made."""
+        if self._left:
+            self._left -= 1
+            return {}
+        self.detach()
+        assert self._found is not None
+        arrays = self._found.arrays
+        for name, variable in _variables(self.model):
+            variable.assign(arrays[name])
+        for number, callback in self._with_state():
+            prefix = f"callbacks/{number}/"
+            callback.restore_training(
+                {
+                    name.removeprefix(prefix): values
+                    for name, values in arrays.items()
+                    if name.startswith(prefix)
+                }
+            )
+        self._found = None
+        return self.model.train_function(iterator)
+
+    def _is_due(self) -> bool:
+        return self._file is not None and time.monotonic() - self._saved >= self._every
+
+    def _save(self) -> None:
+        assert self._file is not None
+        arrays = {name: variable.numpy() for name, variable in _variables(self.model)}
+        for number, callback in self._with_state():
+            for name, values in callback.training_state().items():
+                arrays[f"callbacks/{number}/{name}"] = np.asarray(values)
+        rows = [{name: float(value) for name, value in row.items()} for row in self.rows]
+        self._file.save(Checkpoint(self._done, rows, arrays))
+        self._saved = time.monotonic()
+
+    def _with_state(self) -> list[tuple[int, Any]]:
+        with_state = (one for one in self._others if hasattr(one, "training_state"))
+        return list(enumerate(with_state))
+
+
+class BestEpoch(keras.callbacks.EarlyStopping):
+    """Keras' `EarlyStopping` with a state that can be saved."""
+
+    def training_state(self) -> Mapping[str, Any]:
+        """Return the best epoch so far and its weights."""
+        best = {} if self.best is None else {"best": self.best}
+        weights = {f"weights/{i}": values for i, values in enumerate(self.best_weights or [])}
+        return {"epoch": self.best_epoch, "wait": self.wait, **best, **weights}
+
+    def restore_training(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take such a state."""
+        self.best_epoch, self.wait = int(state["epoch"]), int(state["wait"])
+        self.best = float(state["best"]) if "best" in state else None
+        count = sum(name.startswith("weights/") for name in state)
+        self.best_weights = [state[f"weights/{i}"] for i in range(count)] or None
+
+
+def _variables(model: keras.Model) -> list[tuple[str, Any]]:
+    """Return all variables of a compiled model by name: its own, those of its optimizer and those of its metrics."""
+    parts = {
+        "model": model.variables,
+        "optimizer": model.optimizer.variables,
+        "metrics": model.metrics_variables,
+    }
+    return [
+        (f"{part}/{number}", variable)
+        for part, variables in parts.items()
+        for number, variable in enumerate(variables)
+    ]
