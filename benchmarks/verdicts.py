@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.first_screens import printed
+from tests.builders.factor_tables import false_alarms, without_effects
 from tests.builders.simulated_grids import grid
 from tests.builders.simulated_studies import (
     FLIPS,
@@ -284,6 +285,21 @@ def searches(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def regressions(seeds: range) -> pd.DataFrame:
+    """Return how often factors without an effect have p <= .05, and how often errors by class test nothing."""
+    rows = []
+    for classes, before, uneven in itertools.product((5, 10, 30), (False, True), (False, True)):
+        kinds = {"before": before, "uneven": uneven}
+        found = [false_alarms(without_effects(seed, classes, **kinds)) for seed in seeds]
+        design = {
+            "classes": classes,
+            "covariates": 2 + before,
+            "design": "uneven" if uneven else "even",
+        }
+        rows.append({**design, **100 * pd.DataFrame(found).mean()})
+    return pd.DataFrame(rows)
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
@@ -298,6 +314,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "flips": flips,
     "shares": shares,
     "searches": searches,
+    "regressions": regressions,
 }
 
 

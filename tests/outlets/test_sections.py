@@ -169,19 +169,22 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
 
 
 def test_terms_without_evidence_by_class_are_named():
-    rows = [  # estimate, interval by HAC errors, and by class
-        ("Intercept", 0.9, 0.8, 1.0, 0.7, 1.1),
-        ("class_entropy", -0.02, -0.03, -0.01, -0.05, 0.01),
-        ("sparsity", 0.6, 0.4, 0.8, 0.3, 0.9),
-        ("imbalance", 0.1, -0.1, 0.3, -0.2, 0.4),
+    rows = [  # estimate, interval by HAC errors, and by class, with its error
+        ("Intercept", 0.9, 0.8, 1.0, 0.7, 1.1, 0.1),
+        ("class_entropy", -0.02, -0.03, -0.01, -0.05, 0.01, 0.01),
+        ("sparsity", 0.6, 0.4, 0.8, 0.3, 0.9, 0.1),
+        ("imbalance", 0.1, -0.1, 0.3, -0.2, 0.4, 0.1),
     ]
-    names = ["term", "estimate", "low", "high", "cluster_low", "cluster_high"]
+    names = ["term", "estimate", "low", "high", "cluster_low", "cluster_high", "cluster_se"]
     fit = Factors("ols", "", pd.DataFrame(rows, columns=names), pd.DataFrame(), {}, ())
     note = "Errors that allow for correlation within a class leave no evidence for: entropy of the images."
     assert withdrawn(fit) == (note,)
-    single = fit.coefficients.assign(
-        cluster_low=np.nan, cluster_high=np.nan
-    )  # one class: no errors by class
+    few = fit.coefficients.assign(cluster_low=np.nan, cluster_high=np.nan)  # no tests by class
+    assert withdrawn(dataclasses.replace(fit, coefficients=few)) == (
+        "Errors that allow for correlation within a class leave no evidence for: intercept, "
+        "entropy of the images, sparsity.",
+    )
+    single = few.assign(cluster_se=np.nan)  # one class: no errors by class
     assert withdrawn(dataclasses.replace(fit, coefficients=single)) == ()
 
 

@@ -93,6 +93,19 @@ def test_the_logarithm_of_a_ratio_is_that_of_a_bootstrap(paired, rng):
     np.testing.assert_allclose([swapped.value, swapped.error], [-found.value, found.error])
 
 
+@pytest.mark.parametrize(("before", "after"), [(0.05, 0.06), (0.3, 0.45)])
+def test_the_interval_of_a_ratio_of_single_models_holds_it(before, after, rng):
+    """Errors of one model against one: four of five images stay as hard as they were."""
+    held = []
+    for _ in range(400):
+        hardness, other = rng.random((2, 1, 300))
+        later = np.where(rng.random((1, 300)) < 0.8, hardness, other)
+        sides = (hardness < before) * 1.0, (later < after) * 1.0
+        low, high = log_ratio(*sides, np.zeros(300, int), 1, paired=True).interval()
+        held.append(low[0] <= np.log(after / before) <= high[0])
+    assert np.mean(held) >= 0.95 - noise(0.95, 400)
+
+
 def test_a_ratio_without_a_logarithm_has_no_error():
     some = np.array([[1, 0, 1], [0, 0, 1]])
     for before, after in ((some, 0 * some), (0 * some, some)):

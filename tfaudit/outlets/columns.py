@@ -915,6 +915,11 @@ PARTS["Factors"] = {
     },
     "condition_number": _number("condition", ",.3g", "Condition number of the design"),
     "cluster_se": _number("error by class", ".4f", "Standard error with the classes as clusters"),
+    "cluster_df": _number(
+        "df by class",
+        ".1f",
+        "Degrees of freedom of the error by class; none if there are too few classes",
+    ),
     "cluster_p": _p("p by class", help="Two-sided, with the classes as clusters"),
     "cluster_p_one_tailed": _p(
         "p by class, one-tailed",

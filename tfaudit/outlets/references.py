@@ -36,6 +36,8 @@ BP D. G. Bonett, R. M. Price. Adjusted Wald Confidence Interval for a Difference
 Paired Data. Journal of Educational and Behavioral Statistics 37, 2012.
 Mi E. Miller. Adding Error Bars to Evals: A Statistical Approach to Language Model Evaluations. arXiv 2411.00640, 2024.
 Ki L. Kish. Survey Sampling. Wiley, 1965.
+IK G. W. Imbens, M. Kolesár. Robust Standard Errors in Small Samples: Some Practical Advice. Review of Economics and \
+Statistics 98, 2016.
 FF M. P. Fay, E. J. Feuer. Confidence intervals for directly standardized rates: a method based on the gamma \
 distribution. Statistics in Medicine 16, 1997.
 HB M. Hashemizadeh, J. Ramirez, R. Sukumaran, G. Farnadi, S. Lacoste-Julien, J. Gallego-Posada. Balancing Act: \

@@ -23,6 +23,7 @@ FACTORS = Declaration(
                 "high",
                 "p_one_tailed",
                 "cluster_se",
+                "cluster_df",
                 "cluster_p",
                 "cluster_p_one_tailed",
             ),

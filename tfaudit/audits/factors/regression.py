@@ -19,9 +19,11 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparatio
 from tfaudit.audits.factors.design import KEYS, Design, design, redundant, term_title
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require
+from tfaudit.stats.clustered_errors import clustered_errors
 from tfaudit.stats.intervals import require_level
 
 ALTERNATIVES = {"imbalance": "greater", "class_entropy": "less"}  # [P] 3.1: E > 0 and F < 0
+SIGNS = {"greater": 1.0, "less": -1.0}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,10 +106,10 @@ def factors(
     or do not vary are dropped; the notes name them. Standard errors are robust to heteroscedasticity and to correlation
     up to `maxlags` rows apart (HAC, Newey and West), with correction for small samples and t tests.
 
-    The result also has standard errors that are robust to any correlation within a class of a data set, with t tests
-    with one degree of freedom fewer than classes. The difficulty of a class affects every member and every sparsity,
-    far beyond `maxlags` rows. If it varies beyond the covariates, HAC errors of covariates that are constant within a
-    class, such as its imbalance, are too small.
+    The result also has standard errors that are robust to any correlation within a class of a data set (CR2), with
+    t tests with degrees of freedom for few classes [IK]. The difficulty of a class affects every member and every
+    sparsity, far beyond `maxlags` rows. If it varies beyond the covariates, HAC errors of covariates that are constant
+    within a class, such as its imbalance, are too small.
 
     For these lags the rows are sorted by dataset, model, weight treatment, technique, member, class, sparsity:
     neighbours are the same class of the same member at adjacent sparsities. The order of the table has no effect.
@@ -213,8 +215,12 @@ def _check_options(maxlags: int, confidence: float) -> None:
     require_level("confidence", confidence)
 
 
-def _fits(model: Any, rows: pd.DataFrame, maxlags: int) -> tuple[Any, Any]:
-    """Return the fit with HAC errors, and the fit with errors clustered by class within data set, None for one class.
+def _fits(
+    model: Any, rows: pd.DataFrame, maxlags: int
+) -> tuple[Any, tuple[np.ndarray, np.ndarray] | None]:
+    """Return the fit with HAC errors, and errors by class within data set with their degrees of freedom.
+
+    The latter are None for one class.
 
     Raises:
         InputError: coefficients that the rows do not determine.
@@ -237,7 +243,9 @@ def _fits(model: Any, rows: pd.DataFrame, maxlags: int) -> tuple[Any, Any]:
     clusters = rows.groupby(names, observed=True, dropna=False).ngroup().to_numpy()
     if len(np.unique(clusters)) < 2:
         return result, None
-    return result, model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    weights = np.sqrt(model.hessian_factor(result.params))  # 1 for least squares
+    residuals = result.resid if hasattr(result, "ssr") else result.resid_pearson
+    return result, clustered_errors(weights[:, None] * model.exog, np.asarray(residuals), clusters)
 
 
 def _factors(
@@ -245,23 +253,18 @@ def _factors(
     formula: str,
     plan: Design,
     observed: pd.Series,
-    fits: tuple[Any, Any],
+    fits: tuple[Any, tuple[np.ndarray, np.ndarray] | None],
     confidence: float,
 ) -> Factors:
-    result, clustered = fits
-    errors = _errors(result, result.df_resid, confidence)
-    coefficients = pd.DataFrame(
-        {"estimate": result.params, "se": errors.pop("se"), "t": result.tvalues, **errors}
-    )
+    result, by_class = fits
+    estimates = result.params
+    robust = _errors(estimates, result.bse.to_numpy(), result.df_resid, confidence)
+    coefficients = pd.DataFrame({"estimate": estimates, **robust})
     sides = [ALTERNATIVES.get(term) for term in coefficients.index]
     coefficients.insert(6, "alternative", pd.Series(sides, coefficients.index, object))
-    names = ["se", "low", "high", "p", "p_one_tailed"]
-    by_class = pd.DataFrame(np.nan, coefficients.index, names)
-    if clustered is not None:
-        # A variance of 0, if all clusters are alike, may be rounded below 0.
-        with np.errstate(invalid="ignore"):
-            by_class = _errors(clustered, clustered.df_resid_inference, confidence)[names]
-    coefficients = coefficients.join(by_class.add_prefix("cluster_"))
+    errors, freedom = np.full((2, len(estimates)), np.nan) if by_class is None else by_class
+    clustered = _errors(estimates, errors, freedom, confidence).assign(df=freedom)
+    coefficients = coefficients.join(clustered.drop(columns="t").add_prefix("cluster_"))
     fitted = result.fittedvalues.to_numpy()
     residuals = plan.rows[[key for key in KEYS if key in plan.rows]].assign(
         observed=observed.to_numpy(), fitted=fitted
@@ -277,24 +280,22 @@ def _factors(
     )
 
 
-def _errors(result: Any, df: float, confidence: float) -> pd.DataFrame:
-    """Return standard errors, p-values and intervals of the coefficients, and the p-values of the hypotheses."""
-    intervals = result.conf_int(1 - confidence)
-    tails = {"greater": stats.t.sf, "less": stats.t.cdf}
-    hypotheses = {
-        term: tails[side](result.tvalues[term], df)
-        for term, side in ALTERNATIVES.items()
-        if term in result.tvalues
+def _errors(
+    estimates: pd.Series, errors: np.ndarray, freedom: np.ndarray | float, confidence: float
+) -> pd.DataFrame:
+    """Return t tests and intervals of coefficients from their errors, and the p-values of the hypotheses."""
+    t = estimates / errors
+    signs = np.array([SIGNS.get(ALTERNATIVES.get(term, ""), np.nan) for term in estimates.index])
+    margin = stats.t.ppf((1 + confidence) / 2, freedom) * errors
+    columns = {
+        "se": errors,
+        "t": t,
+        "p": 2 * stats.t.sf(t.abs(), freedom),
+        "low": estimates - margin,
+        "high": estimates + margin,
+        "p_one_tailed": stats.t.sf(signs * t, freedom),
     }
-    return pd.DataFrame(
-        {
-            "se": result.bse,
-            "p": result.pvalues,
-            "low": intervals[0],
-            "high": intervals[1],
-            "p_one_tailed": pd.Series(hypotheses, dtype=float),
-        }
-    ).loc[result.params.index]
+    return pd.DataFrame(columns, estimates.index)
 
 
 def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:

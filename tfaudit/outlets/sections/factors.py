@@ -77,8 +77,10 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
 
 
 def withdrawn(fit: Factors) -> tuple[str, ...]:
-    """Return a note on terms whose HAC interval excludes 0 but whose interval by class includes it; () without any."""
-    rows = fit.frame().query("low * high > 0 and cluster_low * cluster_high <= 0")
+    """Return a note on terms whose HAC interval excludes 0 but whose interval by class does not; () without any."""
+    rows = fit.frame().query(
+        "low * high > 0 and cluster_se >= 0 and not cluster_low * cluster_high > 0"
+    )
     terms = list(map(term_title, rows["term"]))
     if not terms:
         return ()
