@@ -155,10 +155,12 @@ def of_labelled_images(
 
 
 def fingerprint(data: Dataset) -> str:
-    """Return a SHA-256 hash of inputs, labels, ids and class names."""
+    """Return a SHA-256 hash of inputs, labels, ids, class names and clusters."""
     digest = hashlib.sha256(repr((data.class_names, data.num_examples)).encode())
+    clusters = {} if data.clusters is None else {"clusters": data.clusters.astype(str)}
     for name, values in (
         *leaves(data.held),
+        *clusters.items(),
         ("labels", data.labels),
         ("ids", data.example_ids.astype(str)),
     ):
