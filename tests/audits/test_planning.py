@@ -1,5 +1,7 @@
 """Plans: what a plan foretells is what studies of that design show."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -203,6 +205,22 @@ def test_more_data_and_looser_limits_pass_more_often():
     assert model.passes(limits[1], 10, needed) >= 0.8 > model.passes(limits[1], 10, needed - 1)
     chart = loose.chart().to_dict()
     assert chart["layer"][0]["encoding"]["y"]["datum"] == 0.8
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_members_may_agree_on_all_images_or_on_none(paired):
+    limits = Limits(worst_class_drop_pp=90)
+    for heterogeneity, accuracy, flips in itertools.product((0, 1), (0.001, 0.999), (0, 1)):
+        spread = guessed_spread(
+            accuracy=accuracy,
+            member_sd_pp=0,
+            heterogeneity=heterogeneity,
+            flips=flips,
+            paired=paired,
+        )
+        model = guessed_model(spread, accuracy, 3)
+        assert [model.passes(limits, k, 200) for k in (1, 5, 30)] == [1.0, 1.0, 1.0]
+        assert 0.5 < model.passes(limits, 2, 200) <= 1
 
 
 def test_a_pilot_that_knows_little_promises_little():

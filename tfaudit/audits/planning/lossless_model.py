@@ -367,7 +367,7 @@ def _image_sums(
     step = np.sqrt(
         np.maximum(2 * model.recalls * (1 - model.recalls) - model.residual, model.image)
     )
-    moving = ratio(model.image, step**2)
+    moving = np.nan_to_num(ratio(model.image, step**2)).clip(0, 1)
     chances = np.stack([moving / 2, moving / 2, 1 - moving], axis=1)
     counts = rng.multinomial(images, chances, size=(studies, len(model.image)))
     moved = counts[..., :2].sum(axis=2)
