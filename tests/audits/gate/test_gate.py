@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy import stats
 from typer.main import get_command
 
 from tests.builders.populations import LIMITS, population
+from tests.builders.simulated_studies import Truth, simulate
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.classes.epoch_metrics import intensification
 from tfaudit.audits.flips.retrained_twins import changed_predictions
@@ -271,6 +273,35 @@ def test_intensification_of_a_pair():
     assert check.sentence == (
         "Intensification is undefined: the baseline's recalls cannot be told apart."
     )
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [(1.15, "pass"), (0.87, "fail")])
+@pytest.mark.parametrize(
+    ("name", "members", "paired"),
+    [("negative_flips", 1, True), ("flips", 6, True), ("flips", 6, False)],
+)
+def test_the_design_that_would_decide_on_changed_predictions_does(
+    name, members, paired, factor, outcome
+):
+    """Twice what it asks for is enough, whatever few images and members estimated; of single models five times."""
+
+    def check_at(factor, seed, members, images):
+        """The check of a study at a limit of its own rate times a factor, as single models differ."""
+        study = simulate(Truth(paired=paired), seed, members=members, images=images)
+        rate = getattr(measure(*study), name).value
+        return gate(*study, Limits.from_mapping({name: factor * rate})).checks[0]
+
+    few = check_at(factor, 1, members, 50)
+    assert few.outcome == "cannot judge"
+    assert re.search(r"With about [\d,]+ .*this could be decided\.$", few.sentence)
+    assert few.images > 500 or few.members > members
+    more = (2 * few.members, few.images // 5) if members > 1 else (1, few.images // 2)
+    assert check_at(factor, 2, *more).outcome == outcome
+    never = check_at(1.0, 1, members, 50)
+    assert never.sentence.endswith(
+        "If the true rate is this large, no number of images can decide."
+    )
+    assert (never.images, never.members) == (0, 0)
 
 
 @pytest.mark.parametrize("paired", [False, True])

@@ -290,10 +290,10 @@ class Checks:
         members = f"{pairs} pairs of" if pairs else f"{before} and {after}"
         return f"{images} and {members} members"
 
-    def _remedy(self, design: SampleSize | None, images: int) -> str:
+    def _remedy(self, design: SampleSize | None, images: int, quantity: str = "loss") -> str:
         """Return how many images or members would decide, as the end of a sentence."""
         if design is None:
-            return "if the true loss is this large, no number of images can decide"
+            return f"if the true {quantity} is this large, no number of images can decide"
         more = []
         if design.images > images:
             more.append(f"{_about(design.images):,} images")
@@ -305,8 +305,18 @@ class Checks:
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
         interval = f"{self._level} interval {100 * share.low:.2f} to {100 * share.high:.2f}"
         changed = f"{100 * share.value:.2f} % of the predictions {verb} ({interval})"
-        sentence = f"{changed}, limit {100 * limit:g} %. {share.remark}"
-        return _check(name, limit, share, _outcome(share, limit), sentence.strip())
+        sentence = f"{changed}, limit {100 * limit:g} %. {share.remark}".strip()
+        check = _check(name, limit, share, _outcome(share, limit), sentence)
+        if check.outcome != CANNOT_JUDGE:
+            return check
+        design = self.measurements.decides_rate(share, limit)
+        remedy = self._remedy(design, int(self.measurements.overall.examples[0]), "rate")
+        return dataclasses.replace(
+            check,
+            images=design.images if design else 0,
+            members=design.members if design else 0,
+            sentence=f"{sentence} {remedy[0].upper()}{remedy[1:]}.",
+        )
 
     def _known_sizes(self, name: str) -> tuple[float, float]:
         if self.sizes is None or min(self.sizes) <= 0:

@@ -30,7 +30,7 @@ from tfaudit.stats.contingency import (
     paired_interval,
 )
 from tfaudit.stats.mixtures import LossMixture
-from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread
+from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread, smallest
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import (
     Change,
@@ -83,13 +83,15 @@ class Losses:
 class Estimate:
     """A quantity and the ends of its interval at level 1 - alpha, NaN if the quantity is exact on these data.
 
-    `remark` is a sentence that helps to interpret the value, or "".
+    `remark` is a sentence that helps to interpret the value, or "". `change` holds the variance of a rate of changed
+    predictions over images and members; None for other quantities, and for single models.
     """
 
     value: float = np.nan
     low: float = np.nan
     high: float = np.nan
     remark: str = ""
+    change: Change | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,21 +160,57 @@ class Measurements:
         share = self.alpha / (len(losses.names) if losses.loss[row] > limit else 1)
         if self.single and not self.clustered:
             return _images_of_a_pair(losses, row, limit, 1 - share)
-        units = round(float(losses.units[row]))
-        design = SampleSize(units, self.members_a_side)
-        spread = Spread.measured(
-            float(losses.of_images[row]),
-            float(losses.of_members[row]),
-            float(losses.overlap[row]),
-            design,
-            paired=bool(self.pairs),
-            unit=100,
+        parts = tuple(
+            float(values[row]) for values in (losses.of_images, losses.of_members, losses.overlap)
         )
-        needed = spread.decides(gap, design, 1 - share)
+        return self._needed(gap, parts, losses.units[row], images, 1 - share, unit=100)
+
+    def decides_rate(self, rate: Estimate, limit: float) -> SampleSize | None:
+        """Return the design that would decide whether `flips` or `negative_flips` is above or below a limit.
+
+        It is that of `decides`, if the measured rate is true.
+        """
+        gap = abs(rate.value - limit)
+        images = int(self.overall.examples[0])
+        if not gap > 1e-9:
+            return None
+        if change := rate.change:
+            # The interval of rare events reaches further up than one of equal sides, less so with more data.
+            equal = float(change.interval(1 - self.alpha)[1][0]) - rate.value
+            gap *= min(1.0, equal / (rate.high - rate.value)) if limit > rate.value else 1.0
+            variances = change.of_images, change.of_members, change.overlap
+            parts = tuple(float(variance[0]) for variance in variances)
+            units = change.df_images[0] + 1
+            return self._needed(gap, parts, units, images, 1 - self.alpha, unit=1)
+
+        def enough(count: int) -> bool:
+            share = _share(rate.value * count, count, self.alpha)
+            return not share.low <= limit <= share.high
+
+        needed = smallest(images, MOST_IMAGES, enough)
+        return SampleSize(needed, 1) if needed else None
+
+    def _needed(
+        self,
+        gap: float,
+        parts: tuple[float, ...],
+        units: float,
+        images: int,
+        confidence: float,
+        *,
+        unit: float,
+    ) -> SampleSize | None:
+        """Return the design whose interval is narrower than a gap, from the parts of the variance over the units."""
+        design = SampleSize(round(float(units)), self.members_a_side)
+        of_images, of_members, overlap = parts
+        spread = Spread.measured(
+            of_images, of_members, overlap, design, paired=bool(self.pairs), unit=unit
+        )
+        needed = spread.decides(gap, design, confidence)
         if needed is None:
             return None
         # Clusters of images count as units; new ones have as many images.
-        return SampleSize(math.ceil(needed.images * images / units), needed.members)
+        return SampleSize(math.ceil(needed.images * images / design.images), needed.members)
 
     def share_beyond(self, limit: float) -> Estimate:
         """Return the share of classes that lose more than a limit, percentage points; see `LossMixture`.
@@ -472,7 +510,7 @@ def _rate(comparison: Comparison, rate: Change, own: float) -> Estimate:
     (low,), (high,) = rate.rate_interval(comparison.confidence)
     chance = f"Between two baseline models it is {100 * own:.2f} %."
     remark = "" if comparison.pairs or np.isnan(own) else chance
-    return Estimate(float(rate.value[0]), float(low), float(high), remark)
+    return Estimate(float(rate.value[0]), float(low), float(high), remark, rate)
 
 
 def _slope(comparison: Comparison) -> Estimate:
