@@ -47,7 +47,7 @@ def test_list_names_the_recipes_and_their_questions_without_tensorflow():
         (["--population", "0"], "population: got 0, expected 1 or more"),
         (["--retries", "-1"], "retries: got -1, expected 0 or more"),
         (["--engine", "slurm"], "engine: got 'slurm', expected 'local' or 'ray'"),
-        (["--cpus", "2"], "cpus: got 2.0, expected no such option with the local engine"),
+        (["--address", "h:1"], "address: got 'h:1', expected no such option with the local engine"),
     ],
 )
 def test_options_are_checked_before_a_recipe_is_imported(tmp_path, options, words):

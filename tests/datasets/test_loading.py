@@ -4,8 +4,9 @@ import pytest
 import tensorflow_datasets as tfds
 
 from tests.builders.refusals import assert_refused
-from tfaudit.datasets.builders import data_folder
+from tfaudit.datasets.builders import data_folder, find_builder, not_prepared
 from tfaudit.datasets.loading import load_dataset
+from tfaudit.datasets.prepare import prepare
 from tfaudit.errors import InputError
 
 
@@ -80,6 +81,17 @@ def test_the_environment_names_the_folder(tmp_path, monkeypatch):
     assert data_folder(tmp_path) == tmp_path
     monkeypatch.delenv("TFDS_DATA_DIR")
     assert data_folder().name == "tensorflow_datasets"
+
+
+def test_a_url_stays_one(monkeypatch):
+    monkeypatch.setenv("TFDS_DATA_DIR", "gs://bucket/sets")
+    folders = []
+    monkeypatch.setattr(tfds, "builder", lambda name, data_dir: folders.append(data_dir))
+    find_builder("mnist")
+    assert [f"{folder / 'mnist'}" for folder in folders] == ["gs://bucket/sets/mnist"]
+    assert "which is not prepared in gs://bucket/sets" in str(not_prepared("name", "mnist"))
+    expected = "data_dir: got 'gs://bucket/sets', expected a folder of this machine"
+    assert_refused(expected, prepare, "mnist", ".")
 
 
 @pytest.mark.slow

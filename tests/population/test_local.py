@@ -13,7 +13,10 @@ import pytest
 
 from tests.builders.refusals import assert_refused
 from tfaudit.population import worker
+from tfaudit.population.engine import EngineOptions
+from tfaudit.population.local import gpus_of_workers
 from tfaudit.population.logs import open_log
+from tfaudit.population.machine import visible_gpus
 from tfaudit.population.plan import ConditionJob
 from tfaudit.population.plan import MemberJob as Job
 from tfaudit.study.conditions import Condition
@@ -90,6 +93,76 @@ def test_no_more_workers_than_members(run_locally):
         next(running)
         assert len(processes()) == 1
     assert not processes(), "a run that is left early leaves no process"
+
+
+class TestGpus:
+    @pytest.fixture(autouse=True)
+    def machine(self, monkeypatch):
+        """A machine of four cores and four GPUs."""
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,3,GPU-5")
+        monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(4)), raising=False)
+
+    @pytest.mark.parametrize(
+        ("options", "shares"),
+        [
+            ({}, ["0", "1", "3", "GPU-5"]),
+            ({"gpus": 0}, [""] * 4),
+            ({"gpus": 0, "cpus": 2}, [""] * 2),
+            ({"gpus": 2}, ["0,1", "3,GPU-5"]),
+            ({"gpus": 3}, ["0,1,3"]),
+            ({"gpus": 0.5, "cpus": 0.5}, ["0", "1", "3", "GPU-5"] * 2),
+            ({"gpus": 0.4, "workers": 5}, ["0", "1", "3", "GPU-5", "0"]),
+            ({"workers": 9}, ["0", "1", "3", "GPU-5"]),
+            ({"cpus": 4}, ["0"]),
+        ],
+    )
+    def test_every_worker_has_its_own_or_its_share(self, options, shares):
+        assert gpus_of_workers(EngineOptions(**options)) == shares
+
+    def test_memory_limits_the_members_at_once(self, monkeypatch):
+        monkeypatch.setenv("TFAUDIT_MEMORY", "5e6")
+        assert gpus_of_workers(EngineOptions(memory=2_000_000)) == ["0", "1"]
+
+    def test_more_than_the_machine_has_is_refused(self, monkeypatch):
+        expected = "gpus: got 5, expected at most 4, the GPUs of this machine"
+        assert_refused(expected, gpus_of_workers, EngineOptions(gpus=5))
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+        expected = r"gpus: got 0\.5, expected at most 0, the GPUs of this machine"
+        assert_refused(expected, gpus_of_workers, EngineOptions(gpus=0.5))
+        assert gpus_of_workers(EngineOptions()) == [None] * 4
+
+    def test_workers_see_their_gpus_and_threads_and_so_do_their_successors(
+        self, run_locally, tmp_path
+    ):
+        jobs = [Job("slow", member) for member in range(2)]
+        jobs += [Job("dense", member) for member in range(6)]
+        jobs += [Job("mortal", 0)]
+        list(run_locally(jobs, 2, gpus=2, cpus=2, jobs_per_worker=2))
+        rows = [json.loads(line) for line in (tmp_path / "made").read_text().splitlines()]
+        assert len({process for _, _, process, *_ in rows}) > 2
+        assert {(gpus, threads) for _, _, _, gpus, threads in rows} == {
+            ("0,1", "2"),
+            ("3,GPU-5", "2"),
+        }
+
+
+@pytest.mark.parametrize(
+    ("listing", "names"),
+    [
+        ("GPU 0: A (UUID: GPU-1)\nGPU 1: A (UUID: GPU-2)", ["GPU-1", "GPU-2"]),
+        ("GPU 0: A (UUID: GPU-1)\n  MIG 1g.5gb Device 0: (UUID: MIG-7)", ["MIG-7"]),
+        ("NVIDIA-SMI has failed", []),
+    ],
+)
+def test_the_driver_lists_the_gpus(tmp_path, monkeypatch, listing, names):
+    command = tmp_path / "nvidia-smi"
+    command.write_text(f"#!/bin/sh\necho '{listing}'")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert visible_gpus() == names
+    command.unlink()
+    assert visible_gpus() == []
 
 
 def test_temporary_files_of_workers_are_removed_at_the_end_and_after_a_kill_by_the_next_run(

@@ -101,7 +101,12 @@ def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
     [
         ({"workers": 0}, "workers: got 0, expected 1 or more"),
         ({"engine": "mpi"}, "engine: got 'mpi', expected 'local' or 'ray'"),
-        ({"gpus": 0.5}, r"gpus: got 0\.5, expected no such option with the local engine"),
+        (
+            {"address": "here:1"},
+            "address: got 'here:1', expected no such option with the local engine",
+        ),
+        ({"cpus": 9999}, r"cpus: got 9999, expected at most \d+, the cores of this machine"),
+        ({"memory": 10**15}, r"memory: got 1e\+06 GB, expected at most [\d.]+ GB, the free memory"),
         (
             {"engine": "ray", "gpus": 1.5},
             r"gpus: got 1\.5, expected 0, a share of a GPU below 1, or a whole number",

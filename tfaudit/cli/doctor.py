@@ -43,7 +43,7 @@ def doctor() -> None:
         ("tfaudit", f"{__version__}, {system}"),
         *_libraries(),
         ("processors", f"{_cores()} for this process, {_gpus()}"),
-        ("data sets", ", ".join(_data_sets()) or f"none in {_data_folder()}; see tfaudit prepare"),
+        ("data sets", _data_sets()),
         *_disks(),
     ]
     for name, text in rows:
@@ -90,15 +90,15 @@ def _gpus() -> str:
     return ": ".join(filter(None, [plural(len(names), "GPU"), ", ".join(names)]))
 
 
-def _data_folder() -> Path:
-    return Path(os.environ.get(FOLDER, Path.home() / "tensorflow_datasets"))
-
-
-def _data_sets() -> list[str]:
-    """Return the names of the prepared data sets, from the folders of TensorFlow Datasets."""
-    folder = _data_folder()
+def _data_sets() -> str:
+    """Return the names of the prepared data sets, from the folders of TensorFlow Datasets; or the URL of these."""
+    place = os.environ.get(FOLDER) or "~/tensorflow_datasets"
+    if "://" in place:
+        return f"those in {place}"
+    folder = Path(place).expanduser()
     places = folder.glob("*/**/dataset_info.json")
-    return sorted({place.relative_to(folder).parts[0] for place in places})
+    names = sorted({place.relative_to(folder).parts[0] for place in places})
+    return ", ".join(names) or f"none in {folder}; see tfaudit prepare"
 
 
 def _disks() -> Iterator[tuple[str, str]]:

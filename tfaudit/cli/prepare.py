@@ -18,7 +18,7 @@ def prepare(
         Path, option("Folder of IDX files, CIFAR's .bin files, or class folders.", "--from")
     ],
     data_dir: Annotated[
-        Path | None, option("Directory of prepared data sets; by default TFDS' own.")
+        str | None, option("Directory of prepared data sets; by default TFDS' own.")
     ] = None,
     recursive: Annotated[
         bool, option("Also look for images in subfolders of the class folders.", "--recursive")

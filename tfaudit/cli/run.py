@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tfaudit.study.study import Study
 
 RAY = "With --engine ray"
+SHARE = "Per member"
+"""Panels of the help."""
 
 
 @app.command()
@@ -36,7 +38,9 @@ def run(
     ] = None,
     workers: Annotated[
         int | None,
-        option("Members that run at once; by default one per core, or with Ray as many as fit."),
+        option(
+            "Most members that run at once; by default as many as fit the cores, GPUs and memory."
+        ),
     ] = None,
     engine: Annotated[
         str, option("local: processes on this machine; ray: tasks on a Ray cluster.")
@@ -48,11 +52,17 @@ def run(
             panel=RAY,
         ),
     ] = None,
-    cpus: Annotated[float, option("Cores, and so threads, per member.", panel=RAY)] = 1,
+    cpus: Annotated[float, option("Cores, and so threads.", panel=SHARE)] = 1,
     gpus: Annotated[
-        float, option("GPUs per member; 0.5 puts two members on one GPU.", panel=RAY)
-    ] = 0,
-    memory: Annotated[float | None, option("Memory per member, GB.", panel=RAY)] = None,
+        float | None,
+        option(
+            "GPUs; 0.5 puts two members on one. By default 1 if this machine has any; with Ray none.",
+            panel=SHARE,
+        ),
+    ] = None,
+    memory: Annotated[
+        float | None, option("Memory, GB; by default an equal share of what is free.", panel=SHARE)
+    ] = None,
     timeout: Annotated[
         float | None, option("Time limit per member, seconds; none by default.")
     ] = None,

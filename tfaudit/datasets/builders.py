@@ -17,8 +17,21 @@ NAME = re.compile(r"(\w+)(?:/([\w.\-]+))?(:\d+\.\d+\.\d+)?")
 
 
 def data_folder(data_dir: str | Path | None = None) -> Path:
-    """Return the folder of prepared data sets: `data_dir`, else `TFDS_DATA_DIR`, else `~/tensorflow_datasets`."""
-    return Path(data_dir or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets").expanduser()
+    """Return the folder of prepared data sets: `data_dir`, else `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
+
+    That of a URL, such as `gs://bucket/sets`, is an `etils.epath.Path`, which has the methods of a path.
+    """
+    folder = data_dir or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets"
+    if is_url(folder):
+        from etils import epath
+
+        return epath.Path(folder)  # type: ignore[return-value]
+    return Path(folder).expanduser()
+
+
+def is_url(folder: str | Path) -> bool:
+    """Return whether a folder is not one of this machine: a path would lose a slash of its URL."""
+    return "://" in str(folder)
 
 
 def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
@@ -68,7 +81,7 @@ def _similar_names(name: str, folder: Path) -> list[str]:
 
 def notes_of(folder: str | Path) -> tuple[str, ...]:
     """Return the notes on the data set in a folder, such as which images were left out."""
-    path = Path(folder) / NOTES
+    path = data_folder(folder) / NOTES
     return tuple(path.read_text(encoding="utf-8").splitlines()) if path.is_file() else ()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from tfaudit.datasets.builders import NOTES, command_for, data_folder, find_builder
+from tfaudit.datasets.builders import NOTES, command_for, data_folder, find_builder, is_url
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE
 from tfaudit.datasets.image_folder import image_folder_files
 from tfaudit.datasets.local_files import LocalFiles
@@ -52,6 +52,7 @@ def prepare(
     """
     files = Path(source).expanduser()
     root = data_folder(data_dir)
+    require(not is_url(root), "data_dir", str(root), "a folder of this machine; copy it from there")
     builder = None
     if name in PREPARABLE:
         for option, value in (("recursive", recursive), ("skip_unreadable", skip_unreadable)):

@@ -36,9 +36,9 @@ class EngineOptions:
         timeout: seconds that a member may take, to make or to test under a condition; any time by default.
         jobs_per_worker: number of jobs after which a worker process is replaced.
         address: address of the Ray cluster, HOST:PORT.
-        cpus: cores of a job on Ray, which are the threads of its worker.
-        gpus: GPUs of a job on Ray; below 1, several jobs share one.
-        memory: bytes of memory of a job on Ray.
+        cpus: cores of a job, which are the threads of its worker.
+        gpus: GPUs of a job; below 1, several jobs share one. By default 1 if this machine has any, and none on Ray.
+        memory: bytes of memory of a job; by default, jobs on this machine share what is free.
 
     Raises:
         InputError: an unknown engine, one that does not take an option, or an option that no engine takes.
@@ -54,7 +54,7 @@ class EngineOptions:
     jobs_per_worker: int = JOBS_PER_WORKER
     address: str | None = None
     cpus: float = 1
-    gpus: float = 0
+    gpus: float | None = None
     memory: int | None = None
 
     def __post_init__(self) -> None:
@@ -68,9 +68,8 @@ class EngineOptions:
             "a number of seconds above 0",
         )
         require(self.cpus > 0, "cpus", self.cpus, "a number above 0")
-        gpus_fit = self.gpus >= 0 and (
-            self.gpus < 1 or self.gpus == int(self.gpus)
-        )  # Ray shares no further GPUs
+        gpus = self.gpus or 0
+        gpus_fit = gpus >= 0 and (gpus < 1 or gpus == int(gpus))  # Ray shares no further GPUs
         require(gpus_fit, "gpus", self.gpus, "0, a share of a GPU below 1, or a whole number")
         require(
             self.memory is None or self.memory > 0,
@@ -80,9 +79,7 @@ class EngineOptions:
         )
         if self.engine == "local":
             expected = "no such option with the local engine; engine 'ray' takes it"
-            for name in ("address", "cpus", "gpus", "memory"):
-                value = getattr(self, name)
-                require(value == getattr(EngineOptions, name), name, value, expected)
+            require(self.address is None, "address", self.address, expected)
         elif importlib.util.find_spec("ray") is None:
             expected = "`pip install 'tfaudit[ray]'`, or engine 'local'"
             raise InputError("engine", "'ray', but Ray is not installed", expected)

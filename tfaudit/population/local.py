@@ -12,9 +12,10 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
+from tfaudit.errors import require
 from tfaudit.population import worker_process
 from tfaudit.population.engine import Answer, EngineOptions, carry_out
-from tfaudit.population.machine import free_memory
+from tfaudit.population.machine import available_cores, free_memory, visible_gpus
 from tfaudit.population.plan import Event, Job, log_path
 from tfaudit.population.worker_process import WorkerProcess
 
@@ -30,18 +31,21 @@ def local_engine(
 
     Args:
         directory: directory of the store, with its `study.json`.
-        options: options of the engine; `workers` is the number of processes, at most one per job, by default one per
-            core that this process may use.
+        options: options of the engine; `workers` is the largest number of processes: see `gpus_of_workers`.
+
+    Raises:
+        InputError: this machine cannot hold a single job.
     """
+    gpus = gpus_of_workers(options)
 
     def run_jobs(jobs: Sequence[Job]) -> Generator[Event]:
         with _scratch_folder(directory) as scratch, selectors.DefaultSelector() as selector:
-            workers = min(options.workers or available_cores(), len(jobs))
-            memory = free_memory() / max(workers, 1)
-            engine = _LocalEngine(directory, scratch, selector, options.jobs_per_worker, memory)
+            workers = gpus[: len(jobs)]
+            memory = options.memory or free_memory() / max(len(workers), 1)
+            engine = _LocalEngine(directory, scratch, selector, options, memory)
             try:
-                for _ in range(workers):
-                    engine.add_worker()
+                for its_gpus in workers:
+                    engine.add_worker(its_gpus)
                 yield from carry_out(engine, jobs, options)
             finally:
                 engine.end()
@@ -49,9 +53,35 @@ def local_engine(
     yield run_jobs
 
 
-def available_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def gpus_of_workers(options: EngineOptions) -> list[str | None]:
+    """Return the GPUs of each of the workers that this machine can hold at once, as `CUDA_VISIBLE_DEVICES` names them.
+
+    None stands for a worker that takes what it finds. The cores limit the workers unless their number is given.
+
+    Raises:
+        InputError: a member wants more than this machine has.
+    """
+    gpus, cores, memory = visible_gpus(), available_cores(), free_memory()
+    each = min(len(gpus), 1) if options.gpus is None else options.gpus
+    wanted = options.memory or 0
+    require(
+        options.cpus <= cores, "cpus", options.cpus, f"at most {cores}, the cores of this machine"
+    )
+    require(each <= len(gpus), "gpus", each, f"at most {len(gpus)}, the GPUs of this machine")
+    expected = f"at most {memory / 1e9:.1f} GB, the free memory of this machine"
+    require(wanted <= memory, "memory", f"{wanted / 1e9:g} GB", expected)
+    room = options.workers or int(cores / options.cpus)
+    if wanted and memory < math.inf:
+        room = min(room, int(memory / wanted))
+    if not each:
+        return [None if options.gpus is None else ""] * room
+    if each < 1:
+        shares = gpus * int(1 / each)
+    else:
+        number = int(each)
+        ends = range(number, len(gpus) + 1, number)
+        shares = [",".join(gpus[end - number : end]) for end in ends]
+    return [*shares[:room]]
 
 
 class _LocalEngine:
@@ -62,17 +92,17 @@ class _LocalEngine:
         directory: Path,
         scratch: Path,
         selector: selectors.BaseSelector,
-        jobs_per_worker: int,
+        options: EngineOptions,
         memory: float,
     ) -> None:
         self._directory, self._scratch, self._selector = directory, scratch, selector
-        self._jobs_per_worker, self._memory = jobs_per_worker, memory
+        self._options, self._memory = options, memory
         self._idle: list[WorkerProcess] = []
         self._busy: dict[WorkerProcess, Job] = {}
         self._started: list[Job] = []
 
-    def add_worker(self) -> None:
-        """Start an idle worker."""
+    def add_worker(self, gpus: str | None) -> None:
+        """Start an idle worker with some GPUs."""
         logs = {worker.log for worker in (*self._idle, *self._busy)}
         names = (
             self._directory / "logs" / f"worker-{number}.log" for number in range(len(logs) + 1)
@@ -83,7 +113,9 @@ class _LocalEngine:
             self._directory,
             log=log,
             scratch=self._scratch,
+            threads=max(int(self._options.cpus), 1),
             memory=self._memory,
+            gpus=gpus,
         )
         self._selector.register(worker.answers, selectors.EVENT_READ, worker)
         self._idle.append(worker)
@@ -92,7 +124,7 @@ class _LocalEngine:
         return bool(self._idle)
 
     def start(self, job: Job, *, needed: bool) -> None:
-        if self._idle[0].jobs >= self._jobs_per_worker:
+        if self._idle[0].jobs >= self._options.jobs_per_worker:
             self._replace(self._idle[0])
         worker = self._idle.pop(0)
         self._busy[worker] = job
@@ -136,7 +168,7 @@ class _LocalEngine:
         if worker in self._idle:
             self._idle.remove(worker)
         self._busy.pop(worker, None)
-        self.add_worker()
+        self.add_worker(worker.gpus)
 
 
 @contextlib.contextmanager

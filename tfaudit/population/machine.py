@@ -1,11 +1,40 @@
 """The machine that members are made on: equal seeds give equal bits on processors of one model."""
 
+import itertools
 import os
 import platform
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 MEMORY_VARIABLE = "TFAUDIT_MEMORY"
 """Environment variable of workers: bytes of memory of a member."""
+
+GPUS_VARIABLE = "CUDA_VISIBLE_DEVICES"
+"""Environment variable that says which GPUs a process may use."""
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def visible_gpus() -> list[str]:
+    """Return the NVIDIA GPUs that this process may use, as `CUDA_VISIBLE_DEVICES` names them, without TensorFlow.
+
+    Where that variable is not set, `nvidia-smi` lists them: the parts of a GPU that is partitioned (MIG), or the GPUs.
+    """
+    variable = os.environ.get(GPUS_VARIABLE)
+    if variable is not None:
+        names = (name.strip() for name in variable.split(","))
+        return list(itertools.takewhile(lambda name: name not in ("", "-1"), names))
+    command = shutil.which("nvidia-smi")
+    if command is None:
+        return []
+    listing = subprocess.run([command, "-L"], capture_output=True, text=True, check=False).stdout
+    listed = re.findall(r"UUID: ([^)\s]+)", listing)
+    return [name for name in listed if name.startswith("MIG-")] or listed
 
 
 def cpu_model() -> str:

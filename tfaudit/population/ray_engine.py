@@ -21,7 +21,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from tfaudit.errors import InputError, one_line
 from tfaudit.population import worker_process
 from tfaudit.population.engine import Answer, EngineOptions, carry_out
-from tfaudit.population.local import available_cores
+from tfaudit.population.machine import available_cores
 from tfaudit.population.node_folder import Splits, end_run
 from tfaudit.population.plan import (
     CHECKPOINT,
@@ -74,7 +74,7 @@ def ray_engine(
             command=worker_process.COMMAND,
             threads=max(int(options.cpus), 1),
             memory=options.memory,
-            fresh=options.gpus >= 1,
+            fresh=(options.gpus or 0) >= 1,
             timeout=options.timeout,
             versions=versions,
         )
@@ -239,7 +239,7 @@ class _RayEngine:
         self._perform = remote(
             num_returns="streaming",
             num_cpus=options.cpus,
-            num_gpus=options.gpus,
+            num_gpus=options.gpus or 0,
             memory=options.memory,
             max_retries=0,  # carry_out counts attempts
             max_calls=options.jobs_per_worker,

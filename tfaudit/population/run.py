@@ -45,7 +45,7 @@ def run(
     workers: int | None = None,
     address: str | None = None,
     cpus: float = 1,
-    gpus: float = 0,
+    gpus: float | None = None,
     memory: int | None = None,
     retries: int = RETRIES,
     timeout: float | None = None,
@@ -66,13 +66,14 @@ def run(
         directory: directory of the study; created if missing. One run at a time can use it.
         engine: "local", worker processes on this machine, or "ray", tasks on a Ray cluster (`tfaudit[ray]`). The same
             seed gives the same bits with both, and with any number of workers, on processors of one model.
-        workers: number of members at once; by default one per core that this process may use, or as many as the cluster
-            has room for.
+        workers: largest number of members at once; by default as many as fit the cores, GPUs and memory of this machine
+            or of the cluster.
         address: address of the Ray cluster, HOST:PORT. By default the environment variable RAY_ADDRESS; without it Ray
             starts on this machine.
-        cpus: cores of each member on Ray, which are the threads of its worker. Local workers have one thread.
-        gpus: GPUs of each member on Ray: 0, a share of one, or several for `Training(strategy="mirrored")`.
-        memory: bytes of memory that Ray reserves for each member.
+        cpus: cores of each member, which are the threads of its worker.
+        gpus: GPUs of each member: 0, a share of one, or several for `Training(strategy="mirrored")`; by default 1 if
+            this machine has any, and none on Ray.
+        memory: bytes of memory of each member; by default, members on this machine share what is free.
         retries: number of further attempts for a member whose worker dies, that takes too long, or that fails for lack
             of memory or because of a file or a connection. Any other error, such as a `ValueError` in a user's
             function, would recur: such a member fails at once.

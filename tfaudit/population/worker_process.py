@@ -12,7 +12,7 @@ from typing import IO, cast
 
 from tfaudit.population.engine import Answer
 from tfaudit.population.logs import open_log, remove_if_empty
-from tfaudit.population.machine import MEMORY_VARIABLE
+from tfaudit.population.machine import GPUS_VARIABLE, MEMORY_VARIABLE
 from tfaudit.population.plan import Order
 from tfaudit.runtime.user_functions import PATH_VARIABLE, search_path
 
@@ -31,6 +31,7 @@ class WorkerProcess:
         scratch: folder for the process's temporary files.
         threads: number of threads within and between operations; 1 by default.
         memory: bytes of memory that it may take; by default as many as there are.
+        gpus: GPUs that it may use, as `CUDA_VISIBLE_DEVICES` names them; by default those of this process.
     """
 
     def __init__(
@@ -42,9 +43,11 @@ class WorkerProcess:
         scratch: Path,
         threads: int = 1,
         memory: float | None = None,
+        gpus: str | None = None,
     ) -> None:
         self.log = log
-        # Workers share a GPU, so each allocates the memory that it needs instead of all of it.
+        self.gpus = gpus
+        # Workers may share a GPU, so each allocates the memory that it needs instead of all of it.
         settings = {
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "OMP_NUM_THREADS": str(threads),
@@ -55,6 +58,8 @@ class WorkerProcess:
         }
         if memory is not None:
             settings[MEMORY_VARIABLE] = str(memory)
+        if gpus is not None:
+            settings[GPUS_VARIABLE] = gpus
         with open_log(log) as file:
             # The pipes are unbuffered: a selector would not see answers that a buffer holds.
             self._process = subprocess.Popen(
