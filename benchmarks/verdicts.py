@@ -16,7 +16,7 @@ import pandas as pd
 
 from benchmarks.first_screens import printed
 from tests.builders.factor_tables import false_alarms, without_effects
-from tests.builders.simulated_grids import grid
+from tests.builders.simulated_grids import grid, passes_once
 from tests.builders.simulated_studies import (
     FLIPS,
     Truth,
@@ -300,6 +300,24 @@ def regressions(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def looks(seeds: range) -> pd.DataFrame:
+    """Return how often a gate that is asked until it passes does pass, at a loss of exactly the limit."""
+    rows = []
+    for fresh, most in ((True, 5), (True, 20), (False, 20)):
+        shares = {
+            "one level": [passes_once(seed, most, fresh=fresh) for seed in seeds],
+            "--looks": [passes_once(seed, most, fresh=fresh, looks=most) for seed in seeds],
+            "--look": [
+                passes_once(seed, most, fresh=fresh, looks=most, counted=True) for seed in seeds
+            ],
+        }
+        images = "new ones each time" if fresh else "the same"
+        rows.append(
+            {"images": images, "looks": most} | (100 * pd.DataFrame(shares).mean()).to_dict()
+        )
+    return pd.DataFrame(rows)
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
@@ -315,6 +333,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "shares": shares,
     "searches": searches,
     "regressions": regressions,
+    "looks": looks,
 }
 
 

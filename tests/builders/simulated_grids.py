@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfaudit.audits.gate.checks import PASS
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.predictions import Predictions
 
 ACCURACY, CHURN = 0.8, 0.005
@@ -34,3 +37,27 @@ def grid(
         won = rng.random(images) < CHURN / (1 - ACCURACY)
         after.append(predictions(np.where(right, ~lost, won)))
     return predictions(right), after
+
+
+def passes_once(
+    seed: int, most: int, *, fresh: bool, looks: int = 1, counted: bool = False, loss: float = 0.01
+) -> bool:
+    """Return whether one of several new models passes a gate that is asked about each in turn.
+
+    Args:
+        seed: the same seed gives the same images and predictions.
+        most: number of models.
+        fresh: whether every model is judged on new images, not all on the same.
+        looks: argument of `tfaudit.gate`.
+        counted: whether the gate also gets the number of the look.
+        loss: true loss of every model, a share; the limit is 1 point.
+    """
+    rng = np.random.default_rng(seed)
+    same = None if fresh else grid(rng, [loss] * most, 2000)
+    for i in range(most):
+        before, after = same or grid(rng, [loss], 2000)
+        options = {"looks": looks, "look": i + 1 if counted else None}
+        one = after[i] if same else after[0]
+        if gate(before, one, Limits(overall_drop_pp=1), **options).outcome == PASS:
+            return True
+    return False

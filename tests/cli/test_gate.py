@@ -223,6 +223,11 @@ def test_files_are_written_whole_or_not_at_all(run, place, refused):
             ("study", "--min-baseline-accuracy", 2),
             "tfaudit: --min-baseline-accuracy: got 2.0, expected a share",
         ),
+        (("study", "--max-flips", 1, "--looks", 0), "looks: got 0, expected 1 to 1,000"),
+        (
+            ("study", "--max-flips", 1, "--looks", 3, "--look", 4),
+            "look: got 4, expected 1 to 3, the number of looks",
+        ),
         (("study", "--max-flips", 1, "--alpha", 2), "alpha: got 2.0, expected a level in (0, 1)"),
         (
             (*PREDICTIONS, "same.npy", "--max-size-ratio", 1),
@@ -237,6 +242,22 @@ def test_files_are_written_whole_or_not_at_all(run, place, refused):
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, refused, arguments, words):
     refused(run(*arguments), words)
+
+
+def test_several_looks_share_the_level_and_say_what_is_left(run):
+    asked = ("study", "--variant", "int8", "--max-overall-drop", 50, "--json", "-")
+    found = {}
+    for looks in ((), ("--looks", 5), ("--looks", 5, "--look", 2)):
+        text = run(*asked, *looks)[1]
+        (found[len(looks)],) = json.loads(text)["verdicts"].values()
+    assert [found[n]["alpha"] for n in (0, 2, 4)] == pytest.approx([0.05, 0.01, 0.0028])
+    lows = [found[n]["checks"][0]["low"] for n in (0, 2, 4)]
+    assert lows == sorted(lows, reverse=True)
+    assert found[0]["notes"] == []
+    assert "each is at level 0.01" in found[2]["notes"][-1]
+    assert found[4]["notes"][-1] == (
+        "Look 2 of 5 is at level 0.0028; of level 0.05, 0.047 is left for later looks."
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Holm and Benjamini-Hochberg against statsmodels; tests that were not made do not count."""
+"""Holm and Benjamini-Hochberg against statsmodels; tests not made do not count; levels of several looks."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from tfaudit.errors import InputError
-from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.multiplicity import MOST_LOOKS, adjust, level_of_look
 
 P = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
 
@@ -47,3 +47,29 @@ def test_nothing_to_adjust():
 def test_bad_input(p, method, message):
     with pytest.raises(InputError, match=message):
         adjust(p, method)
+
+
+@pytest.mark.parametrize("looks", [1, 2, 5, 20, MOST_LOOKS])
+def test_the_levels_of_all_looks_add_up_and_rise(looks):
+    levels = [level_of_look(0.05, looks, look) for look in range(1, looks + 1)]
+    assert sum(levels) == pytest.approx(0.05, rel=1e-12)
+    assert levels == sorted(levels)
+    assert 1 - levels[0] < 1  # an interval at this level exists
+    assert looks * level_of_look(0.05, looks) == pytest.approx(0.05, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("asked", "argument"),
+    [
+        ((0.05, 0), "looks"),
+        ((0.05, 1001), "looks"),
+        ((0.05, 5, 6), "look"),
+        ((0.05, 5, 0), "look"),
+        ((2, 5), "alpha"),
+    ],
+)
+def test_looks_out_of_range_are_refused(asked, argument):
+    with pytest.raises(
+        InputError, match=f"^{argument}: got {asked[-1] if argument != 'alpha' else 2}, expected"
+    ):
+        level_of_look(*asked)

@@ -97,6 +97,20 @@ def gate(
         float,
         option("Significance level; confidence intervals have level 1 - alpha.", panel=LIMITS),
     ] = 0.05,
+    looks: Annotated[
+        int,
+        option(
+            "Maximum number of times that this gate is run until it passes; alpha is divided among them.",
+            panel=LIMITS,
+        ),
+    ] = 1,
+    look: Annotated[
+        int | None,
+        option(
+            "Number of this run, from 1 to --looks; later runs then have more of alpha.",
+            panel=LIMITS,
+        ),
+    ] = None,
     files: Annotated[
         dict[str, Path | None],
         Group.of_names(
@@ -149,6 +163,8 @@ def gate(
             pair.compressed,
             limits,
             alpha=alpha,
+            looks=looks,
+            look=look,
             sizes=pair.sizes,
             paired=pair.paired,
         )

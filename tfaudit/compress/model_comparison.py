@@ -158,11 +158,14 @@ def gate_models(
     limits: Limits = DEFAULT_LIMITS,
     *,
     alpha: float = 0.05,
+    looks: int = 1,
+    look: int | None = None,
     **options: Any,
 ) -> dict[str, Verdict]:
     """Check compressed models against limits on the same data, as `tfaudit.gate` does; return verdicts by name.
 
-    Sizes are known for files and flatbuffers only. Other arguments and errors are those of `compare_models`.
+    Sizes are known for files and flatbuffers only. `looks` and `look` are those of `tfaudit.gate`, other arguments and
+    errors those of `compare_models`.
 
     >>> import keras, numpy as np
     >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2, kernel_initializer="identity")])
@@ -176,7 +179,7 @@ def gate_models(
     for name, own in after.items():
         own_size = _size(compressed[name])
         sizes = None if size is None or own_size is None else (size, own_size)
-        verdicts[name] = gate(before, own, limits, alpha=alpha, sizes=sizes)
+        verdicts[name] = gate(before, own, limits, alpha=alpha, looks=looks, look=look, sizes=sizes)
     return verdicts
 
 

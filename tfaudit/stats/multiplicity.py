@@ -1,4 +1,4 @@
-"""Adjustment of p-values for multiple testing."""
+"""Adjustment of p-values for multiple testing, and of levels for several looks."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,3 +46,34 @@ def adjust(p: ArrayLike, method: str) -> np.ndarray:
     if made.any():
         adjusted[made] = _METHODS[method](adjusted[made])
     return adjusted
+
+
+MOST_LOOKS = 1000
+"""Maximum number of looks; the level of one look is then at least 5e-11 for alpha = 0.05."""
+
+
+def level_of_look(alpha: float, looks: int, look: int | None = None) -> float:
+    """Return the level of one of several tests of a question, so that any of them errs at most at level alpha.
+
+    Without the number of the look all have the same level, alpha / looks (Bonferroni). With it, look k of n has the
+    level `alpha (k^3 - (k - 1)^3) / n^3` [KD], which leaves most for the last, close to O'Brien and Fleming. Both
+    add up to alpha, and so hold for looks at the same data, at growing data and at new data.
+
+    Args:
+        alpha: level of all looks together.
+        looks: maximum number of looks, 1 to 1,000.
+        look: number of this look, from 1; None if it is not counted.
+
+    Raises:
+        InputError: a level outside (0, 1), or a number of looks or of the look that is out of range.
+
+    Example:
+        >>> [round(level_of_look(0.05, 5, look), 4) for look in (None, 1, 2, 3, 4, 5)]
+        [0.01, 0.0004, 0.0028, 0.0076, 0.0148, 0.0244]
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(1 <= looks <= MOST_LOOKS, "looks", looks, f"1 to {MOST_LOOKS:,}")
+    if look is None:
+        return alpha / looks
+    require(1 <= look <= looks, "look", look, f"1 to {looks}, the number of looks")
+    return alpha * (look**3 - (look - 1) ** 3) / looks**3

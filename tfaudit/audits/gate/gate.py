@@ -16,6 +16,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading
 from tfaudit.errors import listed, plural
 from tfaudit.predictions import Predictions
+from tfaudit.stats.multiplicity import level_of_look
 
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
 
@@ -140,6 +141,8 @@ def gate(
     limits: Limits = DEFAULT_LIMITS,
     *,
     alpha: float = 0.05,
+    looks: int = 1,
+    look: int | None = None,
     sizes: tuple[float, float] | None = None,
     paired: bool | None = None,
 ) -> Verdict:
@@ -173,13 +176,16 @@ def gate(
         compressed: the compressed one, on the same examples.
         limits: limits to check; without any, those that `Limits.for_classes` gives.
         alpha: level of the tests; intervals are at level 1 - alpha.
+        looks: maximum number of times that the gate is asked until it passes, at every commit for example. Each look
+            then has a level of its own, as `tfaudit.stats.level_of_look` says, so that all together err at level alpha.
+        look: number of this look, from 1; by default it is not counted.
         sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
         paired: whether each compressed member of a population is made from the baseline's member of the same name, as
             quantized members are; by default as `compressed.parents` says.
 
     Raises:
-        InputError: different examples, one model against a population, a limit of size without sizes, or a level
-            outside (0, 1).
+        InputError: different examples, one model against a population, a limit of size without sizes, a level outside
+            (0, 1), or a look that is out of range.
 
     Example:
         >>> labels = [0] * 200 + [1] * 200
@@ -191,7 +197,23 @@ def gate(
         0  worst_class_drop_pp    fail   20.0   10.0
         1      overall_drop_pp    pass   10.0   15.0
     """
-    return judge(measure(baseline, compressed, paired=paired, alpha=alpha), limits, sizes)
+    level = level_of_look(alpha, looks, look)
+    verdict = judge(measure(baseline, compressed, paired=paired, alpha=level), limits, sizes)
+    if looks == 1:
+        return verdict
+    return dataclasses.replace(verdict, notes=(*verdict.notes, _looks_in_words(alpha, looks, look)))
+
+
+def _looks_in_words(alpha: float, looks: int, look: int | None) -> str:
+    """Return the level of one of several looks, and what is left for later ones."""
+    level = level_of_look(alpha, looks, look)
+    if look is None:
+        return (
+            f"One of at most {looks} looks: each is at level {level:.2g}, so that all together err at level {alpha:g}. "
+            "After the last, the data are used up."
+        )
+    left = sum(level_of_look(alpha, looks, later) for later in range(look + 1, looks + 1))
+    return f"Look {look} of {looks} is at level {level:.2g}; of level {alpha:g}, {left:.2g} is left for later looks."
 
 
 def judge(

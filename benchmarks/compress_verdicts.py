@@ -1,0 +1,104 @@
+"""How many searches of `tfaudit compress` pass, by what is judged on the held-out part: one file, or files in turn.
+
+    python -m benchmarks.compress_verdicts [--splits 10] [--data-dir DIR]
+
+A small network is trained on each data set. Every search has another share of the test images, drawn at random, and no
+training data. "The smallest" is the smallest file that passes on the selection part, as a search judged it alone before
+it judged files in turn. The loss, and whether it exceeds a limit, are those on the test images that no search had.
+"""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
+
+import keras
+import numpy as np
+import pandas as pd
+
+from benchmarks.first_screens import printed
+from tfaudit import Limits, compress_to_limits, load_dataset
+from tfaudit.audits.gate.checks import PASS
+from tfaudit.compress.model_comparison import predictions_of
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.search.trials import Trials
+
+EPOCHS = {"digits": 30, "mnist": 2, "fashion_mnist": 3}
+"""Epochs of training of each network."""
+
+SEARCHES = {
+    "digits": (0.7, Limits(4, 25)),
+    "mnist": (0.2, Limits(1, 5)),
+    "fashion_mnist": (0.2, Limits(1.5, 7)),
+}
+"""Share of the test images that a search has, and its limits."""
+
+
+def network(train: Dataset, epochs: int) -> keras.Model:
+    """Return a trained network of two convolutions."""
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input(train.image_shape)])
+    model.add(keras.layers.Rescaling(1 / float(train.images.max())))
+    for filters in (16, 32):
+        model.add(keras.layers.Conv2D(filters, 3, 2, padding="same", activation="relu"))
+    model.add(keras.layers.Flatten())
+    model.add(keras.layers.Dense(train.num_classes))
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(train.images, train.labels, batch_size=128, epochs=epochs, verbose=0)
+    return model
+
+
+def smallest(trials: Trials, judged: object) -> list[str]:
+    """Return the key of the smallest file that passes on the selection part, as a sequence."""
+    return [key] if (key := trials.smallest()) else []
+
+
+RULES: dict[str, Callable] = {"in turn": Trials.sequence, "the smallest": smallest}
+
+
+def searches(
+    model: keras.Model, test: Dataset, rows: np.ndarray, limits: Limits, seed: int
+) -> list[dict]:
+    """Return what each rule finds with some rows of the test images."""
+    asked, others = (test.select(np.flatnonzero(one), split="test") for one in (rows, ~rows))
+    found = []
+    with TemporaryDirectory() as folder:
+        for rule, sequence in RULES.items():  # the second finds all files in the directory
+            with mock.patch.object(Trials, "sequence", sequence):
+                search = compress_to_limits(model, asked, limits, out=folder, seed=seed)
+            row = {"judged": rule, "passes": 100.0 * (search.outcome == PASS)}
+            if search.outcome == PASS:
+                path = Path(folder) / "model.tflite"
+                before, after = predictions_of({"before": model, "after": path}, others).values()
+                lost = pd.Series(before.correct()[0].astype(float) - after.correct()[0])
+                loss, worst = 100 * lost.mean(), 100 * lost.groupby(before.labels).mean().max()
+                over = loss > limits.overall_drop_pp or worst > limits.worst_class_drop_pp
+                row |= {"kB": path.stat().st_size / 1e3, "loss": loss, "wrong": 100.0 * over}
+            found.append(row)
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("datasets", nargs="*", default=list(EPOCHS))
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--data-dir")
+    options = parser.parse_args()
+    tables = []
+    for name in options.datasets:
+        train, test = (
+            load_dataset(name, split, data_dir=options.data_dir) for split in ("train", "test")
+        )
+        model = network(train, EPOCHS[name])
+        for seed in range(options.splits):
+            share, limits = SEARCHES[name]
+            rows = np.random.default_rng(seed).random(test.num_examples) < share
+            tables += [{"data": name, **row} for row in searches(model, test, rows, limits, seed)]
+    means = pd.DataFrame(tables).groupby(["data", "judged"], sort=False).mean()
+    printed(means.reset_index())
+
+
+if __name__ == "__main__":
+    main()
