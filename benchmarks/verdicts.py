@@ -8,18 +8,22 @@ often studies of 1,000 classes with 50 images each pass and fail by the default 
 """
 
 import argparse
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.first_screens import printed
+from benchmarks.first_screens import HURT, printed
 from tests.builders.factor_tables import false_alarms, without_effects
 from tests.builders.simulated_grids import grid, passes_once
 from tests.builders.simulated_studies import (
+    CLASSES,
     FLIPS,
+    RECALLS,
     Truth,
+    expected_changes,
     flip_rates,
     ratios_held,
     simulate,
@@ -36,6 +40,7 @@ from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.planning.lossless_model import pilot_model, promise_interval
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.predictions import Predictions
+from tfaudit.stats.multiplicity import adjust
 
 SIZES = (50, 500)
 MEMBERS = (2, 3, 10, 30)
@@ -248,7 +253,7 @@ def shares(seeds: range) -> pd.DataFrame:
     """Return how often limits on the share of classes that lose more than 5 points pass and fail."""
     rng = np.random.default_rng(0)
     rows = []
-    for share, members in ((0.05, 1), (0.05, 2), (0.05, 10), (0.01, 1)):
+    for share, members in ((0.05, 1), (0.05, 2), (0.01, 1)):
         limits = Limits(share_beyond=share)
         for name, losses in losses_of_classes(1000, share).items():
             truth = with_losses(rng.permutation(losses), paired=True)
@@ -318,6 +323,60 @@ def looks(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+MEMBERS_OF_CLASSES = {
+    "nothing changes": Truth(),
+    "members differ 3 times as much on one class": Truth(knack={HURT: 3.0}),
+    "members differ 5 times as much on one class": Truth(knack={HURT: 5.0}),
+    "members differ from .4 to 2.5 times as much": Truth(
+        knack=dict(
+            zip(CLASSES, np.geomspace(0.4, 2.5, 10)[[3, 8, 0, 5, 9, 2, 7, 1, 6, 4]], strict=True)
+        )
+    ),
+    "one class loses 10 points": Truth(recalls={HURT: (RECALLS[CLASSES.index(HURT)] - 0.1,)}),
+    "one class loses 5 or 15 points": Truth(
+        recalls={HURT: tuple(RECALLS[CLASSES.index(HURT)] - [0.05, 0.15])}
+    ),
+}
+"""Studies in which members differ alike on all classes, and in which they do not."""
+
+
+def members(seeds: range) -> pd.DataFrame:
+    """Return the coverage, width and errors of intervals with moderated variances between members, and without."""
+    hurt = CLASSES.index(HURT)
+    rows = []
+    for (paired, count), (name, truth) in itertools.product(
+        itertools.product((True, False), (2, 3, 5)), MEMBERS_OF_CLASSES.items()
+    ):
+        truth = dataclasses.replace(truth, paired=paired)
+        changes = expected_changes(truth, count)
+        found = []
+        for before, after in studies(truth, seeds, members=count):
+            figures = []
+            for moderated in (False, True):
+                change = Comparison(before, after).class_changes(moderated=moderated).absolute
+                low, high = change.interval()
+                held = (low <= changes) & (changes <= high)
+                claimed = adjust(change.p(), "holm") <= 0.05
+                false = claimed & (changes == 0)
+                width = (high - low).mean() / 2
+                figures.append((held.mean(), held[hurt], false.any(), claimed[hurt], width))
+            found.append(np.ravel(np.transpose(figures)))
+        means = 100 * np.mean(found, axis=0)
+        pairs = (f"{plain:.1f}, {moderated:.1f}" for plain, moderated in means.reshape(-1, 2))
+        rows.append((kind(paired), count, name, *pairs))
+    columns = [
+        "members",
+        "K",
+        "truth",
+        "coverage",
+        "of this class",
+        "false claims",
+        "claims of this class",
+        "half-width",
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
@@ -334,6 +393,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "searches": searches,
     "regressions": regressions,
     "looks": looks,
+    "members": members,
 }
 
 

@@ -50,6 +50,7 @@ class Truth:
             other classes are `everywhere` below what they were.
         everywhere: loss of all other classes, a share.
         image_shift: how much the ease of an image changes, 0 to 1; 0 treats every image as before.
+        knack: factor on how much members differ in their knack for a class, by class; 1 for the other classes.
         member_shift: how much of strength, knack and noise is a paired member's own, 0 to 1.
         cluster_images: number of images of a cluster; 1 for independent images.
         alike: how alike the images of a cluster are: the correlation of their ease, and of its change.
@@ -59,6 +60,7 @@ class Truth:
     paired: bool = False
     recalls: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
     everywhere: float = 0.0
+    knack: Mapping[str, float] = dataclasses.field(default_factory=dict)
     image_shift: float = 0.15
     member_shift: float = 0.2
     cluster_images: int = 1
@@ -116,11 +118,13 @@ def simulate(
     ease = normals()
     own = [rng.standard_normal((members, size), np.float32) for size in (1, classes, labels.size)]
     shift = truth.member_shift if truth.paired else 1.0
+    knack = np.array([truth.knack.get(name, 1.0) for name in names])
     right = [
-        _right(before, labels, ease, own),
+        _right(before, labels, knack, ease, own),
         _right(
             after,
             labels,
+            knack,
             _turned(ease, truth.image_shift, normals()),
             [_turned(part, shift, rng.standard_normal(part.shape, np.float32)) for part in own],
         ),
@@ -286,13 +290,20 @@ def simulated_store(
 
 
 def _right(
-    recalls: np.ndarray, labels: np.ndarray, ease: np.ndarray, own: list[np.ndarray]
+    recalls: np.ndarray,
+    labels: np.ndarray,
+    scale: np.ndarray,
+    ease: np.ndarray,
+    own: list[np.ndarray],
 ) -> np.ndarray:
-    """Return `(K, N)` booleans, whether members of these expected recalls `(K, C)` recognise the images."""
+    """Return `(K, N)` booleans, whether members of these expected recalls `(K, C)` recognise the images.
+
+    `scale` is the factor on the knack for each class, `(C,)`.
+    """
     strength, knack, noise = own
-    place = (TOTAL * special.ndtri(recalls) + STRENGTH * strength + KNACK * knack).astype(
-        np.float32
-    )
+    total = np.sqrt(TOTAL**2 + KNACK**2 * (scale**2 - 1))
+    place = total * special.ndtri(recalls) + STRENGTH * strength + KNACK * scale * knack
+    place = place.astype(np.float32)
     return place[:, labels] + EASE * ease + NOISE * noise > 0
 
 

@@ -9,6 +9,7 @@ from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.intervals import require_level
+from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import GroupChanges, group_changes
 
 
@@ -172,9 +173,21 @@ class Comparison:
         sizes = np.bincount(groups, minlength=count)
         return exact_changes(lost, won, sizes, confidence=self.confidence)
 
-    def class_changes(self) -> GroupChanges:
-        """Return the change of recall of each class, with errors over images and members."""
-        return self.changes(self.baseline.labels, self.baseline.num_classes)
+    def class_changes(self, *, moderated: bool = True) -> GroupChanges:
+        """Return the change of recall of each class, with errors over images and members.
+
+        Args:
+            moderated: whether the variances between members borrow strength from other classes, True by default; see
+                `Change.moderated`.
+        """
+        labels = self.baseline.labels
+        changes = self.changes(labels, self.baseline.num_classes)
+        if not moderated:
+            return changes
+        right = (self.before.mean(0) + self.after.mean(0)) / 2
+        return changes.moderated(
+            ratio(np.bincount(labels, right, self.baseline.num_classes), changes.examples)
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

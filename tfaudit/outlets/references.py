@@ -44,6 +44,8 @@ HB M. Hashemizadeh, J. Ramirez, R. Sukumaran, G. Farnadi, S. Lacoste-Julien, J. 
 Constraining Disparate Impact in Sparse Models. ICLR 2024.
 HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common Corruptions and Perturbations. ICLR \
 2019.
+Sm G. K. Smyth. Linear models and empirical Bayes methods for assessing differential expression in microarray \
+experiments. Statistical Applications in Genetics and Molecular Biology 3, 2004.
 La N. Laird. Nonparametric maximum likelihood estimation of a mixing distribution. Journal of the American \
 Statistical Association 73, 1978.
 MV S. A. Murphy, A. W. van der Vaart. On profile likelihood. Journal of the American Statistical Association 95, 2000.

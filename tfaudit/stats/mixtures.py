@@ -74,10 +74,13 @@ class LossMixture:
         )
         return cls(losses, _scaled(logs), classes, bound)
 
-    def share_beyond(self, confidence: float = 0.95) -> tuple[float, float, float]:
+    def share_beyond(self, critical: float = 1.96) -> tuple[float, float, float]:
         """Return the estimated share of classes that lose more than the bound, and both ends of its interval.
 
         Losses of exactly the bound count for the upper end, but not for the lower end.
+
+        Args:
+            critical: quantile of the signed root of the likelihood ratio, 1.96 by default for an interval of 95 %.
 
         Example:
             >>> none = np.zeros(1000, int)
@@ -86,12 +89,11 @@ class LossMixture:
             [0.0, 0.0, 0.0021]
         """
         weights = self._best[0]
-        allowed = special.ndtri((1 + confidence) / 2)
         more = self.losses > self.bound + _NEVER
         at_least = self.losses > self.bound - _NEVER
 
         def excess(share: float, part: np.ndarray) -> float:
-            return np.sqrt(self._deviance(part, share)) - allowed
+            return np.sqrt(self._deviance(part, share)) - critical
 
         value, most = (float(np.clip(weights[part].sum(), 0, 1)) for part in (more, at_least))
         low, high = 0.0, 1.0

@@ -23,7 +23,13 @@ from tfaudit.stats.ties import BestClasses
 LEAST_IMAGES = 10
 """Number of images of a group below which its accuracy is mostly chance: one image moves it by more than 10 points."""
 
+LEAST_GROUPS = 10
+"""Number of groups below which variances between members are not moderated: error rates would rise."""
+
 _SMALLEST_P, _BISECTIONS = 1e-300, 32
+
+_EXTREME = 0.01, 0.99
+"""Accuracies beyond which members count as differing as they do there."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +63,48 @@ class Change:
             array([nan])
         """
         return cls(value, *np.full((6, *np.shape(value)), np.nan))
+
+    def moderated(self, accuracy: np.ndarray) -> "Change":
+        """Return the changes with variances between members that borrow strength from the other groups [Sm].
+
+        Two or three members hardly show how they differ on one group, but all groups together do. Members that differ
+        alike in strength differ in accuracy by the slope of the normal distribution at that accuracy. This prior
+        variance counts as one more degree of freedom, however many groups there are: groups whose members differ more
+        than others then keep their error rate. With fewer than `LEAST_GROUPS` groups nothing changes.
+
+        Args:
+            accuracy: `(G,)` mean accuracy of each group, a share.
+
+        Example:
+            >>> rng = np.random.default_rng(0)
+            >>> before, after = rng.random((2, 5000)) < 0.9, rng.random((2, 5000)) < 0.9
+            >>> change = group_changes(before, after, np.arange(5000) % 10, 10, paired=True).absolute
+            >>> both = change, change.moderated(np.full(10, 0.9))
+            >>> [float(np.diff(one.interval(), axis=0).mean().round(3)) for one in both]
+            [0.187, 0.082]
+        """
+        slope = np.square(_normal_density(np.clip(accuracy, *_EXTREME)))
+        differ = np.isfinite(self.error) & np.isfinite(slope) & (self.of_members > 0)
+        if np.isfinite(self.error).sum() < LEAST_GROUPS or not differ.any():
+            return self
+        beyond = float((self.of_members - self.overlap)[differ].sum())
+        prior = self.overlap + max(beyond, 0.0) / slope[differ].sum() * slope
+        excess = ratio(self.of_members, prior) * self.df_members
+        typical = _typical_excess(
+            excess[differ & (prior > 0)], self.df_members[differ & (prior > 0)]
+        )
+        freedom = self.df_members + 1
+        of_members = (typical * prior + self.df_members * self.of_members) / freedom
+        known = np.isfinite(of_members)
+        of_members = np.where(known, of_members, self.of_members)
+        return dataclasses.replace(
+            self,
+            error=np.where(
+                np.isnan(self.error), np.nan, _error(self.of_images, of_members, self.overlap)
+            ),
+            of_members=of_members,
+            df_members=np.where(known, freedom, self.df_members),
+        )
 
     def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return both ends of the interval at a confidence level, `(G,)` each."""
@@ -113,6 +161,34 @@ class Change:
         )
 
 
+def _normal_density(probability: np.ndarray) -> np.ndarray:
+    """Return the density of the normal distribution at its quantile of a probability."""
+    return np.exp(-np.square(special.ndtri(probability)) / 2) / np.sqrt(2 * np.pi)
+
+
+def _typical_excess(excess: np.ndarray, freedom: np.ndarray) -> float:
+    """Return the scale of F-distributed ratios by maximum likelihood, by bisection of its logarithm.
+
+    Args:
+        excess: ratios of own to prior variances, times their degrees of freedom; above 0.
+        freedom: degrees of freedom of the numerators; the denominators have one.
+    """
+    expected = freedom.sum() / (freedom + 1).sum()
+    low, high = np.log(excess.min()) - 10, np.log(excess.max()) + 10
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        scale = np.exp(middle)
+        share = np.average(excess / (scale + excess), weights=freedom + 1)
+        low, high = (middle, high) if share > expected else (low, middle)
+    return float(scale)
+
+
+def _error(of_images: np.ndarray, of_members: np.ndarray, overlap: np.ndarray) -> np.ndarray:
+    """Return the standard errors of changes from the parts of their variance."""
+    least = np.maximum(of_images, of_members)
+    return np.sqrt(np.maximum(of_images + of_members - overlap, least))
+
+
 def critical_value(
     probability: np.ndarray | float,
     of_images: np.ndarray | float,
@@ -152,6 +228,13 @@ class GroupChanges:
     examples: np.ndarray
     absolute: Change
     relative: Change
+
+    def moderated(self, accuracy: np.ndarray) -> "GroupChanges":
+        """Return the changes with moderated variances between members; see `Change.moderated`."""
+        absolute, relative = (
+            change.moderated(accuracy) for change in (self.absolute, self.relative)
+        )
+        return GroupChanges(self.examples, absolute, relative)
 
 
 def group_changes(
@@ -739,9 +822,9 @@ def _with_error(
             variance = np.round(sample, 12).var(0, ddof=1) / len(sample)
             of_members = of_members + variance
             member_squares = member_squares + variance**2 / freedom
-    variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
     freedoms = _degrees(of_images, squares), _degrees(of_members, member_squares)
-    return Change(value, np.sqrt(variance), of_images, of_members, overlap, *freedoms)
+    error = _error(of_images, of_members, overlap)
+    return Change(value, error, of_images, of_members, overlap, *freedoms)
 
 
 def _degrees(variance: np.ndarray, squared: np.ndarray) -> np.ndarray:

@@ -176,7 +176,8 @@ def class_impact(
 
     Two questions are kept apart. Has a class *lost recall*? The change, after minus before, tells. Is it
     *disproportionately affected*? The change minus the change of the overall accuracy tells. Both have intervals over
-    images and members [C], and verdicts corrected for the number of classes. The test of [F] 2.2 is given as published:
+    images and members [C], in which the members' variance borrows strength from other classes [Sm], and verdicts
+    corrected for the number of classes. The test of [F] 2.2 is given as published:
     a two-sided Welch t-test of the centred recall `S[c,k] = R[c,k] - A[k]`, which treats members as independent and the
     test images as fixed.
 

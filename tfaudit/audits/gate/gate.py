@@ -155,7 +155,8 @@ def gate(
     each have a probability of at most alpha; a model that loses less fails even more rarely.
 
     - Single models: Tango's interval, over images; over clusters if the images form clusters, as in populations [Mi].
-    - Populations (two members or more each): intervals over images and members [C].
+    - Populations (two members or more each): intervals over images and members [C]; those of ten classes or more have
+      moderated variances between members (`Change.moderated`).
     - Share of harmed classes: a class is harmed if it lost recall after Holm's correction. The gate cannot judge if the
       harmed classes, together with those for which a loss of `worst_class_drop_pp` (10 points if that is not limited)
       cannot be excluded, exceed the limit. Without this rule, fewer images would make a pass easier.

@@ -35,6 +35,7 @@ from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import (
     Change,
     GroupChanges,
+    critical_value,
     flips,
     flips_between_members,
     negative_flips,
@@ -223,7 +224,11 @@ class Measurements:
             return Estimate(np.nan, 0.0, 1.0)
         images = losses.examples[known] / losses.per_image
         mixture = LossMixture.of_pairs(losses.lost[known], losses.won[known], images, limit / 100)
-        share, low, high = mixture.share_beyond(1 - self.alpha)
+        # Few members hardly tell how much losses vary; all classes together count as one more.
+        freedom = self.pairs or sum(self.members) - 1
+        parts = (np.nansum(losses.of_images), np.nansum(losses.of_members))
+        critical = critical_value(1 - self.alpha / 2, *parts, losses.units.sum(), freedom)
+        share, low, high = mixture.share_beyond(float(critical))
         part = float(known.mean())
         return Estimate(share, part * low, part * high + 1 - part)
 
@@ -383,14 +388,15 @@ def _population_losses(
 ) -> Losses:
     """Return the losses of a population against another, or of one model against one on clusters of images."""
     changes = comparison.changes(groups, len(names))
-    change = changes.absolute
+    before = ratio(np.bincount(groups, comparison.before.mean(0), len(names)), changes.examples)
+    change = changes.absolute.moderated(before + changes.absolute.value / 2)
     images = comparison.after.mean(0) - comparison.before.mean(0)
     lost, won = (np.bincount(groups, np.maximum(sign * images, 0), len(names)) for sign in (-1, 1))
     per_image = _design_effect(comparison, groups, changes, lost + won)
     return _losses(
         names,
         changes.examples,
-        ratio(np.bincount(groups, comparison.before.mean(0), len(names)), changes.examples),
+        before,
         change.value,
         lambda confidence: np.clip(change.interval(confidence), -1, 1),
         comparison.alpha,
