@@ -5,7 +5,8 @@ the optimizer and of metrics, state of the callbacks (masks, multipliers, the be
 of steps, from which the position in the data follows.
 
 Keras can begin a fit at an epoch, but not within one. A continued fit therefore begins at the epoch of the checkpoint,
-passes over the steps that were made, and takes up the whole state just before the first step that was not.
+passes over the steps that were made, and takes up the whole state just before the first step that was not. The last
+step that was made is made once more, since Keras builds metrics in the first step of a process.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ class Checkpoints(keras.callbacks.Callback):
         others: the other callbacks of the fit, in their order.
 
     Attributes:
-        begin: number of steps of the training that this fit continues; 0 if it begins a new one.
+        start: number of the step whose batch comes first; 0 in a new training.
         rows: history, one row per epoch that has ended.
     """
 
@@ -171,7 +172,8 @@ class Checkpoints(keras.callbacks.Callback):
         self._steps_per_epoch = steps_per_epoch
         self._others = others
         self._found = self._file.load() if self._file else None
-        self.begin = self._found.step if self._found else 0
+        self._begin = self._found.step if self._found else 0
+        self.start = self._begin
         self.rows = list(self._found.rows) if self._found else []
         self._saved = time.monotonic()
         self._own: Any = None
@@ -179,11 +181,13 @@ class Checkpoints(keras.callbacks.Callback):
     @property
     def first_epoch(self) -> int:
         """Number of the epoch in which this fit begins."""
-        return self.begin // self._steps_per_epoch
+        return self._begin // self._steps_per_epoch
 
     def prepare(self, model: keras.Model) -> None:
         """Give a model and its optimizer their values, before callbacks look at them."""
         if self._found is not None:
+            if self._begin % self._steps_per_epoch:
+                self.start -= model.steps_per_execution
             for name, variable in _variables(model):
                 if not name.startswith("metrics/"):
                     variable.assign(self._found.arrays[name])
@@ -192,7 +196,7 @@ class Checkpoints(keras.callbacks.Callback):
         """Pass over the steps that have been made; then take up the state of the checkpoint."""
         self._done = epoch * self._steps_per_epoch
         if self._found is not None:
-            self._left = (self.begin - self._done) // self.model.steps_per_execution
+            self._left = (self._begin - self._done) // self.model.steps_per_execution
             self._own, self.model.train_function = self.model.train_function, self._step
         elif self._is_due():
             self._save()
@@ -218,7 +222,7 @@ class Checkpoints(keras.callbacks.Callback):
         """Take the place of the train function until the first step that has not been made."""
         if self._left:
             self._left -= 1
-            return {}
+            return {} if self._left else self._own(iterator)
         self.detach()
         assert self._found is not None
         arrays = self._found.arrays

@@ -294,7 +294,7 @@ class Trainer(TrainerInOneModel):
             last.prepare(self.model)
             try:
                 self.model.fit(
-                    self._batches_of(part, seed, start=last.begin),
+                    self._batches_of(part, seed, start=last.start),
                     initial_epoch=last.first_epoch,
                     epochs=self._epochs,
                     steps_per_epoch=self._steps_per_epoch,
