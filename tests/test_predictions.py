@@ -111,7 +111,7 @@ def test_bad_input_is_one_clear_line(arguments, message):
 def test_questions_that_cannot_be_answered():
     predictions = Predictions([0], [[[0]]])
     assert_refused("k: got 2, expected 1 to 1", predictions.accuracy, 2)
-    assert_refused("expected lowest, highest, confidence", predictions.modal, "random")
+    assert_refused("expected 'lowest', 'highest' or 'confidence'", predictions.modal, "random")
     assert_refused("without probabilities", predictions.modal, "confidence")
     assert_refused(
         "scores: got nan in row 0, class 0, expected finite numbers",

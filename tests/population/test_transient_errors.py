@@ -56,7 +56,7 @@ def test_a_worker_says_which_errors_would_come_again(problem, tmp_path):
         def prepare(self, key):
             pass
 
-        def make(self, key, member):
+        def make(self, key, member, report):
             raise problem
 
     runner = _JobRunner(str(tmp_path))
