@@ -41,6 +41,12 @@ def test_a_limit_that_binds_is_named_with_the_end_of_the_interval():
     )
 
 
+def test_a_collapse_is_named_whatever_the_share_of_classes():
+    assert sentences(190, Limits(share_beyond=1)) == (
+        "Recall of class 0 collapsed, whatever the share of classes.",
+    )
+
+
 def test_the_number_of_images_is_the_smallest_whose_interval_lets_four_of_five_pass():
     limit = 2.0
     (needed,) = [

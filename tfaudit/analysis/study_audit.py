@@ -124,7 +124,12 @@ class StudyAudit:
         measured = {
             key: self.measurements(key) if applies(self.data, key) else None for key in keys
         }
-        verdict = study_verdict(measured, self._descriptions(), limits, baseline=BASELINE)
+        name = f"verdict by {limits}"
+        if name not in self._results:  # the viewer asks at every click
+            self._results[name] = study_verdict(
+                measured, self._descriptions(), limits, baseline=BASELINE
+            )
+        verdict = self._results[name]
         missing = tuple(self._missing_results())
         return dataclasses.replace(verdict, alerts=(*missing, *verdict.alerts), missing=missing)
 

@@ -56,6 +56,8 @@ def _binding(row: dict) -> str:
         return f"{title} is unknown."
     if row["check"] == "baseline_accuracy":
         return str(row["sentence"])
+    if worst < row["limit"]:  # a collapse, whatever the share of classes
+        return str(row["reason"])
     measured = text(row["value"])
     if math.isfinite(row["high"]):
         measured += f", and up to {text(row['high'])} by its interval,"

@@ -162,12 +162,14 @@ class Checks:
         check = _check("share_beyond", limit, share, outcome, " ".join(parts))
         if not collapsed.any() or outcome == FAIL:
             return check
-        gone = [class_in_words(losses.names[c]) for c in np.flatnonzero(collapsed)]
+        gone = [losses.names[c] for c in np.argsort(-losses.loss, kind="stable") if collapsed[c]]
         certain = (collapsed & surely).any()
+        classes = listed([class_in_words(name) for name in gone], LISTED)
         return dataclasses.replace(
             check,
+            subject=gone[0],
             outcome=FAIL if certain else CANNOT_JUDGE,
-            reason=f"Recall of {listed(gone, LISTED)} collapsed, whatever the share of classes.",
+            reason=f"Recall of {classes} collapsed, whatever the share of classes.",
         )
 
     def _about_every_class(self, bound: float) -> list[str]:
