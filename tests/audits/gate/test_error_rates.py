@@ -87,7 +87,7 @@ def test_at_a_loss_of_exactly_the_limit_neither_error_exceeds_its_level(
 @pytest.mark.parametrize("fresh", [True, False])
 @pytest.mark.parametrize(("looks", "studies"), and_nightly([(5, 60)], [(5, 1000), (20, 1000)]))
 def test_a_gate_that_is_asked_until_it_passes_seldom_errs_if_it_knows(looks, studies, fresh):
-    """At a loss of exactly the limit; without --looks, 20 looks at new images pass in a third of the studies."""
+    """At a loss of exactly the limit; without --looks, 20 looks at new images pass in 33 % of studies."""
     for counted in (False, True):
         passed = [
             passes_once(seed, looks, fresh=fresh, looks=looks, counted=counted)
