@@ -114,7 +114,7 @@ def clusters(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-PILOTS = 40
+PILOTS = 20
 """Number of small pilots of each planned design."""
 
 

@@ -173,12 +173,13 @@ def _typical_excess(excess: np.ndarray, freedom: np.ndarray) -> float:
         excess: ratios of own to prior variances, times their degrees of freedom; above 0.
         freedom: degrees of freedom of the numerators; the denominators have one.
     """
-    expected = freedom.sum() / (freedom + 1).sum()
+    weights = (freedom + 1) / (freedom + 1).sum()
+    expected = weights @ (freedom / (freedom + 1))
     low, high = np.log(excess.min()) - 10, np.log(excess.max()) + 10
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         scale = np.exp(middle)
-        share = np.average(excess / (scale + excess), weights=freedom + 1)
+        share = weights @ (excess / (scale + excess))
         low, high = (middle, high) if share > expected else (low, middle)
     return float(scale)
 
