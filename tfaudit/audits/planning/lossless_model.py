@@ -268,6 +268,8 @@ def _shrunk(rates: np.ndarray, sizes: np.ndarray, rng: np.random.Generator | Non
     weight = sizes.sum() - (sizes**2).sum() / sizes.sum()
     excess = (sizes * (rates - mean) ** 2).sum() - (len(rates) - 1) * mean
     if rng is not None:
+        # as the sum of squares varies for classes that are alike
+        excess += np.sqrt(2 * (len(rates) - 1)) * mean * rng.standard_normal()
         mean = rng.gamma(total) / sizes.sum()
     if not excess > 0 or not weight > 0:
         return np.full(len(rates), mean)
