@@ -27,7 +27,9 @@ Published, [F] table 4; PIEs of 19,962 images:
 Where [F] contradicts itself or is silent: the dense accuracy is 94.73 in 2.4 and 94.10 in 3.2. Image size, learning
 rate and weight decay are not given; we take whole images (218x178), the schedule of the ImageNet code (.1 B/256, /10
 after a third, two thirds and eight ninths, decay 1e-4) and its pruning window as shares of the steps. The only
-augmentation is mirroring.
+augmentation is mirroring. The released code trains on ImageNet alone, so the rest is not known either: here pixels are
+normalised by the mean and deviation of the first 2,000 training images, and weights are drawn as in
+`imagenet_resnet50`, whose differences from the code in order, classifier, decay and pruned weights apply here, too.
 """
 
 from tfaudit.study.study import Study, Training

@@ -24,7 +24,10 @@ Where [F] contradicts itself or is silent: the dense accuracy is 94.35 in 2.4, 9
 table 6. Depth, width, learning rate, weight decay and pruning window are not given. We take WRN-28-10 with its authors'
 schedule (Zagoruyko and Komodakis 2016: .1, /5 at epochs 60, 120 and 160, decay 5e-4), which reaches about 96; a smaller
 one is `model_options={"depth": 16, "widening": 4}`. The pruning window is that of the ImageNet code as shares of the
-steps.
+steps. The released code trains on ImageNet alone, so the rest is not known either: here images are padded by 4 pixels,
+cropped and mirrored (Zagoruyko and Komodakis), pixels are normalised by the mean and deviation of the training images,
+and convolutions are drawn from He's normal distribution. The differences of `imagenet_resnet50` from the code in
+decay and pruned weights apply here, too.
 """
 
 from tfaudit.study.study import Study, Training

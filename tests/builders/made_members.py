@@ -2,7 +2,7 @@
 
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population.member import MemberMaker
-from tfaudit.population.stored_examples import store_examples
+from tfaudit.population.stored_examples import store_class_facts, store_examples
 from tfaudit.store.store import Store
 
 
@@ -15,7 +15,8 @@ def make_members(directory, study, keys=None, members=(0,), splits=None):
         load_dataset("digits", split).take(study.limit) for split in ("train", "test")
     ]
     store = Store.create(directory, study, {})
-    store_examples(store, *splits)
+    store_examples(store, splits[1])
+    store_class_facts(store, splits[0])
     maker = MemberMaker(store, splits)
     for member in members:
         for key in keys or [variant.key for variant in study.all_variants]:

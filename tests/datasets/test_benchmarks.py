@@ -32,8 +32,10 @@ SETS = {
     "cifar10_corrupted/frosted_glass_blur_1": (None, "test"),
     "mnist_corrupted/dotted_line": (None, "test"),
     "imagenet_v2/matched-frequency": (None, "test"),
-    "imagenet_a": (8, "test"),
-    "imagenet_r": (8, "test"),
+    "imagenet_a": (None, "test"),
+    "imagenet_r": (None, "test"),
+    "imagenet_a/restricted": (8, "test"),
+    "imagenet_r/restricted": (8, "test"),
 }
 
 
@@ -60,7 +62,8 @@ def test_the_sets_are_numbered_as_their_parents(name):
     parent = catalogue_entry(name).parent
     benchmark = loaded(mock, parent)
     assert benchmark_condition(mock).dataset == mock
-    np.testing.assert_array_equal(benchmark.labels, load_dataset(mock, split).labels)
+    source = mock.removesuffix("/restricted")
+    np.testing.assert_array_equal(benchmark.labels, load_dataset(source, split).labels)
     assert benchmark.dataset.image_shape == TRAINED[parent][1]
     assert (
         benchmark.dataset.num_examples == len(set(benchmark.dataset.example_ids)) == MOCK_EXAMPLES
@@ -82,7 +85,7 @@ def test_tfds_numbers_imagenets_relatives_as_imagenet(name):
 
 
 def test_the_classes_that_may_be_answered_are_those_of_the_whole_set():
-    few = loaded("mock:imagenet_a", "imagenet2012", limit=3)
+    few = loaded("mock:imagenet_a/restricted", "imagenet2012", limit=3)
     assert few.labels.tolist() == [0, 1, 2]
     assert few.dataset.num_examples == 3
     assert few.classes.tolist() == list(range(8))
@@ -92,7 +95,7 @@ def test_a_model_of_folders_by_wordnet_id_takes_the_set_by_names():
     """In another order, and with classes of its own."""
     names = ("aeroplane", *reversed(IMAGENET))
     benchmark = load_benchmark(
-        "mock:imagenet_a", TrainedModel("photographs", names, (32, 32, 3), Scaling(32))
+        "mock:imagenet_a/restricted", TrainedModel("photographs", names, (32, 32, 3), Scaling(32))
     )
     assert benchmark.labels.tolist()[:3] == [1000, 999, 998]
     assert benchmark.classes.tolist() == list(range(993, 1001))
@@ -161,6 +164,8 @@ def test_images_that_do_not_become_the_models_are_refused(name, edge, scaling, m
     ("name", "trained", "message"),
     [
         ("imagenet_a", "imagenet2012", "benchmarks: got 'imagenet_a', which is not prepared in .*: python -c"),
+        ("imagenet_a/restricted", "imagenet2012", r"'imagenet_a', which is not prepared in .*builder\('imagenet_a'\)"),
+        ("imagenet_v2/restricted", "imagenet2012", "got 'imagenet_v2/restricted', expected a configuration of"),
         ("no_such_set", "mnist", "name: got 'no_such_set', expected a data set's name"),
         ("cifar10_corrupted/mist_3", "cifar10", "mist_3', expected a configuration of 'cifar10_corrupted'"),
         ("mock:cifar10", "imagenet2012", "'mock:cifar10' with 10 classes such as '0', expected some of the 1000"),

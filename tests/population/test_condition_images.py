@@ -82,7 +82,7 @@ def test_a_streaming_benchmark_set_with_classes_of_its_own(folder):
     from tfaudit.datasets.loading import load_dataset
 
     names = {"dataset": "mock:imagenet2012", "model": "resnet50"}
-    study = small_study(**names, benchmarks=("mock:imagenet_a",), image_size=20, crop=16)
+    study = small_study(**names, benchmarks=("mock:imagenet_a/restricted",), image_size=20, crop=16)
     test = load_dataset("mock:imagenet2012", "validation", image_size=20, crop=16)
     check_conditions(study, test)
     shown = condition_images(study, test, study.conditions[0])

@@ -178,11 +178,11 @@ def test_a_member_that_cannot_be_evaluated_does_not_stop_the_others(store):
 def test_predictions_are_restricted_to_200_of_1000_classes(tmp_path):
     """8 of them have images in the mock."""
     names = {"dataset": "mock:imagenet2012", "model": "resnet50", "variants": ()}
-    study = small_study(**names, benchmarks=("mock:imagenet_a",), image_size=28)
+    study = small_study(**names, benchmarks=("mock:imagenet_a/restricted",), image_size=28)
     store = begun(study, tmp_path / "s")
     add_member(store, 0, net(0, 1000, (28, 28, 3)))
     evaluate(store, study.conditions[0])
-    predictions = store.predictions("dense", "mock.imagenet_a")
+    predictions = store.predictions("dense", "mock.imagenet_a.restricted")
     assert predictions.ranked.max() < 8
     assert len(predictions.class_names) == 1000
     assert set(predictions.labels.tolist()) == set(range(8))

@@ -1,5 +1,6 @@
 """What a study keeps of its data set: images, groups, and the facts of the classes."""
 
+import contextlib
 import dataclasses
 import io
 
@@ -11,8 +12,9 @@ from scipy import stats
 
 from tests.builders.image_streams import image_sets
 from tests.builders.small_stores import small_study
+from tfaudit import run
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.population.stored_examples import class_facts, store_examples
+from tfaudit.population.stored_examples import class_facts, store_class_facts, store_examples
 from tfaudit.store.store import Store
 
 
@@ -51,7 +53,8 @@ def test_class_facts_count_and_measure_the_training_images():
 
 def test_images_groups_and_facts_are_stored_once(tmp_path):
     store, test = Store.create(tmp_path, small_study(), {}), small_set(split="test")
-    store_examples(store, small_set(), test)
+    store_examples(store, test)
+    store_class_facts(store, small_set())
     examples = store.examples("test")
     assert examples.attrs["groups"] == ["writer"]
     np.testing.assert_array_equal(examples["writer"], np.arange(12) // 3)
@@ -61,17 +64,54 @@ def test_images_groups_and_facts_are_stored_once(tmp_path):
         store.table("classes"), class_facts(small_set()), check_dtype=False
     )
     before = (tmp_path / "examples/test.parquet").stat().st_mtime_ns
-    store_examples(store, small_set(), test)
+    store_examples(store, test)
     assert (tmp_path / "examples/test.parquet").stat().st_mtime_ns == before
+    store_class_facts(store, small_set(15))
+    assert store.table("classes")["train_examples"].tolist() == [8, 7, 0]
 
 
 def test_a_streaming_set_gives_the_same_images_and_no_entropy(tmp_path):
     store, test = Store.create(tmp_path, small_study(), {}), small_set(split="test")
-    store_examples(store, as_stream(small_set()), as_stream(test))
+    store_examples(store, as_stream(test))
+    store_class_facts(store, as_stream(small_set()))
     image = Image.open(io.BytesIO(store.examples("test")["image"][3]))
     np.testing.assert_array_equal(np.asarray(image), test.images[3, ..., 0])
     assert store.table("classes")["entropy_bits"].isna().all()
     assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]
+
+
+def test_a_streamed_training_set_is_not_read_before_the_first_member(tmp_path, monkeypatch):
+    """It is read once, for its labels, and never by a run of a study that is complete."""
+    happened = []
+
+    def read_groups():
+        happened.append("labels")
+        return stream.read_groups()
+
+    @contextlib.contextmanager
+    def engine(directory, options):
+        def start(jobs):
+            happened.append("members")
+            yield from ()
+
+        yield start
+
+    train, test = as_stream(small_set()), small_set(split="test")
+    stream = train.stream
+    counted = dataclasses.replace(
+        stream,
+        read=lambda seed: pytest.fail("images of the training set are read"),
+        read_groups=read_groups,
+    )
+    splits = dataclasses.replace(train, stream=counted), test
+    monkeypatch.setattr("tfaudit.population.run.local_engine", engine)
+    monkeypatch.setattr("tfaudit.population.run.load_splits", lambda study: splits)
+    store = run(small_study(), tmp_path)
+    assert happened == ["members", "labels"]
+    assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]
+    splits = dataclasses.replace(splits[0]), test  # without what it has read
+    run(small_study(), tmp_path)
+    assert happened == ["members", "labels", "members"]
 
 
 def test_copies_of_an_image_are_a_remark(tmp_path):
@@ -79,15 +119,15 @@ def test_copies_of_an_image_are_a_remark(tmp_path):
     positions = np.array([0, 1, 2, 0, 1, 5, 6, 7, 8, 9, 10, 11])
     twice = dataclasses.replace(once, inputs=once.images[positions], notes=("One note.",))
     store = Store.create(tmp_path, small_study(), {})
-    store_examples(store, small_set(), twice)
+    store_examples(store, twice)
     note, copies = store.remarks()
     assert note == "One note."
     assert copies.startswith("2 of the 12 examples are exact copies of others")
     written = (tmp_path / "examples/test.parquet").stat().st_mtime_ns
-    store_examples(store, small_set(), twice)
+    store_examples(store, twice)
     assert (tmp_path / "examples/test.parquet").stat().st_mtime_ns == written
     known = {"cluster": np.array([f"film {i}" for i in positions])}
     seal = store.examples_seal()
-    store_examples(store, small_set(), dataclasses.replace(twice, known_groups=known))
+    store_examples(store, dataclasses.replace(twice, known_groups=known))
     assert store.remarks() == ("One note.",)
     assert store.examples_seal() == seal  # members made before remain members of these examples

@@ -17,13 +17,21 @@ import pytest
 from PIL import Image
 
 import tfaudit.recipes
+from tests.builders.made_members import make_members
 from tests.builders.nightly import and_nightly
 from tests.builders.refusals import assert_refused
 from tests.builders.study_json import after_json
 from tests.builders.torch_files import torch_file
-from tfaudit import Quantized, open_store
+from tfaudit import Quantized, open_store, robustness
+from tfaudit.audits.robustness.robustness import robustness_table
+from tfaudit.datasets.benchmarks import expand_wildcards
+from tfaudit.datasets.corruptions.registry import CORRUPTIONS
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.prepare import prepare
+from tfaudit.models.member_model import build_member
 from tfaudit.models.registry import build_model, model_names
+from tfaudit.population.condition_images import check_conditions
+from tfaudit.population.evaluation import Evaluator
 from tfaudit.population.member import MemberMaker
 from tfaudit.population.stored_examples import load_splits, store_examples
 from tfaudit.recipes._torch_weights import TORCH_NAMES
@@ -176,6 +184,82 @@ def test_imagenet_is_trained_as_the_released_code_does():
     assert (pruned.begin * study.training.steps, pruned.end * study.training.steps) == (5000, 8000)
 
 
+def test_imagenets_pixels_are_normalised_as_by_the_released_code():
+    study = RECIPES["imagenet_resnet50"].study
+    options = {**study.model_options, **study.smoke_options}
+    data = load_dataset("mock:imagenet2012", "train", image_size=64)
+    model = build_member(dataclasses.replace(study, model_options=options), data, 0)
+    normalise = model.get_layer("normalise")
+    image = np.array([0.485, 0.456, 0.406]) * 255 + [58.395, 0, -57.375]
+    np.testing.assert_allclose(image * normalise.scale + normalise.offset, [1, 0, -1], atol=1e-6)
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+def test_imagenet_c_is_read_or_computed(prepared, tmp_path, monkeypatch):
+    """All corruptions and severities, on five members of the dense baseline and of every sparsity."""
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+    if prepared:
+        (tmp_path / "imagenet2012_corrupted").mkdir()
+    study = importlib.reload(RECIPES["imagenet_resnet50"]).study
+    benchmarks = [f"mock:{name}" for name in study.benchmarks]
+    study = dataclasses.replace(study, benchmarks=expand_wildcards(benchmarks))
+    graded = {(c.corruption.rpartition("/")[2], c.severity) for c in study.conditions[:-1]}
+    assert graded == {(name, severity) for name in CORRUPTIONS for severity in range(1, 6)}
+    assert len(study.conditions) == 96
+    assert study.conditions[-1] == ("mock:imagenet_a", 0)
+    assert {c.is_computed for c in study.conditions[:-1]} == {not prepared}
+    check_conditions(
+        study, load_dataset("mock:imagenet2012", "validation", image_size=256, crop=224)
+    )
+    assert len(study.corrupted_variants) == 5
+    assert study.corrupted_members == 5
+
+
+@pytest.mark.slow
+def test_imagenets_conditions_give_tables_3_and_8(tmp_path):
+    """Mock images: the dense member and a pruned one, read and computed, on all classes and on those that are shown."""
+    smoke = RECIPES["imagenet_resnet50"].study.smoke()
+    study = dataclasses.replace(
+        smoke,
+        # Hardly trained, so that the predicted classes stay random.
+        training=dataclasses.replace(smoke.training, learning_rate=1e-9),
+        dataset="mock:imagenet2012",
+        limit=24,
+        population=1,
+        corruptions=("fog",),
+        severities=(1,),
+        benchmarks=tuple(
+            f"mock:{name}"
+            for name in ("imagenet2012_corrupted/fog_1", "imagenet_a", "imagenet_a/restricted")
+        ),
+    )
+    splits = load_splits(study)
+    check_conditions(study, splits[1])
+    keys = ["dense", smoke.variants[0].key]
+    store, _ = make_members(tmp_path, study, keys, splits=splits)
+    evaluator = Evaluator(store, splits[1])
+    for condition in study.conditions:
+        evaluator.evaluate(condition, lambda left: None)
+    allowed, restricted = (
+        store.predictions("dense", f"mock.imagenet_a{ending}") for ending in ("", ".restricted")
+    )
+    shown = 8  # classes with images in the mock
+    assert restricted.ranked.max() < shown <= allowed.ranked.max()
+    assert restricted.accuracy(5) >= allowed.accuracy(5)
+    sides = [{c: store.predictions(key, c.split) for c in study.conditions} for key in keys]
+    table = robustness_table({"10 %": robustness(*sides)}, relative=False)
+    assert [*table.columns.unique(1)] == ["top-1", "top-5"]
+    assert [*table.index[:-1]] == [
+        "fog",
+        "mock:imagenet2012_corrupted/fog",
+        "mock:imagenet_a",
+        "mock:imagenet_a/restricted",
+    ]
+    assert table.loc["mock:imagenet_a", ("baseline", "top-5")] == pytest.approx(
+        100 * allowed.accuracy(5).mean()
+    )
+
+
 ONE_OF_EACH_KIND = ("digits", "mnist_lenet5_recall", "fashion_mnist_corruptions")
 ONE_OF_EACH_KIND += ("tweets_transformer", "insurance_table", "imagenet_resnet50_pretrained")
 """Embedded, of TensorFlow Datasets, with corruptions; texts, a table, a model file with photographs."""
@@ -189,7 +273,7 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     study = with_data(RECIPES[name].study.smoke(), tmp_path, monkeypatch)
     store = Store.create(tmp_path / "study", study, {})
     splits = load_splits(study)
-    store_examples(store, *splits)
+    store_examples(store, splits[1])
     maker = MemberMaker(store, splits)
     # Other tests show that a second member is made as the first is, that the other kinds convert, and that every
     # architecture converts to int8; here models of the recipes' own do, and the one that comes with its data.

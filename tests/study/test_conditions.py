@@ -27,6 +27,7 @@ def test_a_condition_is_its_plain_tuple():
         ("mnist_corrupted/dotted_line", ("mnist_corrupted/dotted_line", 0), "mnist_corrupted.dotted_line"),
         ("imagenet_v2/threshold-0.7", ("imagenet_v2/threshold-0.7", 0), "imagenet_v2.threshold-0.7"),
         ("imagenet_a", ("imagenet_a", 0), "imagenet_a"),
+        ("imagenet_a/restricted", ("imagenet_a/restricted", 0), "imagenet_a.restricted"),
         ("mock:imagenet_r", ("mock:imagenet_r", 0), "mock.imagenet_r"),
     ],
 )  # fmt: skip

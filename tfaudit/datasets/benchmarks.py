@@ -6,11 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tfaudit.datasets.builders import command_for, data_folder, find_builder, not_prepared
-from tfaudit.datasets.catalogue import MOCK_PREFIX, base_name
+from tfaudit.datasets.catalogue import MOCK_PREFIX, base_name, catalogue_entry
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import PreparedData
 from tfaudit.datasets.scaling import UNSCALED, Scaling
 from tfaudit.errors import InputError
+
+RESTRICTED = "/restricted"
+"""Ending of the name of a set that shows some classes only: a model then predicts one of these, not any of its own."""
 
 
 class Benchmark(NamedTuple):
@@ -57,9 +60,9 @@ def _configurations(name: str) -> list[str]:
 
 def check_benchmark(name: str, model: TrainedModel) -> None:
     """Refuse a benchmark set that is not prepared, or whose classes or images do not fit a model; read no images."""
-    source = PreparedData(name)
+    source, _ = _source(name)
     if not source.is_available():
-        raise not_prepared("benchmarks", name)
+        raise not_prepared("benchmarks", source.name)
     _class_positions(source, model)
     shape = source.image_shape
     if model.image_shape not in (shape, model.scaling.scaled(shape)):
@@ -73,20 +76,31 @@ def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) 
     Images that have the shape of the model's input stay as they are: those of ImageNet-C were cropped when the set was
     made. All others are scaled and cropped like the images that the model was trained on.
 
+    ImageNet-A and -R show 200 classes of ImageNet's 1,000. Under their own names a model may predict any class, as in
+    [F] table 8; with the ending `/restricted`, such as `imagenet_a/restricted`, only one of those 200, as in the sets'
+    own papers.
+
     Raises:
         InputError: `check_benchmark` refuses the set, or a label is not a class.
     """
-    source = PreparedData(name)
+    source, restricted = _source(name)
     fits = source.image_shape == model.image_shape
     dataset = source.load(source.test_split, UNSCALED if fits else model.scaling)
     positions = _class_positions(source, model)
     classes = None
-    if not source.entry.shows_all_classes:
+    if restricted:
         classes = np.unique(positions[dataset.labels])  # of the whole set, not the limit
     elif len(positions) < len(model.class_names):
         classes = np.sort(positions)
     dataset = dataset if limit is None else dataset.take(limit)
     return Benchmark(dataset, positions[dataset.labels], classes)
+
+
+def _source(name: str) -> tuple[PreparedData, bool]:
+    """Return the source of a benchmark set, and whether predictions are restricted to the classes that it shows."""
+    shown = name.removesuffix(RESTRICTED)
+    restricted = shown != name and not catalogue_entry(shown).shows_all_classes
+    return PreparedData(shown if restricted else name), restricted
 
 
 def _class_positions(source: PreparedData, model: TrainedModel) -> np.ndarray:

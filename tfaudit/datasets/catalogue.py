@@ -35,7 +35,7 @@ class CatalogueEntry:
     left_out: tuple[str, ...] = ()  # features that are not groups of examples
     test: str = "test"  # split to test on
     parent: str | None = None  # for a benchmark set, the data set that numbers classes alike
-    # False for a benchmark set with images of only some of its parent's classes.
+    # False for a benchmark set with images of only some of its parent's classes; `NAME/restricted` predicts these only.
     shows_all_classes: bool = True
     # False if TFDS calls the classes "0" to "9" although they have names.
     names_classes: bool = True

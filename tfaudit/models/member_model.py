@@ -79,7 +79,8 @@ def _check_own_loss(model: keras.Model, data: Dataset, name: str) -> None:
         3 if data.num_classes == 2 else 2
     )  # not the number of classes, to which Keras would stretch the targets
     inputs = _first_inputs(data, count)
-    targets = (data.labels if data.targets is None else data.targets)[:count]
+    few = data.take(count)
+    targets = few.labels if few.targets is None else few.targets
     try:
         model.compute_loss(
             x=inputs, y=keras.ops.convert_to_tensor(targets), y_pred=model(inputs, training=False)
@@ -133,10 +134,10 @@ def _build(study: Study, data: Dataset, seed: int) -> keras.Model:
         return load_pretrained(name, data.input_shape, fresh=study.initialise == "fresh", **options)
     if study.model_source.is_function:
         return _build_own(name, data, seed, options)
-    mean, std = data.moments()
-    return build_model(
-        name, data.fixed_shape(), data.num_classes, mean=mean.tolist(), std=std.tolist(), **options
-    )
+    if not {"mean", "std"} <= options.keys():
+        mean, std = data.moments()
+        options = {"mean": mean.tolist(), "std": std.tolist(), **options}
+    return build_model(name, data.fixed_shape(), data.num_classes, **options)
 
 
 def _build_own(reference: str, data: Dataset, seed: int, options: dict[str, Any]) -> keras.Model:

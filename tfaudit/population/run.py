@@ -16,7 +16,12 @@ from tfaudit.population.local import local_engine
 from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
 from tfaudit.population.progress import Progress, chosen_progress
-from tfaudit.population.stored_examples import THUMBNAIL, load_splits, store_examples
+from tfaudit.population.stored_examples import (
+    THUMBNAIL,
+    load_splits,
+    store_class_facts,
+    store_examples,
+)
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.runtime.user_functions import is_importing
 from tfaudit.store.files import lock, unwritable
@@ -138,12 +143,16 @@ def run_study(
     with _disk_errors(Path(directory)), lock(directory), chosen_progress(progress) as shown:
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
         store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
-        store_examples(store, train, test)
+        store_examples(store, test)
+        if train.in_memory:
+            store_class_facts(store, train)
         # Members need no previews, which may be functions that cannot be shipped.
         splits = dataclasses.replace(train, preview=None), dataclasses.replace(test, preview=None)
         with _start(store, options, splits, versions) as start:
             phase = functools.partial(_carry_out, store, options.engine, start, shown)
             phase(member_jobs(store), study.population * len(study.all_variants), "members")
+            # A stream is read for its labels only now, as the first member need not wait for them.
+            store_class_facts(store, train)
             if study.conditions:
                 jobs = condition_jobs(store)
                 for condition in set(study.conditions) - {job.condition for job in jobs}:

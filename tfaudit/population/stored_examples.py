@@ -32,8 +32,8 @@ def load_test(study: Study) -> Dataset:
     return test.take(study.limit) if study.limit else test
 
 
-def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
-    """Store id, label, PNG and groups of every test example, and the facts about the classes, unless they exist."""
+def store_examples(store: Store, test: Dataset) -> None:
+    """Store id, label, PNG and groups of every test example, unless they exist."""
     ids = test.example_ids.tolist()
     labels = test.labels.tolist()
     with contextlib.suppress(InputError):  # missing or damaged
@@ -47,13 +47,24 @@ def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
         )
         now = ids, labels, list(test.class_names), list(test.notes)
         same_clusters = stored.attrs["clustered"] == (test.clusters is not None)
-        if before == now and same_clusters and store.table("classes") is not None:
+        if before == now and same_clusters:
             return
-    facts = class_facts(train)
     store.save_examples(
         "test", test.labels, ids, test.class_names, preview_bytes(test), test.groups, test.notes
     )
-    store.save_table("classes", facts)
+
+
+def store_class_facts(store: Store, train: Dataset) -> None:
+    """Store the facts about the classes, unless they exist; a stream is read once, for its labels."""
+    with contextlib.suppress(InputError):  # damaged or lost
+        facts = store.table("classes")
+        if (
+            facts is not None
+            and tuple(facts["class"]) == train.class_names
+            and facts["train_examples"].sum() == train.num_examples
+        ):
+            return
+    store.save_table("classes", class_facts(train))
 
 
 def preview_bytes(dataset: Dataset) -> list[bytes]:

@@ -78,7 +78,8 @@ class Study:
         top_k: number of ranked classes stored per prediction; at most the number of classes.
         seed: root of all members' seeds.
         limit: largest number of examples to use of each split; all by default.
-        model_options: further arguments of the model's builder; for a file, `preprocess` (`tfaudit.models.pretrained`).
+        model_options: further arguments of the model's builder, such as `mean` and `std` of the pixels, which are
+            otherwise those of the training images; for a file, `preprocess` (`tfaudit.models.pretrained`).
         image_size: length in pixels to which the shorter side of the images is scaled; unscaled by default.
         crop: edge of the central square that is then cropped; `image_size` by default.
         smoke_options: model options that `smoke` replaces to make the model small.
@@ -86,6 +87,7 @@ class Study:
         severities: severities of the corruptions; 1 to 5 by default.
         benchmarks: TFDS names of further test sets, such as "cifar10_corrupted/fog_3" or "imagenet_a";
             `"imagenet2012_corrupted/*"` stands for all configurations that are prepared where the study runs.
+            "imagenet_a/restricted" and "imagenet_r/restricted" let models predict only the 200 classes that are shown.
         corrupted_members: number of members per variant to test under these conditions; all by default.
         corrupted_variants: keys of the variants to test under them; all by default. The baseline is always tested.
         initialise: initial weights of members that are trained from a `.keras` file: "fresh" for new weights of each
