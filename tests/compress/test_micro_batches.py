@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests.builders.refusals import assert_refused
 from tfaudit import Distillation, ExcessGap, HoldMasks, Pruning, prune, quantization_aware
-from tfaudit.compress.micro_batches import MicroBatches, activation_bytes
+from tfaudit.compress.micro_batches import MicroBatches
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.random((100, 6, 6, 1), dtype="float32")
@@ -167,10 +167,3 @@ def test_a_step_that_applies_gradients_twice_is_refused():
     model.compile("sgd", "mse")
     model.train_step = MicroBatches(model, 2)
     assert_refused("applies gradients 2 times", model.fit, np.ones((4, 2)), np.ones(4), verbose=0)
-
-
-def test_activations_are_counted_in_nested_models_and_by_type():
-    inner = keras.Sequential([keras.Input((2,)), keras.layers.Dense(8)])
-    outer = keras.Sequential([keras.Input((2,)), inner, keras.layers.Dense(1, dtype="float16")])
-    assert activation_bytes(inner) == 4 * 8
-    assert activation_bytes(outer) == 4 * 8 + 2

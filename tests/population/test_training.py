@@ -16,8 +16,8 @@ from tests.builders.small_nets import assert_same_weights
 from tests.builders.small_stores import small_study
 from tfaudit import Pruned, Training, load_dataset
 from tfaudit.compress.counts import counts
-from tfaudit.compress.micro_batches import activation_bytes
 from tfaudit.compress.pruning.schedules import ask
+from tfaudit.compress.step_memory import step_memory
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import Notice
 from tfaudit.population import training
@@ -298,9 +298,9 @@ def test_batches_are_halved_until_they_fit_the_memory(monkeypatch):
 
 
 def test_as_many_examples_as_the_memory_holds(monkeypatch):
-    held = activation_bytes(trainer().model)
-    for memory, size in ((64.5, None), (63, 32), (31, 16), (0, 1)):
-        monkeypatch.setenv(MEMORY_VARIABLE, str(memory * held))
+    memory = step_memory(trainer().model)
+    for examples, size in ((65, None), (63, 32), (31, 16), (-1, 1)):
+        monkeypatch.setenv(MEMORY_VARIABLE, str(memory.of(examples)))
         assert trainer(micro_batch="auto").micro_batch == size
 
 

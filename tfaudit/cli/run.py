@@ -3,25 +3,63 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from tfaudit.cli.console import app, err, out
-from tfaudit.cli.options import option
+from tfaudit.cli.options import Group, option
 from tfaudit.cli.recipes import recipe_study, require_recipe
 from tfaudit.cli.report import show
 from tfaudit.errors import plural, require
 
 if TYPE_CHECKING:
+    from tfaudit.population.engine import EngineOptions
     from tfaudit.store.store import Store
     from tfaudit.study.study import Study
 
 RAY = "With --engine ray"
 SHARE = "Per member"
+DRY = "With --dry-run"
+TRAINING = "In place of the recipe's settings"
 """Panels of the help."""
+
+_of_training = functools.partial(option, panel=TRAINING)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Settings of a recipe's trainings that the command line changes; the study records them."""
+
+    batch_size: Annotated[int | None, _of_training("Examples per optimizer step.")] = None
+    micro_batch: Annotated[
+        str | None, _of_training("Examples whose gradients are computed at a time, or auto.")
+    ] = None
+    precision: Annotated[str | None, _of_training("float32, mixed_float16 or mixed_bfloat16.")] = (
+        None
+    )
+    strategy: Annotated[
+        str | None, _of_training("mirrored: share every batch among the member's GPUs.")
+    ] = None
+    steps: Annotated[int | None, _of_training("Optimizer steps of each training from scratch.")] = (
+        None
+    )
+
+    def applied_to(self, study: Study) -> Study:
+        """Return the study with these settings."""
+        changes = {
+            key: value for key, value in dataclasses.asdict(self).items() if value is not None
+        }
+        if (self.micro_batch or "").isdecimal():
+            changes["micro_batch"] = int(changes["micro_batch"])
+        if self.steps is not None:
+            changes["epochs"] = None
+        return study.with_training(**changes)
 
 
 @app.command()
@@ -30,6 +68,7 @@ def run(
         str,
         typer.Argument(help="Name of a recipe (`tfaudit list`), or a Python file with a `study`."),
     ],
+    training: Annotated[TrainingOptions, Group.of_fields(TrainingOptions)],
     directory: Annotated[
         Path | None, option("Directory of the study; runs/RECIPE by default.", "--out")
     ] = None,
@@ -79,6 +118,18 @@ def run(
     smoke: Annotated[
         bool, option("Run two members for a few steps, as a test of the recipe.", "--smoke")
     ] = False,
+    dry_run: Annotated[
+        bool,
+        option(
+            "Print what the run would take, and refuse what cannot fit; start nothing.", "--dry-run"
+        ),
+    ] = False,
+    step_seconds: Annotated[
+        float | None, option("Measured seconds of an optimizer step, for hours.", panel=DRY)
+    ] = None,
+    dollars_per_hour: Annotated[
+        float | None, option("Price of an hour of one member, for the cost.", panel=DRY)
+    ] = None,
     accept_changed_code: Annotated[
         bool,
         option("Resume although the source of a function has changed.", "--accept-changed-code"),
@@ -102,11 +153,15 @@ def run(
     )
     # From here on imports take seconds.
     study = _with_changes(recipe_study(recipe), model, dataset)
+    study = training.applied_to(study)
     if smoke:
         study = _smoke(study)
     if population is not None:
         study = dataclasses.replace(study, population=population)
     directory = directory or Path("runs") / (f"{study.name}-smoke" if smoke else study.name)
+    if dry_run:
+        _print_dry_run(study, directory, options, step_seconds, dollars_per_hour)
+        return
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run_study
 
@@ -146,6 +201,26 @@ def _smoke(study: Study) -> Study:
         return study
     err.print(f"{study.dataset} is not available: synthetic images of the same shape replace it")
     return dataclasses.replace(study, dataset=f"mock:{study.dataset}")
+
+
+def _print_dry_run(
+    study: Study,
+    directory: Path,
+    options: EngineOptions,
+    step_seconds: float | None,
+    dollars_per_hour: float | None,
+) -> None:
+    """Print what a run would take, one line each."""
+    from tfaudit.runtime.captured_output import start_tensorflow
+
+    start_tensorflow()
+    from tfaudit.population.dry_run import Prices, dry_run
+
+    prices = Prices(step_seconds=step_seconds, dollars_per_hour=dollars_per_hour)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, text in dry_run(study, directory, options, prices).items():
+        table.add_row(Text(name, style="bold"), Text(text))
+    out.print(table)
 
 
 def _report_failures(store: Store) -> None:

@@ -107,9 +107,9 @@ class KerasForward:
         arrays = as_inputs(images, self.inputs)
         return self._traced(arrays)(*map(tf.convert_to_tensor, arrays)).numpy()
 
-    def call(self, *tensors: Any) -> Any:
-        """Call the model in inference mode on tensors in the order of `inputs`; return all its outputs."""
-        return _called(self.model, tensors)
+    def call(self, *tensors: Any, training: bool = False) -> Any:
+        """Call the model on tensors in the order of `inputs`, by default in inference mode; return all its outputs."""
+        return _called(self.model, tensors, training=training)
 
     def levels(self) -> int:
         """Return the number of tokens that all tables of embeddings have; 256 if there are none."""
@@ -150,16 +150,17 @@ class KerasForward:
         return functions[key]
 
 
-def _called(model: keras.Model, tensors: Sequence[Any]) -> Any:
-    """Call a model in inference mode on tensors in the order in which it flattens its inputs."""
+def _called(model: keras.Model, tensors: Sequence[Any], *, training: bool = False) -> Any:
+    """Call a model on tensors in the order in which it flattens its inputs, by default in inference mode."""
     if getattr(model, "inputs", None):
         structure = getattr(model, "_inputs_struct", None)
         nested = structure is not None and keras.tree.is_nested(structure)
         values = keras.tree.pack_sequence_as(structure, list(tensors)) if nested else tensors[0]
-        return model(values, training=False)
+        return model(values, training=training)
     if isinstance(_built_structure(model), dict):
-        return model(dict(zip(_built_shapes(model), tensors, strict=True)), training=False)
-    return model(tensors[0] if len(tensors) == 1 else list(tensors), training=False)
+        named = dict(zip(_built_shapes(model), tensors, strict=True))
+        return model(named, training=training)
+    return model(tensors[0] if len(tensors) == 1 else list(tensors), training=training)
 
 
 def output_names(model: keras.Model) -> tuple[str, ...]:

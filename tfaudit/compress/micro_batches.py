@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
 from typing import Any
 
 import keras
@@ -101,26 +99,3 @@ class MicroBatches:
             raise InputError("micro_batch", got, "a train_step that applies them once")
         gradients = [made[0].get(id(variable)) for variable in model.trainable_variables]
         return [None if each is None else tf.convert_to_tensor(each) for each in gradients]
-
-
-def activation_bytes(model: keras.Model) -> int:
-    """Estimate the bytes that back-propagation holds for one example: the outputs of all layers.
-
-    It is an upper bound: ResNet-50 held .78 of it in float32, ResNet-56 .62. 0 if the shapes are unknown.
-
-    >>> activation_bytes(keras.Sequential([keras.Input((2,)), keras.layers.Dense(8)]))
-    32
-    """
-    total = 0
-    for layer in model.layers:
-        if isinstance(layer, keras.Model):
-            total += activation_bytes(layer)
-            continue
-        with contextlib.suppress(AttributeError):  # a layer of a subclassed model has no output
-            total += sum(map(_bytes_of, keras.tree.flatten(layer.output)))
-    return total
-
-
-def _bytes_of(output: keras.KerasTensor) -> int:
-    size = math.prod(length or 1 for length in output.shape[1:])
-    return size * int(tf.as_dtype(output.dtype).size)

@@ -1,6 +1,7 @@
 """The machine that members are made on: equal seeds give equal bits on processors of one model."""
 
 import itertools
+import math
 import os
 import platform
 import re
@@ -50,6 +51,26 @@ def cpu_model() -> str:
         lines = []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.processor() or platform.machine() or "unknown")
+
+
+def gpu_memory() -> float:
+    """Return the bytes of memory of the smallest GPU, as `nvidia-smi` lists them; infinity if it does not tell."""
+    command = shutil.which("nvidia-smi")
+    if command is None:
+        return math.inf
+    query = [command, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    told = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    sizes = [float(line) * 2**20 for line in told.split() if line.isdecimal()]
+    return min(sizes, default=math.inf)
+
+
+def used_memory() -> float:
+    """Return the bytes of memory that this process holds; 0 if the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def free_memory() -> float:

@@ -13,7 +13,8 @@ import pandas as pd
 import tensorflow as tf
 
 from tfaudit.compress.counts import counts
-from tfaudit.compress.micro_batches import MicroBatches, activation_bytes
+from tfaudit.compress.micro_batches import MicroBatches
+from tfaudit.compress.step_memory import step_memory
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.datasets.validation import split_validation
@@ -152,7 +153,8 @@ class Trainer(TrainerInOneModel):
         if training.micro_batch != "auto" or tf.config.list_physical_devices("GPU"):
             return None if training.micro_batch == "auto" else training.micro_batch  # type: ignore[return-value]
         size = training.batch_size
-        while size > 1 and size * activation_bytes(self.model) > free_memory():
+        memory = step_memory(self.model)
+        while size > 1 and memory.of(size) > free_memory():
             size = math.ceil(size / 2)
         return None if size == training.batch_size else size
 

@@ -341,6 +341,31 @@ class Study:
             key = dataclasses.replace(variant, batch_norm="moving").key
         return zlib.crc32(f"{self.seed}/{key}/{member}".encode()) >> 1
 
+    def with_training(self, **changes: Any) -> Study:
+        """Return the study with other settings of its trainings; `epochs` and `steps` are those of `training` alone.
+
+        Args:
+            **changes: fields of `Training`.
+
+        Raises:
+            InputError: a training is a function, which has settings of its own, or a setting does not fit the others.
+        """
+        trainings: dict[str, Any] = {}
+        for name in ("training", "retraining"):
+            plan = getattr(self, name)
+            shared = {
+                key: value for key, value in changes.items() if key not in ("epochs", "steps")
+            }
+            settings = changes if name == "training" else shared
+            if not settings or (plan is None and name == "retraining"):
+                continue
+            if not isinstance(plan, Training):
+                argument, value = next(iter(settings.items()))
+                expected = f"no such option, since the {name} is {plan!r}"
+                raise InputError(argument, repr(value), expected)
+            trainings[name] = dataclasses.replace(plan, **settings)
+        return dataclasses.replace(self, **trainings)
+
     def difference(self, other: Study) -> str | None:
         """Describe the first setting that differs but must not; None if both studies can share their members."""
         mine, others = self.identity(), other.identity()

@@ -1,0 +1,124 @@
+"""What a run would take: by hand, and refused in one line where it cannot fit."""
+
+import dataclasses
+import shutil
+from types import SimpleNamespace
+
+import pytest
+
+from tests.builders.refusals import assert_refused
+from tests.builders.small_stores import small_study
+from tfaudit import InputError, Pruned, Quantized, Training
+from tfaudit.cli import app
+from tfaudit.population import dry_run as module
+from tfaudit.population.dry_run import Prices, dry_run
+from tfaudit.population.engine import EngineOptions
+from tfaudit.population.machine import MEMORY_VARIABLE, used_memory
+
+STUDY = small_study(
+    dataset="digits",
+    training=Training(epochs=2, batch_size=100, checkpoint_every=30),
+    retraining=Training(steps=5, batch_size=50),
+    variants=(
+        Pruned(0.5),
+        Pruned(0.9, treatment="finetune"),
+        Pruned(0.9, treatment="one_shot"),
+        Quantized("float16"),
+        Quantized("int8"),
+    ),
+    population=3,
+    limit=950,
+    model_options={"filters": [4], "units": 8},
+)
+ONE = EngineOptions(workers=1)
+
+
+def told(tmp_path, study=STUDY, options=ONE, **prices):
+    rows = dry_run(study, tmp_path / "s", options, Prices(**prices))
+    assert not list(tmp_path.iterdir())
+    return rows
+
+
+def test_trainings_steps_hours_and_cost(tmp_path):
+    rows = told(tmp_path, options=EngineOptions(workers=2), step_seconds=100, dollars_per_hour=2.5)
+    assert rows["data"] == "digits, 950 training and 600 test examples"
+    assert rows["members"] == "3 of each of 6 variants"
+    assert rows["trainings"] == "6 of 20 steps and 3 of 5 steps"
+    assert rows["steps"] == "135"
+    assert rows["hours"] == "3.8 of members in training, 1.9 with 2 at once"
+    assert rows["cost"] == "$9"
+    assert "the 30 s since its last checkpoint" in rows["a failure"]
+    assert told(tmp_path)["hours"] == "unknown without --step-seconds"
+
+
+def test_the_memory_is_that_of_the_largest_batch(tmp_path, monkeypatch):
+    monkeypatch.setenv(MEMORY_VARIABLE, "8e9")
+    assert " for 100 examples at a time, of the " in told(tmp_path)["memory"]
+    larger = STUDY.with_training(batch_size=10_000_000)
+    expected = r"batch_size: got 10000000 examples, which need .* GB, expected at most \d+ examples, which fit the "
+    assert_refused(expected, told, tmp_path, larger)
+    halved = told(tmp_path, larger.with_training(micro_batch="auto"))["memory"]
+    assert 1000 < int(halved.split()[3]) < 10_000_000
+    parts = larger.with_training(micro_batch=5_000_000)
+    assert_refused("micro_batch: got 5000000 examples", told, tmp_path, parts)
+    monkeypatch.setenv(MEMORY_VARIABLE, f"{used_memory() / 2}")
+    assert_refused("memory: got the .* of a member, expected ", told, tmp_path)
+
+
+def test_a_gpu_holds_no_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    monkeypatch.setattr(module, "gpu_memory", lambda: 16e9)
+    rows = told(tmp_path, options=EngineOptions(gpus=0.5))
+    assert rows["memory"].endswith("for 100 examples at a time, of the 8.0 GB of a GPU")
+    mirrored = STUDY.with_training(strategy="mirrored")
+    rows = told(tmp_path, mirrored, EngineOptions(gpus=2))
+    assert "for 50 examples at a time" in rows["memory"]
+    assert_refused("gpus: got 3, expected at most 2", told, tmp_path, STUDY, EngineOptions(gpus=3))
+
+
+def test_the_disk_must_hold_the_members(tmp_path, monkeypatch):
+    assert ", of " in told(tmp_path)["disk"]
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1000))
+    assert_refused(r"directory: got .*, for .* MB, expected at most 0\.0 MB", told, tmp_path)
+
+
+def test_a_set_that_is_not_at_hand_leaves_epochs_uncounted(tmp_path):
+    study = dataclasses.replace(
+        STUDY, dataset="svhn_cropped", model="cifar_convnet", model_options={}
+    )
+    rows = told(tmp_path, study)
+    assert rows["data"] == "svhn_cropped: the data set is not at hand"
+    assert rows["trainings"] == "6 of an unknown number of steps and 3 of 5 steps"
+    assert "without predictions" in rows["disk"]
+
+
+def test_a_training_function_is_not_estimated(tmp_path):
+    rows = told(tmp_path, dataclasses.replace(STUDY, training="package.fits:fit"))
+    assert rows["memory, disk"] == "unknown, since a function trains the members"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("study = 3", [], "recipe: got .* without a study"),
+        ("import no_such_module", [], "recipe: got .*no_such_module"),
+        ("", ["--step-seconds", "0"], "step_seconds: got 0.0, expected a number above 0"),
+    ],
+)
+def test_errors_are_one_line(tmp_path, text, options, message):
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    recipe = [str(path)] if text else ["digits"]
+    with pytest.raises(InputError, match=message) as caught:
+        app(["run", *recipe, "--dry-run", *options], standalone_mode=False)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_command_prints_the_changed_study(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["run", "digits", "--dry-run", "--steps", "7", "--population", "2"]
+    app([*arguments, "--batch-size", "64", "--workers", "1"], standalone_mode=False)
+    printed = capsys.readouterr().out
+    assert "6 of 7 steps" in printed
+    assert "for 64 examples at a time" in printed
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,234 @@
+"""What a run would take, before it starts: trainings, memory, disk, hours and cost."""
+
+import contextlib
+import dataclasses
+import math
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Self
+
+import tensorflow as tf
+
+from tfaudit.compress.step_memory import StepMemory, step_memory
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.loading import MOCK_PREFIX, is_available
+from tfaudit.errors import InputError, require
+from tfaudit.population.engine import EngineOptions
+from tfaudit.population.local import gpus_of_workers
+from tfaudit.population.machine import free_memory, gpu_memory, used_memory, visible_gpus
+from tfaudit.population.stored_examples import load_splits
+from tfaudit.population.training import Trainer
+from tfaudit.study.study import Study
+from tfaudit.study.training import Training
+from tfaudit.study.variants import Dense, Pruned, Quantized, Variant
+
+WEIGHT_BYTES = {"float32": 4, "float16": 2}
+"""Bytes of a weight in a flatbuffer, by kind of quantization; 1 for the other kinds."""
+
+CLASS_BYTES = 6
+"""Most bytes of a ranked class of a stored prediction: its index and its score."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Prices:
+    """What turns steps into hours and hours into a cost; None for what is not known.
+
+    Attributes:
+        step_seconds: measured seconds of an optimizer step of one member.
+        dollars_per_hour: price of an hour of one member.
+    """
+
+    step_seconds: float | None = None
+    dollars_per_hour: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in dataclasses.asdict(self).items():
+            require(value is None or value > 0, name, value, "a number above 0")
+
+
+def dry_run(
+    study: Study, directory: Path, options: EngineOptions, prices: Prices
+) -> dict[str, str]:
+    """Estimate what a run of a study takes, and return it in words by heading; nothing is trained or written.
+
+    Where the data set is not at hand, synthetic examples of its shape take its place.
+
+    Raises:
+        InputError: a member does not fit the memory or the machine, the members do not fit the disk, or the study
+            cannot be run.
+    """
+    with contextlib.suppress(RuntimeError):  # the study's file has started them
+        tf.config.set_visible_devices([], "GPU")  # this process would take their memory
+    at_once = _members_at_once(options)
+    name = study.dataset
+    here = is_available(name)
+    if not here:
+        study = dataclasses.replace(study, dataset=f"{MOCK_PREFIX}{name}")
+    train, test = load_splits(study)
+    plans = [plan for variant in study.all_variants if (plan := _plan(study, variant))]
+    rows = {
+        "data": f"{name}, {train.num_examples:,} training and {test.num_examples:,} test examples"
+        if here
+        else f"{name}: the data set is not at hand",
+        "members": f"{study.population} of each of {len(study.all_variants)} variants",
+    }
+    rows |= _time(study, plans, train if here else None, at_once, prices)
+    trainings = [plan for plan in plans if isinstance(plan, Training)]
+    if len(trainings) < len(plans):
+        return rows | {"memory, disk": "unknown, since a function trains the members"}
+    model = _Model.of(study, trainings[0], train)
+    rows["memory"] = _memory(model, trainings, options, at_once)
+    rows["disk"] = _disk(study, directory, model, test if here else None, at_once)
+    every = trainings[0].checkpoint_every
+    lost = "its training" if every is None else f"the {every:g} s since its last checkpoint"
+    rows["a failure"] = f"costs one member at most {lost}, and the start of another attempt"
+    return rows
+
+
+def _members_at_once(options: EngineOptions) -> int | None:
+    """Return how many members run at once, None if only the cluster knows."""
+    return len(gpus_of_workers(options)) if options.engine == "local" else options.workers
+
+
+def _plan(study: Study, variant: Variant) -> Training | str | None:
+    """Return the training that makes a variant's members, None if they are made without one."""
+    scratch = isinstance(variant, Dense) or (isinstance(variant, Pruned) and not variant.parent)
+    if scratch:
+        return study.planned_training
+    again = isinstance(variant, Pruned) and variant.treatment != "one_shot"
+    if again or (isinstance(variant, Quantized) and variant.remedies):
+        return study.retraining or study.planned_training
+    return None
+
+
+def _time(
+    study: Study,
+    plans: list[Training | str],
+    train: Dataset | None,
+    at_once: int | None,
+    prices: Prices,
+) -> dict[str, str]:
+    """Tell trainings, steps, hours and cost; without a training set, epochs are not counted."""
+    counted: Counter[int | None] = Counter(_steps(plan, train) for plan in plans)
+    known = [
+        f"{study.population * count:,} of {'an unknown number of' if steps is None else f'{steps:,}'} steps"
+        for steps, count in counted.items()
+    ]
+    rows = {"trainings": " and ".join(known)}
+    if None in counted:
+        return rows | {"hours": "unknown, as the steps are"}
+    total = study.population * sum(steps * count for steps, count in counted.items() if steps)
+    rows["steps"] = f"{total:,}"
+    if prices.step_seconds is None:
+        return rows | {"hours": "unknown without --step-seconds"}
+    hours = total * prices.step_seconds / 3600
+    rows["hours"] = f"{hours:,.1f} of members in training"
+    if at_once:
+        rows["hours"] += f", {hours / at_once:,.1f} with {at_once} at once"
+    if prices.dollars_per_hour is not None:
+        rows["cost"] = f"${hours * prices.dollars_per_hour:,.0f}"
+    return rows
+
+
+def _steps(plan: Training | str, train: Dataset | None) -> int | None:
+    if isinstance(plan, str) or (plan.epochs is not None and train is None):
+        return None
+    count = train.num_examples if train else 0
+    return plan.total_steps(count - math.ceil(count * plan.validation))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Model:
+    """What a model needs: bytes of its weights and of its optimizer, number of weights, memory of its steps."""
+
+    process: float
+    weights: int
+    optimizer: int
+    parameters: int
+    steps: StepMemory
+
+    @classmethod
+    def of(cls, study: Study, training: Training, data: Dataset) -> Self:
+        plain = dataclasses.replace(training, micro_batch=None, strategy=None)
+        model = Trainer(study, plain, data).model
+        weights, optimizer = (
+            sum(math.prod(v.shape) * tf.as_dtype(v.dtype).size for v in variables)
+            for variables in (model.variables, model.optimizer.variables)
+        )
+        process = used_memory()  # before the graph is traced
+        return cls(process, weights, optimizer, model.count_params(), step_memory(model))
+
+
+def _memory(
+    model: _Model, trainings: list[Training], options: EngineOptions, at_once: int | None
+) -> str:
+    """Tell the memory of one member on its device, and refuse what does not fit."""
+    local = options.engine == "local"
+    gpus = options.gpus
+    if gpus is None:
+        gpus = min(len(visible_gpus()), 1) if local else 0
+    if gpus:
+        device = "GPU"
+        base: float = model.weights + model.optimizer
+        room = gpu_memory() * min(gpus, 1) if local else math.inf
+    else:
+        device = "member"
+        base = model.process
+        room = options.memory or (free_memory() / (at_once or 1) if local else math.inf)
+    training = max(trainings, key=lambda plan: _examples_held(plan, gpus))
+    examples = _examples_held(training, gpus)
+    most = (room - base - model.steps.fixed) / model.steps.per_example
+    while training.micro_batch == "auto" and examples > max(most, 1):
+        examples = math.ceil(examples / 2)
+    told = (
+        f"the {_size(room)} of a {device}" if room < math.inf else f"an unknown size of a {device}"
+    )
+    needed = f"{_size(base + model.steps.of(examples))} for {examples} examples at a time"
+    if examples <= most:
+        return f"{needed}, of {told}"
+    if most < 1:
+        raise InputError("memory", f"{told}", f"{needed}, which a member needs")
+    name = "batch_size" if training.micro_batch is None else "micro_batch"
+    expected = (
+        f"at most {int(most)} examples, which fit {told}; or --micro-batch auto, or fewer --workers"
+    )
+    raise InputError(
+        name, f"{examples} examples, which need {_size(base + model.steps.of(examples))}", expected
+    )
+
+
+def _examples_held(training: Training, gpus: float) -> int:
+    """Return the examples whose activations one device holds at once."""
+    devices = int(gpus) if training.strategy and gpus > 1 else 1
+    share = math.ceil(training.batch_size / devices)
+    return min(training.micro_batch, share) if isinstance(training.micro_batch, int) else share
+
+
+def _disk(
+    study: Study, directory: Path, model: _Model, test: Dataset | None, at_once: int | None
+) -> str:
+    """Tell the size of the study's directory, and refuse what does not fit the disk."""
+    members = sum(
+        model.parameters * WEIGHT_BYTES.get(variant.kind, 1)
+        if isinstance(variant, Quantized)
+        else model.weights
+        for variant in study.all_variants
+    )
+    checkpoints = (at_once or 1) * (2 * model.weights + model.optimizer)
+    tested = (1 + len(study.conditions)) * len(study.all_variants) * study.population
+    predictions = tested * CLASS_BYTES * study.top_k * test.num_examples if test else 0
+    needed = study.population * members + checkpoints + predictions
+    place = next(folder for folder in (directory, *directory.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    text = _size(needed)
+    if needed > free:
+        expected = f"at most {_size(free)}, which are free there"
+        raise InputError("directory", f"{directory}, for {text}", expected)
+    without = "" if test else ", without predictions"
+    return f"{text}{without}, of {_size(free)} free"
+
+
+def _size(count: float) -> str:
+    """Return a number of bytes in words."""
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
