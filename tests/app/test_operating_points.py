@@ -13,7 +13,7 @@ from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.study.variants import Pruned
 
 LEVELS = tuple(Pruned(sparsity) for sparsity in (0.3, 0.5, 0.7, 0.9))
-PASSABLE = {"max_overall_drop": "12", "max_worst_class_drop": ""}
+PASSABLE = {"max_overall_drop": "16", "max_worst_class_drop": ""}
 """Limits in the URL under which all but 90 % pass; under the default limits none can be judged."""
 
 
@@ -29,7 +29,7 @@ def table_of(app):
 def expected(store, **options):
     objectives = {"size": "min", "unfairness": "min", "accuracy": "max"}
     study_audit = StudyAudit.read(store)
-    outcomes = study_audit.verdict(Limits(overall_drop_pp=12)).outcomes
+    outcomes = study_audit.verdict(Limits(overall_drop_pp=16)).outcomes
     return operating_points(
         study_audit.trade_offs(), objectives=objectives, outcomes=outcomes, **options
     ).frame()
@@ -78,7 +78,7 @@ def test_the_floor_shuts_out_and_the_url_remembers_it(opened, store):
 
 def test_by_default_the_choice_is_that_of_overview(opened, store):
     """And a variant that cannot be judged is not chosen for its size."""
-    verdict = StudyAudit.read(store).verdict(Limits(overall_drop_pp=12))
+    verdict = StudyAudit.read(store).verdict(Limits(overall_drop_pp=16))
     assert verdict.best == "magnitude-0.7"
     for worth in ({}, {"worth": "100"}):
         app = opened(**PASSABLE, **worth)

@@ -150,6 +150,7 @@ _ALL = (
         name="measurements",
         result=Measurements,
         compute=_compared(measure),
+        options=lambda data, key: {"alpha": data.alpha, "variants": len(data.compressed_keys)},
         applies=lambda data, key: (
             key != BASELINE and (data.is_single(key) or _populations(data, key))
         ),

@@ -219,7 +219,7 @@ def _show_verdicts(
     from tfaudit.outlets.gate_tables import first_screen
 
     measured = {
-        key: measure(reference, population, paired=paired, alpha=alpha)
+        key: measure(reference, population, paired=paired, alpha=alpha, variants=len(populations))
         if (population.num_members > 1) == (reference.num_members > 1)
         else None
         for key, population in populations.items()

@@ -857,7 +857,8 @@ PARTS["Operating points"] = {
     "gzipped kB": Column("gzipped", ",.3g", "kB", help="Gzipped model file, mean over members"),
     "gate": _text(
         "gate",
-        "Under the limits: passes, fails, the data cannot judge, or passes alone, while a larger one does not; "
+        "Under the limits: passes, fails, the data cannot judge, or passes alone, without the correction for all "
+        "variants; "
         "the baseline is not judged",
     ),
     "above_floor": _text("above the floor", "Whether the accuracy reaches the floor"),

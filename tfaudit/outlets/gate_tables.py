@@ -58,7 +58,11 @@ def first_screen(verdict: StudyVerdict) -> RenderableType:
     unknown = [] if frame["size_ratio"].notna().any() else ["size_ratio"]
     parts.append(variants_table(frame, frame["best"], verdict_columns("reason", *unknown)))
     if verdict.best is not None:
-        parts.append(Text("* recommended: the smallest that passes as all larger ones do"))
+        parts.append(
+            Text(
+                "* recommended: the smallest that passes also after the correction for all variants"
+            )
+        )
     parts.append(Text(f"In brackets: {verdict.level} intervals."))
     parts.append(Text(f"Limits: {verdict.limits.in_words()}.\n"))
     unlisted = (frame["outcome"] == PASS) & ~frame["variant"].isin(verdict.alone)

@@ -18,7 +18,7 @@ FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
 """Outcomes, the gravest first."""
 
 ALONE = "passes alone"
-"""Outcome of a variant that passes, but comes after one that does not in the sequence of a study."""
+"""Outcome of a variant that passes, but not after the correction for all variants of its study."""
 
 HARM_PP = 10.0
 """Loss of a class that must be excluded if `Limits.worst_class_drop_pp` is not set."""

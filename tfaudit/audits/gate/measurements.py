@@ -116,6 +116,8 @@ class Measurements:
         intensification: corrected slope of recall distortion, [R] 5.
         ties: predictions in which classes tie, and their effect under the deployed `argmax`.
         notes: caveats for the reader, one sentence each.
+        variants: number of variants of which one may be recommended.
+        corrected: the same at the level alpha / `variants`; None for a single variant.
     """
 
     members: tuple[int, int]
@@ -132,6 +134,8 @@ class Measurements:
     intensification: Estimate
     ties: TieReading
     notes: tuple[str, ...]
+    variants: int = 1
+    corrected: Measurements | None = None
 
     @property
     def single(self) -> bool:
@@ -296,6 +300,7 @@ def measure(
     *,
     paired: bool | None = None,
     alpha: float = 0.05,
+    variants: int = 1,
 ) -> Measurements:
     """Measure the losses of a compressed model or population against its baseline.
 
@@ -312,6 +317,7 @@ def measure(
         paired: whether each compressed member of a population is made from the baseline's member of the same name; by
             default as `compressed.parents` says.
         alpha: level of the tests; intervals are at level 1 - alpha.
+        variants: number of variants of which one is to be recommended: the result is then `corrected` for them, too.
 
     Raises:
         InputError: different examples, one model against a population, no pairs, or a level outside (0, 1).
@@ -357,6 +363,10 @@ def measure(
             *empty_class_notes(baseline.class_names, classes.examples),
             *(small_class_notes(classes.examples, alpha) if exact else ()),
         ),
+        variants=variants,
+        corrected=measure(baseline, compressed, paired=paired, alpha=alpha / variants)
+        if variants > 1
+        else None,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ import pandas as pd
 from tfaudit.audits.classes.classes import MARGIN_PP, worst_class
 from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict, judge
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, SIZES, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import joined_notes
@@ -60,9 +59,9 @@ class StudyVerdict(Result):
         headline: the verdict in one or two sentences. It claims harm only for classes in `lost`, or if the gate fails a
             variant.
         alerts: one sentence on each collapsed class, which the models no longer know; no test is needed.
-        best: key of the variant to ship: the smallest file that passes as all larger ones do; among files at most 1 %
-            larger the one whose worst class loses least. None if there is none.
-        alone: keys of the variants that pass, but come after one that does not, in the order of `study_verdict`.
+        best: key of the variant to ship: the smallest file that passes also after the correction for all variants;
+            among files at most 1 % larger the one whose worst class loses least. None if there is none.
+        alone: keys of the variants that pass, but not after this correction.
         limits: limits that the gate checked.
         verdicts: verdicts of the gate, by variant; a single model cannot be judged against a population and has none.
         lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
@@ -121,7 +120,7 @@ def _best(qualified: pd.DataFrame) -> int | None:
     """Return the row to ship: among the smallest files, which hardly differ, the one whose worst class loses least.
 
     Args:
-        qualified: rows that pass as all larger ones do, the smallest last; if a size is unknown, the last is best.
+        qualified: rows that qualify, the smallest last; if a size is unknown, the last is best.
     """
     if qualified.empty:
         return None
@@ -143,13 +142,15 @@ def study_verdict(
     """Judge every compressed variant of a study, and write the headline.
 
     Every variant has its own verdict. The best one is a choice among them, and the smallest of many that pass may pass
-    by chance. It is therefore chosen by a fixed sequence [LT]: from the largest file to the smallest, up to the first
-    that does not pass. The probability that the best one loses more than a limit is then that of a single verdict.
-    The order must not depend on the predictions. If a size is unknown, it is that of sparsity; if a sparsity is unknown
-    too, it is that of `measured`, from the gentlest compression on.
+    by chance. It is therefore the smallest file that passes also at the level alpha / number of variants (Bonferroni):
+    the probability that it loses more than a limit is then at most that of a single verdict. A fixed sequence from the
+    largest file on would be as safe, but a pruned file that fails would stand in the way of all smaller quantized ones.
+    If a size is unknown, the best is the last in the order of sparsity; if a sparsity is unknown too, in that of
+    `measured`.
 
     Args:
-        measured: results of `measure` by key of the variant; None for a single model against a population.
+        measured: results of `measure` by key of the variant, for the number of variants, without which several have no
+            best one; None for a single model against a population.
         descriptions: any of `title`, `sparsity`, `bytes`, `gzipped_bytes` of the variants and of the baseline, indexed
             by key.
         limits: limits of the gate; without any, those that `Limits.for_classes` gives.
@@ -169,14 +170,18 @@ def study_verdict(
         max((len(of_key.classes.names) for of_key in known.values()), default=0)
     )
     plain_bytes = facts["bytes"].astype(float)
-    verdicts = {
-        key: judge(of_key, limits, (plain_bytes[baseline], plain_bytes[key]))
-        for key, of_key in known.items()
-    }
+    file_bytes = {key: (plain_bytes[baseline], plain_bytes[key]) for key in known}
+    verdicts = {key: judge(of_key, limits, file_bytes[key]) for key, of_key in known.items()}
     alpha = min((of_key.alpha for of_key in known.values()), default=0.05)
     lost = _lost(known, alpha)
     variants = [
-        _Variant(str(facts["title"][key]), known.get(key), verdicts.get(key), lost.get(key, ()))
+        _Variant(
+            str(facts["title"][key]),
+            known.get(key),
+            verdicts.get(key),
+            lost.get(key, ()),
+            file_bytes.get(key),
+        )
         for key in measured
     ]
     rows = pd.DataFrame([variant.row() for variant in variants])
@@ -186,20 +191,19 @@ def study_verdict(
     table["size_ratio"] = (sizes[list(measured)] / sizes[baseline]).to_numpy()
     table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
     table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
-    order = _order(variants, table["size_ratio"], pd.to_numeric(facts["sparsity"])[1:])
-    qualified = list(itertools.takewhile(lambda row: variants[row].outcome == PASS, order))
-    alone = [row for row in order[len(qualified) :] if variants[row].outcome == PASS]
+    order = _order(table["size_ratio"], pd.to_numeric(facts["sparsity"])[1:])
+    passing = [row for row in order if variants[row].outcome == PASS]
+    qualified = [row for row in passing if variants[row].passes_among(len(variants), limits)]
+    alone = [row for row in passing if row not in qualified]
     best = _best(table.loc[qualified])
     if best is not None:
         table.loc[best, "best"] = True
-    but = ""
+    among = f"among {len(variants)} variants" if alone else ""
     if alone:
-        gentler = "gentler" if table["size_ratio"].isna().any() else "larger"
-        but = f"alone, but {variants[order[len(qualified)]].title}, which is {gentler}, does not"
-        table.loc[alone, "reason"] += f" Passes {but}."
+        table.loc[alone, "reason"] += f" Passes alone; {among} this may be chance."
     return StudyVerdict(
         table=table,
-        headline=_headline(variants, best, table, but),
+        headline=_headline(variants, best, table, among),
         alerts=tuple(alert for variant in variants for alert in variant.alerts()),
         best=None if best is None else list(measured)[best],
         alone=tuple(list(measured)[row] for row in alone),
@@ -213,11 +217,10 @@ def study_verdict(
     )
 
 
-def _order(variants: list[_Variant], sizes: pd.Series, sparsities: pd.Series) -> list[int]:
-    """Return the rows of the sequence; variants that cannot pass, whatever they predict, have no place in it."""
+def _order(sizes: pd.Series, sparsities: pd.Series) -> list[int]:
+    """Return the rows from the largest file to the smallest, or from the gentlest compression on."""
     by = -sizes if sizes.notna().all() else sparsities if sparsities.notna().all() else 0 * sizes
-    order = np.argsort(by.fillna(0).to_numpy(float), kind="stable").tolist()
-    return [row for row in order if variants[row].may_pass]
+    return np.argsort(by.to_numpy(float), kind="stable").tolist()  # type: ignore[no-any-return]
 
 
 def _facts(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
@@ -250,18 +253,18 @@ class _Variant:
     measurements: Measurements | None
     verdict: Verdict | None
     lost: tuple[str, ...]
+    file_bytes: tuple[float, float] | None  # of the baseline and of the variant
 
     @property
     def outcome(self) -> str:
         return CANNOT_JUDGE if self.verdict is None else self.verdict.outcome
 
-    @property
-    def may_pass(self) -> bool:
-        """Whether there is a verdict, and it keeps to the limits on size."""
-        checks = () if self.verdict is None else self.verdict.checks
-        return bool(checks) and all(
-            check.outcome == PASS for check in checks if check.name in SIZES
-        )
+    def passes_among(self, number: int, limits: Limits) -> bool:
+        """Return whether a variant that passes does so after the correction for a number of variants, too."""
+        measured = self.measurements
+        if number > 1 and measured is not None:
+            measured = measured.corrected if measured.variants >= number else None
+        return measured is not None and judge(measured, limits, self.file_bytes).outcome == PASS
 
     @cached_property
     def classes(self) -> pd.DataFrame:
@@ -385,21 +388,21 @@ class _Variant:
         return alerts
 
 
-def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame, but: str) -> str:
-    """Return the verdict, then the worst class of all variants; `but` says why others pass alone."""
+def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame, among: str) -> str:
+    """Return the verdict, then the worst class of all variants; `among` says how many if some pass alone."""
     gravest = max(variants, key=_Variant.gravity)
     if best is None:
-        none = _none_passes(variants, but)
+        none = _none_passes(variants, among)
         return f"{none} {_of_the_worst(gravest, len(variants) > 1)}".rstrip()
     chosen = variants[best]
     ratio = table["size_ratio"][best]
     size = f" with {100 * ratio:.3g} % of the bytes" if np.isfinite(ratio) else ""
     if table["outcome"].eq(PASS).sum() == 1:
         passes = "passes"
-    elif not size:
-        passes = "passes, as all gentler ones do"
+    elif among:
+        passes = f"passes, also {among},"
     else:
-        passes = "passes, as all larger ones do," if but else "is the smallest that passes"
+        passes = "is the smallest that passes" if size else "passes"
     points = round(table["change_pp"][best], 1)
     change = f": accuracy changes by {f'{points:+.1f}' if points else '0.0'} points"
     first = f"{chosen.title} {passes}{size}{change}; {chosen.worst_in_words()}."
@@ -409,11 +412,11 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame, b
     return f"{first} {_of_the_worst(max(others, key=_Variant.gravity), True)}"
 
 
-def _none_passes(variants: list[_Variant], but: str) -> str:
-    if but:
+def _none_passes(variants: list[_Variant], among: str) -> str:
+    if among:
         passing = [variant.title for variant in variants if variant.outcome == PASS]
         verb = "passes" if len(passing) == 1 else "pass"
-        return f"No variant is recommended: {listed(passing)} {verb} {but}."
+        return f"No variant is recommended: {listed(passing)} {verb} alone, but {among} this may be chance."
     failed = sum(variant.outcome == FAIL for variant in variants)
     undecided = len(variants) - failed
     if len(variants) == 1:
