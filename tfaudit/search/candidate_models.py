@@ -1,4 +1,8 @@
-"""How candidates are made: pruning, fine-tuning, shrinking, training for int8, conversion."""
+"""How candidates are made: pruning, fine-tuning, shrinking, training for int8, conversion.
+
+They are trained by the functions that make the members of a population, but in this process instead of an engine's
+workers: what comes next depends on the verdict on the last one, and a budget ends a training between two steps.
+"""
 
 from __future__ import annotations
 
