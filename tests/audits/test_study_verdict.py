@@ -179,7 +179,7 @@ def test_the_best_is_the_smallest_that_passes():
     assert verdict.frame()["best"].tolist() == [False, True, False]
     assert verdict.frame()["size_ratio"].tolist() == [0.4, 0.3, 0.05]
     assert verdict.headline.startswith(
-        "Third is the smallest that passes with 30 % of the bytes: accuracy"
+        "Third is the smallest that passes, with 30 % of the bytes: accuracy"
     )
     assert "Do not ship Tiny: recall of class 3 falls" in verdict.headline
     unknown = sizes.assign(gzipped_bytes=[100.0, 40, np.nan, 5])

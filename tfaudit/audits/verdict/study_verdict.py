@@ -402,7 +402,7 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame, a
     elif among:
         passes = f"passes, also {among},"
     else:
-        passes = "is the smallest that passes" if size else "passes"
+        passes = "is the smallest that passes," if size else "passes"
     points = round(table["change_pp"][best], 1)
     change = f": accuracy changes by {f'{points:+.1f}' if points else '0.0'} points"
     first = f"{chosen.title} {passes}{size}{change}; {chosen.worst_in_words()}."
