@@ -24,7 +24,9 @@ def seeds(count):
     return [tf.constant([7, i]) for i in range(count)]
 
 
-@pytest.mark.parametrize(("size", "crop"), [(256, 224), (96, None), (64, 64)])
+@pytest.mark.parametrize(
+    ("size", "crop"), [(256, 224), (96, None), (64, 64), (427, 400), (600, 512)]
+)
 def test_the_middle_square_is_pillows(size, crop):
     """As torchvision's Resize and CenterCrop on a Pillow image."""
     cut = resize_and_crop(Scaling(size, crop))(PHOTO).numpy()

@@ -118,9 +118,16 @@ def _random_box(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def _resize(image: tf.Tensor, size: tf.Tensor | tuple[int, int]) -> tf.Tensor:
-    """Resize bilinearly with anti-aliasing, as Pillow and torchvision do, and round to uint8."""
+    """Resize bilinearly with anti-aliasing, as Pillow and torchvision do, and round to uint8.
+
+    An image of which neither side shrinks needs no anti-aliasing, without which TensorFlow takes a third of the time.
+    """
     import tensorflow as tf
 
-    return tf.cast(
-        tf.clip_by_value(tf.round(tf.image.resize(image, size, antialias=True)), 0, 255), tf.uint8
+    resized = tf.cond(
+        tf.reduce_all(tf.shape(image)[:2] <= size),
+        lambda: tf.image.resize(image, size),
+        lambda: tf.image.resize(image, size, antialias=True),
     )
+    # Weights of pixels sum to 1, so nothing lies beyond 0 and 255; a cast cuts off fractions.
+    return tf.cast(resized + 0.5, tf.uint8)
