@@ -66,6 +66,15 @@ def test_the_inputs_of_a_model_with_two():
     assert step_memory(keras.Model([one, two], output)).per_example > HELD * 4 * 3 * 8
 
 
+def test_a_loop_keeps_every_turn():
+    def recurrent(turns):
+        layers = [keras.layers.LSTM(64), keras.layers.Dense(2)]
+        return step_memory(keras.Sequential([keras.Input((turns, 8)), *layers])).per_example
+
+    gates = 4 * 4 * 64  # bytes of what the cell computes in a turn
+    assert gates < (recurrent(60) - recurrent(20)) / 40 / HELD < 3 * gates
+
+
 @pytest.mark.slow
 def test_the_estimate_is_within_a_quarter_of_the_measured_peak(warm_python):
     folder = Path(__file__).parents[2] / "benchmarks"

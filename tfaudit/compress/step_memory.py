@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -91,58 +90,59 @@ def _traced_step(model: keras.Model, examples: int) -> Any:
 def _peak_bytes(graph: Any) -> int:
     """Return the most bytes of tensors that are held at once, if operations run in the order of their making."""
     operations = graph.get_operations()
-    buffers: dict[Any, int] = {}  # number of the buffer of each tensor
-    sizes: list[int] = []
-    last_use: list[int] = []
+    last_use = {}
     for position, operation in enumerate(operations):
-        for tensor in operation.inputs:
-            last_use[buffers[tensor.ref()]] = position
-        for tensor in operation.outputs:
-            if operation.type in _SAME_BUFFER and operation.inputs:
-                buffers[tensor.ref()] = buffers[operation.inputs[0].ref()]
-                continue
-            buffers[tensor.ref()] = len(sizes)
-            sizes.append(_bytes_of(tensor))
-            last_use.append(position)
-    for tensor in (*graph.inputs, *graph.outputs):
-        last_use[buffers[tensor.ref()]] = len(operations)
-    return _most_held(operations, buffers, sizes, last_use)
-
-
-def _most_held(
-    operations: Sequence[Any],
-    buffers: Mapping[Any, int],
-    sizes: Sequence[int],
-    last_use: Sequence[int],
-) -> int:
+        for tensor in (*operation.inputs, *operation.outputs):
+            last_use[_buffer(tensor)] = position
+    lists = [tensor for one in operations if one.type in _LISTS for tensor in one.outputs]
+    for tensor in (*graph.inputs, *graph.outputs, *lists):
+        last_use[_buffer(tensor)] = len(operations)
     held = most = 0
-    begun: set[int] = set()
     for position, operation in enumerate(operations):
-        made = {buffers[tensor.ref()] for tensor in operation.outputs} - begun
-        begun |= made
-        ended = {
-            buffer
-            for buffer in {buffers[t.ref()] for t in (*operation.inputs, *operation.outputs)}
-            if last_use[buffer] == position
-        }
-        held += sum(sizes[buffer] for buffer in made)
-        reused = 0
-        if operation.type in _IN_PLACE:
-            taken = max((sizes[buffer] for buffer in ended - made), default=0)
-            reused = taken if [sizes[buffer] for buffer in made] == [taken] else 0
-        most = max(most, held - reused)
-        held -= sum(sizes[buffer] for buffer in ended)
+        made = {_buffer(tensor) for tensor in operation.outputs if tensor is _source(tensor)}
+        used = {_buffer(tensor) for tensor in operation.inputs}
+        ended = {buffer for buffer in made | used if last_use[buffer] == position}
+        new = sum(_bytes_of(buffer.deref()) for buffer in made)
+        freed = max((_bytes_of(buffer.deref()) for buffer in ended - made), default=0)
+        in_place = operation.type in _IN_PLACE and new == freed
+        held += new
+        most = max(most, held - freed if in_place else held)
+        held -= sum(_bytes_of(buffer.deref()) for buffer in ended)
     return most
+
+
+def _source(tensor: Any) -> Any:
+    """Return the tensor whose memory a tensor uses."""
+    while tensor.op.type in _SAME_BUFFER:
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _buffer(tensor: Any) -> Any:
+    """Return a key for the memory of a tensor."""
+    return _source(tensor).ref()
 
 
 def _bytes_of(tensor: Any) -> int:
     """Return the bytes of a tensor; 0 for a weight, for one that no operation computes and for one of unknown shape."""
+    if tensor.op.type in _LISTS:  # what a loop keeps of its turns for back-propagation
+        shape, turns = tensor.op.inputs
+        if turns.op.type == "Max":  # Keras takes the maximum of one number
+            turns = turns.op.inputs[0]
+        length = tf.get_static_value(turns)
+        sides = np.ravel(tf.get_static_value(shape)).tolist()  # -1 or None if unknown
+        if length is None or any(side is None or side < 0 for side in sides):
+            return 0
+        return math.prod(sides) * int(length) * int(tensor.op.get_attr("element_dtype").size)
     if tensor.op.type in ("ReadVariableOp", "Const") or not tensor.shape.is_fully_defined():
         return 0
     if tensor.dtype in (tf.resource, tf.variant, tf.string):
         return 0
     return math.prod(tensor.shape.as_list()) * int(tensor.dtype.size)
 
+
+_LISTS = {"EmptyTensorList", "TensorListReserve"}
+"""Operations that make a list of tensors of one shape."""
 
 _SAME_BUFFER = {"Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient"}
 """Operations whose output is their input."""
