@@ -184,13 +184,7 @@ def study_verdict(
         )
         for key in measured
     ]
-    rows = pd.DataFrame([variant.row() for variant in variants])
-    table = rows.reindex(columns=_COLUMNS).assign(variant=list(measured), best=False)
-    plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
-    sizes = pd.to_numeric(facts["bytes" if plain else "gzipped_bytes"])
-    table["size_ratio"] = (sizes[list(measured)] / sizes[baseline]).to_numpy()
-    table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
-    table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
+    table = _table(variants, list(measured), facts)
     order = _order(table["size_ratio"], pd.to_numeric(facts["sparsity"])[1:])
     passing = [row for row in order if variants[row].outcome == PASS]
     qualified = [row for row in passing if variants[row].passes_among(len(variants), limits)]
@@ -215,6 +209,18 @@ def study_verdict(
             joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})
         ),
     )
+
+
+def _table(variants: list[_Variant], keys: list[str], facts: pd.DataFrame) -> pd.DataFrame:
+    """Return the table without the best one; the first row of `facts` is the baseline's."""
+    rows = pd.DataFrame([variant.row() for variant in variants])
+    table = rows.reindex(columns=_COLUMNS).assign(variant=keys, best=False)
+    plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
+    sizes = pd.to_numeric(facts["bytes" if plain else "gzipped_bytes"])
+    table["size_ratio"] = (sizes[keys] / sizes.iloc[0]).to_numpy()
+    table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
+    table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
+    return table
 
 
 def _order(sizes: pd.Series, sparsities: pd.Series) -> list[int]:
