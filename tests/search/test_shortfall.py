@@ -57,7 +57,8 @@ def test_the_number_of_images_is_the_smallest_whose_interval_lets_four_of_five_p
     per_image = np.mean(
         losses.of_images * losses.examples
     )  # squared points of one image, mean over the classes
-    half_width = limit / (1 + norm.ppf(0.8) / norm.ppf(0.975))
+    every = 0.8 ** (1 / len(losses.names))
+    half_width = limit / (1 + norm.ppf(every) / norm.ppf(0.975))
     by_hand = (norm.ppf(0.975) / half_width) ** 2 * per_image
     assert images == pytest.approx(by_hand, rel=0.02)
     assert "these data hold out 200 of a class" in needed

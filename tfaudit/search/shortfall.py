@@ -6,14 +6,11 @@ import math
 from collections.abc import Mapping
 
 import pandas as pd
-from scipy import special
 
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import SIZES, quantity_of
 from tfaudit.audits.gate.measurements import Measurements
-from tfaudit.audits.planning.planning import POWER, pilot_spread
-from tfaudit.errors import InputError
 from tfaudit.runtime.names import class_in_words
 
 
@@ -66,25 +63,19 @@ def _binding(row: dict) -> str:
 
 
 def _images(failing: pd.DataFrame, measured: Measurements) -> list[str]:
-    """Say how many held-out images of a class would make it pass if its recall did not change."""
+    """Say how many held-out images of each class would let all classes pass if compression did no harm."""
     limits = failing.loc[failing["check"] == "worst_class_drop_pp", "limit"]
     if limits.empty or not limits.iloc[0]:
         return []
-    limit = float(limits.iloc[0])
-    confidence = 1 - measured.alpha
-    half_width = limit / (1 + float(special.ndtri(POWER) / special.ndtri(1 - measured.alpha / 2)))
-    try:
-        needed = pilot_spread(measured).images_needed(half_width, 1, confidence)
-    except InputError:
-        needed = None
+    needed = measured.images_for_every_class(float(limits.iloc[0]))
     fewest = int(measured.classes.examples.min())
     most = int(measured.classes.examples.max())
     if not needed or needed <= fewest:
         return []
     present = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
     return [
-        f"A class that loses nothing passes this limit in 4 of 5 trials with about {needed:,} held-out images of it; "
-        f"these data hold out {present} of a class."
+        f"Without any harm all classes pass this limit in 4 of 5 searches with about {needed:,} held-out images of "
+        f"each; these data hold out {present} of a class."
     ]
 
 
