@@ -234,7 +234,7 @@ def test_where_nothing_passes_no_file_ships_and_the_binding_limit_is_named(searc
     assert not (out / "model.tflite").exists()
     assert json.loads((out / "verdict.json").read_text())["file"]["may_ship"] is False
     size, classes, images, smallest = found.needed
-    assert size.startswith("Size binds: ")
+    assert size.startswith("Size: ")
     assert classes.startswith("Drop of worst class (")
     assert "held-out images of it; these data hold out 100 of a class." in images
     assert smallest == "No candidate keeps to the other limits, whatever its size."

@@ -36,7 +36,7 @@ def test_a_limit_that_binds_is_named_with_the_end_of_the_interval():
     check = gate(BEFORE, after(30), Limits(worst_class_drop_pp=5)).checks[0]
     (binding,) = sentences(30, Limits(worst_class_drop_pp=5))[:1]
     assert binding == (
-        f"Drop of worst class (class 0) binds: 15.00 pp, and up to {check.high:.2f} pp by its interval, where 5.00 pp "
+        f"Drop of worst class (class 0): 15.00 pp, and up to {check.high:.2f} pp by its interval, where 5.00 pp "
         f"is allowed; that is {check.high - 5:.2f} pp too much."
     )
 
@@ -71,9 +71,7 @@ def test_a_size_that_binds_names_the_smallest_candidate_that_keeps_to_the_other_
         for name, size in (("b", 1200), ("a", 900))
     }
     binding, smallest = sentences(0, limits, verdicts)
-    assert (
-        binding == "Size binds: 1,000 bytes where 800 bytes is allowed; that is 200 bytes too much."
-    )
+    assert binding == "Size: 1,000 bytes where 800 bytes is allowed; that is 200 bytes too much."
     assert smallest == "The smallest candidate that keeps to the other limits is A: 900 bytes."
     harmed = {"a": gate(BEFORE, after(150), limits, sizes=(4000, 900))}
     assert (

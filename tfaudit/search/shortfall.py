@@ -59,7 +59,7 @@ def _binding(row: dict) -> str:
     if math.isfinite(row["high"]):
         measured += f", and up to {text(row['high'])} by its interval,"
     over = text(worst - row["limit"])
-    return f"{title} binds: {measured} where {allowed} is allowed; that is {over} too much."
+    return f"{title}: {measured} where {allowed} is allowed; that is {over} too much."
 
 
 def _images(failing: pd.DataFrame, measured: Measurements) -> list[str]:
