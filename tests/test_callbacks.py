@@ -187,6 +187,7 @@ cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 from tfaudit.callbacks import ClassAudit
 x, y = np.random.default_rng(0).random((32, 4), "float32"), np.arange(32) % 2
+keras.utils.set_random_seed(0)
 with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
     model = keras.Sequential([keras.Input((4,)), keras.layers.BatchNormalization(), keras.layers.Dense(2)])
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))

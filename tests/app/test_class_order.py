@@ -14,5 +14,5 @@ def test_the_first_page_says_the_same(tmp_path, open_page):
         return [without_argmax(element.value) for kind in kinds for element in getattr(page, kind)]
 
     plain = words(0)
-    assert any("share the best score exactly" in text for text in plain)
+    assert any("share exactly the best score" in text for text in plain)
     assert all(words(i) == plain for i in range(1, len(ORDERS)))

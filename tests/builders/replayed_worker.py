@@ -19,7 +19,7 @@ class Replayed(worker._JobRunner):
     def prepare(self, _):
         time.sleep(SECONDS)
 
-    def make(self, variant, member):
+    def make(self, variant, member, report):
         replay(self._store, MemberJob(variant, member))
 
     def evaluate(self, condition, report):

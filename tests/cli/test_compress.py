@@ -67,7 +67,7 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("gate", "code", "words"), [("tight", 2, "held-out images of it"), ("small", 1, "Size binds")]
+    ("gate", "code", "words"), [("tight", 2, "held-out images of each"), ("small", 1, "Size: ")]
 )
 def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, gate, code, words):
     monkeypatch.setattr(search_report, "write_report", lambda *_, **__: None)

@@ -76,6 +76,8 @@ def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp
 def test_a_file_that_is_no_table_of_costs_is_one_line(tmp_path, table):
     store = make_study(tmp_path)
     store.save_table("costs", table)
-    refused = r"^costs: got a file that is no table of costs, \S+costs\.parquet, expected what "
+    refused = (
+        r"^costs: got a file that is no table of costs, \S+costs\.parquet, expected the table that "
+    )
     with pytest.raises(InputError, match=refused):
         sections_of(store)

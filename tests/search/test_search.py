@@ -236,7 +236,7 @@ def test_where_nothing_passes_no_file_ships_and_the_binding_limit_is_named(searc
     size, classes, images, smallest = found.needed
     assert size.startswith("Size: ")
     assert classes.startswith("Drop of worst class (")
-    assert "held-out images of it; these data hold out 100 of a class." in images
+    assert "held-out images of each; these data hold out 100 of a class." in images
     assert smallest == "No candidate keeps to the other limits, whatever its size."
 
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
-from tfaudit.errors import require
+from tfaudit.errors import InputError, require
 from tfaudit.population import worker_process
 from tfaudit.population.engine import Answer, EngineOptions, carry_out
 from tfaudit.population.machine import available_cores, free_memory, visible_gpus
@@ -68,8 +68,9 @@ def gpus_of_workers(options: EngineOptions) -> list[str | None]:
         options.cpus <= cores, "cpus", options.cpus, f"at most {cores}, the cores of this machine"
     )
     require(each <= len(gpus), "gpus", each, f"at most {len(gpus)}, the GPUs of this machine")
-    expected = f"at most {memory / 1e9:.1f} GB, the free memory of this machine"
-    require(wanted <= memory, "memory", f"{wanted / 1e9:g} GB", expected)
+    if wanted > memory:
+        expected = f"at most {memory / 1e9:.1f} GB, the free memory of this machine"
+        raise InputError("memory", f"{wanted / 1e9:g} GB", expected)
     room = options.workers or int(cores / options.cpus)
     if wanted and memory < math.inf:
         room = min(room, int(memory / wanted))
