@@ -1,10 +1,10 @@
-"""How many searches of `tfaudit compress` pass, by what is judged on the held-out part: one file, or files in turn.
+"""How many searches of `tfaudit compress` pass if one file is judged on the held-out part, and if files are in turn.
 
     python -m benchmarks.compress_verdicts [--splits 10] [--data-dir DIR]
 
-A small network is trained on each data set. Every search has another share of the test images, drawn at random, and no
-training data. "The smallest" is the smallest file that passes on the selection part, as a search judged it alone before
-it judged files in turn. The loss, and whether it exceeds a limit, are those on the test images that no search had.
+A small network is trained on each data set. Every search takes its own random share of the test images, and no training
+data. "The smallest" judges only the smallest file that passes on the selection part, which was the rule of earlier
+searches. The loss, and whether it exceeds a limit, are measured on the test images that no search took.
 """
 
 import argparse

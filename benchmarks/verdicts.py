@@ -23,6 +23,7 @@ from tests.builders.simulated_studies import (
     FLIPS,
     RECALLS,
     Truth,
+    clustered,
     expected_changes,
     flip_rates,
     ratios_held,
@@ -93,14 +94,7 @@ def clusters(seeds: range) -> pd.DataFrame:
     """Return how often intervals hold the truth, which is no change, if images come in clusters of 20."""
     rows = []
     for of_one_class, members, images in itertools.product((False, True), (1, 3, 10), (100, 500)):
-        # The members of a single pair have the same strength: its interval is over images alone.
-        truth = Truth(
-            paired=True,
-            image_shift=0.4,
-            member_shift=0.0 if members == 1 else 0.2,
-            cluster_images=20,
-            of_one_class=of_one_class,
-        )
+        truth = clustered(members, of_one_class=of_one_class)
         held = []
         for before, after in studies(truth, seeds, members=members, images=images):
             known = Comparison(before, after)
@@ -167,7 +161,7 @@ def without_clusters(population: Predictions) -> Predictions:
 
 
 def _held(comparison: Comparison) -> list[float]:
-    """Return the shares of intervals that contain 0: of the accuracy, of recalls, and of recalls less the accuracy."""
+    """Return the shares of intervals that contain 0: of the accuracy, of recalls, and of recalls minus the accuracy."""
     whole = comparison.changes(np.zeros_like(comparison.baseline.labels), 1)
     classes = comparison.class_changes()
     shares = []

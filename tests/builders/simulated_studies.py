@@ -161,6 +161,20 @@ FLIPS = {
 """Studies, paired or not, in which few predictions change, or as many as by retraining."""
 
 
+def clustered(members: int, *, of_one_class: bool) -> Truth:
+    """Return a truth in which nothing changes and images come in clusters of 20, of one class or of all in turn.
+
+    The members of a single pair have the same strength: its interval is over images alone.
+    """
+    return Truth(
+        paired=True,
+        image_shift=0.4,
+        member_shift=0.0 if members == 1 else 0.2,
+        cluster_images=20,
+        of_one_class=of_one_class,
+    )
+
+
 def flip_rates(before: Predictions, after: Predictions, paired: bool) -> dict[str, Estimate]:
     """Return the rates of changed predictions that the gate limits, by their names in tables."""
     measured = measure(before, after, paired=paired)

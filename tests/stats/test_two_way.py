@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 from tests.builders.heterogeneous import heterogeneous_study
 from tests.builders.nightly import and_nightly, noise, seeds
-from tests.builders.simulated_studies import CLASSES, Truth, simulate
+from tests.builders.simulated_studies import CLASSES, Truth, clustered, simulate
 from tfaudit.audits.comparison import Comparison
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ties import BestClasses, Ties
@@ -481,13 +481,7 @@ def test_a_single_cluster_has_no_interval(rng):
 )
 def test_intervals_over_clusters_hold_the_truth(members, of_one_class, studies):
     """Nothing changes; images come in clusters of 20. Over single images, as few as 60 % of intervals hold that."""
-    truth = Truth(
-        paired=True,
-        image_shift=0.4,
-        member_shift=0.0 if members == 1 else 0.2,
-        cluster_images=20,
-        of_one_class=of_one_class,
-    )
+    truth = clustered(members, of_one_class=of_one_class)
     held = []
     for seed in seeds(studies):
         comparison = Comparison(*simulate(truth, seed, members=members, images=100))

@@ -149,14 +149,16 @@ class Trainer(TrainerInOneModel):
 
     def _first_micro_batch(self) -> int | None:
         """Return the examples of a micro-batch; for "auto" as many as fit the memory of a CPU, or all for a GPU."""
-        training = self._training
-        if training.micro_batch != "auto" or tf.config.list_physical_devices("GPU"):
-            return None if training.micro_batch == "auto" else training.micro_batch  # type: ignore[return-value]
-        size = training.batch_size
-        memory = step_memory(self.model)
-        while size > 1 and memory.of(size) > free_memory():
-            size = math.ceil(size / 2)
-        return None if size == training.batch_size else size
+        wanted = self._training.micro_batch
+        if wanted != "auto":
+            return wanted  # type: ignore[return-value]
+        size = whole = self._training.batch_size
+        if not tf.config.list_physical_devices("GPU"):
+            needed = step_memory(self.model)
+            free = free_memory()
+            while size > 1 and needed.of(size) > free:
+                size = math.ceil(size / 2)
+        return None if size == whole else size
 
     def _set_micro_batch(self, size: int | None) -> None:
         self.micro_batch = size
