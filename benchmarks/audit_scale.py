@@ -19,7 +19,6 @@ a real store. Everything is measured on one core.
 import argparse
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -33,6 +32,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from simulated_study import VARIANTS, World, make_store
+from step_memory import most_memory
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.chance import chance
@@ -80,7 +80,7 @@ def alone(directory: Path, task: str) -> None:
 
 def peak() -> float:
     """Return the peak of resident memory in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return most_memory() / 2**20
 
 
 def ours(before: Predictions, after: Predictions) -> tuple[np.ndarray, np.ndarray]:
