@@ -141,6 +141,47 @@ def test_steps_that_were_made_are_not_made_again(tmp_path):
     assert len(made) == 12 + 1 + 1
 
 
+FORKS = {
+    "within an epoch": (Pruned(0.7, begin=0.45, frequency=2), {}, 4),
+    "at the end of an epoch": (Pruned(0.7, begin=0.58, frequency=1), {}, 6),
+    "next to the first update": (Pruned(0.7, begin=0.3, end=0.5, frequency=1), {}, 3),
+    "within the first epoch": (Pruned(0.7, begin=0.25, scope="global"), {}, 2),
+    "several steps at once": (
+        Pruned(0.7, begin=0.5, frequency=2),
+        {"steps_per_execution": 3, "epochs": 6},
+        6,
+    ),
+    "steps": (Pruned(0.7, begin=0.5), {"epochs": None, "steps": 11, "keep": "last"}, 5),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORKS)
+def test_a_forked_member_has_the_bits_of_one_trained_to_the_end_from_the_same_seed(tmp_path, name):
+    variant, settings, shared = FORKS[name]
+    settings = {"optimizer": "adam", "augmentation": "crop_flip"} | settings
+    dense, pruned = new_trainer(Dense(), **settings), new_trainer(variant, **settings)
+    assert dense.dense_steps(variant) == pruned.dense_steps(variant) == shared
+    dense.fork_steps = {shared}
+    file = CheckpointFile(tmp_path / "dense", "this")
+    baseline, dense_history = interrupted(dense, file, [3, 4])
+    file.path.write_bytes(dense.forked[shared])
+    model, history = uninterrupted(pruned)
+    forked = pruned.build(9)  # its initial weights are those of the fork
+    made = []
+    counter = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: made.append(batch) if logs else None
+    )
+    pruned.callbacks.append(counter)
+    again = pruned.train(forked, 3, fork=file.load())
+    assert_same_weights(model, forked)
+    assert history[again.columns].tail(2).equals(again.tail(2))
+    common = dense_history.columns
+    assert again[common].head(shared // 3).equals(dense_history.head(shared // 3))
+    assert_same_weights(baseline, uninterrupted(new_trainer(Dense(), **settings))[0])
+    assert len(made) < 12
+
+
 SCRIPT = """
 import sys
 import tensorflow as tf
@@ -158,6 +199,7 @@ RETRAINED = (
     Pruned(0.5, treatment="finetune", remedy="excess_gap"),
     Pruned(0.6, treatment="rewind", rewind_to=3),
     Pruned(0.7, frequency=2),
+    Pruned(0.7, begin=0.3, frequency=2),
     Quantized("int8", remedy="quantization_aware"),
 )
 
@@ -170,6 +212,7 @@ def killed_study(tmp_path, name):
         model="digits_convnet",
         training=training,
         variants=RETRAINED,
+        fork=True,
         population=1,
         limit=300,
         model_options={"filters": [4], "units": 8},

@@ -51,6 +51,22 @@ def test_trainings_steps_hours_and_cost(tmp_path):
     assert told(tmp_path)["hours"] == "unknown without --step-seconds"
 
 
+def test_forks_save_steps_and_take_disk(tmp_path, monkeypatch):
+    late = dataclasses.replace(STUDY, variants=(Pruned(0.5, begin=0.5), Pruned(0.9, begin=0.5)))
+    assert told(tmp_path, late)["steps"] == "180"
+    forked = dataclasses.replace(late, fork=True)
+    rows = told(tmp_path, forked, step_seconds=60)
+    # Each of six members saves 9 of its 20 steps.
+    assert rows["steps"] == "126; 30% fewer than without forks"
+    assert rows["hours"].startswith("2.1 of members in training")
+
+    def size(study):
+        wide = dataclasses.replace(study, model_options={"filters": [64], "units": 64})
+        return float(told(tmp_path, wide)["disk"].split()[0])
+
+    assert size(forked) > size(late)
+
+
 def test_the_memory_is_that_of_the_largest_batch(tmp_path, monkeypatch):
     monkeypatch.setenv(MEMORY_VARIABLE, "8e9")
     assert " for 100 examples at a time, of the " in told(tmp_path)["memory"]

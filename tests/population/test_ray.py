@@ -15,7 +15,7 @@ from tests.builders.ray_clusters import NODE
 from tests.builders.refusals import assert_refused
 from tests.builders.tiny_studies import STUDY as PLAIN
 from tests.builders.tiny_studies import is_gone, wait_for
-from tfaudit import InputError, run
+from tfaudit import InputError, Pruned, run
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import ray_engine
 from tfaudit.population import run as run_module
@@ -63,6 +63,25 @@ def test_ray_gives_the_bits_of_the_local_engine_and_each_goes_on_with_the_other(
     assert after.pop(remade) != mixed.pop(remade)
     assert after == mixed
     assert not list(directory.rglob("*.part"))
+
+
+def test_a_forked_member_is_continued_on_another_node_with_the_same_bits(
+    cluster, warm_workers, tmp_path
+):
+    late = (Pruned(0.5, begin=0.5), Pruned(0.8, begin=0.25))
+    forked = dataclasses.replace(PLAIN, variants=late, fork=True, population=1)
+    store = run(forked, tmp_path / "s", workers=1)
+    assert store.predictions(late[0].key).parents == (0,)
+    whole = bits(store)
+    states = {path.name for path in (tmp_path / "s/members/dense/000").glob("fork-*")}
+    assert states == {"fork-5", "fork-2"}
+    (tmp_path / "s/members/dense/000/fork-2").unlink()  # the dense member is not complete any more
+    for variant in late:
+        shutil.rmtree(tmp_path / "s/members" / variant.key)
+    store = run(forked, tmp_path / "s", engine="ray", timeout=300)
+    assert store.failures() == {}
+    assert bits(store) == whole
+    assert not list(store.directory.rglob("checkpoint"))
 
 
 def made(tmp_path):

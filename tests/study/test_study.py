@@ -55,6 +55,24 @@ def test_recalibrated_statistics_stand_in_key_and_title_and_change_no_seed():
     assert a_study(variants=(recalibrated,)).shared_settings == "finetune recalibrated"
 
 
+def test_forked_variants_have_the_seeds_of_the_dense_one_and_are_its_pairs():
+    late, at_once = Pruned(0.5, begin=0.2), Pruned(0.9)
+    int8 = Quantized("int8", after=late.key)
+    variants = (late, at_once, Pruned(0.5, begin=0.2, treatment="finetune"), int8)
+    plain = a_study(variants=variants)
+    study = dataclasses.replace(plain, fork=True)
+    assert study.forked == (late,)
+    assert plain.forked == ()
+    assert after_json(study) == study
+    assert plain.difference(study) == "its fork is false, not true"
+    dense = study.member_seed("dense", 3)
+    assert study.member_seed(late.key, 3) == dense != plain.member_seed(late.key, 3)
+    assert study.member_seed(at_once.key, 3) == plain.member_seed(at_once.key, 3) != dense
+    assert [v.key for v in variants if not study.is_made_from_dense(v.key)] == [at_once.key]
+    assert not plain.is_made_from_dense(int8.key)
+    assert [late.dense_steps(steps) for steps in (1, 4, 5, 10, 100)] == [0, 0, 0, 1, 19]
+
+
 def test_titles_are_computed_once_and_do_not_change_the_study():
     study = a_study()
     fresh = Study.from_json(study.to_json())
@@ -180,6 +198,10 @@ def test_steps_count_the_short_batch():
         (
             lambda: a_study(corruptions=("fog",), seed=-1),
             r"seed: got -1, expected 0 to 2\*\*63 - 1 if images are corr",
+        ),
+        (
+            lambda: a_study(fork=True),
+            "fork: got True, expected False, or a tfaudit.Training and a gradual variant with begin > 0",
         ),
         (lambda: a_study(corrupted_members=0), "corrupted_members: got 0, expected 1 or more"),
         (

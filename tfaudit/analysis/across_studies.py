@@ -125,7 +125,7 @@ def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
                 method = variant.pruning_method(*data.study.varied_settings)
                 where = (name, str(data.study.dataset), str(data.study.model), method)
                 distortions[*where, variant.level] = study_audit.distortion(key)
-                paired = paired and variant.parent is not None
+                paired = paired and data.study.parent_of(key) is not None
         if len(distortions) == before:
             raise InputError(
                 "studies", f"{name}, without pruned variants to pair", "pruned variants"

@@ -317,7 +317,7 @@ class StudyAudit:
 
     def _dependent_members(self, summary: Summary) -> list[str]:
         titles = [
-            self.data.titles[key] for key in summary.impacts if self.data.study.variant(key).parent
+            self.data.titles[key] for key in summary.impacts if self.data.study.parent_of(key)
         ]
         note = (
             f"Members of {listed(titles)} are made from the baseline's members of the same number. Welch's test treats "

@@ -19,18 +19,19 @@ import json
 import time
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
 
+from tfaudit.compress.pruning.masked_kernels import steps_done
 from tfaudit.errors import Notice, one_line
 from tfaudit.store.files import write_whole
 from tfaudit.study.study import Study
 
-_FACTS = "facts"
+_FACTS, _FORK = "facts", "fork/"
 _LIBRARIES = ("tfaudit", "keras", "tensorflow")
 _SETTINGS = (
     "dataset",
@@ -44,6 +45,7 @@ _SETTINGS = (
     "image_size",
     "crop",
     "initialise",
+    "fork",
 )
 """Settings of a study on which a member depends."""
 
@@ -124,18 +126,22 @@ class CheckpointFile:
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint in place of the last one; a full disk leaves the last one, with a warning."""
-        facts = {"identity": self.identity, "step": checkpoint.step, "rows": checkpoint.rows}
-        buffer = io.BytesIO()
-        as_bytes = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-        np.savez(buffer, **{_FACTS: as_bytes}, **checkpoint.arrays)  # type: ignore[arg-type]
-        packed = buffer.getvalue()
         try:
-            write_whole(self.path, hashlib.sha256(packed).hexdigest().encode() + packed)
+            write_whole(self.path, self.content(checkpoint))
         except OSError as problem:
             text = f"checkpoint: {self.path} cannot be written ({problem.strerror})"
             warnings.warn(Notice(text), stacklevel=2)
         else:
             self.saved()
+
+    def content(self, checkpoint: Checkpoint) -> bytes:
+        """Return the content of the file with a checkpoint."""
+        facts = {"identity": self.identity, "step": checkpoint.step, "rows": checkpoint.rows}
+        buffer = io.BytesIO()
+        as_bytes = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+        np.savez(buffer, **{_FACTS: as_bytes}, **checkpoint.arrays)  # type: ignore[arg-type]
+        packed = buffer.getvalue()
+        return hashlib.sha256(packed).hexdigest().encode() + packed
 
     def remove(self) -> None:
         """Delete the file, if there is one."""
@@ -146,17 +152,22 @@ class Checkpoints(keras.callbacks.Callback):
     """Callback that saves checkpoints of a fit, and continues one from its last checkpoint; the last of its callbacks.
 
     A callback with a state of its own has two methods: `training_state()` returns arrays by name, and
-    `restore_training(arrays)` takes them back.
+    `restore_training(arrays)` takes them back. If it acts on forked trainings, it has a third one,
+    `begin_late(step)`, which sets the state after that many steps without it.
 
     Args:
         file: file of the checkpoint; None to save and to continue nothing.
         every: seconds between two checkpoints.
         steps_per_epoch: number of steps of an epoch.
         others: the other callbacks of the fit, in their order.
+        fork: state of a training without these callbacks, with which this one begins if it has no checkpoint of its
+            own; none by default.
+        fork_steps: numbers of steps after which other trainings continue this one; none by default.
 
     Attributes:
         start: number of the step whose batch comes first; 0 in a new training.
         rows: history, one row per epoch that has ended.
+        forked: contents of files with the checkpoints after `fork_steps`, by step.
     """
 
     def __init__(
@@ -165,13 +176,21 @@ class Checkpoints(keras.callbacks.Callback):
         every: float | None,
         steps_per_epoch: int,
         others: Sequence[keras.callbacks.Callback],
+        *,
+        fork: Checkpoint | None = None,
+        fork_steps: Collection[int] = (),
     ) -> None:
         super().__init__()
         self._file = None if every is None else file
+        self._pack = file.content if file else None
+        self._fork_steps = fork_steps
         self._every = every or 0.0
         self._steps_per_epoch = steps_per_epoch
         self._others = others
-        self._found = self._file.load() if self._file else None
+        own = self._file.load() if self._file else None
+        self.forked = {} if own is None else _taken_forks(own)
+        self._is_fork = own is None
+        self._found = own or fork
         self._begin = self._found.step if self._found else 0
         self.start = self._begin
         self.rows = list(self._found.rows) if self._found else []
@@ -188,6 +207,9 @@ class Checkpoints(keras.callbacks.Callback):
         if self._found is not None:
             if self._begin % self._steps_per_epoch:
                 self.start -= model.steps_per_execution
+            if self._is_fork:
+                steps_done(model.optimizer).assign(self.first_epoch * self._steps_per_epoch)
+                return
             for name, variable in _variables(model):
                 if not name.startswith("metrics/"):
                     variable.assign(self._found.arrays[name])
@@ -198,15 +220,15 @@ class Checkpoints(keras.callbacks.Callback):
         if self._found is not None:
             self._left = (self._begin - self._done) // self.model.steps_per_execution
             self._own, self.model.train_function = self.model.train_function, self._step
-        elif self._is_due():
-            self._save()
+        else:
+            self._save_if_due()
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         """Save a checkpoint if it is due; at the end of an epoch after validation."""
         self._done += self.model.steps_per_execution
         within = self._done % self._steps_per_epoch != 0
-        if self._found is None and within and self._is_due():
-            self._save()
+        if self._found is None and within:
+            self._save_if_due()
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         """Note the history."""
@@ -229,6 +251,9 @@ class Checkpoints(keras.callbacks.Callback):
         for name, variable in _variables(self.model):
             variable.assign(arrays[name])
         for number, callback in self._with_state():
+            if self._is_fork:
+                callback.begin_late(self._begin)
+                continue
             prefix = f"callbacks/{number}/"
             callback.restore_training(
                 {
@@ -240,18 +265,25 @@ class Checkpoints(keras.callbacks.Callback):
         self._found = None
         return self.model.train_function(iterator)
 
-    def _is_due(self) -> bool:
-        return self._file is not None and time.monotonic() - self._saved >= self._every
-
-    def _save(self) -> None:
-        assert self._file is not None
-        arrays = {name: variable.numpy() for name, variable in _variables(self.model)}
+    def _save_if_due(self) -> None:
+        if self._pack and self._done in self._fork_steps:
+            self.forked[self._done] = self._pack(self._state())
+        if self._file is None or time.monotonic() - self._saved < self._every:
+            return
+        state = self._state()
         for number, callback in self._with_state():
             for name, values in callback.training_state().items():
-                arrays[f"callbacks/{number}/{name}"] = np.asarray(values)
-        rows = [{name: float(value) for name, value in row.items()} for row in self.rows]
-        self._file.save(Checkpoint(self._done, rows, arrays))
+                state.arrays[f"callbacks/{number}/{name}"] = np.asarray(values)
+        for step, content in self.forked.items():
+            state.arrays[f"{_FORK}{step}"] = np.frombuffer(content, np.uint8)
+        self._file.save(state)
         self._saved = time.monotonic()
+
+    def _state(self) -> Checkpoint:
+        """Return the state of the training without that of the other callbacks."""
+        arrays = {name: variable.numpy() for name, variable in _variables(self.model)}
+        rows = [{name: float(value) for name, value in row.items()} for row in self.rows]
+        return Checkpoint(self._done, rows, arrays)
 
     def _with_state(self) -> list[tuple[int, Any]]:
         with_state = (one for one in self._others if hasattr(one, "training_state"))
@@ -260,6 +292,9 @@ class Checkpoints(keras.callbacks.Callback):
 
 class BestEpoch(keras.callbacks.EarlyStopping):
     """Keras' `EarlyStopping` with a state that can be saved."""
+
+    def begin_late(self, step: int) -> None:
+        """Do nothing: no epoch before the last mask can be the best one."""
 
     def training_state(self) -> Mapping[str, Any]:
         """Return the best epoch so far and its weights."""
@@ -273,6 +308,12 @@ class BestEpoch(keras.callbacks.EarlyStopping):
         self.best = float(state["best"]) if "best" in state else None
         count = sum(name.startswith("weights/") for name in state)
         self.best_weights = [state[f"weights/{i}"] for i in range(count)] or None
+
+
+def _taken_forks(checkpoint: Checkpoint) -> dict[int, bytes]:
+    """Take the forks out of a checkpoint and return them by step."""
+    names = [name for name in checkpoint.arrays if name.startswith(_FORK)]
+    return {int(name.removeprefix(_FORK)): checkpoint.arrays.pop(name).tobytes() for name in names}
 
 
 def _variables(model: keras.Model) -> list[tuple[str, Any]]:

@@ -120,6 +120,9 @@ def _time(
         return rows | {"hours": "unknown, as the steps are"}
     total = study.population * sum(steps * count for steps, count in counted.items() if steps)
     rows["steps"] = f"{total:,}"
+    if shared := study.population * _shared_steps(study, train):
+        rows["steps"] = f"{total - shared:,}; {shared / total:.0%} fewer than without forks"
+        total -= shared
     if prices.step_seconds is None:
         return rows | {"hours": "unknown without --step-seconds"}
     hours = total * prices.step_seconds / 3600
@@ -129,6 +132,12 @@ def _time(
     if prices.dollars_per_hour is not None:
         rows["cost"] = f"${hours * prices.dollars_per_hour:,.0f}"
     return rows
+
+
+def _shared_steps(study: Study, train: Dataset | None) -> int:
+    """Return the steps that forked members take from the dense member of one number."""
+    steps = _steps(study.planned_training, train) or 0
+    return sum(variant.dense_steps(steps) for variant in study.forked)
 
 
 def _steps(plan: Training | str, train: Dataset | None) -> int | None:
@@ -216,9 +225,10 @@ def _disk(
         for variant in study.all_variants
     )
     checkpoints = (at_once or 1) * (2 * model.weights + model.optimizer)
+    forks = len({variant.begin for variant in study.forked}) * (model.weights + model.optimizer)
     tested = (1 + len(study.conditions)) * len(study.all_variants) * study.population
     predictions = tested * CLASS_BYTES * study.top_k * test.num_examples if test else 0
-    needed = study.population * members + checkpoints + predictions
+    needed = study.population * (members + forks) + checkpoints + predictions
     place = next(folder for folder in (directory, *directory.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
     text = _size(needed)

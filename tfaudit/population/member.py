@@ -28,9 +28,9 @@ from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
-from tfaudit.population.checkpoints import CheckpointFile
+from tfaudit.population.checkpoints import Checkpoint, CheckpointFile
 from tfaudit.population.own_training import OwnTraining
-from tfaudit.population.plan import CHECKPOINT
+from tfaudit.population.plan import CHECKPOINT, fork_name
 from tfaudit.population.remedies import MemberRemedies, check_remedies
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.population.stored_models import load_member
@@ -107,6 +107,9 @@ class MemberMaker:
             model, history = self._trained(variant, member, seed, checkpoint)
             content = files[path("model.keras")] = model_bytes(model)
             facts = {"seed": seed, **_counts(model)}
+            if key == "dense":
+                forked = self._trainer(key).forked
+                files |= {path(fork_name(step)): state for step, state in forked.items()}
         if history is not None:
             files[path("history.csv")] = history.to_csv(index=False).encode()
         ranked = predict_classifier(model, self._test, k=min(study.top_k, self._test.num_classes))
@@ -152,7 +155,8 @@ class MemberMaker:
             trainer = self._trainer(variant.key)
             split_seed = seed
             model = trainer.build(seed)
-            history = trainer.train(model, seed, checkpoint=checkpoint)
+            fork = self._fork(variant, member)
+            history = trainer.train(model, seed, checkpoint=checkpoint, fork=fork)
         else:
             trainer = self._retrainer
             split_seed = self._store.study.member_seed("dense", member)
@@ -163,6 +167,15 @@ class MemberMaker:
         if isinstance(variant, Pruned) and variant.batch_norm == "recalibrated":
             recalibrate_batch_norm(model, trainer.full_batches(seed, split_seed=split_seed))
         return model, history
+
+    def _fork(self, variant: Variant, member: int) -> Checkpoint | None:
+        """Return the state of a dense member that a forked variant's member continues, None if there is none."""
+        study = self._store.study
+        if variant not in study.forked:
+            return None
+        step = cast(Trainer, self._trainer(variant.key)).dense_steps(cast(Pruned, variant))
+        path = self._store.directory / self._store.member_path("dense", member, fork_name(step))
+        return CheckpointFile.of_member(path, study, "dense", member).load()
 
     def _retrained(
         self,
@@ -203,7 +216,10 @@ class MemberMaker:
         variant = study.variant(key)
         if isinstance(variant, Pruned):
             return gradual_trainer(study, variant, self._train)
-        return trainer_of(study, study.planned_training, self._train)
+        trainer = trainer_of(study, study.planned_training, self._train)
+        if isinstance(trainer, Trainer):
+            trainer.fork_steps = set(map(trainer.dense_steps, study.forked)) - {0}
+        return trainer
 
     @functools.cached_property
     def _retrainer(self) -> AnyTrainer:
@@ -333,7 +349,7 @@ def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.
         >>> print(schedules.describe(pruning_schedule(Pruned(0.9, end=0.5, frequency=30), 0.9, steps=1000)))
         PolynomialDecay(..., final_sparsity=0.9, power=3, begin_step=0, end_step=480, frequency=30)
     """
-    begin = min(round(variant.begin * steps), steps - 1)
+    begin = variant.begin_step(steps)
     window = max(round(variant.end * steps) - begin, 1)
     frequency = min(variant.frequency or max(window // 100, 1), window)
     end = begin + window // frequency * frequency

@@ -16,7 +16,7 @@ from tfaudit.datasets.examples import Examples
 from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.errors import InputError
 from tfaudit.models.member_model import build_member, check_outputs, check_seeds
-from tfaudit.population.checkpoints import CheckpointFile
+from tfaudit.population.checkpoints import Checkpoint, CheckpointFile
 from tfaudit.population.training import StopAt, TrainerInOneModel, copy_variables, make_optimizer
 from tfaudit.runtime.user_functions import check_call, import_reference
 from tfaudit.study.study import Study
@@ -92,11 +92,12 @@ class OwnTraining(TrainerInOneModel):
         split_seed: int | None = None,
         until: int | None = None,
         checkpoint: CheckpointFile | None = None,
+        fork: Checkpoint | None = None,
     ) -> pd.DataFrame:
         """Train a model in place and return the history, as `Trainer.train` does.
 
-        `split_seed` is not used: the function itself splits off its validation examples. Nor is `checkpoint`: an
-        interrupted training begins again.
+        `split_seed` is not used: the function itself splits off its validation examples. Nor are `checkpoint`, as an
+        interrupted training begins again, and `fork`.
 
         Raises:
             InputError: the function ignores the callbacks, does not stop at `until`, changes pruned weights, ends with

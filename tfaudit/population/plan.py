@@ -14,6 +14,11 @@ CHECKPOINT = "checkpoint"
 """Name of a file in a member's folder: the last checkpoint of its training."""
 
 
+def fork_name(step: int) -> str:
+    """Return the name of a file in a dense member's folder: its state after a step, which forked members continue."""
+    return f"fork-{step}"
+
+
 def log_path(order: Order) -> str:
     """Return the path of the log of a job, relative to the study's directory.
 
@@ -106,7 +111,7 @@ def member_jobs(store: Store) -> list[MemberJob]:
     """Return the members to make, number by number, so that an interrupted run leaves smaller but whole populations."""
     study = store.study
     jobs = [
-        MemberJob(v.key, member, v.parent)
+        MemberJob(v.key, member, study.parent_of(v.key))
         for member in range(study.population)
         for v in study.all_variants
     ]

@@ -25,7 +25,7 @@ from tfaudit.models.member_model import (
     gives_probabilities,
     strip_compilation,
 )
-from tfaudit.population.checkpoints import BestEpoch, CheckpointFile, Checkpoints
+from tfaudit.population.checkpoints import BestEpoch, Checkpoint, CheckpointFile, Checkpoints
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
 from tfaudit.population.machine import free_memory
 from tfaudit.study.study import Study, Training
@@ -54,6 +54,8 @@ class TrainerInOneModel:
             these names, which are not inputs of the model.
         sparsity: share of zeros that training must leave in the kernels of `layers`; None if it prunes nothing.
         layers: names of the layers that are pruned; None for all.
+        fork_steps: numbers of steps after which other trainings continue the trainings of this one.
+        forked: contents of the files with the checkpoints of the last training after these steps.
     """
 
     model: keras.Model
@@ -64,6 +66,8 @@ class TrainerInOneModel:
         self.callbacks: list[keras.callbacks.Callback] = []
         self.sparsity: float | None = None
         self.layers: list[str] | None = None
+        self.fork_steps: set[int] = set()
+        self.forked: dict[int, bytes] = {}
         self._optimizer_start: list[tuple[keras.Variable, np.ndarray]] = []
 
     def build(self, seed: int) -> keras.Model:
@@ -234,6 +238,10 @@ class Trainer(TrainerInOneModel):
             # The functions were made for another number.
             self.model.train_function = self.model.test_function = None
 
+    def dense_steps(self, variant: Pruned) -> int:
+        """Return the number of first steps that a gradually pruned variant has in common with the dense training."""
+        return variant.dense_steps(self.steps, self._together or self.model.steps_per_execution)
+
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return the endless training batches of a seed; see `train`."""
         return self._batches_of(self._split(seed, split_seed)[0], seed)
@@ -259,6 +267,7 @@ class Trainer(TrainerInOneModel):
         split_seed: int | None = None,
         until: int | None = None,
         checkpoint: CheckpointFile | None = None,
+        fork: Checkpoint | None = None,
     ) -> pd.DataFrame:
         """Train a model in place and return the history, one row per epoch.
 
@@ -269,6 +278,7 @@ class Trainer(TrainerInOneModel):
                 that it is not trained on the parent's validation images.
             until: number of steps after which training is interrupted; never by default.
             checkpoint: file from which an interrupted training goes on, and in which this one leaves its state.
+            fork: state of another trainer's training, which a new training continues; none by default.
         """
         training = self._training
         if not self.steps:
@@ -293,7 +303,12 @@ class Trainer(TrainerInOneModel):
         while not trained:
             self._start_from(model)
             last = Checkpoints(
-                checkpoint, training.checkpoint_every, self._steps_per_epoch, callbacks
+                checkpoint,
+                training.checkpoint_every,
+                self._steps_per_epoch,
+                callbacks,
+                fork=fork,
+                fork_steps=self.fork_steps if until is None else set(),
             )
             last.prepare(self.model)
             try:
@@ -313,6 +328,7 @@ class Trainer(TrainerInOneModel):
             finally:
                 last.detach()
         copy_variables(self.model, model)
+        self.forked = last.forked
         frame = pd.DataFrame(last.rows)
         frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
         return frame
@@ -408,6 +424,10 @@ class StopAt(keras.callbacks.Callback):
     def restore_training(self, state: Mapping[str, np.ndarray]) -> None:
         """Take such a state."""
         self.done = int(state["done"])
+
+    def begin_late(self, step: int) -> None:
+        """Take the state after some steps without the callback."""
+        self.done = step
 
     def on_train_begin(self, logs: dict | None = None) -> None:
         """Reset the count."""

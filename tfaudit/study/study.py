@@ -94,6 +94,9 @@ class Study:
             member, or "file" for the weights in the file; "fresh" by default if they are trained at all. For a function
             that gives every member the same initial weights, such as pre-trained ones: "same", without which it is
             refused.
+        fork: whether variants that are pruned gradually from a step S on (`Pruned(begin=...)`) continue the dense
+            member of the same number from its step S - 1. They then have its seed, and pairs are compared. By default,
+            every member is trained from its own initial weights.
         fingerprints: SHA-256 of the files of the functions and of the model, by reference; a run records them.
 
     Functions stand at the top level of a module or file, or are references to one, `"nets.py:build"` or
@@ -129,6 +132,7 @@ class Study:
     corrupted_members: int | None = None
     corrupted_variants: tuple[str, ...] | None = None
     initialise: str | None = None
+    fork: bool = False
     fingerprints: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -163,6 +167,10 @@ class Study:
             seed=(seed_fits, "0 to 2**63 - 1 if images are corrupted"),
             severities=(bool(self.severities), "one or more of 1, 2, 3, 4 and 5"),
         )
+        can_fork = isinstance(self.training, Training) and bool(self.forked)
+        expected = "False, or a tfaudit.Training and a gradual variant with begin > 0"
+        valid = self.fork is False or (self.fork is True and can_fork)
+        require(valid, "fork", self.fork, expected)
         for key in self.corrupted_variants or ():
             require_one_of("corrupted_variants", key, keys)
 
@@ -320,9 +328,19 @@ class Study:
         require_one_of("variant", key, self._by_key)
         return self._by_key[key]
 
+    def parent_of(self, key: str) -> str | None:
+        """Return the key of the variant whose members those of a variant continue or change; None if there is none."""
+        return "dense" if self.variant(key) in self.forked else self.variant(key).parent
+
+    @property
+    def forked(self) -> tuple[Pruned, ...]:
+        """The variants whose members continue the training of the dense ones, as `fork` says."""
+        late = (v for v in self._pruned if v.treatment == "gradual" and v.begin > 0)
+        return tuple(late) if self.fork else ()
+
     def is_made_from_dense(self, key: str) -> bool:
         """Return whether a variant's members are made from the dense ones of the same numbers, directly or in steps."""
-        parent = self.variant(key).parent
+        parent = self.parent_of(key)
         return parent is not None and (parent == "dense" or self.is_made_from_dense(parent))
 
     @cached_property
@@ -335,9 +353,12 @@ class Study:
         Members of different variants have different seeds, since Welch's test compares independent samples ([F] 2.4
         trains each level from its own random initialisations). The seed depends on the variant's key alone, so adding
         a variant changes no other. A variant with recalibrated statistics has the seeds of the one without: their
-        members are trained alike.
+        members are trained alike. A forked variant has the seeds of the dense one.
         """
-        if isinstance(variant := self._by_key.get(key), Pruned):
+        variant = self._by_key.get(key)
+        if variant in self.forked:
+            key = "dense"
+        elif isinstance(variant, Pruned):
             key = dataclasses.replace(variant, batch_norm="moving").key
         return zlib.crc32(f"{self.seed}/{key}/{member}".encode()) >> 1
 

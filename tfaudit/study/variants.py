@@ -217,6 +217,18 @@ class Pruned(Remedied):
         """Key of the variant whose members are pruned; None if members are trained from scratch."""
         return None if self.treatment == "gradual" else self.after
 
+    def begin_step(self, steps: int) -> int:
+        """Return the step of a training of `steps` steps at which gradual pruning begins."""
+        return min(round(self.begin * steps), steps - 1)
+
+    def dense_steps(self, steps: int, together: int = 1) -> int:
+        """Return how many steps of a training are those of a dense one, if `together` steps are made at once.
+
+        >>> Pruned(0.9, begin=0.5).dense_steps(1000), Pruned(0.9, begin=0.5).dense_steps(1000, together=50)
+        (499, 450)
+        """
+        return max(self.begin_step(steps) - 1, 0) // together * together
+
     @property
     def level(self) -> float:
         """The sparsity or the ratio, whichever is set."""

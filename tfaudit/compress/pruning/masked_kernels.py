@@ -161,6 +161,11 @@ class MaskedKernels:
         """Return the masks: bool arrays, True where a weight stays."""
         return {name: mask.read_value().numpy() for name, mask in self._masks.items()}
 
+    def prune_nothing(self) -> None:
+        """Let all masks keep all weights."""
+        for mask in self._masks.values():
+            mask.assign(tf.ones(mask.shape, tf.bool))
+
     def state(self) -> dict[str, np.ndarray]:
         """Return the masks and the steps of their updates, by name."""
         return {name: variable.read_value().numpy() for name, variable in self._state().items()}

@@ -29,6 +29,11 @@ class MaskingCallback(TrainingCallback):
         if self._masked is not None:
             self._masked.restore(state)
 
+    def begin_late(self, step: int) -> None:
+        """Take the state after some steps without the callback: nothing is pruned."""
+        if self._masked is not None:
+            self._masked.prune_nothing()
+
     def masked_share(self) -> float:
         """Return the share of weights that the latest fit's masks prune; 0 before the first fit."""
         return 0.0 if self._masked is None else self._masked.sparsity()

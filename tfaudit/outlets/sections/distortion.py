@@ -83,9 +83,7 @@ def method_levels(study_audit: StudyAudit) -> dict[str, MethodLevel]:
 def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> tuple[str, ...]:
     """Return the notes of these audits, and a note on variants without dense parents."""
     data = study_audit.data
-    titles = [
-        data.titles[key] for key in data.compressed_keys if data.study.variant(key).parent is None
-    ]
+    titles = [data.titles[key] for key in data.compressed_keys if data.study.parent_of(key) is None]
     notes = notes_of(results.values())
     if not titles or data.study.training is None:
         return notes
@@ -211,8 +209,9 @@ def slope_questions(
     pruned = slopes[slopes["level"].map(lambda level: not isinstance(level, str))]
     if pruned.empty:
         return ()
-    variants = [study_audit.data.study.variant(key) for key in study_audit.data.compressed_keys]
-    paired = all(variant.parent for variant in variants if isinstance(variant, Pruned))
+    study = study_audit.data.study
+    keys = study_audit.data.compressed_keys
+    paired = all(study.parent_of(key) for key in keys if isinstance(study.variant(key), Pruned))
     kind = "paired" if paired else "independent"
     questions = []
     if pruned.groupby("method")["level"].nunique().max() > 1:
