@@ -74,8 +74,8 @@ def test_is_whole(page, store):
     charts = [figure for section in study_sections(study_audit) for figure in section.figures]
     assert page.tags.count("svg") == 2 + len(audit.impacts) + len(charts)
     shown = sum(min(24, len(found.index)) for found in audit.exemplars.values())
-    # Beside each exemplar stands an unchanged image of its class.
-    assert page.tags.count("img") == 2 * shown > 0
+    # Beside each exemplar stands an unchanged image of its class; the first page shows lost images of worst classes.
+    assert 0 < page.tags.count("img") - 2 * shown <= 3 * 6
     written = " ".join(page.text)
     for needed in ("small", "digits_convnet", "keras 3.15.1", "Welch's test treats"):
         assert needed in written
@@ -125,11 +125,15 @@ def test_baseline_alone(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_drawings")
-def test_sections_stand_in_the_order_of_the_viewer(tmp_path):
+def test_the_contents_are_five_parts_and_lead_to_every_section(tmp_path):
     text = write_report(StudyAudit.read(make_study(tmp_path))).read_text()
-    first = ["summary", "classes", "exemplars", "figures", "accuracy"]
-    assert re.findall(r'<section id="([^"]+)"', text)[:5] == first
-    assert re.findall(r'<a href="#([^"]+)"', text)[:5] == first
+    navigation = text[text.index("<nav") : text.index("</nav>")]
+    parts = ["summary", "who-pays", "which-images", "in-use", "methods"]
+    assert re.findall(r'<a href="#([^"]+)"', navigation) == parts
+    sections = re.findall(r'<section id="([^"]+)"', text)
+    assert sections[0] == "summary"
+    listed = set(re.findall(r'<a href="#([^"]+)"', text[text.index("</nav>") :]))
+    assert set(sections) - {"summary", "variants", "notes", "run", "sources"} <= listed
 
 
 @pytest.mark.slow

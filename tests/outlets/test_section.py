@@ -42,3 +42,14 @@ def test_figures_fold_with_their_neighbours():
         ("int8", ["d", "e"]),
     ]
     assert [figure.name for figure in figures if section.fills_page(figure)] == ["c"]
+
+
+def test_a_short_section_shows_the_chart_of_one_variant_and_folds_the_rest():
+    table = ReportTable.of("t", pd.DataFrame({"class": ["a"]}))
+    figures = tuple(Figure(name, CHART, "", variant=name) for name in ("int8", "float16", "4 bit"))
+    section = Section("key", "title", "question", "", figures, (table,))
+    short = section.short("float16")
+    shown = [(label, [figure.name for figure in run]) for label, run in short.panels]
+    assert shown == [("", ["float16"]), ("2 more charts", ["int8", "4 bit"])]
+    assert short.tables[0].folded
+    assert not Section("key", "t", "q", "", tables=(table,)).short("").tables[0].folded

@@ -107,7 +107,6 @@ def test_groups_and_individuals(tmp_path):
     store = make_study(tmp_path, groups=WRITERS)
     found = sections_of(store)
     assert {"groups", "attributes", "trends"} <= set(found)
-    assert [folded for folded, _ in found["trends"].panels] == [""]
     table = cells(found["groups"].tables[0])
     expected = groups(
         store.predictions("dense"), store.predictions("magnitude-0.9"), WRITERS["series"]
@@ -118,18 +117,6 @@ def test_groups_and_individuals(tmp_path):
     assert "individuals, the largest loss first, 10 of 100" in found["groups"].tables[1].title
     table = cells(found["attributes"].tables[0])
     assert (table["attribute"], table["value"]) == (("series", "series"), ("employee", "student"))
-
-
-@pytest.mark.slow
-def test_charts_of_many_variants_against_properties_fold_by_variant(tmp_path):
-    sparsities = (0.1, 0.3, 0.5, 0.7, 0.9)
-    store = make_study(tmp_path, variants=tuple(map(Pruned, sparsities)), groups=WRITERS)
-    shown, *folded = sections_of(store)["trends"].panels
-    assert shown[0] == ""
-    assert [title for title, _ in folded] == [
-        f"magnitude {100 * sparsity:.0f} %: charts" for sparsity in sparsities
-    ]
-    assert len({len(figures) for _, figures in folded}) == 1
 
 
 @pytest.mark.slow

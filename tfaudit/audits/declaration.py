@@ -67,7 +67,8 @@ class Declaration:
     Attributes:
         name: name of its section, page, files and cached results.
         title: heading of its section and page.
-        question: the question it answers, in one sentence.
+        question: the question it answers, in one short sentence without the words of the method.
+        method: how it is answered, behind the question mark of its page: what is compared, tested and corrected.
         source: source of the method, such as "[R] 5"; may be empty.
         charts: charts in order; the first is the main one.
         overview: a table of all variants, to which each result adds its rows; None if there is no such table.
@@ -80,6 +81,7 @@ class Declaration:
     name: str
     title: str
     question: str
+    method: str = ""
     source: str = ""
     charts: tuple[Chart, ...] = (Chart(),)
     overview: Table | None = None

@@ -36,6 +36,12 @@ def report(
         bool,
         option("With --markdown: with front matter and metrics, as a model card.", "--model-card"),
     ] = False,
+    pdf: Annotated[
+        bool,
+        option(
+            "Also print the report as PDF beside it, with a Chromium or Chrome of this machine."
+        ),
+    ] = False,
     answers: Annotated[
         Path | None,
         option("Table of a human study: rater, example, is_pie and a column per question."),
@@ -65,6 +71,7 @@ def report(
             "--gate": gate,
             "--id": id_column,
             "--markdown": markdown,
+            "--pdf": pdf or None,
         }
         if unused := [name for name, value in given.items() if value is not None]:
             got = f"{len(directories)} studies"
@@ -75,12 +82,14 @@ def report(
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.charts.rendering import require_drawing
     from tfaudit.outlets.chart_files import save_charts
+    from tfaudit.outlets.pdf import find_browser, write_pdf
     from tfaudit.readers.prediction_files import read_columns
     from tfaudit.readers.sources import open_table
     from tfaudit.store.store import open_store
 
     if charts:
         require_drawing()  # before anything is written
+    browser = find_browser() if pdf else ""
     limits = read_limits(gate)
     store = open_store(directory)
     added = None
@@ -91,7 +100,9 @@ def report(
     study_audit = StudyAudit.read(
         store, alpha=alpha, permutations=permutations, groups=added, answers=ratings
     )
-    show(study_audit, limits, path=out_file)
+    page = show(study_audit, limits, path=out_file)
+    if browser:
+        out.print(f"pdf: {write_pdf(page, browser)}", soft_wrap=True)
     if markdown:
         from tfaudit.outlets.markdown import model_card, study_markdown
         from tfaudit.store.files import write_requested
@@ -138,15 +149,20 @@ def show(
     *,
     table: bool = True,
     path: Path | None = None,
-) -> None:
-    """Prepare the audits, print the verdict and, if `table`, the table, and write the report to `path` or the study."""
+) -> Path:
+    """Prepare the audits, print the verdict and, if `table`, the table, and write the report; return its path.
+
+    The report goes to `path` or to the study.
+    """
     from tfaudit.outlets.html import write_report
 
     with err.status("Auditing") as status:
         study_audit.prepare(lambda share, message: status.update(message))
     if table:
         show_tables(study_audit, limits)
-    out.print(f"report: {write_report(study_audit, path, limits=limits)}", soft_wrap=True)
+    page = write_report(study_audit, path, limits=limits)
+    out.print(f"report: {page}", soft_wrap=True)
+    return page
 
 
 def show_tables(study_audit: StudyAudit, limits: Limits) -> None:

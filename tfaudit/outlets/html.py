@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
+import pandas as pd
 from altair.utils import schemapi
 from markupsafe import Markup
 
@@ -18,6 +19,7 @@ from tfaudit.audits.classes.classes import GAINED, LOST
 from tfaudit.audits.classes.declaration import CLASSES
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.summary.summary import Summary
+from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.charts.renderer import DrawingError
 from tfaudit.charts.rendering import can_draw, inline_svg
 from tfaudit.charts.style import Drawing, css_variables
@@ -25,16 +27,18 @@ from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.exemplar_cards import Card, cards
 from tfaudit.outlets.headlines import headlines
 from tfaudit.outlets.references import cited
-from tfaudit.outlets.sections.order import study_sections
+from tfaudit.outlets.sections.order import in_parts, study_sections
 from tfaudit.outlets.sections.section import ReportTable, Section
 from tfaudit.outlets.summary_table import html_table
 from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.verdict_table import verdict_html
+from tfaudit.runtime.names import class_in_words
 from tfaudit.store.files import write_requested
 
 # Classes in the table of a variant; a study with more shows at most this many classes that changed.
 CLASS_LIMIT = 100
 GALLERY = 24  # cards of a variant
+WORST, LOST_IMAGES = 3, 6  # variants whose worst class the first page shows, and images of each
 
 COLOURS = (
     f":root {{ {css_variables('light')} }}\n"
@@ -50,6 +54,9 @@ FULL, HALF = 860, 460
 """Pixels of a chart that has the width of the page to itself, and of one of two side by side."""
 
 PUBLISHED = "As published: Welch's test of the centred recall"
+
+_OWN_METHODS = {"figures": "As published", "accuracy": "Accuracy"}
+"""Sections of populations that the page itself holds, by anchor."""
 
 _ALWAYS_CITED = "[F] [W] [H] [BH]"
 
@@ -87,10 +94,16 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     split = study_audit.data.split
     audit = study_audit.summary
     examples = store.examples(split, images=False, groups=False)
-    sections = drawable_sections(study_sections(study_audit, limits))
-    drawable = can_draw()
     verdict = study_audit.verdict(limits) if audit.exemplars else None
+    focus = _focus(verdict)
+    sections = [
+        section.short(study_audit.data.titles.get(focus, ""))
+        for section in drawable_sections(study_sections(study_audit, limits))
+    ]
+    drawable = can_draw()
     several = bool(audit.table["members"].max() > 1)
+    lines = headlines(audit, study_audit.model_pairs)
+    galleries = _galleries(study_audit)
     links = {
         key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars
     }
@@ -105,24 +118,77 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         class_count=len(examples.attrs["class_names"]),
         style=style_sheet(*styles),
         versions=json.loads((store.directory / "study.json").read_text()).get("versions", {}),
+        level=f"{100 - 100 * audit.alpha:g} %",
         audit=audit,
+        focus=focus,
         several=several,
         drawable=drawable,
         verdict=verdict,
         verdicts=verdict and verdict_html(verdict, links),
+        links=links,
+        worst=_worst_classes(study_audit, verdict) if verdict else [],
         table=html_table(audit),
-        headlines=headlines(audit, study_audit.model_pairs),
+        headlines=lines,
         script=Markup(_SCRIPT),
         script_hash=_SCRIPT_HASH,
         charts=_main_charts(audit) if drawable else collections.defaultdict(str),
-        sections=sections,
+        parts=in_parts(sections),
+        methods=_OWN_METHODS if several else {"figures": "Figures"},
         sources=cited(
-            [_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]
+            [_ALWAYS_CITED, *(f"{section.method} {section.source}" for section in sections)]
         ),
         drawings=drawings(sections),
         class_tables={key: _class_tables(audit, key) for key in audit.impacts},
-        galleries=_galleries(study_audit),
+        class_answers={line.variant: line.classes for line in lines},
+        galleries=galleries,
+        beside=any(card.beside for shown in galleries.values() for card in shown),
     )
+
+
+def _focus(verdict: StudyVerdict | None) -> str:
+    """Return the key of the variant that is shown unfolded: the recommended one, else the one with the worst class."""
+    if verdict is None:
+        return ""
+    table = verdict.frame()
+    losses = pd.to_numeric(table["worst_change_pp"]).fillna(0)
+    return verdict.best or str(table["variant"].iloc[losses.argmin()])
+
+
+@dataclasses.dataclass(frozen=True)
+class WorstClass:
+    """The class that a variant loses most of.
+
+    Attributes:
+        variant: key of the variant.
+        title: its title.
+        in_words: the class and its recall before and after, as the end of a sentence.
+        cards: images of the class that compression gets wrong, the most decisive first.
+    """
+
+    variant: str
+    title: str
+    in_words: str
+    cards: list[Card]
+
+
+def _worst_classes(study_audit: StudyAudit, verdict: StudyVerdict) -> list[WorstClass]:
+    """Return the worst class of the recommended variant and of those that lose most, with images that are lost."""
+    rows = verdict.frame()
+    rows["worst_change_pp"] = pd.to_numeric(rows["worst_change_pp"])
+    rows = rows[rows["worst_change_pp"] < 0]
+    rows = rows.sort_values(["best", "worst_change_pp"], ascending=[False, True], kind="stable")
+    losses = []
+    for row in rows.head(WORST).to_dict("records"):
+        frame = study_audit.exemplars(row["variant"]).frame()
+        lost = frame.query("label == @row['worst_class'] and baseline_mode == label")
+        lost = lost[lost["compressed_mode"] != lost["label"]]
+        lost = lost.sort_values("decisiveness", ascending=False, kind="stable").head(LOST_IMAGES)
+        images = study_audit.data.store.images(study_audit.data.split, list(lost["index"]))
+        recalls = f"{100 * row['worst_before']:.1f} to {100 * row['worst_after']:.1f}\u00a0%"
+        subject = class_in_words(row["worst_class"])
+        in_words = f"{subject} falls from {recalls}" + (", for instance:" if len(lost) else ".")
+        losses.append(WorstClass(row["variant"], row["title"], in_words, cards(lost, images)))
+    return losses
 
 
 def style_sheet(*names: str) -> Markup:

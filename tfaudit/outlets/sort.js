@@ -26,6 +26,21 @@ for (const table of document.querySelectorAll("table.figures")) {
     };
   });
 }
+// A link into a fold opens it; print opens all and closes those again that were closed.
+const reveal = () => {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let fold = place?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  place?.querySelector(":scope > details")?.setAttribute("open", "");
+  place?.scrollIntoView();
+};
+addEventListener("hashchange", reveal);
+reveal();
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = [...document.querySelectorAll("details:not([open])")];
+  for (const fold of closed) fold.open = true;
+});
+addEventListener("afterprint", () => { for (const fold of closed) fold.open = false; });
 // The contents mark the section that is read.
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
 const seen = new IntersectionObserver(

@@ -12,3 +12,4 @@ PAGES = jinja2.Environment(
     lstrip_blocks=True,
 )
 PAGES.filters["corruption_title"] = corruption_title
+PAGES.filters["anchor"] = lambda title: title.lower().replace(" ", "-")

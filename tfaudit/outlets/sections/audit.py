@@ -10,7 +10,6 @@ from tfaudit.audits.declaration import Declaration, Table
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, titled_notes
 
 ROWS = 40  # the main tables of a section are folded if together they have more rows
-VARIANTS = 4  # with more variants, charts are folded if each variant has several
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,11 +20,13 @@ class Shown:
         result: result of an audit.
         title: title of the variant, and of the group or similar part; empty for the only result of a study.
         name: the title as it occurs in file names.
+        variant: title of the variant alone; by default `title`.
     """
 
     result: Any
     title: str = ""
     name: str = ""
+    variant: str = ""
 
 
 def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
@@ -43,7 +44,7 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
             parts = results if isinstance(results, tuple) else (results,)
             for number, result in enumerate(parts):
                 names = [key, *given, *([str(number)] if len(parts) > 1 else [])]
-                shown.append(Shown(result, ", ".join([title, *given]), "-".join(names)))
+                shown.append(Shown(result, ", ".join([title, *given]), "-".join(names), title))
     return section_of(audit.shown, shown)
 
 
@@ -70,10 +71,20 @@ def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | 
 
 
 def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Figure]:
-    """Yield the charts that all variants share, then the charts of each result."""
+    """Yield the charts of each result, then the charts that all variants share."""
+    for shown in results:
+        for chart in declaration.charts:
+            if not chart.shared and chart.shown(shown.result):
+                title = _title(shown.title, chart.title.format(result=shown.result))
+                asked = f"{declaration.title}: {shown.title or declaration.question}"
+                yield Figure(
+                    _name(declaration.name, shown.name, chart.name),
+                    chart.draw(shown.result),
+                    chart.description.format(result=shown.result) or asked,
+                    title,
+                    variant=shown.variant or shown.title,
+                )
     drawn = set()
-    own = [chart for chart in declaration.charts if not chart.shared]
-    many = len(own) > 1 and len({shown.title for shown in results}) > VARIANTS
     for chart in declaration.charts:
         for shown in results if chart.shared else ():
             title = chart.title.format(result=shown.result)
@@ -82,18 +93,6 @@ def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Fig
                 name = _name(declaration.name, str(len(drawn)), chart.name)
                 description = chart.description.format(result=shown.result)
                 yield Figure(name, chart.draw(shown.result), description, title)
-    for shown in results:
-        for chart in own:
-            if chart.shown(shown.result):
-                title = _title(shown.title, chart.title.format(result=shown.result))
-                asked = f"{declaration.title}: {shown.title or declaration.question}"
-                yield Figure(
-                    _name(declaration.name, shown.name, chart.name),
-                    chart.draw(shown.result),
-                    chart.description.format(result=shown.result) or asked,
-                    title,
-                    f"{shown.title}: charts" if many else "",
-                )
 
 
 def joint_table(table: Table, results: Sequence[Shown]) -> ReportTable:

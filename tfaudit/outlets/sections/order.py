@@ -1,7 +1,8 @@
 """The sections of a report after its main table, in order."""
 
 import functools
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 
 from tfaudit.analysis.across_variants import ACROSS, Across
 from tfaudit.analysis.audits import AUDITS
@@ -19,8 +20,31 @@ from tfaudit.outlets.sections.section import Section
 from tfaudit.outlets.sections.survey import survey_section
 from tfaudit.outlets.sections.trends import trends_section
 
-FIRST = ("candidates", "model_pair", "chance", "robustness", "distortion", "operating_points")
-LAST = ("costs", "groups", "attributes", "trends", "factors", "survey")
+METHODS = "Methods"
+"""Part of the sections that only a reader of the papers looks for; audits without a part of their own join it."""
+
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "Who pays": (
+        "claims",
+        "model_pair",
+        "groups",
+        "intersections",
+        "distortion",
+        "class_recalls",
+        "class_counts",
+    ),
+    "Which images": ("negative_flips", "exemplar_levels", "attributes", "trends", "survey"),
+    "In use": (
+        "candidates",
+        "operating_points",
+        "costs",
+        "robustness",
+        "calibration",
+        "remedies",
+    ),
+    METHODS: ("accuracies", "chance", "factors"),
+}
+"""Parts of a report after its verdict, and the audits of each in order."""
 
 
 def _chance(study_audit: StudyAudit) -> Section | None:
@@ -36,9 +60,9 @@ def _across(audit: Across, study_audit: StudyAudit) -> Section | None:
 
 
 def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Section | None]]:
-    """Return the functions that make the sections, by name of the audit, in the order of the viewer's pages.
+    """Return the functions that make the sections, by name of the audit, in the order of `PARTS`.
 
-    Audits that have a question but no place of their own come last, then audits of all variants side by side.
+    Audits that have a question but no part come last.
     """
     by_hand: dict[str, Callable[[StudyAudit], Section | None]] = {
         "candidates": candidates_section,
@@ -51,12 +75,23 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
         "factors": factors_section,
         "survey": survey_section,
     }
-    shown = [name for name, audit in AUDITS.items() if audit.shown]
-    makers = {
-        name: by_hand.get(name, functools.partial(audit_section, name=name))
-        for name in dict.fromkeys((*FIRST, *LAST, *shown))
+    makers: dict[str, Callable[[StudyAudit], Section | None]] = {
+        name: functools.partial(audit_section, name=name)
+        for name, audit in AUDITS.items()
+        if audit.shown
     }
-    return makers | {name: functools.partial(_across, audit) for name, audit in ACROSS.items()}
+    makers |= {name: functools.partial(_across, audit) for name, audit in ACROSS.items()} | by_hand
+    placed = itertools.chain(*PARTS.values())
+    return {name: makers[name] for name in dict.fromkeys((*placed, *makers))}
+
+
+def in_parts(sections: Iterable[Section]) -> dict[str, list[Section]]:
+    """Return sections by the title of their part of the report; every part is there, with or without sections."""
+    part_of = {name.replace("_", "-"): title for title, names in PARTS.items() for name in names}
+    parts: dict[str, list[Section]] = {title: [] for title in PARTS}
+    for section in sections:
+        parts[part_of.get(section.key, METHODS)].append(section)
+    return parts
 
 
 def study_sections(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS) -> tuple[Section, ...]:

@@ -106,7 +106,8 @@ def _figures(
         if result.classes["change_pp"].notna().any():
             chart = class_corruption_chart(result.classes, reach=reach)
             title = f"{titles[key]}: classes by corruption"
-            yield Figure(f"robustness-classes-{key}", chart, description, title)
+            name = f"robustness-classes-{key}"
+            yield Figure(name, chart, description, title, variant=titles[key])
 
 
 def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterator[ReportTable]:

@@ -13,7 +13,7 @@ from tfaudit.analysis.image_strip import ImageStrip
 from tfaudit.audits.declaration import Declaration, Table
 from tfaudit.charts.panels import is_grid
 from tfaudit.charts.style import Drawing
-from tfaudit.errors import listed
+from tfaudit.errors import listed, plural
 from tfaudit.outlets.columns import Column, TextColumn, text_columns
 
 
@@ -27,6 +27,7 @@ class Figure:
         description: alternative text.
         title: title above the chart; empty if the section has a single figure.
         folded: label of the fold that hides the figure and neighbours with the same label; empty if it is not folded.
+        variant: title of the variant that the figure is about; empty if it is about several.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Figure:
     description: str
     title: str = ""
     folded: str = ""
+    variant: str = ""
 
     @property
     def is_wide(self) -> bool:
@@ -106,6 +108,7 @@ class Section:
         notes: notes, one sentence each.
         strip: image under corruption, or None.
         findings: the answers to the question, one sentence each.
+        method: how the question is answered, in a sentence or two; may be empty.
     """
 
     key: str
@@ -117,6 +120,7 @@ class Section:
     notes: tuple[str, ...] = ()
     strip: ImageStrip | None = None
     findings: tuple[str, ...] = ()
+    method: str = ""
 
     @classmethod
     def of(
@@ -140,7 +144,27 @@ class Section:
             tuple(notes),
             strip,
             tuple(findings),
+            shown.method,
         )
+
+    def short(self, variant: str) -> Section:
+        """Return the section with everything folded but its answers and one chart, or one table if it has no chart.
+
+        Args:
+            variant: title of the variant whose chart is in sight where every variant has its own.
+        """
+        figures = self.figures
+        shown = next((f for f in figures if f.variant in ("", variant)), next(iter(figures), None))
+        more = plural(len(figures) - 1, "more chart")
+        folded = [
+            dataclasses.replace(figure, folded=more) for figure in figures if figure is not shown
+        ]
+        tables = [
+            dataclasses.replace(table, folded=table.folded or bool(figures or place))
+            for place, table in enumerate(self.tables)
+        ]
+        shown_first = (*filter(None, [shown]), *folded)
+        return dataclasses.replace(self, figures=shown_first, tables=tuple(tables))
 
     @property
     def panels(self) -> list[tuple[str, list[Figure]]]:

@@ -17,7 +17,7 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
     section = audit_section(study_audit, "trends")
     if section is None:
         return None
-    return dataclasses.replace(section, figures=(*_tilt_example(study_audit), *section.figures))
+    return dataclasses.replace(section, figures=(*section.figures, *_tilt_example(study_audit)))
 
 
 def _tilt_example(study_audit: StudyAudit) -> tuple[Figure, ...]:

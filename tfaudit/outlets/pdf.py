@@ -1,0 +1,73 @@
+"""A report as PDF, printed without a window by a Chromium or Chrome of this machine."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tfaudit.errors import InputError
+from tfaudit.store.files import write_requested
+
+BROWSERS = (
+    "chromium-headless-shell",
+    "chrome-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "msedge",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+)
+"""Commands that print a page as PDF, in the order of trial."""
+
+SECONDS = 300
+"""Longest time that a browser may take."""
+
+
+def find_browser() -> str:
+    """Return the path of the first of `BROWSERS` on this machine.
+
+    Raises:
+        InputError: there is none.
+    """
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        raise InputError("--pdf", "no browser on this machine", "Chromium or Chrome on the PATH")
+    return browser
+
+
+def write_pdf(page: Path, browser: str) -> Path:
+    """Print a page beside itself, with all that is folded open, and return the path of the PDF.
+
+    Args:
+        page: absolute path of the HTML file.
+        browser: path of the browser, from `find_browser`.
+
+    Raises:
+        InputError: the browser fails or prints nothing.
+    """
+    place = page.with_suffix(".pdf")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        printed = Path(profile, "printed.pdf")
+        command = [
+            browser,
+            "--headless",
+            "--disable-gpu",
+            "--no-pdf-header-footer",
+            "--disable-pdf-tagging",  # tags are two thirds of the file
+            f"--user-data-dir={profile}",
+            f"--print-to-pdf={printed}",
+            *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+            page.as_uri(),
+        ]
+        try:
+            subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
+            content = printed.read_bytes()
+        except (OSError, subprocess.SubprocessError) as problem:
+            got = f"{browser}, which printed nothing ({type(problem).__name__})"
+            raise InputError("--pdf", got, "a browser that can print a page") from None
+    write_requested("--pdf", place, content)
+    return place
