@@ -107,7 +107,7 @@ def test_report(browser, store, written, width, scheme):
     unfold(page)
     for chart in page.locator("svg.chart").all():
         box = chart.bounding_box()
-        assert min(box["width"], box["height"]) > 60
+        assert min(box["width"], box["height"]) > 50
         # On a telephone wide charts scroll within their figure.
         assert width < 640 or box["x"] + box["width"] <= width
         assert chart.locator("path").count() > 5
