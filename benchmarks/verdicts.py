@@ -17,6 +17,7 @@ import pandas as pd
 
 from benchmarks.first_screens import HURT, printed
 from tests.builders.factor_tables import false_alarms, without_effects
+from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
 from tests.builders.simulated_grids import grid, passes_once
 from tests.builders.simulated_studies import (
     CLASSES,
@@ -36,7 +37,7 @@ from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.gate.checks import FAIL, PASS
 from tfaudit.audits.gate.gate import judge
-from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.planning.lossless_model import pilot_model, promise_interval
 from tfaudit.audits.verdict.study_verdict import study_verdict
@@ -371,6 +372,30 @@ def members(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+GATES = {10: (200, 1.0), 100: (50, 1.0), 1000: (50, 0.1)}
+"""Images of a class, and the share of the studies that are simulated, by number of classes."""
+
+
+def gate(seeds: range) -> pd.DataFrame:
+    """Return how often each limit errs: the mean over designs and the worst design, which are all printed before."""
+    found = []
+    for classes, (images, share) in GATES.items():
+        some = seeds[: max(1, round(share * len(seeds)))]
+        for paired, members, losses in itertools.product((False, True), (1, *MEMBERS), LOSSES):
+            rates = 100 * StudyOfLimits(losses, paired, members, classes, images).error_rates(some)
+            design = {"C": classes, "studies": len(some), "members": kind(paired), "K": members}
+            found.append(rates.rename_axis("limit").reset_index().assign(**design, truth=losses))
+            printed(found[-1])
+    cells = pd.concat(found)
+    errors = [name for name in cells if ":" in name]
+    groups = cells.groupby(["limit", "C", "studies"])[errors]
+    mean, worst = groups.mean(), groups.max()
+    texts = mean.map("{:.1f}".format) + worst.map(" ({:.1f})".format)
+    return texts.reset_index().sort_values(
+        "limit", kind="stable", key=lambda names: names.map([*QUANTITIES].index)
+    )
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
@@ -388,6 +413,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "regressions": regressions,
     "looks": looks,
     "members": members,
+    "gate": gate,
 }
 
 

@@ -94,18 +94,21 @@ def test_the_gate_passes_as_often_as_a_large_pilot_promises(
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("classes", [2, 10])
 @pytest.mark.parametrize("members", [1, 3, 10])
-def test_the_interval_of_a_promise_holds_what_the_gate_does(members):
+def test_the_interval_of_a_promise_holds_what_the_gate_does(members, classes):
     truth = Truth(paired=True, image_shift=0.1, member_shift=0.0 if members == 1 else 0.1)
-    limits = Limits(worst_class_drop_pp=5, overall_drop_pp=2)
-    large = simulate(truth, 1, members=1 if members == 1 else 20, images=1000)
+    limits = Limits(worst_class_drop_pp=5, overall_drop_pp=2.5)
+    sizes = {"classes": classes}
+    large = simulate(truth, 1, members=1 if members == 1 else 20, images=1000, **sizes)
     images = pilot_model(Comparison(*large)).images_needed(limits, members, 0.8)
-    passed = passing(truth, limits, seeds(400), members=members, images=images)
+    fresh = seeds(400)
+    passed = passing(truth, limits, fresh, members=members, images=images, **sizes)
     held = []
-    for seed in range(60):
-        pilot = Comparison(*simulate(truth, seed, members=min(members, 2), images=100))
-        low, high = promise_interval(pilot, limits, members, images, draws=40)
-        held.append(low - 0.03 <= passed <= high + 0.03)
+    for seed in range(fresh.stop, fresh.stop + 60):
+        pilot = Comparison(*simulate(truth, seed, members=min(members, 2), images=100, **sizes))
+        low, high = promise_interval(pilot, limits, members, images)
+        held.append(low - 0.02 <= passed <= high + 0.02)
     assert np.mean(held) >= 0.95 - noise(0.95, len(held))
 
 
@@ -117,6 +120,20 @@ def test_the_pilots_own_design_is_the_one_that_was_measured():
     np.testing.assert_allclose(own, widths, rtol=0.25)  # a negative component counts as none
     together = plan(pilot_spread(measured), 3, **design).half_widths[0, 0]
     assert together == pytest.approx(widths.mean(), rel=0.1)
+
+
+@pytest.mark.parametrize("classes", [5, 12])
+def test_half_widths_of_two_pairs_know_that_ten_classes_tell_how_members_differ(classes):
+    """With one degree of freedom instead of two, they were 2.7 times as wide."""
+    truth = Truth(paired=True, member_shift=0.8)
+    measured = measure(*simulate(truth, 0, members=2, images=500, classes=classes))
+    widths = (measured.classes.high - measured.classes.low) / 2
+    design = {"members": [2], "images": [500]}
+    planned = [
+        plan(pilot_spread(measured, name), 3, **design).half_widths[0, 0]
+        for name in measured.classes.names
+    ]
+    assert np.median(planned / widths) == pytest.approx(1, rel=0.05)
 
 
 def test_the_gate_and_the_plan_agree_on_what_would_decide():
@@ -229,8 +246,8 @@ def test_a_pilot_that_knows_little_promises_little():
     widths = []
     for members, images in ((2, 50), (20, 500)):
         pilot = Comparison(*simulate(truth, 0, members=members, images=images, classes=5))
-        low, high = promise_interval(pilot, limits, 5, 100)
+        low, high = promise_interval(pilot, limits, 5, 100, draws=40)
         widths.append(high - low)
-        again = promise_interval(pilot, limits, 5, 100)
+        again = promise_interval(pilot, limits, 5, 100, draws=40)
         assert again == (low, high)
     assert widths[1] < 0.5 * widths[0]

@@ -51,6 +51,7 @@ class Truth:
         everywhere: loss of all other classes, a share.
         image_shift: how much the ease of an image changes, 0 to 1; 0 treats every image as before.
         knack: factor on how much members differ in their knack for a class, by class; 1 for the other classes.
+        differ: factor on how much members differ in strength and knack; 0 for single models that are the whole truth.
         member_shift: how much of strength, knack and noise is a paired member's own, 0 to 1.
         cluster_images: number of images of a cluster; 1 for independent images.
         alike: how alike the images of a cluster are: the correlation of their ease, and of its change.
@@ -61,6 +62,7 @@ class Truth:
     recalls: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
     everywhere: float = 0.0
     knack: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    differ: float = 1.0
     image_shift: float = 0.15
     member_shift: float = 0.2
     cluster_images: int = 1
@@ -119,12 +121,13 @@ def simulate(
     own = [rng.standard_normal((members, size), np.float32) for size in (1, classes, labels.size)]
     shift = truth.member_shift if truth.paired else 1.0
     knack = np.array([truth.knack.get(name, 1.0) for name in names])
+    scales = truth.differ, truth.differ * knack
     right = [
-        _right(before, labels, knack, ease, own),
+        _right(before, labels, scales, ease, own),
         _right(
             after,
             labels,
-            knack,
+            scales,
             _turned(ease, truth.image_shift, normals()),
             [_turned(part, shift, rng.standard_normal(part.shape, np.float32)) for part in own],
         ),
@@ -254,26 +257,31 @@ def with_losses(losses: np.ndarray, **changes: float | bool) -> Truth:
 
 def expected_changes(truth: Truth, members: int, classes: int = 10) -> np.ndarray:
     """Return the `(C,)` expected changes of recall, shares, over new images and members."""
+    names = class_names(classes)
+    before = np.resize(RECALLS, classes)
     changes = np.full(classes, -truth.everywhere)
     for name, recalls in truth.recalls.items():
-        changes[CLASSES.index(name)] = (
-            np.resize(recalls, members).mean() - RECALLS[CLASSES.index(name)]
-        )
+        row = names.index(name)
+        changes[row] = np.resize(recalls, members).mean() - before[row]
     return changes
 
 
-def true_slope(truth: Truth) -> float:
+def true_slope(truth: Truth, classes: int = 10) -> float:
     """Return the slope of recall distortion of the members' expected recalls; pairs have a knack for classes."""
+    before = np.resize(RECALLS, classes)
+    after = before + expected_changes(truth, 1, classes)
+    if not truth.paired or not truth.differ:  # only what all members share counts
+        balances = [recalls / recalls.mean() - 1 for recalls in (before, after)]
+        return float(balances[0] @ balances[1] / (balances[0] @ balances[0]))
     rng = np.random.default_rng(0)
-    before = RECALLS
-    after = RECALLS + expected_changes(truth, 1)
-    own = [STRENGTH * rng.standard_normal((20_000, 1)), KNACK * rng.standard_normal((20_000, 10))]
+    draws = 200_000 // classes
+    own = [
+        STRENGTH * rng.standard_normal((draws, 1)),
+        KNACK * rng.standard_normal((draws, classes)),
+    ]
     kept = np.sqrt(1 - truth.member_shift**2)
     places = [sum(own)]
     places.append(kept * places[0] + truth.member_shift * rng.permutation(places[0]))
-    if not truth.paired:  # each member is an instrument of others: only what they share counts
-        balances = [recalls / recalls.mean() - 1 for recalls in (before, after)]
-        return float(balances[0] @ balances[1] / (balances[0] @ balances[0]))
     scale = np.sqrt(TOTAL**2 - STRENGTH**2 - KNACK**2)
     recalls = [
         special.ndtr((TOTAL * special.ndtri(rate) + place) / scale)
@@ -306,17 +314,18 @@ def simulated_store(
 def _right(
     recalls: np.ndarray,
     labels: np.ndarray,
-    scale: np.ndarray,
+    scales: tuple[float, np.ndarray],
     ease: np.ndarray,
     own: list[np.ndarray],
 ) -> np.ndarray:
     """Return `(K, N)` booleans, whether members of these expected recalls `(K, C)` recognise the images.
 
-    `scale` is the factor on the knack for each class, `(C,)`.
+    `scales` are the factors on the strength and on the knack for each class, `(C,)`.
     """
     strength, knack, noise = own
-    total = np.sqrt(TOTAL**2 + KNACK**2 * (scale**2 - 1))
-    place = total * special.ndtri(recalls) + STRENGTH * strength + KNACK * scale * knack
+    of_strength, of_knack = STRENGTH * scales[0], KNACK * scales[1]
+    total = np.sqrt(EASE**2 + NOISE**2 + of_strength**2 + of_knack**2)
+    place = total * special.ndtri(recalls) + of_strength * strength + of_knack * knack
     place = place.astype(np.float32)
     return place[:, labels] + EASE * ease + NOISE * noise > 0
 

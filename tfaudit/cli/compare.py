@@ -54,7 +54,7 @@ def compare(
     }
     twins = {name: pairs.pop(name) for name in list(pairs)[len(compressed) :]}
     accuracy = float(models.baseline.accuracy()[0])
-    chance = accuracy_by_chance(models.baseline, alpha)
+    chance = accuracy_by_chance(models.baseline, alpha, models.baseline.clusters)
     if broken := not_above_chance(accuracy, chance):
         out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red")
     unknown = "How much training again changes is unknown: --twin MODEL, the baseline trained again, would show it."

@@ -98,6 +98,7 @@ def plan(
             heterogeneity=heterogeneity,
             flips=flips,
             paired=paired,
+            classes=classes,
         )
         source: LosslessModel | Comparison = guessed_model(spread, accuracy, classes)
         origin = "by guesses"

@@ -36,6 +36,7 @@ class Spread:
         residual: variance of images by members.
         paired: whether each compressed member has a parent among the baseline's.
         unit: unit of the change, 1 for shares (the default), 100 for percentage points.
+        moderated: whether other groups lend the members' variance a degree of freedom; see `Change.moderated`.
 
     Example:
         >>> round(Spread(image=0.04, member=0.0002, residual=0.1).half_width(images=200, members=5), 3)
@@ -47,6 +48,7 @@ class Spread:
     residual: float
     paired: bool = False
     unit: float = 1.0
+    moderated: bool = False
 
     @classmethod
     def measured(
@@ -58,6 +60,7 @@ class Spread:
         *,
         paired: bool = False,
         unit: float = 1.0,
+        moderated: bool = False,
     ) -> Spread:
         """Return the spread of a measured change from the components of its variance, as in `two_way.Change`.
 
@@ -71,7 +74,7 @@ class Spread:
         shared = min(overlap, of_images, of_members)
         image = (of_images - shared) * images
         member = (of_members - shared) * members
-        return cls(image, member, shared * images * members, paired, unit)
+        return cls(image, member, shared * images * members, paired, unit, moderated)
 
     def half_width(self, images: int, members: int, confidence: float = 0.95) -> float:
         """Return half the width of the interval of a change; with one member on each side, over images only."""
@@ -82,7 +85,8 @@ class Spread:
         of_members = self.member / members + cross if members > 1 else 0.0
         shared = cross if members > 1 else 0.0
         variance = max(of_images + of_members - shared, of_images, of_members)
-        freedom = max(images - 1, 1), max(members - 1, 1) * (1 if self.paired else 2)
+        of_sides = max(members - 1, 1) * (1 if self.paired else 2)
+        freedom = max(images - 1, 1), of_sides + self.moderated
         critical = critical_value((1 + confidence) / 2, of_images, of_members, *freedom)
         return float(critical) * math.sqrt(variance)
 

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
 from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.simulated_grids import passes_once
 from tests.builders.simulated_studies import (
@@ -191,3 +192,23 @@ def test_limits_of_changed_predictions_err_seldom(members, images, studies, pair
         for error in (high < rate / 1.1, high < rate, low > rate, low > rate / 0.9):
             assert np.mean(error) <= 0.025 + noise(0.025, studies)
         assert np.isfinite([low, high]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("losses", LOSSES)
+@pytest.mark.parametrize(
+    ("classes", "members", "paired", "studies"),
+    and_nightly(
+        [(10, 3, True, 40)],
+        [
+            (classes, members, paired, studies)
+            for classes, studies in ((10, 400), (100, 200))
+            for members, paired in ((1, True), (2, True), (3, False), (10, True))
+        ],
+    ),
+)
+def test_no_limit_errs_at_its_truth(classes, members, paired, studies, losses):
+    """Every limit at 1 / 1.1, 1 and 1 / .9 times the true value; python -m benchmarks.verdicts gate has all designs."""
+    study = StudyOfLimits(losses, paired, members, classes, images=200 if classes == 10 else 50)
+    rates = study.error_rates(seeds(studies)).stack()
+    assert (rates <= 0.025 + noise(0.025, studies)).all(), rates

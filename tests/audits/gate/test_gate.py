@@ -527,9 +527,25 @@ def test_chance_alone_seldom_passes_for_knowledge():
     assert np.mean([m.overall.before[0] > m.chance.high for m in measured]) <= 0.09
 
 
-def trained_by_chance(rng, labels):
-    guesses = Predictions.from_top1(labels, rng.integers(0, 10, len(labels)))
-    return measure(guesses, guesses)
+@pytest.mark.slow
+def test_chance_alone_seldom_passes_for_knowledge_on_clusters():
+    """Films of one class, of which a guess sees all images alike; as single images 39 % of them passed."""
+    rng = np.random.default_rng(0)
+    films = np.arange(60) % 10
+    clusters = np.repeat(np.arange(60), 20)
+    for members in (1, 3):
+        measured = [trained_by_chance(rng, films, clusters, members) for _ in range(200)]
+        assert np.mean([m.overall.before[0] > m.chance.high for m in measured]) <= 0.09
+    knowing = Predictions.from_top1(films[clusters], films[clusters], clusters=clusters)
+    assert measure(knowing, knowing).chance.high < 0.25
+
+
+def trained_by_chance(rng, labels, clusters=None, members=1):
+    guesses = rng.integers(0, 10, (members, len(labels)))
+    if clusters is not None:
+        labels, guesses = labels[clusters], guesses[:, clusters]
+    predictions = Predictions.from_top1(labels, guesses, clusters=clusters)
+    return measure(predictions, predictions)
 
 
 def test_bad_input():

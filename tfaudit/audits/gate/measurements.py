@@ -38,6 +38,7 @@ from tfaudit.stats.two_way import (
     critical_value,
     flips,
     flips_between_members,
+    mean_change,
     negative_flips,
 )
 
@@ -60,6 +61,7 @@ class Losses:
             and divided by `per_image`.
         per_image: by how much the variance of a population's losses exceeds that of one model with these changes, in
             all classes together; 1 for single models.
+        moderated: whether the variance between members borrows strength from other classes; see `Change.moderated`.
     """
 
     names: tuple[str, ...]
@@ -78,6 +80,7 @@ class Losses:
     lost: np.ndarray
     won: np.ndarray
     per_image: float = 1.0
+    moderated: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +171,8 @@ class Measurements:
         parts = tuple(
             float(values[row]) for values in (losses.of_images, losses.of_members, losses.overlap)
         )
-        return self._needed(gap, parts, losses.units[row], images, 1 - share, unit=100)
+        units, level = losses.units[row], 1 - share
+        return self._needed(gap, parts, units, images, level, unit=100, moderated=losses.moderated)
 
     def decides_rate(self, rate: Estimate, limit: float) -> SampleSize | None:
         """Return the design that would decide whether `flips` or `negative_flips` is above or below a limit.
@@ -204,12 +208,19 @@ class Measurements:
         confidence: float,
         *,
         unit: float,
+        moderated: bool = False,
     ) -> SampleSize | None:
         """Return the design whose interval is narrower than a gap, from the parts of the variance over the units."""
         design = SampleSize(round(float(units)), self.members_a_side)
         of_images, of_members, overlap = parts
         spread = Spread.measured(
-            of_images, of_members, overlap, design, paired=bool(self.pairs), unit=unit
+            of_images,
+            of_members,
+            overlap,
+            design,
+            paired=bool(self.pairs),
+            unit=unit,
+            moderated=moderated,
         )
         needed = spread.decides(gap, design, confidence)
         if needed is None:
@@ -256,6 +267,7 @@ class Measurements:
             residual=shared * images * members,
             paired=bool(self.pairs),
             unit=100,
+            moderated=losses.moderated,
         )
         critical = special.ndtri(1 - self.alpha / 2)
         half_width = limit / (1 + special.ndtri(0.8 ** (1 / known.sum())) / critical)
@@ -346,7 +358,7 @@ def measure(
         pairs=1 if single else comparison.pairs,
         alpha=alpha,
         clustered=comparison.clusters is not None,
-        chance=accuracy_by_chance(baseline, alpha),
+        chance=accuracy_by_chance(baseline, alpha, comparison.clusters),
         overall=overall,
         classes=classes,
         collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=alpha),
@@ -418,6 +430,7 @@ def _population_losses(
         lost=lost / per_image,
         won=won / per_image,
         per_image=per_image,
+        moderated=change is not changes.absolute,
     )
 
 
@@ -474,20 +487,38 @@ def _losses(
     )
 
 
-def accuracy_by_chance(baseline: Predictions, alpha: float) -> Estimate:
-    """Return the mean accuracy of the members by chance, and the most that chance explains (one-sided)."""
-    if (baseline.labels == baseline.labels[0]).all():
+def accuracy_by_chance(
+    baseline: Predictions, alpha: float, clusters: np.ndarray | None = None
+) -> Estimate:
+    """Return the mean accuracy of the members by chance, and the most that chance explains (one-sided).
+
+    Clusters of images with like labels and like predictions agree together, if they do by chance: the error is then
+    over the clusters [Mi], but no smaller than that of independent images.
+
+    Args:
+        baseline: predictions of one or more members.
+        alpha: level of the test that the baseline is better than chance.
+        clusters: `(N,)` integers, the cluster of each image; None if the images are independent.
+    """
+    labels = baseline.labels
+    if (labels == labels[0]).all():
         return Estimate()
     count = baseline.num_examples
-    shares = np.bincount(baseline.labels, minlength=baseline.num_classes)
-    of_members = [
-        chance_agreement(shares / count, member / count, count) for member in baseline.predicted()
-    ]
-    expected, error = np.mean(of_members, axis=0)
+    of_labels = np.bincount(labels, minlength=baseline.num_classes) / count
+    of_predictions = baseline.predicted() / count
+    of_members = [chance_agreement(of_labels, member, count) for member in of_predictions]
     # The mean over members has at most the mean standard error.
-    return Estimate(
-        float(expected), float(expected), float(expected + special.ndtri(1 - alpha) * error)
-    )
+    expected, error = np.mean(of_members, axis=0)
+    quantile = special.ndtri(1 - alpha)
+    if clusters is not None:
+        linear = baseline.correct() - of_predictions[:, labels] - of_labels[baseline.top1]
+        changes = [
+            mean_change(np.zeros((1, count)), member[None], paired=True, clusters=clusters)
+            for member in linear
+        ]
+        error = np.fmax(error, np.mean([change.error for change in changes]))
+        quantile = special.stdtrit(changes[0].df_images[0], 1 - alpha)
+    return Estimate(float(expected), float(expected), float(expected + quantile * error))
 
 
 def _share(count: float, total: int, alpha: float) -> Estimate:

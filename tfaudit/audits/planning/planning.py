@@ -22,6 +22,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require
 from tfaudit.stats.intervals import require_level
 from tfaudit.stats.precision import SampleSize, Spread
+from tfaudit.stats.two_way import LEAST_GROUPS
 
 MEMBERS, IMAGES = (1, 2, 3, 5, 10, 30), (50, 100, 200, 500, 1000, 5000)
 """Numbers of members, and of images of a class, that a plan shows."""
@@ -295,7 +296,8 @@ def pilot_spread(measurements: Measurements, class_name: str | None = None) -> S
     member = np.mean(losses.of_members[rows] - shared) * members
     residual = np.mean(shared * images) * members
     image, member, residual = (float(max(part, 0.0)) for part in (image, member, residual))
-    return Spread(image, member, residual, paired=bool(measurements.pairs), unit=100)
+    paired, moderated = bool(measurements.pairs), losses.moderated
+    return Spread(image, member, residual, paired, unit=100, moderated=moderated)
 
 
 def guessed_spread(
@@ -305,6 +307,7 @@ def guessed_spread(
     heterogeneity: float = 0.5,
     flips: float = 0.05,
     paired: bool = False,
+    classes: int = 1,
 ) -> Spread:
     """Return a spread from rough guesses, squared percentage points.
 
@@ -316,6 +319,7 @@ def guessed_spread(
             flips, that lies between images; in [0, 1].
         flips: share of the images on which compression makes a right model wrong or a wrong one right.
         paired: whether compressed members are made from the baseline's members.
+        classes: number of classes, 1 by default; of ten or more, all together tell how members differ.
 
     Raises:
         InputError: a guess out of range.
@@ -333,4 +337,5 @@ def guessed_spread(
     image = heterogeneity * flips
     residual = (1 - heterogeneity) * own
     member = member_sd_pp**2 * (1 if paired else 2)
-    return Spread(100**2 * image, member, 100**2 * residual, paired, 100)
+    moderated = classes >= LEAST_GROUPS
+    return Spread(100**2 * image, member, 100**2 * residual, paired, 100, moderated)

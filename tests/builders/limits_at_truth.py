@@ -1,0 +1,105 @@
+"""How often the gate passes and fails studies whose truth is a limit, a little more or a little less."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from tests.builders.simulated_studies import (
+    RECALLS,
+    Truth,
+    expected_changes,
+    simulate,
+    true_flip_rates,
+    true_slope,
+    with_losses,
+)
+from tfaudit.audits.gate.checks import FAIL, PASS
+from tfaudit.audits.gate.gate import judge
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.gate.measurements import measure
+
+LOSSES = {
+    "one class of ten loses 25 points": (0.25, 0.0),
+    "one class of ten loses 10 points": (0.1001, 0.0),
+    "every class loses 2 points": (0.02, 0.02),
+}
+"""Loss of Shirt, the weakest of ten classes, and of all others, shares."""
+
+ERRORS = {"1.1": [PASS], "1": [PASS, FAIL], ".9": [FAIL]}
+"""Outcomes that are errors, by what the truth is, in units of the limit."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyOfLimits:
+    """Studies of one design.
+
+    Attributes:
+        losses: name of the truth, one of `LOSSES`.
+        paired: whether the compressed members are made from the baseline's.
+        members: K. Single models do not differ in strength or knack: they are the whole truth.
+        classes: C, a multiple of ten.
+        images: number of images of each class.
+    """
+
+    losses: str
+    paired: bool
+    members: int
+    classes: int
+    images: int
+
+    @property
+    def truth(self) -> Truth:
+        """What compression does."""
+        shirt, others = LOSSES[self.losses]
+        losses = np.full(len(RECALLS), others)
+        losses[RECALLS.argmin()] = shirt
+        return with_losses(
+            np.resize(losses, self.classes),
+            paired=self.paired,
+            differ=float(self.members > 1),
+            image_shift=0.1,
+            member_shift=0.1,
+        )
+
+    def true_values(self) -> dict[str, float]:
+        """Return the true values of the quantities that limits bound, by the limits' names, in their units."""
+        drops = -100 * expected_changes(self.truth, self.members, self.classes)
+        values = {"overall_drop_pp": drops.mean(), "worst_class_drop_pp": drops.max()}
+        if drops.min() > 1:
+            ten = dataclasses.replace(self, classes=10).truth  # classes repeat after ten
+            rates = true_flip_rates(ten)
+            return values | {"flips": rates["changed"], "negative_flips": rates["right to wrong"]}
+        share = float(np.mean(drops > 1))
+        values |= {"share_beyond": share, "harmed_share": share}
+        return values | {"intensification": true_slope(self.truth, self.classes)}
+
+    def error_rates(self, seeds: Iterable[int]) -> pd.DataFrame:
+        """Return the shares of studies that err, a row for each limit and a column such as `1.1: pass` for each error.
+
+        To pass a share of classes of exactly `harmed_share` is no error, NaN.
+        """
+        values = self.true_values()
+        worst = values.pop("worst_class_drop_pp")
+        # `share_beyond` and `harmed_share` count classes by the limit of the worst class.
+        drop = {"worst_class_drop_pp": 10.0} if self.losses.endswith("10 points") else {}
+        truth, sizes = self.truth, {"members": self.members, "images": self.images}
+        studies = []
+        for seed in seeds:
+            measured = measure(*simulate(truth, seed, classes=self.classes, **sizes))
+            errs: dict[tuple[str, str], bool] = {}
+            for ratio, outcomes in ERRORS.items():
+                limits = {name: value / float(ratio) for name, value in values.items()}
+                checks = [
+                    *judge(measured, Limits(worst_class_drop_pp=worst / float(ratio))).checks,
+                    *judge(measured, Limits(**drop | limits)).checks[::-1],
+                ]
+                for check, outcome in itertools.product(checks, outcomes):
+                    errs.setdefault((check.name, f"{ratio}: {outcome}"), check.outcome == outcome)
+            studies.append(pd.Series(errs))
+        rates = pd.concat(studies, axis=1).mean(axis=1).unstack(sort=False)
+        if "harmed_share" in rates.index:
+            rates.loc["harmed_share", "1: pass"] = np.nan
+        return rates
