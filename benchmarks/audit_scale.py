@@ -32,12 +32,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from simulated_study import VARIANTS, World, make_store
-from step_memory import most_memory
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.population.machine import peak_memory
 from tfaudit.predictions import Predictions
 from tfaudit.store.store import open_store
 from tfaudit.study.variants import Dense
@@ -80,7 +80,7 @@ def alone(directory: Path, task: str) -> None:
 
 def peak() -> float:
     """Return the peak of resident memory in megabytes."""
-    return most_memory() / 2**20
+    return peak_memory() / 2**20
 
 
 def ours(before: Predictions, after: Predictions) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ pipeline. The peak is the most memory that the process held, less what it held b
 """
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +31,7 @@ def measure(name: str) -> None:
     from tfaudit import Study, Training
     from tfaudit.compress.step_memory import step_memory
     from tfaudit.datasets.dataset import Dataset
-    from tfaudit.population.machine import used_memory
+    from tfaudit.population.machine import peak_memory, used_memory
     from tfaudit.population.training import Trainer
 
     shape, classes, batch = MODELS[name]
@@ -54,19 +53,13 @@ def measure(name: str) -> None:
     model = trainer.build(0)
     before = used_memory()
     trainer.train(model, 0)
-    peak = (most_memory() - before) / 1e6
+    peak = (peak_memory() - before) / 1e6
     memory = step_memory(trainer.model)
     estimate = memory.of(batch) / 1e6
     each = memory.per_example / 1e6
     size = "x".join(map(str, shape[:2]))
     ratio = f"{estimate / peak:.2f}"
     print(f"| {name} | {size} | {batch} | {each:.2f} | {estimate:.0f} | {peak:.0f} | {ratio} |")
-
-
-def most_memory() -> int:
-    """Return the most bytes that this program held; `getrusage` counts those of the program that started it, too."""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(re.search(r"VmHWM:\s+(\d+)", status)[1])
 
 
 def main() -> None:

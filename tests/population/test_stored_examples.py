@@ -12,7 +12,7 @@ from scipy import stats
 
 from tests.builders.image_streams import image_sets
 from tests.builders.small_stores import small_study
-from tfaudit import run
+from tfaudit import open_store, run
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.population.stored_examples import class_facts, store_class_facts, store_examples
 from tfaudit.store.store import Store
@@ -80,38 +80,51 @@ def test_a_streaming_set_gives_the_same_images_and_no_entropy(tmp_path):
     assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]
 
 
-def test_a_streamed_training_set_is_not_read_before_the_first_member(tmp_path, monkeypatch):
-    """It is read once, for its labels, and never by a run of a study that is complete."""
-    happened = []
+def test_no_stream_is_read_before_the_first_member(tmp_path, monkeypatch):
+    """Training labels and thumbnails are made once, after the members; a run of a complete study makes neither."""
+    happened, seals = [], []
 
-    def read_groups():
-        happened.append("labels")
-        return stream.read_groups()
+    def noted(what, read):
+        def reading(*arguments):
+            happened.append(what)
+            return read(*arguments)
+
+        return reading
 
     @contextlib.contextmanager
     def engine(directory, options):
         def start(jobs):
             happened.append("members")
+            seals.append(open_store(tmp_path).examples_seal())
             yield from ()
 
         yield start
 
-    train, test = as_stream(small_set()), small_set(split="test")
-    stream = train.stream
-    counted = dataclasses.replace(
-        stream,
-        read=lambda seed: pytest.fail("images of the training set are read"),
-        read_groups=read_groups,
-    )
-    splits = dataclasses.replace(train, stream=counted), test
+    train, test = (as_stream(small_set(split=split)) for split in ("train", "test"))
+
+    def splits(study):  # without what the last run has read
+        labels = noted("labels", train.stream.read_groups)
+        images = noted("thumbnails", test.stream.read)
+        unread = noted("training images", train.stream.read)
+        streams = (
+            dataclasses.replace(train.stream, read=unread, read_groups=labels),
+            dataclasses.replace(test.stream, read=images),
+        )
+        return tuple(
+            dataclasses.replace(split, stream=stream)
+            for split, stream in zip((train, test), streams, strict=True)
+        )
+
     monkeypatch.setattr("tfaudit.population.run.local_engine", engine)
-    monkeypatch.setattr("tfaudit.population.run.load_splits", lambda study: splits)
+    monkeypatch.setattr("tfaudit.population.run.load_splits", splits)
     store = run(small_study(), tmp_path)
-    assert happened == ["members", "labels"]
+    assert happened == ["members", "labels", "thumbnails"]
     assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]
-    splits = dataclasses.replace(splits[0]), test  # without what it has read
+    first = Image.open(io.BytesIO(store.examples()["image"][0]))
+    np.testing.assert_array_equal(np.asarray(first), small_set().images[0, ..., 0])
     run(small_study(), tmp_path)
-    assert happened == ["members", "labels", "members"]
+    assert happened == ["members", "labels", "thumbnails", "members"]
+    assert seals == [store.examples_seal()] * 2  # members refer to the same examples
 
 
 def test_copies_of_an_image_are_a_remark(tmp_path):

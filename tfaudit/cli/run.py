@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import tempfile
+import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,9 +28,12 @@ if TYPE_CHECKING:
 
 RAY = "With --engine ray"
 SHARE = "Per member"
-DRY = "With --dry-run"
+BEFORE = "Before a long run"
 TRAINING = "In place of the recipe's settings"
 """Panels of the help."""
+
+HEADING = 28
+"""Width of the headings of what a run takes."""
 
 _of_training = functools.partial(option, panel=TRAINING)
 
@@ -121,14 +127,32 @@ def run(
     dry_run: Annotated[
         bool,
         option(
-            "Print what the run would take, and refuse what cannot fit; start nothing.", "--dry-run"
+            "Print what the run would take, and refuse what cannot fit; start nothing.",
+            "--dry-run",
+            panel=BEFORE,
         ),
     ] = False,
+    rehearse: Annotated[
+        bool,
+        option(
+            "Run all phases at their true shape for a few steps, and print what they and the run take.",
+            "--rehearse",
+            panel=BEFORE,
+        ),
+    ] = False,
+    photographs: Annotated[
+        Path | None,
+        option(
+            "With --rehearse: folder of JPEGs to stand for images that are not at hand; noise by default.",
+            panel=BEFORE,
+        ),
+    ] = None,
     step_seconds: Annotated[
-        float | None, option("Measured seconds of an optimizer step, for hours.", panel=DRY)
+        float | None,
+        option("With --dry-run: measured seconds of an optimizer step, for hours.", panel=BEFORE),
     ] = None,
     dollars_per_hour: Annotated[
-        float | None, option("Price of an hour of one member, for the cost.", panel=DRY)
+        float | None, option("Price of an hour of one member, for the cost.", panel=BEFORE)
     ] = None,
     accept_changed_code: Annotated[
         bool,
@@ -141,6 +165,11 @@ def run(
     from tfaudit.population.engine import EngineOptions
 
     require(population is None or population >= 1, "population", population, "1 or more")
+    if rehearse:
+        expected = "no such option with --rehearse"
+        for name, value in (("dry_run", dry_run), ("smoke", smoke), ("step_seconds", step_seconds)):
+            require(not value, name, value, expected)
+    require(rehearse or photographs is None, "photographs", str(photographs), "--rehearse with it")
     options = EngineOptions(
         engine=engine,
         workers=workers,
@@ -161,6 +190,9 @@ def run(
     directory = directory or Path("runs") / (f"{study.name}-smoke" if smoke else study.name)
     if dry_run:
         _print_dry_run(study, directory, options, step_seconds, dollars_per_hour)
+        return
+    if rehearse:
+        _rehearse(study, directory, options, photographs, dollars_per_hour)
         return
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run_study
@@ -217,10 +249,65 @@ def _print_dry_run(
     from tfaudit.population.dry_run import Prices, dry_run
 
     prices = Prices(step_seconds=step_seconds, dollars_per_hour=dollars_per_hour)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name, text in dry_run(study, directory, options, prices).items():
+    _print_rows(dry_run(study, directory, options, prices).items())
+
+
+def _print_rows(rows: Iterable[tuple[str, str]]) -> None:
+    """Print texts with their headings, each as soon as it is known."""
+    for name, text in rows:
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(width=HEADING)
         table.add_row(Text(name, style="bold"), Text(text))
-    out.print(table)
+        out.print(table)
+
+
+def _rehearse(
+    study: Study,
+    directory: Path,
+    options: EngineOptions,
+    photographs: Path | None,
+    dollars_per_hour: float | None,
+) -> None:
+    """Rehearse a study in a temporary folder, and print what each phase took and what the run would take."""
+    from tfaudit.runtime.captured_output import start_tensorflow
+
+    start_tensorflow()
+    from tfaudit.population.rehearsal import Rehearsal
+
+    rehearsal = Rehearsal(study, options)
+    with tempfile.TemporaryDirectory(prefix="tfaudit-rehearsal-") as place:
+        stand_ins = Path(place) / "data"
+        stand_ins.mkdir()
+        with rehearsal.data(stand_ins, photographs) as rows:
+            _print_rows(rows.items())
+            with err.status("Rehearsing"):
+                store = rehearsal.run(Path(place))
+            _report_failures(store)
+            _print_rows(rehearsal.phases(Path(place)))
+            _print_rows(_audited(store))
+    out.print("\nThe whole run:")
+    _print_rows(rehearsal.extrapolated(directory, dollars_per_hour).items())
+
+
+def _audited(store: Store) -> Iterator[tuple[str, str]]:
+    """Audit a study, judge it by the gate's default limits and write its report; yield what each took."""
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.outlets.html import write_report
+
+    def seconds() -> str:
+        return f"{time.monotonic() - start:.1f} s"
+
+    start = time.monotonic()
+    study_audit = StudyAudit.read(store)
+    study_audit.prepare()
+    yield "audit", f"{plural(len(study_audit.data.titles), 'variant')} in {seconds()}"
+    start = time.monotonic()
+    outcomes = Counter(study_audit.verdict().table["outcome"])
+    judged = ", ".join(f"{outcome} {count}" for outcome, count in outcomes.items())
+    yield "gate", f"{judged or 'nothing to judge'}, in {seconds()}"
+    start = time.monotonic()
+    path = write_report(study_audit)
+    yield "report", f"{path.stat().st_size / 1e6:.1f} MB in {seconds()}"
 
 
 def _report_failures(store: Store) -> None:

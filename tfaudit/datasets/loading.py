@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 IN_MEMORY_BYTES = 600 * 2**20
 """Decoded pixels up to this size are held in memory; the largest such data set is EMNIST ByClass."""
+
+IN_MEMORY_VARIABLE = "TFAUDIT_IN_MEMORY"
+"""Environment variable that replaces `IN_MEMORY_BYTES`: a small stand-in for a large data set streams, too."""
 
 
 def load_dataset(
@@ -229,7 +233,8 @@ class PreparedData(DataSource):
         notes = notes_of(self.builder.data_path)
         names = features.class_names
         dataset = Dataset(self.name, split, names, shape, count, stream=stream, notes=notes)
-        fits = None not in shape and count * math.prod(shape) <= IN_MEMORY_BYTES  # type: ignore[arg-type]
+        most = float(os.environ.get(IN_MEMORY_VARIABLE, IN_MEMORY_BYTES))
+        fits = None not in shape and count * math.prod(shape) <= most  # type: ignore[arg-type]
         return _in_memory(dataset, bool(features.groups)) if fits else dataset
 
     def _num_examples(self, split: str) -> int:

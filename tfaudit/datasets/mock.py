@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -102,18 +103,19 @@ class MockBuilder:
 
     def _records(self, split: str) -> list[bytes]:
         """Return the serialized examples of a split."""
+        with quiet_tfds():
+            encoded = map(self.features.encode_example, self.examples(split, MOCK_EXAMPLES))
+            return [self.features.serialize_example(example) for example in encoded]
+
+    def examples(self, split: str, count: int) -> Iterator[dict[str, Any]]:
+        """Yield a number of examples of a split, which may be larger than a mock has."""
         from tensorflow_datasets.testing.mocking import RandomFakeGenerator
 
         chosen = choose_features(self.name, self.features, catalogue_entry(self.name))
         labels = min(CLASSES, len(chosen.class_names))
         seed = zlib.crc32(f"{self.name}/{split}".encode())
-        records = []
-        with quiet_tfds():
-            fake = RandomFakeGenerator(self.features, MOCK_EXAMPLES, seed=seed)
-            for i, example in enumerate(fake):
-                value_of(example, chosen.label[:-1])[chosen.label[-1]] = i % labels
-                example[chosen.identity] = f"mock-{split}__{i}"
-                example.pop("tfds_id", None)
-                encoded = self.features.encode_example(example)
-                records.append(self.features.serialize_example(encoded))
-        return records
+        for i, example in enumerate(RandomFakeGenerator(self.features, count, seed=seed)):
+            value_of(example, chosen.label[:-1])[chosen.label[-1]] = i % labels
+            example[chosen.identity] = f"mock-{split}__{i}"
+            example.pop("tfds_id", None)
+            yield example

@@ -78,7 +78,7 @@ def prepare(
             for leftover in root.glob(f"{prefix}*/"):
                 shutil.rmtree(leftover)
             with tempfile.TemporaryDirectory(prefix=prefix, dir=root) as work:
-                _write(name, version, content, builder, Path(work), progress)
+                write_prepared(name, version, content, builder, Path(work), progress)
                 written = Path(work, name, version)
                 if content.notes:
                     (written / NOTES).write_text("\n".join(content.notes), encoding="utf-8")
@@ -106,14 +106,19 @@ def _check_new(name: str) -> None:
     require(valid, "name", name, f"a new name of small letters, digits and _, or one of {prepared}")
 
 
-def _write(
+def write_prepared(
     name: str,
     version: str,
     content: LocalFiles,
     builder: Any,
     work: Path,
-    progress: Callable[[int, int], None] | None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> None:
+    """Write a data set into a folder as TFDS does, under a builder's configuration if there is one.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
     start_tensorflow()
     import tensorflow as tf
     import tensorflow_datasets as tfds

@@ -191,9 +191,11 @@ def _memory(
     while training.micro_batch == "auto" and examples > max(most, 1):
         examples = math.ceil(examples / 2)
     told = (
-        f"the {_size(room)} of a {device}" if room < math.inf else f"an unknown size of a {device}"
+        f"the {size_in_words(room)} of a {device}"
+        if room < math.inf
+        else f"an unknown size of a {device}"
     )
-    needed = f"{_size(base + model.steps.of(examples))} for {examples} examples at a time"
+    needed = f"{size_in_words(base + model.steps.of(examples))} for {examples} examples at a time"
     if examples <= most:
         return f"{needed}, of {told}"
     if most < 1:
@@ -203,7 +205,9 @@ def _memory(
         f"at most {int(most)} examples, which fit {told}; or --micro-batch auto, or fewer --workers"
     )
     raise InputError(
-        name, f"{examples} examples, which need {_size(base + model.steps.of(examples))}", expected
+        name,
+        f"{examples} examples, which need {size_in_words(base + model.steps.of(examples))}",
+        expected,
     )
 
 
@@ -231,14 +235,14 @@ def _disk(
     needed = study.population * (members + forks) + checkpoints + predictions
     place = next(folder for folder in (directory, *directory.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
-    text = _size(needed)
+    text = size_in_words(needed)
     if needed > free:
-        expected = f"at most {_size(free)}, which are free there"
+        expected = f"at most {size_in_words(free)}, which are free there"
         raise InputError("directory", f"{directory}, for {text}", expected)
     without = "" if test else ", without predictions"
-    return f"{text}{without}, of {_size(free)} free"
+    return f"{text}{without}, of {size_in_words(free)} free"
 
 
-def _size(count: float) -> str:
+def size_in_words(count: float) -> str:
     """Return a number of bytes in words."""
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

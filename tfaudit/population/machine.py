@@ -73,6 +73,18 @@ def used_memory() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def peak_memory() -> float:
+    """Return the most bytes of memory that this program has held; 0 if the system does not tell.
+
+    (`getrusage` counts what the program that started it had held, too.)
+    """
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return 0
+    return 1024 * max(map(float, re.findall(r"VmHWM:\s+(\d+)", status)), default=0)
+
+
 def free_memory() -> float:
     """Return the bytes of memory that this process may still take; infinity if the system does not tell.
 

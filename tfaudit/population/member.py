@@ -29,6 +29,7 @@ from tfaudit.compress.quantization_aware.quantization_aware import quantization_
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.checkpoints import Checkpoint, CheckpointFile
+from tfaudit.population.machine import peak_memory
 from tfaudit.population.own_training import OwnTraining
 from tfaudit.population.plan import CHECKPOINT, fork_name
 from tfaudit.population.remedies import MemberRemedies, check_remedies
@@ -112,6 +113,7 @@ class MemberMaker:
                 files |= {path(fork_name(step)): state for step, state in forked.items()}
         if history is not None:
             files[path("history.csv")] = history.to_csv(index=False).encode()
+            facts["step_seconds"] = history.attrs.get("step_seconds")
         ranked = predict_classifier(model, self._test, k=min(study.top_k, self._test.num_classes))
         files[self._store.prediction_path(key, member)] = prediction_bytes(ranked)
         facts |= {
@@ -119,6 +121,7 @@ class MemberMaker:
             "bytes": len(content),
             "gzipped_bytes": len(gzip.compress(content, 6)),
             "seconds": round(time.monotonic() - started, 3),
+            "peak_bytes": _peak_memory(),
         }
         self._store.save_member(key, member, files, facts)
         checkpoint.remove()
@@ -248,6 +251,13 @@ def _counts(model: keras.Model | bytes) -> dict[str, float | None]:
     return {
         name: None if value != value else value for name, value in counts(model).summary().items()
     }
+
+
+def _peak_memory() -> float:
+    """Return the most bytes of memory that this process has held: of its GPU if it has one, else of the machine."""
+    gpus = tf.config.list_logical_devices("GPU")
+    peaks = [tf.config.experimental.get_memory_info(gpu.name)["peak"] for gpu in gpus]
+    return max(peaks, default=peak_memory())
 
 
 def model_bytes(model: keras.Model) -> bytes:

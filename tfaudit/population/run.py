@@ -140,10 +140,10 @@ def run_study(
         check_own_parts(study, train)
     if test.num_examples and (test.preview is not None or not test.has_images):
         next(previews(test.take(1), THUMBNAIL))
-    with _disk_errors(Path(directory)), lock(directory), chosen_progress(progress) as shown:
+    with disk_errors(Path(directory)), lock(directory), chosen_progress(progress) as shown:
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
         store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
-        store_examples(store, test)
+        store_examples(store, test, thumbnails=False)
         if train.in_memory:
             store_class_facts(store, train)
         # Members need no previews, which may be functions that cannot be shipped.
@@ -151,8 +151,9 @@ def run_study(
         with _start(store, options, splits, versions) as start:
             phase = functools.partial(_carry_out, store, options.engine, start, shown)
             phase(member_jobs(store), study.population * len(study.all_variants), "members")
-            # A stream is read for its labels only now, as the first member need not wait for them.
+            # Streams are read for labels and thumbnails only now: the first member need not wait for them.
             store_class_facts(store, train)
+            store_examples(store, test)
             if study.conditions:
                 jobs = condition_jobs(store)
                 for condition in set(study.conditions) - {job.condition for job in jobs}:
@@ -201,7 +202,7 @@ def _carry_out(
 
 
 @contextlib.contextmanager
-def _disk_errors(directory: Path) -> Iterator[None]:
+def disk_errors(directory: Path) -> Iterator[None]:
     """Turn an `OSError` into an `InputError` about the directory."""
     try:
         yield

@@ -32,8 +32,11 @@ def load_test(study: Study) -> Dataset:
     return test.take(study.limit) if study.limit else test
 
 
-def store_examples(store: Store, test: Dataset) -> None:
-    """Store id, label, PNG and groups of every test example, unless they exist."""
+def store_examples(store: Store, test: Dataset, *, thumbnails: bool = True) -> None:
+    """Store id, label, preview and groups of every test example, unless they exist.
+
+    Without `thumbnails` no image of a stream is decoded; a later call with them adds its thumbnails.
+    """
     ids = test.example_ids.tolist()
     labels = test.labels.tolist()
     with contextlib.suppress(InputError):  # missing or damaged
@@ -47,11 +50,11 @@ def store_examples(store: Store, test: Dataset) -> None:
         )
         now = ids, labels, list(test.class_names), list(test.notes)
         same_clusters = stored.attrs["clustered"] == (test.clusters is not None)
-        if before == now and same_clusters:
+        decoded = test.in_memory or not thumbnails or stored["image"].iloc[0]
+        if before == now and same_clusters and decoded:
             return
-    store.save_examples(
-        "test", test.labels, ids, test.class_names, preview_bytes(test), test.groups, test.notes
-    )
+    images = preview_bytes(test) if test.in_memory or thumbnails else [b""] * len(ids)
+    store.save_examples("test", test.labels, ids, test.class_names, images, test.groups, test.notes)
 
 
 def store_class_facts(store: Store, train: Dataset) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import math
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -269,7 +270,7 @@ class Trainer(TrainerInOneModel):
         checkpoint: CheckpointFile | None = None,
         fork: Checkpoint | None = None,
     ) -> pd.DataFrame:
-        """Train a model in place and return the history, one row per epoch.
+        """Train a model in place and return the history, one row per epoch, with `attrs["step_seconds"]`.
 
         Args:
             model: model of the study's architecture; holds the initial weights, then the trained ones.
@@ -311,6 +312,7 @@ class Trainer(TrainerInOneModel):
                 fork_steps=self.fork_steps if until is None else set(),
             )
             last.prepare(self.model)
+            times = StepTimes()
             try:
                 self.model.fit(
                     self._batches_of(part, seed, start=last.start),
@@ -318,7 +320,7 @@ class Trainer(TrainerInOneModel):
                     epochs=self._epochs,
                     steps_per_epoch=self._steps_per_epoch,
                     validation_data=validation,
-                    callbacks=[*callbacks, last],
+                    callbacks=[*callbacks, times, last],
                     shuffle=False,  # the batches are shuffled already, by the seed
                     verbose=0,
                 )
@@ -331,6 +333,7 @@ class Trainer(TrainerInOneModel):
         self.forked = last.forked
         frame = pd.DataFrame(last.rows)
         frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
+        frame.attrs["step_seconds"] = times.median
         return frame
 
     def _batches_of(self, data: Dataset, seed: int, start: int = 0) -> tf.data.Dataset:
@@ -438,6 +441,29 @@ class StopAt(keras.callbacks.Callback):
         self.done += self.step
         if self.done >= self._steps:
             self.model.stop_training = True
+
+
+class StepTimes(keras.callbacks.Callback):
+    """Measures the seconds of optimizer steps, input included, of the steps that this fit really makes."""
+
+    def on_train_begin(self, logs: dict | None = None) -> None:
+        """Reset the times."""
+        self._seconds: list[float] = []
+
+    def on_train_batch_begin(self, batch: int, logs: dict | None = None) -> None:
+        """Note the time."""
+        self._began = time.monotonic()
+
+    def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
+        """Note how long the steps of one execution took, unless an earlier attempt made them."""
+        if logs:
+            took = time.monotonic() - self._began
+            self._seconds.append(took / (self.model.steps_per_execution or 1))
+
+    @property
+    def median(self) -> float | None:
+        """Median over all but the first execution, which traces the step; None without a second one."""
+        return float(np.median(self._seconds[1:])) if len(self._seconds) > 1 else None
 
 
 def _check_settings(study: Study, training: Training) -> None:

@@ -12,7 +12,15 @@ _SEAL = "sha256"
 _OF_THE_STORE = ("status", "variant", "member", "files", "examples")
 """What a store itself writes into the record of a member, beside the facts that its maker tells."""
 
-_NUMBERS = ("bytes", "gzipped_bytes", "sparsity", "accuracy", "seconds")
+_NUMBERS = (
+    "bytes",
+    "gzipped_bytes",
+    "sparsity",
+    "accuracy",
+    "seconds",
+    "step_seconds",
+    "peak_bytes",
+)
 """Facts of a record that are numbers where they are known."""
 
 

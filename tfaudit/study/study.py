@@ -402,45 +402,64 @@ class Study:
     def smoke(self) -> Study:
         """Return a version of the study that runs in seconds, to check that it runs at all.
 
-        It has two members, a few steps and examples, a small model, one level of each pruning method, the first
-        corruption at the first and the last severity, and no benchmark set.
+        It is `shortened`, with a small model, small images, and no benchmark set.
+        """
+        short = self.shortened(steps=8, examples=256, batch_size=32)
+        small: dict[str, Any] = {
+            "model_options": {**self.model_options, **self.smoke_options},
+            "benchmarks": (),
+        }
+        if self.crop and not self.model_source.is_file:
+            small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
+        return dataclasses.replace(short, **small)
+
+    def shortened(
+        self, *, steps: int, examples: int, batch_size: int | None, micro_batches: int = 1
+    ) -> Study:
+        """Return a version of the study with its model and its images, but few members, steps and examples.
+
+        It has two members, the first variant of each kind, and the first corruption at the first and the last severity.
+
+        Args:
+            steps: steps of trainings from scratch; retraining has half as many.
+            examples: largest number of examples of each split.
+            batch_size: largest batch size; None for the study's.
+            micro_batches: least number of micro-batches in a smaller batch that stands for one in micro-batches.
         """
         training = self.planned_training
         variants = self._one_of_each_kind()
-        small: dict[str, Any] = {
+        short: dict[str, Any] = {
             "population": min(2, self.population),
-            "limit": min(256, self.limit or 256),
-            "model_options": {**self.model_options, **self.smoke_options},
+            "limit": min(examples, self.limit or examples),
             "variants": variants,
             "corruptions": self.corruptions[:1],
             "severities": tuple(dict.fromkeys((self.severities[0], self.severities[-1]))),
-            "benchmarks": (),
         }
         if self.corrupted_variants is not None:
             keys = {"dense", *(variant.key for variant in variants)}
-            small["corrupted_variants"] = [key for key in self.corrupted_variants if key in keys]
-        if self.crop and not self.model_source.is_file:
-            small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
-        for name, plan, steps in (("training", training, 8), ("retraining", self.retraining, 4)):
+            short["corrupted_variants"] = [key for key in self.corrupted_variants if key in keys]
+        plans = (("training", training, steps), ("retraining", self.retraining, steps // 2))
+        for name, plan, number in plans:
             if isinstance(plan, Training) and plan.epochs != 0:
                 # There are too few examples to hold out some of every class, unless a remedy measures on them.
                 needed = name == "retraining" and any(
                     r.holds_out for v in self._pruned for r in v.remedies
                 )
-                share = min(0.25 * needed, 10 * plan.validation)
-                small[name] = dataclasses.replace(
+                batch = min(batch_size or plan.batch_size, plan.batch_size)
+                micro = plan.micro_batch
+                if isinstance(micro, int) and batch < plan.batch_size:
+                    micro = math.gcd(micro, max(batch // micro_batches, 1))
+                short[name] = dataclasses.replace(
                     plan,
                     epochs=None,
-                    steps=steps,
-                    validation=share,
+                    steps=number,
+                    validation=min(0.25 * needed, 10 * plan.validation),
                     keep="last",
-                    batch_size=(batch := min(32, plan.batch_size)),
-                    micro_batch=math.gcd(plan.micro_batch, batch)
-                    if isinstance(plan.micro_batch, int)
-                    else plan.micro_batch,
+                    batch_size=batch,
+                    micro_batch=micro,
                     steps_per_execution=1,
                 )
-        return dataclasses.replace(self, **small)
+        return dataclasses.replace(self, **short)
 
     def _one_of_each_kind(self) -> tuple[Variant, ...]:
         """Return the first variant of every pruning method and treatment, and every quantization, with parents."""
