@@ -103,7 +103,7 @@ def test_report(browser, store, written, width, scheme):
     assert [row.get_attribute("data-variant") for row in verdicts.all()] == list(audit.exemplars)
     verdicts.nth(1).click(position={"x": 5, "y": 5})
     assert page.url.endswith("#classes-int8")
-    assert page.locator("#classes-int8 svg").is_visible()
+    page.locator("#classes-int8 svg").wait_for()
     unfold(page)
     for chart in page.locator("svg.chart").all():
         box = chart.bounding_box()

@@ -23,6 +23,7 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
     recipes,
     report,
     run,
+    sign,
     view,
 )
 from tfaudit.cli.console import app, err

@@ -172,6 +172,8 @@ def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
 
     if study_audit.data.compressed_keys:
         out.print(first_screen(study_audit.verdict(limits)))
+    for key, words in study_audit.sign_offs.items():
+        out.print(f"{study_audit.data.titles[key]}: {words}", markup=False)
     summary = study_audit.summary
     if summary.table["members"].max() == 1 and summary.exemplars:
         _show_pairs(study_audit)

@@ -126,6 +126,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         verdict=verdict,
         verdicts=verdict and verdict_html(verdict, links),
         links=links,
+        signed=study_audit.sign_offs,
         worst=_worst_classes(study_audit, verdict) if verdict else [],
         table=html_table(audit),
         headlines=lines,

@@ -10,6 +10,7 @@ DIR/costs.parquet                                             cost of each varia
 DIR/candidates.parquet                                        what `tfaudit compress` chose from: `tfaudit.search`
 DIR/failures/SPLIT.txt                                        why a condition could not be evaluated
 DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          cached results of audits: `tfaudit.analysis.cache`
+DIR/sign_offs.json                                            decisions of people: `tfaudit.store.sign_offs`
 DIR/answers.sqlite                                            answers of human raters: `tfaudit.store.ratings.answers`
 ```
 `member.json` is written last and holds the SHA-256 of every other file of the member. Without it, or if a checksum does
