@@ -26,7 +26,8 @@ STUDY = Study(
     model="cifar_convnet",
     training=Training(epochs=6, learning_rate=0.2, decay="cosine", warmup=1.0, weight_decay=5e-4),
     variants=(Pruned(0.8, begin=0.5, end=0.75, spare=("logits",)),),
-    population=8,
+    model_options={"filters": [8, 16, 32, 64]},
+    population=6,
     limit=10_000,
 )
 

@@ -31,6 +31,7 @@ from tests.builders.simulated_studies import (
     simulate,
     true_flip_rates,
     true_slope,
+    until_decided,
     with_losses,
 )
 from tfaudit.audits.comparison import Comparison
@@ -318,6 +319,40 @@ def looks(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+OVERALL, CLASS = Limits(overall_drop_pp=1), Limits(worst_class_drop_pp=5)
+GROWING = {
+    "accuracy loses 0, limit 1": (Truth(), OVERALL),
+    "accuracy loses .5, limit 1": (Truth(everywhere=0.005), OVERALL),
+    "accuracy loses 1, limit 1": (Truth(everywhere=0.01), OVERALL),
+    "accuracy loses 2, limit 1": (Truth(everywhere=0.02), OVERALL),
+    "a class loses 5, limit 5": (
+        Truth(recalls={HURT: (RECALLS[CLASSES.index(HURT)] - 0.05,)}),
+        CLASS,
+    ),
+    "nothing changes, limits 1 and 5": (
+        Truth(),
+        Limits(overall_drop_pp=1, worst_class_drop_pp=5),
+    ),
+}
+"""Truths, two of which lie exactly at the limit, and limits."""
+
+
+def sequential(seeds: range) -> pd.DataFrame:
+    """Return how often populations that grow until the gate decides pass and fail, and how many members they need."""
+    rows = []
+    for paired, (name, (truth, limits)) in itertools.product((True, False), GROWING.items()):
+        truth = dataclasses.replace(truth, paired=paired)
+        found = [until_decided(truth, seed, limits, most=30, images=200) for seed in seeds]
+        whole, grown, ends = (np.array(values) for values in zip(*found, strict=True))
+        shares = [
+            100 * np.mean(side == outcome) for outcome in (PASS, FAIL) for side in (whole, grown)
+        ]
+        rows.append((kind(paired), name, *shares, ends.mean()))
+    columns = ["members", "truth", "K = 30 passes", "growing passes"]
+    columns += ["K = 30 fails", "growing fails", "mean K"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 MEMBERS_OF_CLASSES = {
     "nothing changes": Truth(),
     "members differ 3 times as much on one class": Truth(knack={HURT: 3.0}),
@@ -412,6 +447,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "searches": searches,
     "regressions": regressions,
     "looks": looks,
+    "sequential": sequential,
     "members": members,
     "gate": gate,
 }

@@ -86,6 +86,27 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tfaudit, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_population_grows_until_the_gate_decides_or_to_its_end(tfaudit, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from tfaudit import Pruned, Study, Training\n"
+        "study = Study(name='mine', dataset='digits', model='digits_convnet', training=Training(steps=2), limit=50,\n"
+        "              variants=(Pruned(0.5),), population=5)\n"
+    )
+    command = ["run", "mine.py", "--workers", "1", "--until-decided"]
+    done = tfaudit(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("look ")]
+    assert lines == [  # two steps train nobody
+        "look 1 of 2, 3 members: cannot judge yet magnitude-0.5",
+        "look 2 of 2, 5 members: cannot judge magnitude-0.5",
+    ]
+    assert "6 of 10 members exist already" in done.stdout
+    again = tfaudit(*command, cwd=tmp_path)
+    assert [line for line in again.stdout.splitlines() if line.startswith("look ")] == lines
+    assert "10 of 10 members exist already" in again.stdout
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -17,9 +17,13 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from tfaudit.audits.gate.checks import CANNOT_JUDGE
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import Estimate, measure
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.predictions import Predictions
+from tfaudit.stats.multiplicity import sizes_of_looks
 from tfaudit.store.external import import_predictions
 from tfaudit.store.store import Store
 
@@ -155,6 +159,31 @@ def simulate(
             )
         )
     return predictions[0], predictions[1]
+
+
+def until_decided(
+    truth: Truth, seed: int, limits: Limits, *, most: int, images: int
+) -> tuple[str, str, int]:
+    """Return the gate's outcome for a whole population, that for a growing one, and where that one ended."""
+    before, after = simulate(truth, seed, members=most, images=images)
+    looks = sizes_of_looks(most)
+    whole = gate(before, after, limits).outcome
+    for look, members in enumerate(looks, start=1):
+        first = (_first(population, members) for population in (before, after))
+        outcome = gate(*first, limits, looks=len(looks), look=look).outcome
+        if outcome != CANNOT_JUDGE:
+            break
+    return whole, outcome, members
+
+
+def _first(population: Predictions, members: int) -> Predictions:
+    """Return the first members of a population."""
+    return Predictions(
+        population.labels,
+        population.ranked[:members],
+        class_names=population.class_names,
+        parents=population.parents and population.parents[:members],
+    )
 
 
 FLIPS = {

@@ -35,18 +35,28 @@ class GatedModel:
 
 
 def from_study(
-    directory: Path, variants: Sequence[str] | None, split: str
+    directory: Path, variants: Sequence[str] | None, split: str, *, population: int | None = None
 ) -> dict[str, GatedModel]:
-    """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`."""
+    """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`.
+
+    With `population`, members of this number and above are left out, and are not missed.
+    """
     store = open_store(directory)
     keys = _compressed_variants(store, variants, split)
-    gaps = store.missing(split)
+
+    def counts(member: int) -> bool:
+        return population is None or member < population
+
+    def predictions(key: str) -> Predictions:
+        return store.predictions(key, split, members=[*filter(counts, store.members(key))])
+
+    gaps = [gap for gap in store.missing(split) if counts(gap.member)]
     absent = {gap.variant for gap in gaps} - {"dense", *store.variants}
     if absent and variants is None:
         got = f"no complete member of {', '.join(sorted(absent))}"
         expected = "one or more; `tfaudit run` makes them, --variant judges the others alone"
         raise InputError("directory", got, expected)
-    baseline = store.predictions("dense", split)
+    baseline = predictions("dense")
     candidates = {}
     for key in keys:
         sizes = _mean_bytes(store, "dense"), _mean_bytes(store, key)
@@ -57,7 +67,7 @@ def from_study(
         ]
         candidates[key] = GatedModel(
             baseline,
-            store.predictions(key, split),
+            predictions(key),
             sizes=None if np.isnan(sizes).any() else sizes,
             paired=store.study.is_made_from_dense(key),
             missing=tuple(missing),

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tfaudit.cli.console import app, err, out
+from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import Group, option
 from tfaudit.cli.recipes import recipe_study, require_recipe
 from tfaudit.cli.report import show
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 RAY = "With --engine ray"
 SHARE = "Per member"
 BEFORE = "Before a long run"
+DECIDE = "Until the gate decides"
 TRAINING = "In place of the recipe's settings"
 """Panels of the help."""
 
@@ -154,6 +156,19 @@ def run(
     dollars_per_hour: Annotated[
         float | None, option("Price of an hour of one member, for the cost.", panel=BEFORE)
     ] = None,
+    until_decided: Annotated[
+        bool,
+        option(
+            "Add members, up to the population, until the gate passes or fails the variants.",
+            "--until-decided",
+            panel=DECIDE,
+        ),
+    ] = False,
+    gate: GateFile = None,
+    variant: Annotated[
+        list[str] | None,
+        option("Variant to decide, repeatable; all by default.", panel=DECIDE),
+    ] = None,
     accept_changed_code: Annotated[
         bool,
         option("Resume although the source of a function has changed.", "--accept-changed-code"),
@@ -170,6 +185,9 @@ def run(
         for name, value in (("dry_run", dry_run), ("smoke", smoke), ("step_seconds", step_seconds)):
             require(not value, name, value, expected)
     require(rehearse or photographs is None, "photographs", str(photographs), "--rehearse with it")
+    for name, value in (("gate", gate), ("variant", variant)):
+        require(until_decided or not value, name, value, "no such option without --until-decided")
+    limits = read_limits(gate)
     options = EngineOptions(
         engine=engine,
         workers=workers,
@@ -194,24 +212,35 @@ def run(
     if rehearse:
         _rehearse(study, directory, options, photographs, dollars_per_hour)
         return
+    from tfaudit.cli.until_decided import run_until_decided
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run_study
+    from tfaudit.store.store import open_store
 
-    try:
-        store = run_study(
+    def run_one(study: Study) -> Store:
+        return run_study(
             study,
             directory,
             options,
             progress=progress_for(out),
             accept_changed_code=accept_changed_code,
         )
+
+    try:
+        if until_decided:
+            made = (
+                open_store(directory).study.population if (directory / "study.json").exists() else 0
+            )
+            store = run_until_decided(study, made, run_one, limits, variant)
+        else:
+            store = run_one(study)
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted; run the same command again to resume")
         raise typer.Exit(130) from None
     from tfaudit.analysis.study_audit import StudyAudit
 
     if "dense" in store.variants:
-        show(StudyAudit.read(store))
+        show(StudyAudit.read(store), limits)
     _report_failures(store)
 
 

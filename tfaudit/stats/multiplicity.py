@@ -1,5 +1,7 @@
 """Adjustment of p-values for multiple testing, and of levels for several looks."""
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
@@ -77,3 +79,22 @@ def level_of_look(alpha: float, looks: int, look: int | None = None) -> float:
         return alpha / looks
     require(1 <= look <= looks, "look", look, f"1 to {looks}, the number of looks")
     return alpha * (look**3 - (look - 1) ** 3) / looks**3
+
+
+def sizes_of_looks(most: int) -> tuple[int, ...]:
+    """Return the numbers of members at which a growing population is judged: from 3 on about half more each time.
+
+    Args:
+        most: number of members at the last look, 1 or more.
+
+    Example:
+        >>> sizes_of_looks(30), sizes_of_looks(3), sizes_of_looks(1)
+        ((3, 5, 8, 12, 18, 30), (3,), (1,))
+    """
+    require(most >= 1, "most", most, "1 or more")
+    sizes = []
+    size = 3
+    while 1.5 * size <= most:
+        sizes.append(size)
+        size = math.ceil(1.5 * size)
+    return (*sizes, most)

@@ -10,9 +10,11 @@ from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.simulated_grids import passes_once
 from tests.builders.simulated_studies import (
     FLIPS,
+    Truth,
     flip_rates,
     simulate,
     true_flip_rates,
+    until_decided,
     with_losses,
 )
 from tfaudit.audits.gate.gate import judge
@@ -95,6 +97,27 @@ def test_a_gate_that_is_asked_until_it_passes_seldom_errs_if_it_knows(looks, stu
             for seed in seeds(studies)
         ]
         assert np.mean(passed) <= 0.025 + noise(0.025, studies)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("paired", "studies"), and_nightly([(True, 40)], [(True, STUDIES), (False, STUDIES)])
+)
+def test_a_population_that_grows_until_the_gate_decides_seldom_errs_and_needs_fewer(
+    paired, studies
+):
+    limits = Limits(overall_drop_pp=1)
+    for loss in (0.0, 0.01):
+        truth = Truth(paired=paired, everywhere=loss)
+        found = [until_decided(truth, seed, limits, most=30, images=100) for seed in seeds(studies)]
+        whole, grown, ends = (np.array(values) for values in zip(*found, strict=True))
+        if loss:
+            for outcome in ("pass", "fail"):
+                assert np.mean(grown == outcome) <= 0.025 + noise(0.025, studies)
+        else:
+            lost = np.mean(whole == "pass") - np.mean(grown == "pass")
+            assert lost <= 0.1 + noise(0.1, studies)
+            assert np.mean(ends) < (22 if paired else 30)
 
 
 @pytest.mark.slow

@@ -1,0 +1,90 @@
+"""Populations that grow until the gate decides: `tfaudit run --until-decided`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, OUTCOMES
+from tfaudit.cli.console import out
+from tfaudit.errors import require_one_of
+from tfaudit.stats.multiplicity import sizes_of_looks
+
+if TYPE_CHECKING:
+    from tfaudit.audits.gate.limits import Limits
+    from tfaudit.store.store import Store
+    from tfaudit.study.study import Study
+
+
+def run_until_decided(
+    study: Study,
+    made: int,
+    run: Callable[[Study], Store],
+    limits: Limits,
+    variants: Sequence[str] | None,
+    *,
+    alpha: float = 0.05,
+) -> Store:
+    """Run a study with growing populations until the gate has passed or failed variants, and print every look.
+
+    The gate looks at the first members only, as many as `sizes_of_looks` says, each time at the level of this look
+    (`level_of_look`). A variant that is decided stays so. If a member fails, no further ones are added.
+
+    Args:
+        study: the study with its largest population.
+        made: number of members per variant that exist already.
+        run: function that runs a study and returns its store.
+        limits: limits of the gate.
+        variants: keys of the variants to decide; all by default.
+        alpha: level of all looks together.
+    """
+    from tfaudit.audits.gate.gate import gate
+    from tfaudit.cli.gate_sources import from_study
+
+    compressed = [variant.key for variant in study.variants]
+    for key in variants or ():
+        require_one_of("variant", key, compressed)
+    outcomes = dict.fromkeys(variants or compressed, CANNOT_JUDGE)
+    looks = sizes_of_looks(study.population)
+    first = min(max(looks[0], made), study.population)
+    store = run(dataclasses.replace(study, population=first))
+    for look, members in enumerate(looks, start=1):
+        if members > store.study.population:
+            store = run(dataclasses.replace(study, population=members))
+        if store.failures():
+            return store
+        undecided = [key for key, outcome in outcomes.items() if outcome == CANNOT_JUDGE]
+        pairs = from_study(store.directory, undecided, "test", population=members)
+        for key, pair in pairs.items():
+            verdict = gate(
+                pair.baseline,
+                pair.compressed,
+                limits,
+                alpha=alpha,
+                looks=len(looks),
+                look=look,
+                sizes=pair.sizes,
+                paired=pair.paired,
+            ).with_missing(pair.missing)
+            outcomes[key] = verdict.outcome
+        out.print(_in_words(look, len(looks), members, outcomes), soft_wrap=True)
+        if CANNOT_JUDGE not in outcomes.values():
+            break
+    trained = store.study.population
+    out.print(f"{trained} members of each variant were made, of at most {study.population}")
+    return store
+
+
+def _in_words(look: int, looks: int, members: int, outcomes: dict[str, str]) -> str:
+    """Return the outcomes so far in one line.
+
+    >>> _in_words(2, 5, 5, {"int8": "pass", "magnitude-0.9": "cannot judge"})
+    'look 2 of 5, 5 members: pass int8; cannot judge yet magnitude-0.9'
+    """
+    parts = []
+    for outcome in reversed(OUTCOMES):
+        if keys := [key for key, own in outcomes.items() if own == outcome]:
+            yet = " yet" if outcome == CANNOT_JUDGE and look < looks else ""
+            parts.append(f"{outcome}{yet} {', '.join(keys)}")
+    return f"look {look} of {looks}, {members} members: {'; '.join(parts)}"
