@@ -1,6 +1,7 @@
 """How often the gate passes and fails studies whose truth is a limit, a little more or a little less."""
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable
 
@@ -69,8 +70,7 @@ class StudyOfLimits:
         drops = -100 * expected_changes(self.truth, self.members, self.classes)
         values = {"overall_drop_pp": drops.mean(), "worst_class_drop_pp": drops.max()}
         if drops.min() > 1:
-            ten = dataclasses.replace(self, classes=10).truth  # classes repeat after ten
-            rates = true_flip_rates(ten)
+            rates = _flip_rates(self.losses, self.paired, self.members > 1)
             return values | {"flips": rates["changed"], "negative_flips": rates["right to wrong"]}
         share = float(np.mean(drops > 1))
         values |= {"share_beyond": share, "harmed_share": share}
@@ -103,3 +103,9 @@ class StudyOfLimits:
         if "harmed_share" in rates.index:
             rates.loc["harmed_share", "1: pass"] = np.nan
         return rates
+
+
+@functools.cache
+def _flip_rates(losses: str, paired: bool, differ: bool) -> dict[str, float]:
+    """Return the true rates of changed predictions, of ten classes: all others repeat them."""
+    return true_flip_rates(StudyOfLimits(losses, paired, 1 + differ, 10, 1).truth)

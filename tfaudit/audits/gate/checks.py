@@ -140,7 +140,10 @@ class Checks:
         return frame.head(0) if limit is None else frame
 
     def share_beyond(self, limit: float) -> Check:
-        """Check the share of classes that lose more than the limit of the worst class; none may collapse."""
+        """Check the share of classes that lose more than the limit of the worst class; none may collapse.
+
+        A class collapses by its recall on these images; the check fails only if recall is halved by more than chance.
+        """
         bound = self.limits.bound_pp
         losses = self.measurements.classes
         share = self.measurements.share_beyond(bound)
@@ -163,7 +166,8 @@ class Checks:
         if not collapsed.any() or outcome == FAIL:
             return check
         gone = [losses.names[c] for c in np.argsort(-losses.loss, kind="stable") if collapsed[c]]
-        certain = (collapsed & surely).any()
+        halved = losses.sure_low > 100 * losses.before / 2
+        certain = (collapsed & surely & halved).any()
         classes = listed([class_in_words(name) for name in gone], LISTED)
         return dataclasses.replace(
             check,

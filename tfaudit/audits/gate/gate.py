@@ -162,7 +162,8 @@ def gate(
       cannot be excluded, exceed the limit. Without this rule, fewer images would make a pass easier.
     - Share of classes beyond a loss: the interval of the share holds every share that a mixture of classes with any
       losses can have without contradicting the measurements (`LossMixture`); it says how many classes lose more than
-      `worst_class_drop_pp` (5 points if that is not limited), not which. A class that collapsed never passes.
+      `worst_class_drop_pp` (5 points if that is not limited), not which. A class that collapsed never passes,
+      and fails if its recall is surely halved.
     - Flips of single models: the exact interval of Clopper and Pearson. Flips of populations are means over pairs of
       members, or over all combinations without pairs, with an interval for rare events over images and members [FF].
     - Sizes are exact: the value decides.
