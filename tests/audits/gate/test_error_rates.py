@@ -233,5 +233,6 @@ def test_limits_of_changed_predictions_err_seldom(members, images, studies, pair
 def test_no_limit_errs_at_its_truth(classes, members, paired, studies, losses):
     """Every limit at 1 / 1.1, 1 and 1 / .9 times the true value; python -m benchmarks.verdicts gate has all designs."""
     study = StudyOfLimits(losses, paired, members, classes, images=200 if classes == 10 else 50)
-    rates = study.error_rates(seeds(studies)).stack()
-    assert (rates <= 0.025 + noise(0.025, studies)).all(), rates
+    rates = study.error_rates(seeds(studies)).stack().dropna()
+    # 4 standard errors: some 500 rates are compared in a night
+    assert (rates <= 0.025 + 1.3 * noise(0.025, studies)).all(), rates
