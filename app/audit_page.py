@@ -19,8 +19,9 @@ from tfaudit.audits.result import Result
 
 
 def show_question(shown: Declaration) -> None:
-    """Draw the question of an audit, and its source."""
-    st.markdown(escape(with_noun(shown.question) + (f" ({shown.source})" if shown.source else "")))
+    """Draw the question of an audit; behind its question mark stand the method and its source."""
+    how = " ".join(filter(None, [with_noun(shown.method), shown.source and f"({shown.source})"]))
+    st.markdown(f"**{escape(with_noun(shown.question))}**", help=escape(how) or None)
 
 
 def page(study_audit: StudyAudit, audit: Audit) -> None:

@@ -1,14 +1,12 @@
-"""The word for the examples of a study: images, or examples if they are texts or rows of a table."""
-
-import re
+"""The word for the examples of the study that a visitor sees."""
 
 import streamlit as st
 
-_IMAGE = re.compile(r"\b(I|i)mage(?=s?\b)")
+from tfaudit.outlets import nouns
 
 
 def set_noun(noun: str) -> None:
-    """Set the word for what the study of this session holds, "images" or "examples"."""
+    """Set the word for what the study of this session holds, such as "images" or "rows"."""
     st.session_state["examples are"] = noun
 
 
@@ -19,6 +17,4 @@ def with_noun(text: str) -> str:
         >>> with_noun("An image changes.")
         'An image changes.'
     """
-    if st.session_state.get("examples are", "images") == "images":
-        return text
-    return _IMAGE.sub(lambda found: "Example" if found[1] == "I" else "example", text)
+    return nouns.with_noun(text, st.session_state.get("examples are", "images"))

@@ -341,3 +341,15 @@ def test_the_observed_count_is_that_of_exemplars_under_every_tie_rule(seed, ties
         populations.append(Predictions(np.zeros(20, int), ranked, likely, class_names="abc"))
     found = chance(*populations, permutations=5, ties=ties)
     assert found.pies.observed == len(exemplars(*populations, ties=ties).index)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_with_the_models_needed_the_test_can_decide_and_with_one_less_it_cannot(paired, alpha):
+    few = population(1, members=2), population(2, members=2)
+    needed = chance(*few, paired=paired, alpha=alpha, permutations=50_000).models_needed
+    for members, decides in ((needed, True), (needed - 1, False)):
+        more = population(1, members=members), population(2, members=members)
+        null = chance(*more, paired=paired, alpha=alpha, permutations=50_000).pies
+        assert null.exact
+        assert (null.smallest_p <= alpha) == decides

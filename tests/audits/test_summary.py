@@ -85,7 +85,7 @@ def test_counts_that_chance_explains_are_noted():
         }
     )
     assert audit.notes == (
-        "Cannot tell whether there are more PIEs than expected by chance (p > 0.05): none.",
+        "Cannot tell whether more images change (PIEs) than by chance (p > 0.05): none.",
     )
 
 
@@ -95,7 +95,7 @@ def test_pairs():
     assert audit.chances["half"].frame().equals(chance(*both("dense", "half")).frame())
     few = {key: population(i, members=4) for i, key in enumerate(("dense", "int8"))}
     assert summary(few, paired=["int8"]).notes == (
-        "Too few members to test the number of PIEs: int8 (p at least 0.125).",
+        "Too few models to test how many images change (PIEs): int8 (p at least 0.125; 6 models would do).",
     )
     few["dense"] = population(0, members=5)
     audit = summary(few, paired=["int8"])

@@ -45,7 +45,7 @@ def test_nothing_changes():
     line = said(population(1), population(1))
     assert line.accuracy.startswith("Mean top-1 accuracy stays within 0.05 points")
     assert line.classes.startswith(
-        "None of 5 classes is shown to lose recall; 0 changes most, by +0.0 points"
+        "None of 5 classes is shown to lose recall; 0 changes most, by 0.0 points"
     )
     assert line.images == "No image changes its majority prediction."
 

@@ -34,7 +34,7 @@ def test_texts_stand_in_the_gallery_and_are_no_markup(of_texts):
     gallery = page[page.index('<ul class="gallery">') :]
     assert '<p class="text">a &lt;b&gt;line&lt;/b&gt;\nof text' in gallery
     assert "<img" not in gallery[: gallery.index("</ul>")]
-    assert f"{len(of_texts.examples()):,} examples of 5 classes" in page
+    assert f"{len(of_texts.examples()):,} texts of 5 classes" in page
 
 
 @pytest.mark.slow

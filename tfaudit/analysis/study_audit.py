@@ -361,7 +361,9 @@ def _tied_votes(summary: Summary) -> list[str]:
     undecided = {key: result.summary()["undecided"] for key, result in summary.exemplars.items()}
     titles = summary.table.set_index("variant")["title"]
     images = [f"{count:,} of {titles[key]}" for key, count in undecided.items() if count]
-    note = f"Images that are ties between models count as undecided, not as PIEs: {listed(images)}."
+    note = (
+        f"Images that are ties between models count as undecided, not as changed: {listed(images)}."
+    )
     return [note] if images else []
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -254,8 +255,14 @@ class StudyData:
 
     @cached_property
     def examples_are(self) -> str:
-        """What the examples are: "images", or "examples" where texts or rows of a table are stored."""
-        return "examples" if preview_of(self._first_image).text else "images"
+        """What the examples are: "images", "texts", "rows" (of a table), or "examples" if that is not sure."""
+        text = preview_of(self._first_image).text
+        if not text:
+            return "images"
+        lines = text.splitlines()
+        if not all(re.match(r"[^:]+: \S", line) for line in lines):
+            return "texts"
+        return "rows" if len(lines) > 1 else "examples"
 
     @cached_property
     def measures_images(self) -> bool:

@@ -473,8 +473,8 @@ PARTS["The table of a study, [F] table 2"] = {
         ".2g",
         "Number expected by chance: the mean when members are reassigned at random",
     ),
-    "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
-    "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
+    "significant_holm": _count("corrected, Holm", help=f"Classes significant after {_HOLM}"),
+    "significant_bh": _count("corrected, BH", help=f"Classes significant after {_BH}"),
     "harmed": _count(
         "of these worse", help="Uncorrected: classes that lose more than the model as a whole"
     ),
@@ -547,7 +547,7 @@ PARTS["One model against one, and what training again changes"] = {
     "pairs.change_p": _p("p", help="McNemar's exact test"),
     "p_mid": _p("mid-p", help="McNemar's mid-p, less conservative than the exact test"),
     "pairs.expected_by_chance": _number(
-        "chance", ".2g", "Classes with p ≤ alpha where only chance changes images"
+        "expected by chance", ".2g", "Classes with p ≤ alpha where only chance changes images"
     ),
     **dict.fromkeys(
         ("negative_flips", "lost"),

@@ -3,6 +3,7 @@
 import base64
 import collections
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
@@ -26,6 +27,7 @@ from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.exemplar_cards import Card, cards
 from tfaudit.outlets.headlines import headlines
+from tfaudit.outlets.nouns import with_noun
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.order import in_parts, study_sections
 from tfaudit.outlets.sections.section import ReportTable, Section
@@ -92,12 +94,13 @@ def write_report(
 def _page(study_audit: StudyAudit, limits: Limits) -> str:
     store = study_audit.data.store
     split = study_audit.data.split
+    noun = study_audit.data.examples_are
     audit = study_audit.summary
     examples = store.examples(split, images=False, groups=False)
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     focus = _focus(verdict)
     sections = [
-        section.short(study_audit.data.titles.get(focus, ""))
+        section.short(study_audit.data.titles.get(focus, "")).about(noun)
         for section in drawable_sections(study_sections(study_audit, limits))
     ]
     drawable = can_draw()
@@ -112,7 +115,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         styles.append("strip.css")
     return PAGES.get_template("report.html.j2").render(
         study=store.study,
-        examples_are=study_audit.data.examples_are,
+        examples_are=noun,
         split=split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
@@ -130,6 +133,8 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         worst=_worst_classes(study_audit, verdict) if verdict else [],
         table=html_table(audit),
         headlines=lines,
+        named=functools.partial(with_noun, noun=noun),
+        notes=[with_noun(note, noun) for note in audit.notes],
         script=Markup(_SCRIPT),
         script_hash=_SCRIPT_HASH,
         charts=_main_charts(audit) if drawable else collections.defaultdict(str),
@@ -139,7 +144,9 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
             [_ALWAYS_CITED, *(f"{section.method} {section.source}" for section in sections)]
         ),
         drawings=drawings(sections),
-        class_tables={key: _class_tables(audit, key) for key in audit.impacts},
+        class_tables={
+            key: [table.about(noun) for table in _class_tables(audit, key)] for key in audit.impacts
+        },
         class_answers={line.variant: line.classes for line in lines},
         galleries=galleries,
         beside=any(card.beside for shown in galleries.values() for card in shown),

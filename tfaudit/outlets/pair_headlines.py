@@ -7,7 +7,7 @@ import pandas as pd
 from tfaudit.audits.classes.classes import GAINED, LOST
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.ties import count_text
-from tfaudit.outlets.columns import p_text
+from tfaudit.outlets.columns import p_text, signed
 
 NAMED = 5  # classes named in a sentence
 
@@ -89,7 +89,7 @@ def _listed(names: list[str]) -> str:
 
 def points(value: float) -> str:
     """Return a change in percentage points with its sign."""
-    return f"{value:+.1f}".replace("-", "−")
+    return signed(value)
 
 
 def interval(row: Any) -> str:

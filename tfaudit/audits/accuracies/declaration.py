@@ -5,6 +5,7 @@ from tfaudit.audits.declaration import Declaration
 ACCURACIES = Declaration(
     name="accuracies",
     title="Accuracies of the members",
-    question="How do the top-1 and top-5 accuracies of the members of every population spread?",
+    question="How far apart are the models of one variant?",
+    method=("Top-1 and top-5 accuracy of every member of every population."),
     source="[F] table 1",
 )

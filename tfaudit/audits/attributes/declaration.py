@@ -5,7 +5,11 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 ATTRIBUTES = Declaration(
     name="attributes",
     title="Attributes of the exemplars",
-    question="Which attributes do PIEs have more often (ratio above 1) or less often than the other images?",
+    question="Which attributes do the changed images have more often than the others?",
+    method=(
+        "Share of each attribute among the PIEs, images whose prediction changes, "
+        "and among the other images: at a ratio above 1, PIEs have it more often."
+    ),
     source="[F] 3.2",
     charts=(
         Chart(description="Share of each attribute among the PIEs and among the other images."),

@@ -6,9 +6,10 @@ from tfaudit.audits.flips.image_changes import NEWLY_WRONG
 CALIBRATION = Declaration(
     name="calibration",
     title="Calibration",
-    question=(
-        "Does a compressed model still know when it is wrong: how does its confidence shift, does that still "
-        "match its accuracy, and in which classes does it become overconfident?"
+    question="Does a compressed model still know when it is wrong?",
+    method=(
+        "How confidence shifts, whether it still matches accuracy, and in which classes the "
+        "model becomes overconfident."
     ),
     source="[G] [Ku], intervals [C]",
     images=NEWLY_WRONG,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -87,6 +89,17 @@ class Chance(Result):
         from tfaudit.audits.chance.chart import chance_chart
 
         return chance_chart(self.frame(), self.distribution())
+
+    @property
+    def models_needed(self) -> int:
+        """Return the smallest number of models on each side for which the smallest p is at most alpha.
+
+        Pairs have 2^n assignments, independent members (2n over n); swapping the sides leaves the count as it is.
+        """
+        sizes = itertools.count(2)
+        return next(
+            n for n in sizes if self.alpha * (2**n if self.paired else math.comb(2 * n, n)) >= 2
+        )
 
     def _nulls(self) -> dict[str, CountNull]:
         return {PIES: self.pies} | ({} if self.classes is None else {CLASSES: self.classes})

@@ -21,9 +21,11 @@ def certain_counts(title: str, result: Chance) -> Iterator[str]:
 CHANCE = Declaration(
     name="chance",
     title="Expected by chance",
-    question=(
-        "Are there more PIEs and significant classes than chance gives, when the members are reassigned to two "
-        "groups at random (within pairs if one member is made from the other)?"
+    question="Do more images change than chance alone would change?",
+    method=(
+        "The numbers of PIEs, images whose prediction changes, and of significant "
+        "classes, beside those that result when the members are reassigned to two groups at "
+        "random (within pairs if one member is made from the other)."
     ),
     source="[PS]",
     charts=(

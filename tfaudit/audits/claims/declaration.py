@@ -5,9 +5,7 @@ from tfaudit.audits.declaration import Declaration
 CLAIMS = Declaration(
     name="claims",
     title="Classes over all variants",
-    question=(
-        "Which classes lose or gain recall in which variants, with one correction for all variants and "
-        "classes that are shown together?"
-    ),
+    question="Which classes lose or gain recall in which variants?",
+    method=("One correction covers all variants and classes that are shown together."),
     source="[H] [BH], intervals [C]",
 )

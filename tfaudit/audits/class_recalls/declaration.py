@@ -5,9 +5,9 @@ from tfaudit.audits.declaration import Declaration
 CLASS_RECALLS = Declaration(
     name="class_recalls",
     title="Classes over sparsity",
-    question=(
-        "How does the recall of every class fall with sparsity, and do the classes that are hard before "
-        "compression stay the hardest?"
+    question="How does the recall of every class fall with sparsity?",
+    method=(
+        "A line per class shows whether those that are hard before compression stay the hardest."
     ),
     source="[P] figures 3, 5 and 7",
 )

@@ -5,7 +5,11 @@ from tfaudit.audits.declaration import Declaration, Table
 CLASSES = Declaration(
     name="classes",
     title="Classes",
-    question="Which classes lose or gain recall, and which lose more, or less, than the model as a whole?",
+    question="Which classes lose recall?",
+    method=(
+        "The change of a class's recall, and the same minus the change of accuracy: whether "
+        "it loses more, or less, than the model as a whole."
+    ),
     source="[F] 2.2, intervals [C]",
     tables={
         "classes": Table(

@@ -5,8 +5,10 @@ from tfaudit.audits.declaration import Declaration
 EXEMPLAR_LEVELS = Declaration(
     name="exemplar_levels",
     title="Exemplars over levels",
-    question=(
-        "How much harder are PIEs than other images for uncompressed models, at every level of compression?"
+    question="How hard are the changed images for uncompressed models?",
+    method=(
+        "Accuracy on PIEs, images whose prediction changes, and on the other images, "
+        "at every level of compression."
     ),
     source="[F] figure 3 and table 6",
 )

@@ -7,8 +7,11 @@ from tfaudit.audits.declaration import Declaration, Table
 DISTORTION = Declaration(
     name="distortion",
     title="Recall distortion",
-    question=(
-        "Do strong classes gain and weak classes lose, so that classes lie further from the average than before?"
+    question="Do strong classes gain and weak classes lose?",
+    method=(
+        "The balance of a class is its recall minus the accuracy, and the slope is that of "
+        "the balances after compression on those before. Slope 2: classes lie twice as far "
+        "from the average as before; below 1 they lie closer to it."
     ),
     source="[R] 5 and 6",
     tables={

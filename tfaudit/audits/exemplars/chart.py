@@ -91,7 +91,7 @@ def pie_count_chart(counts: pd.DataFrame) -> Drawing:
     y = row_axis(counts["title"], limit=150)
     x = alt.X(
         "pies:Q",
-        title="PIEs; grey: the central 95 % by chance",
+        title="changed images (PIEs); grey: the central 95 % by chance",
         axis=alt.Axis(tickCount=5, tickMinStep=1),
     )
     figures = tooltips(pies=",.0f", expected=",.0f", low=",.0f", high=",.0f")

@@ -5,10 +5,10 @@ from tfaudit.audits.declaration import Declaration, Table
 FACTORS = Declaration(
     name="factors",
     title="Factors",
-    question=(
-        "What explains the accuracy of a class after pruning: sparsity, its accuracy before, its share of the "
-        "training set or the entropy of its images, by least squares with robust (HAC) errors and by a "
-        "binomial model?"
+    question="What explains the accuracy of a class after pruning?",
+    method=(
+        "Sparsity, its accuracy before, its share of the training set or the entropy of its "
+        "images, by least squares with robust (HAC) errors and by a binomial model."
     ),
     source="[P] 3.1 and D",
     tables={

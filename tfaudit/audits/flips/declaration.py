@@ -6,10 +6,8 @@ from tfaudit.audits.flips.image_changes import NEWLY_WRONG
 NEGATIVE_FLIPS = Declaration(
     name="negative_flips",
     title="Negative flips",
-    question=(
-        "How often does compression turn a right prediction wrong, in which classes most, and how often would "
-        "training the baseline again do the same?"
-    ),
+    question="How often does compression turn a right prediction wrong?",
+    method=("In every class, beside how often training the same model again would do so."),
     source="[Y], intervals [C]",
     tables={
         "classes": Table(

@@ -6,7 +6,8 @@ from tfaudit.audits.groups.order import largest_losses_first
 GROUPS = Declaration(
     name="groups",
     title="Groups",
-    question="Which groups and individuals lose more, or less, accuracy than the images overall?",
+    question="Which groups lose more accuracy than the rest?",
+    method=("Groups and individuals of the data, each against the images overall."),
     source="[P] 4.1",
     charts=(
         Chart(

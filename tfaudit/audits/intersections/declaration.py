@@ -5,9 +5,10 @@ from tfaudit.audits.declaration import Declaration, Table
 INTERSECTIONS = Declaration(
     name="intersections",
     title="Gaps and intersections",
-    question=(
-        "How far apart are the best and the worst class, group or intersection (such as young women), does "
-        "compression widen the gap, and which intersections lose accuracy?"
+    question="Does compression widen the gap between the best and the worst group?",
+    method=(
+        "Over classes, groups and intersections of two, such as young women; and which "
+        "intersections lose accuracy."
     ),
     source="[B], intervals [C]",
     tables={

@@ -7,10 +7,8 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 MODEL_PAIR = Declaration(
     name="model_pair",
     title="One model against one",
-    question=(
-        "Which images does the compressed model get wrong now, which does it get right now, and could that be luck "
-        "(McNemar's exact test, Tango's interval)?"
-    ),
+    question="Which images does compression get wrong now, and could that be luck?",
+    method=("Images newly wrong and newly correct, by McNemar's exact test and Tango's interval."),
     source="[M] [T]",
     charts=(
         Chart(

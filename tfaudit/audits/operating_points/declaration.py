@@ -5,10 +5,11 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 OPERATING_POINTS = Declaration(
     name="operating_points",
     title="Operating points",
-    question=(
-        "Which variants that pass the gate are the best compromises between size, accuracy and unfairness, the gap "
-        "between the best and the worst recall of a class: which does no other variant beat in one of the three "
-        "without losing in another?"
+    question="Which variants are the best compromises?",
+    method=(
+        "Of the variants that pass the gate, those that no other beats in size, accuracy or "
+        "unfairness, the gap between the best and the worst recall of a class, without losing "
+        "in another of the three."
     ),
     source="[P] 4.2",
     charts=(

@@ -5,10 +5,12 @@ from tfaudit.audits.declaration import Declaration, Table
 REMEDIES = Declaration(
     name="remedies",
     title="Remedies",
-    question=(
-        "Does training with a remedy lose less than its control, plain fine-tuning of the same length: in accuracy, "
-        "the worst class, the largest excess gap (over classes, and over groups that the remedy was given), "
-        "negative flips and PIEs?"
+    question="Does a remedy lose less than plain fine-tuning?",
+    method=(
+        "Training with it against its control, plain fine-tuning of the same length: in "
+        "accuracy, the worst class, the largest excess gap (over classes, and over groups "
+        "that the remedy was given), negative flips and PIEs, images whose "
+        "prediction changes."
     ),
     source="[Y] [HB], intervals [C]",
     tables={

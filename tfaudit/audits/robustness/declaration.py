@@ -14,9 +14,11 @@ def _smallest_p_first(rows: pd.DataFrame) -> pd.DataFrame:
 ROBUSTNESS = Declaration(
     name="robustness",
     title="Robustness",
-    question=(
-        "Does compression hurt more in fog, noise and blur, or on images from elsewhere, than on clean images, "
-        "and which corruptions and classes pay?"
+    question="Does compression hurt more in fog, noise and blur?",
+    method=(
+        "Accuracy on corrupted images, or on images from elsewhere, before and after "
+        "compression, against the change on clean images; and which corruptions and classes "
+        "pay."
     ),
     source="[F] 4 and D, [HD]",
     tables={

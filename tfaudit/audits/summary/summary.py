@@ -260,15 +260,18 @@ def _notes_on_chance(chances: Mapping[str, Chance], alpha: float) -> list[str]:
     notes = []
     if unclear := verdicts.get(CANNOT_TELL):
         notes.append(
-            f"Cannot tell whether there are more PIEs than expected by chance (p > {alpha:g}): {listed(unclear)}."
+            f"Cannot tell whether more images change (PIEs) than by chance (p > {alpha:g}): {listed(unclear)}."
         )
     if usual := verdicts.get(CONSISTENT):
-        notes.append(f"Numbers of PIEs that are consistent with chance: {listed(usual)}.")
+        notes.append(f"No more images change (PIEs) than by chance: {listed(usual)}.")
     if few:
         least = listed(
-            [f"{title} (p at least {null.pies.smallest_p:.3g})" for title, null in few.items()]
+            [
+                f"{title} (p at least {null.pies.smallest_p:.3g}; {null.models_needed} models would do)"
+                for title, null in few.items()
+            ]
         )
-        notes.append(f"Too few members to test the number of PIEs: {least}.")
+        notes.append(f"Too few models to test how many images change (PIEs): {least}.")
     return notes
 
 

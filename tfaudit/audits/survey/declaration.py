@@ -5,9 +5,10 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 SURVEY = Declaration(
     name="survey",
     title="Human rating",
-    question=(
-        "Which attributes did raters, who did not know which images are PIEs, see in PIEs and in the other "
-        "images, and how far do raters agree?"
+    question="What do people see in the changed images?",
+    method=(
+        "Attributes that raters, who did not know which images are PIEs (their "
+        "prediction changes), saw in PIEs and in the other images, and how far raters agree."
     ),
     source="[F] 3.2 and C [K]",
     charts=(

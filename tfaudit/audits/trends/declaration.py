@@ -5,9 +5,10 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 TRENDS = Declaration(
     name="trends",
     title="Properties of the images",
-    question=(
-        "How does accuracy depend on a digit's tilt, ink and distance from the mean of its class, and do the fitted "
-        "lines before and after compression diverge, so that one kind of image loses more?"
+    question="Does one kind of image lose more?",
+    method=(
+        "Accuracy against a digit's tilt, ink and distance from the mean of its class: do the "
+        "fitted lines before and after compression diverge?"
     ),
     source="[P] 4.1 and C",
     charts=(

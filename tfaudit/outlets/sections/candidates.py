@@ -35,8 +35,7 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
     return Section(
         "candidates",
         "Candidates",
-        f"Which files were tried, and which was chosen? {titles.iloc[0]} was. Files that pass on the selection part "
-        "are judged on the held-out part, from the largest down to the first that does not pass.",
+        "Which files were tried, and which was chosen?",
         "",
         (Figure("candidates", candidates_chart(table, None), description),),
         (
@@ -48,4 +47,7 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
         (
             "This section is measured on the selection part, all other sections on the held-out part.",
         ),
+        findings=(f"{titles.iloc[0]} was chosen.",),
+        method="Files that pass on the selection part are judged on the held-out part, from the largest down to the "
+        "first that does not pass.",
     )

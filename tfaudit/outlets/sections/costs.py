@@ -53,12 +53,12 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
     return Section(
         "costs",
         "Size and speed",
-        "How much does compression save in weights, operations, bytes and, if measured, latency of TensorFlow Lite "
-        "on this machine?",
+        "How much does compression save?",
         "[F] A",
         figures,
         (ReportTable.of("Every variant", table, names, "costs"),),
         tuple(notes),
+        method="Weights, operations, bytes and, if measured, latency of TensorFlow Lite on this machine.",
     )
 
 

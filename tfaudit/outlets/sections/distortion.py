@@ -55,7 +55,7 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
             joint_table(DISTORTION.tables["spread"], spread),
         ),
         distortion_notes(study_audit, by_key),
-        findings=drift_sentences(study_audit, by_key).values(),
+        findings=drift_findings(study_audit, by_key),
     )
 
 
@@ -102,13 +102,31 @@ def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) 
     sentence is about the corrected slope, because finite test images and separately trained members pull the
     uncorrected slope below 1; without a corrected slope, the sentence claims nothing.
     """
+    titles = study_audit.data.titles
+    marks = _marks(study_audit, results)
+    return {key: drift_sentence(titles[key], mark) for key, mark in marks.items()}
+
+
+def drift_findings(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> list[str]:
+    """Return a sentence on every variant whose classes are shown to drift, and one on all the others."""
+    marks = _marks(study_audit, results)
+    sentences = drift_sentences(study_audit, results)
+    shown = [sentences[key] for key, slope in marks.items() if slope.mark != "?"]
+    if not shown:
+        return ["For no variant do the data show that classes drift apart or move closer together."]
+    others = [study_audit.data.titles[key] for key, slope in marks.items() if slope.mark == "?"]
+    return [*shown, *([f"For {listed(others)} the data cannot tell."] if others else [])]
+
+
+def _marks(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[str, Mark]:
+    """Return the corrected slopes by key, each with an interval for all levels of its method at once."""
     levels = method_levels(study_audit)
     sizes = Counter(levels[key][0] for key in results)
-    sentences = {}
-    for key, result in results.items():
-        mark = result.mark(levels=sizes[levels[key][0]], alpha=study_audit.data.alpha)
-        sentences[key] = drift_sentence(study_audit.data.titles[key], mark)
-    return sentences
+    alpha = study_audit.data.alpha
+    return {
+        key: result.mark(levels=sizes[levels[key][0]], alpha=alpha)
+        for key, result in results.items()
+    }
 
 
 def drift_sentence(title: str, slope: Mark) -> str:
@@ -116,15 +134,18 @@ def drift_sentence(title: str, slope: Mark) -> str:
 
     Example:
         >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
-        'int8: the data cannot tell whether the recalls of the classes drift apart: 1.654 times (95 %: 0.900 to 2.410).'
+        'int8: the data cannot tell whether classes drift apart: slope 1.65 (95 %: 0.90 to 2.41).'
         >>> drift_sentence("int8", Mark("<", 0.8, 0.7, 0.9, 0.95))
-        'int8: the recalls of the classes move closer together: 0.800 times (95 %: 0.700 to 0.900).'
+        'int8: classes lie 0.80 times as far from the average as before (95 %: 0.70 to 0.90).'
     """
-    claim = "the data cannot tell whether " if slope.mark == "?" else ""
     level = f"{100 * slope.confidence:.3g} %"
-    interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.3f} to {slope.high:.3f})"
+    interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.2f} to {slope.high:.2f})"
     verb = "drift apart" if slope.mean >= 1 else "move closer together"
-    text = f"{title}: {claim}the recalls of the classes {verb}: {slope.mean:.3f} times{interval}."
+    if slope.mark == "?":
+        told = f"the data cannot tell whether classes {verb}: slope {slope.mean:.2f}"
+    else:
+        told = f"classes lie {slope.mean:.2f} times as far from the average as before"
+    text = f"{title}: {told}{interval}."
     return text.replace(" -", " −").replace("(-", "(−")
 
 

@@ -12,7 +12,7 @@ from tfaudit.audits.robustness.declaration import ROBUSTNESS
 from tfaudit.audits.robustness.robustness import Robustness, robustness_table
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.errors import listed
-from tfaudit.outlets.columns import Column
+from tfaudit.outlets.columns import Column, signed
 from tfaudit.outlets.sections.audit import Shown, joint_table
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, crosstab, notes_of
 
@@ -31,7 +31,24 @@ def robustness_section(study_audit: StudyAudit) -> Section | None:
         [*_tables(study_audit, titled)],
         robustness_notes(study_audit, results),
         strip=study_audit.most_lost_image(),
+        findings=excess_findings(titled),
     )
+
+
+def excess_findings(titled: Mapping[str, Robustness]) -> list[str]:
+    """Return a sentence on every variant that loses more under corruption than on clean images, and on the others."""
+    facts = {title: result.summary() for title, result in titled.items()}
+    known = {title: row for title, row in facts.items() if pd.notna(row["excess_high_pp"])}
+    shown = [
+        f"{title} loses {-row['excess_pp']:.1f} points more under corruption than on clean images "
+        f"({signed(-row['excess_high_pp'])} to {signed(-row['excess_low_pp'])})."
+        for title, row in known.items()
+        if row["excess_high_pp"] < 0
+    ]
+    others = [title for title, row in known.items() if row["excess_high_pp"] >= 0]
+    if others and not shown:
+        return ["For no variant do the data show that it loses more under corruption."]
+    return [*shown, *([f"For {listed(others)} the data do not show that."] if others else [])]
 
 
 def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from tfaudit.charts.panels import is_grid
 from tfaudit.charts.style import Drawing
 from tfaudit.errors import listed, plural
 from tfaudit.outlets.columns import Column, TextColumn, text_columns
+from tfaudit.outlets.nouns import with_noun
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +95,15 @@ class ReportTable:
         folded = folded or table.folded
         return cls.of(title + cut, rows, names, table.catalogue, headings=headings, folded=folded)
 
+    def about(self, noun: str) -> ReportTable:
+        """Return the table with another word for images in its title and headings; its cells stay as they are."""
+        said = functools.partial(with_noun, noun=noun)
+        columns = [
+            dataclasses.replace(each, heading=said(each.heading), help=said(each.help))
+            for each in self.columns
+        ]
+        return dataclasses.replace(self, title=said(self.title), columns=tuple(columns))
+
 
 @dataclasses.dataclass(frozen=True)
 class Section:
@@ -165,6 +176,21 @@ class Section:
         ]
         shown_first = (*filter(None, [shown]), *folded)
         return dataclasses.replace(self, figures=shown_first, tables=tuple(tables))
+
+    def about(self, noun: str) -> Section:
+        """Return the section with the word for the examples of the study, such as "rows", in the place of "images"."""
+        said = functools.partial(with_noun, noun=noun)
+        figures = [dataclasses.replace(each, title=said(each.title)) for each in self.figures]
+        return dataclasses.replace(
+            self,
+            title=said(self.title),
+            question=said(self.question),
+            method=said(self.method),
+            figures=tuple(figures),
+            tables=tuple(table.about(noun) for table in self.tables),
+            notes=tuple(map(said, self.notes)),
+            findings=tuple(map(said, self.findings)),
+        )
 
     @property
     def panels(self) -> list[tuple[str, list[Figure]]]:
