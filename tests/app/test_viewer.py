@@ -215,7 +215,8 @@ def test_an_audit_without_a_page_of_its_own_gets_one(open_page, store, monkeypat
     monkeypatch.setattr("tfaudit.app.viewer.PAGES", pages)
     app = open_page(store.directory, "mine", variant="fixed-point int8")
     assert [title.value for title in app.title] == ["Mine"]
-    assert "What changed? (\\[X\\])" in [text.value for text in app.markdown]
+    (asked,) = (text for text in app.markdown if text.value == "**What changed?**")
+    assert asked.proto.help == "(\\[X\\])"
     expected = distortion(*(store.predictions(key) for key in ("dense", "int8"))).frame()
     pd.testing.assert_frame_equal(app.dataframe[0].value, expected, check_dtype=False)
     assert len(app.get("vega_lite_chart")) == 1
