@@ -56,7 +56,7 @@ def measure(name: str) -> None:
     peak = (peak_memory() - before) / 1e6
     memory = step_memory(trainer.model)
     estimate = memory.of(batch) / 1e6
-    each = memory.per_example / 1e6
+    each = (memory.of(2) - memory.of(1)) / 1e6
     size = "x".join(map(str, shape[:2]))
     ratio = f"{estimate / peak:.2f}"
     print(f"| {name} | {size} | {batch} | {each:.2f} | {estimate:.0f} | {peak:.0f} | {ratio} |")

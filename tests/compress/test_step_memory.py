@@ -7,7 +7,7 @@ from pathlib import Path
 import keras
 import pytest
 
-from tfaudit.compress.step_memory import HELD, step_memory
+from tfaudit.compress.step_memory import HELD, WAITING, step_memory
 
 MAP = 4 * 8 * 8 * 16
 """Bytes of a layer's output, float32."""
@@ -56,14 +56,19 @@ def test_half_precision_takes_half():
 
 def test_batches_of_many_examples_and_gradients():
     memory = step_memory(net())
-    assert memory.of(7) - memory.of(3) == pytest.approx(4 * memory.per_example)
+    assert memory.of(7, 9) - memory.of(3, 9) == pytest.approx(4 * memory.per_example)
+    waiting = HELD * WAITING * memory.inputs
+    assert memory.of(7) - memory.of(3) == pytest.approx(4 * (memory.per_example + waiting))
+    assert memory.of(3, 9) - memory.of(3, 9, waiting=0) == pytest.approx(9 * waiting)
     assert memory.fixed > 4 * net().count_params()
 
 
 def test_the_inputs_of_a_model_with_two():
     one, two = keras.Input((4,)), keras.Input((4,))
     output = keras.layers.Dense(2)(keras.layers.Concatenate()([one, two]))
-    assert step_memory(keras.Model([one, two], output)).per_example > HELD * 4 * 3 * 8
+    memory = step_memory(keras.Model([one, two], output))
+    assert memory.inputs == 4 * 8
+    assert memory.per_example > HELD * 4 * 8
 
 
 def test_a_loop_keeps_every_turn():

@@ -68,15 +68,15 @@ def test_forks_save_steps_and_take_disk(tmp_path, monkeypatch):
 
 
 def test_the_memory_is_that_of_the_largest_batch(tmp_path, monkeypatch):
-    monkeypatch.setenv(MEMORY_VARIABLE, "8e9")
+    monkeypatch.setenv(MEMORY_VARIABLE, "5e9")
     assert " for 100 examples at a time, of the " in told(tmp_path)["memory"]
-    larger = STUDY.with_training(batch_size=10_000_000)
-    expected = r"batch_size: got 10000000 examples, which need .* GB, expected at most \d+ examples, which fit the "
+    larger = STUDY.with_training(batch_size=2_000_000)
+    expected = r"batch_size: got 2000000 examples, which need .* GB, expected at most \d+ examples, which fit the "
     assert_refused(expected, told, tmp_path, larger)
     halved = told(tmp_path, larger.with_training(micro_batch="auto"))["memory"]
-    assert 1000 < int(halved.split()[3]) < 10_000_000
-    parts = larger.with_training(micro_batch=5_000_000)
-    assert_refused("micro_batch: got 5000000 examples", told, tmp_path, parts)
+    assert 1000 < int(halved.split()[3]) < 2_000_000
+    parts = larger.with_training(micro_batch=1_000_000)
+    assert_refused("micro_batch: got 1000000 examples", told, tmp_path, parts)
     monkeypatch.setenv(MEMORY_VARIABLE, f"{used_memory() / 2}")
     assert_refused("memory: got the .* of a member, expected ", told, tmp_path)
 

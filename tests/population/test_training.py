@@ -300,7 +300,7 @@ def test_batches_are_halved_until_they_fit_the_memory(monkeypatch):
 def test_as_many_examples_as_the_memory_holds(monkeypatch):
     memory = step_memory(trainer().model)
     for examples, size in ((65, None), (63, 32), (31, 16), (-1, 1)):
-        monkeypatch.setenv(MEMORY_VARIABLE, str(memory.of(examples)))
+        monkeypatch.setenv(MEMORY_VARIABLE, str(memory.of(examples, 64)))
         assert trainer(micro_batch="auto").micro_batch == size
 
 

@@ -13,8 +13,8 @@ from tfaudit.compress.keras_model import KerasForward, output_names
 TRACED = (1024, 2048)
 """Examples of two batches whose difference gives the memory of one example; many, so that gradients weigh little."""
 
-WAITING = 2
-"""Batches of inputs that wait for the step (`tfaudit.datasets.pipeline`)."""
+WAITING = 5
+"""Batches of inputs that a process holds: one in the step, the others prefetched or in the making."""
 
 HELD = 1.1
 """Bytes that the allocator holds per byte of tensors, since it cannot use all gaps between them."""
@@ -28,16 +28,25 @@ class StepMemory:
     """The memory that training steps add to that of a process with a compiled model.
 
     Attributes:
-        per_example: bytes for each example of a batch, or of a micro-batch.
+        per_example: bytes of activations for each example of a batch, or of a micro-batch.
         fixed: bytes for the gradients of loss and penalty, and for the traced step.
+        inputs: bytes of the inputs of one example.
     """
 
     per_example: float
     fixed: float
+    inputs: float
 
-    def of(self, examples: int) -> float:
-        """Return the peak in bytes for batches of some examples."""
-        return self.fixed + self.per_example * examples
+    def of(self, examples: int, batch: int | None = None, *, waiting: int = WAITING) -> float:
+        """Return the peak in bytes.
+
+        Args:
+            examples: examples of a micro-batch, or of a batch that is not divided.
+            batch: examples of the whole batch; `examples` by default.
+            waiting: batches of inputs on the device.
+        """
+        inputs = HELD * waiting * self.inputs * (batch or examples)
+        return self.fixed + self.per_example * examples + inputs
 
 
 def step_memory(model: keras.Model) -> StepMemory:
@@ -51,18 +60,17 @@ def step_memory(model: keras.Model) -> StepMemory:
 
     Example:
         >>> memory = step_memory(keras.Sequential([keras.Input((2,)), keras.layers.Dense(8)]))
-        >>> round(memory.per_example), memory.of(1000) > memory.of(1)
-        (132, True)
+        >>> round(memory.per_example), memory.inputs, memory.of(1000) > memory.of(10, 1000) > memory.of(10)
+        (114, 8.0, True)
     """
     graphs = [_traced_step(model, examples) for examples in TRACED]
     low, high = map(_peak_bytes, graphs)
     gradients = sum(map(_bytes_of, graphs[0].outputs))
-    waiting = WAITING * sum(map(_bytes_of, graphs[0].inputs)) / TRACED[0]
-    per_example = HELD * ((high - low) / (TRACED[1] - TRACED[0]) + waiting)
+    inputs = sum(map(_bytes_of, graphs[0].inputs)) / TRACED[0]
+    per_example = HELD * (high - low) / (TRACED[1] - TRACED[0])
     traced = OPERATION_BYTES * len(graphs[0].get_operations())
-    return StepMemory(
-        per_example, 2 * gradients + traced
-    )  # of the loss, and of a penalty on weights
+    # Gradients of the loss, and of a penalty on weights.
+    return StepMemory(per_example, 2 * gradients + traced, inputs)
 
 
 def _traced_step(model: keras.Model, examples: int) -> Any:

@@ -10,7 +10,7 @@ from typing import Self
 
 import tensorflow as tf
 
-from tfaudit.compress.step_memory import StepMemory, step_memory
+from tfaudit.compress.step_memory import WAITING, StepMemory, step_memory
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import MOCK_PREFIX, is_available
 from tfaudit.errors import InputError, require
@@ -185,9 +185,16 @@ def _memory(
         device = "member"
         base = model.process
         room = options.memory or (free_memory() / (at_once or 1) if local else math.inf)
-    training = max(trainings, key=lambda plan: _examples_held(plan, gpus))
+    waiting = 1 if gpus else WAITING
+
+    def bytes_for(plan: Training, examples: int) -> float:
+        batch = None if plan.micro_batch is None else _share(plan, gpus)
+        return base + model.steps.of(examples, batch, waiting=waiting)
+
+    training = max(trainings, key=lambda plan: bytes_for(plan, _examples_held(plan, gpus)))
     examples = _examples_held(training, gpus)
-    most = (room - base - model.steps.fixed) / model.steps.per_example
+    first = bytes_for(training, 1)
+    most = 1 + (room - first) / (bytes_for(training, 2) - first)
     while training.micro_batch == "auto" and examples > max(most, 1):
         examples = math.ceil(examples / 2)
     told = (
@@ -195,7 +202,8 @@ def _memory(
         if room < math.inf
         else f"an unknown size of a {device}"
     )
-    needed = f"{size_in_words(base + model.steps.of(examples))} for {examples} examples at a time"
+    size = size_in_words(bytes_for(training, examples))
+    needed = f"{size} for {examples} examples at a time"
     if examples <= most:
         return f"{needed}, of {told}"
     if most < 1:
@@ -204,17 +212,18 @@ def _memory(
     expected = (
         f"at most {int(most)} examples, which fit {told}; or --micro-batch auto, or fewer --workers"
     )
-    raise InputError(
-        name,
-        f"{examples} examples, which need {size_in_words(base + model.steps.of(examples))}",
-        expected,
-    )
+    raise InputError(name, f"{examples} examples, which need {size}", expected)
+
+
+def _share(training: Training, gpus: float) -> int:
+    """Return the examples of a batch that one device is given."""
+    devices = int(gpus) if training.strategy and gpus > 1 else 1
+    return math.ceil(training.batch_size / devices)
 
 
 def _examples_held(training: Training, gpus: float) -> int:
     """Return the examples whose activations one device holds at once."""
-    devices = int(gpus) if training.strategy and gpus > 1 else 1
-    share = math.ceil(training.batch_size / devices)
+    share = _share(training, gpus)
     return min(training.micro_batch, share) if isinstance(training.micro_batch, int) else share
 
 

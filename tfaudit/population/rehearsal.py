@@ -72,6 +72,7 @@ class Rehearsal:
         require(options.engine == "local", "engine", options.engine, "'local' with --rehearse")
         self._study = dataclasses.replace(study, benchmarks=_one_of_each_set(study.benchmarks))
         self._gpus = gpus_of_workers(options)[0]
+        self._of_the_run = options
         self._options = dataclasses.replace(options, workers=1, retries=0)
         self._times = _JobTimes()
         self.step_seconds: float | None = None
@@ -175,7 +176,7 @@ class Rehearsal:
         """
         study = self._study
         prices = Prices(step_seconds=self.step_seconds, dollars_per_hour=dollars_per_hour)
-        options = dataclasses.replace(self._options, workers=None)
+        options = self._of_the_run
         try:
             return dry_run(study, directory, options, prices)
         except InputError as problem:

@@ -161,7 +161,7 @@ class Trainer(TrainerInOneModel):
         if not tf.config.list_physical_devices("GPU"):
             needed = step_memory(self.model)
             free = free_memory()
-            while size > 1 and needed.of(size) > free:
+            while size > 1 and needed.of(size, whole) > free:
                 size = math.ceil(size / 2)
         return None if size == whole else size
 
