@@ -24,6 +24,7 @@ from tfaudit.audits.operating_points.operating_points import (
     pareto_shares,
 )
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
+from tfaudit.errors import bytes_in_words
 
 WORTHS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Worths of a point that can be chosen, each about twice the one before."""
@@ -204,21 +205,8 @@ def _describe(study_audit: StudyAudit, rows: pd.DataFrame, variant: str) -> str:
         dense = float(sizes[name][BASELINE])
         if not np.isnan(size):
             share = f" ({100 * size / dense:.0f} % of {titles[BASELINE]})" if dense > 0 else ""
-            parts.append(f"{_format_bytes(size)} {place}{share}")
+            parts.append(f"{bytes_in_words(size)} {place}{share}")
     time = study_audit.latency("ms").get(variant)
     if time is not None and pd.notna(time):
         parts.append(f"{time:.3g} ms per image on the machine that measured it")
     return f"{titles[variant]}: {', '.join(parts)}."
-
-
-def _format_bytes(size: float) -> str:
-    """Return a number of bytes with three digits and without an exponent.
-
-    Example:
-        >>> _format_bytes(34_570), _format_bytes(999_600), _format_bytes(21_660_000), _format_bytes(2.5e12)
-        ('34.6 kB', '1 MB', '21.7 MB', '2,500 GB')
-    """
-    for unit, scale in (("kB", 1e3), ("MB", 1e6)):
-        if size < 999.5 * scale:
-            return f"{size / scale:.3g} {unit}"
-    return f"{size / 1e9:.3g} GB" if size < 999.5e9 else f"{size / 1e9:,.0f} GB"

@@ -1,12 +1,15 @@
 """The verdict on every variant: headline, alerts, limits that a visitor may change, rows that lead to the classes."""
 
 import math
+from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.components.v2 import component
 
+from tfaudit.analysis.recommendation import Recommendation, recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import variant_labels
@@ -14,7 +17,11 @@ from tfaudit.app.display import go_to_later, page_colours, show_notes
 from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, link_parameters, number_reader
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
-from tfaudit.outlets.verdict_table import verdict_html
+from tfaudit.audits.verdict.study_verdict import StudyVerdict
+from tfaudit.outlets.gate_files import json_verdicts
+from tfaudit.outlets.html import report_html
+from tfaudit.outlets.markdown import study_markdown
+from tfaudit.outlets.verdict_table import headline_html, verdict_html
 
 # A row is a link, so that it opens in a new tab and by keyboard; a plain click stays in this session.
 _CLICKS = """
@@ -24,6 +31,7 @@ export default function({ parentElement, data, setTriggerValue }) {
   box.innerHTML = data.content;
   for (const row of box.querySelectorAll("tr[data-variant]")) {
     row.onclick = (event) => {
+      if (event.target.closest("details")) return;
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       setTriggerValue("variant", row.dataset.variant);
@@ -37,10 +45,20 @@ _TABLE = component("tfaudit.verdict", html='<div class="first"></div>', css=_STY
 
 
 def show_verdict(study_audit: StudyAudit) -> None:
-    """Draw the verdict under the limits of the visitor."""
+    """Draw the verdict and what to ship, then the limits of the visitor and the table."""
     answer = st.container()
-    limits = choose_limits(study_audit)
+    controls = st.container(horizontal=True, gap="small", vertical_alignment="center")
+    with controls:
+        limits = _limits(study_audit)
     verdict = study_audit.verdict(limits)
+    advice = recommendation(study_audit, verdict)
+    with answer:
+        content = headline_html(verdict, advice)
+        st.html(f'<style>{_STYLE}</style><div style="{page_colours()}">{content}</div>')
+    with controls:
+        if advice:
+            _offer_files(study_audit, verdict, advice)
+        _say_limits(limits)
     labels = {key: label for key, label in variant_labels(study_audit).items() if key != BASELINE}
     pages = {key: "classes" if key in study_audit.summary.impacts else "compare" for key in labels}
     hrefs = {
@@ -54,19 +72,44 @@ def show_verdict(study_audit: StudyAudit) -> None:
         if key in labels:
             go_to_later(pages[key], variant=labels[key])
 
-    with answer:
-        data = {"content": str(content), "colours": page_colours()}
-        _TABLE(data=data, key="verdict", on_variant_change=opened)
+    data = {"content": str(content), "colours": page_colours()}
+    _TABLE(data=data, key="verdict", on_variant_change=opened)
     show_notes(verdict.notes)
+
+
+def _offer_files(study_audit: StudyAudit, verdict: StudyVerdict, advice: Recommendation) -> None:
+    """Draw the downloads of the file and of the evidence, which are made on a click, and the verdict to copy."""
+    limits = verdict.limits
+    name = study_audit.data.study.name
+    files: dict[str, tuple[str, Callable[[], bytes]]] = {}
+    if advice.path:
+        files["Model file"] = (
+            f"{advice.variant}{advice.path.suffix}",
+            advice.path.read_bytes,
+        )
+    files |= {
+        "Report": (f"{name}.html", lambda: report_html(study_audit, limits).encode()),
+        "Markdown": (f"{name}.md", lambda: study_markdown(study_audit, limits).encode()),
+        "Verdicts": ("gate.json", lambda: json_verdicts(verdict.verdicts)),
+    }
+    for label, (file, content) in files.items():
+        look: dict[str, Any] = {"icon": ":material/download:", "help": f"Download {file}"}
+        st.download_button(label, content, file, key=f"offer {label}", on_click="ignore", **look)
+    with st.popover("Copy", icon=":material/content_copy:"):
+        st.code(f"{verdict.headline}\n{advice.text}", language=None, wrap_lines=True)
 
 
 def choose_limits(study_audit: StudyAudit) -> Limits:
     """Draw the limits of the gate and return those that the visitor chose, in the URL named as `tfaudit gate` does."""
     with st.container(horizontal=True, vertical_alignment="center"):
         limits = _limits(study_audit)
-        words = limits.in_words()
-        st.caption(escape(f"{words[0].upper()}{words[1:]}."))
+        _say_limits(limits)
     return limits
+
+
+def _say_limits(limits: Limits) -> None:
+    words = limits.in_words()
+    st.caption(escape(f"{words[0].upper()}{words[1:]}."), width="content")
 
 
 def _limits(study_audit: StudyAudit) -> Limits:

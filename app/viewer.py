@@ -73,6 +73,9 @@ class ViewerPage:
     audits: tuple[str, ...] = ()
     heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
     definition: str = ""  # what its words mean, in a line below the heading
+    answers_first: bool = (
+        False  # whether the definition stands behind a "?", so that the answer fits one screen
+    )
     always: bool = False  # whether it is in every menu: where a study allows none of its audits, it says what to run
 
     def applies(self, data: StudyData) -> bool:
@@ -89,7 +92,12 @@ def _menu() -> dict[str, dict[str, ViewerPage]]:
     menu = {
         "Verdict": {
             "overview": ViewerPage(
-                "overview", "Overview", ("variant",), "What compression forgets: {study}", OVERVIEW
+                "overview",
+                "Overview",
+                ("variant",),
+                "What compression forgets: {study}",
+                OVERVIEW,
+                answers_first=True,
             ),
             "operating_points": ViewerPage(
                 "operating_points", "Operating points", ("unfairness",), definition=POINTS
@@ -208,16 +216,14 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
             **study_audit.data.titles,
         }
         set_noun(study_audit.data.examples_are)
-        st.title(
-            with_noun(page.heading or page.title).format(
-                study=escape_name(study_audit.data.study.name)
-            )
-        )
         single = all(map(study_audit.data.is_single, study_audit.data.compressed_keys))
-        if page.definition:
-            st.caption(
-                with_noun(page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition)
-            )
+        definition = page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition
+        title = with_noun(page.heading or page.title).format(
+            study=escape_name(study_audit.data.study.name)
+        )
+        st.title(title, help=with_noun(definition) if page.answers_first else None)
+        if definition and not page.answers_first:
+            st.caption(with_noun(definition))
         module = importlib.import_module(
             f"tfaudit.app.{page.module}"
         )  # a page costs nothing until it is opened

@@ -163,3 +163,16 @@ def one_line(error: BaseException) -> str:
     if len(lines) > 1 and lines[0].startswith("Exception encountered when calling"):
         del lines[0]
     return lines[0] if lines else type(error).__name__
+
+
+def bytes_in_words(size: float) -> str:
+    """Return a number of bytes with three digits and without an exponent.
+
+    Example:
+        >>> bytes_in_words(34_570), bytes_in_words(999_600), bytes_in_words(21_660_000), bytes_in_words(2.5e12)
+        ('34.6 kB', '1 MB', '21.7 MB', '2,500 GB')
+    """
+    for unit, scale in (("kB", 1e3), ("MB", 1e6)):
+        if size < 999.5 * scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size / 1e9:.3g} GB" if size < 999.5e9 else f"{size / 1e9:,.0f} GB"

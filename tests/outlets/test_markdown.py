@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ET
 
 import numpy as np
+import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
 
@@ -86,7 +87,7 @@ def test_a_model_card_has_the_metrics_of_what_may_ship(study_audit, passes):
 
 def test_a_study_has_a_row_per_variant(study_audit):
     (table,), text = read(study_markdown(study_audit, DEFAULT_LIMITS))
-    frame = study_audit.verdict(DEFAULT_LIMITS).frame()
+    frame = pd.DataFrame(study_audit.verdict(DEFAULT_LIMITS).rows)
     assert [row[0] for row in table[1:]] == frame["title"].tolist()
     assert [float(row[2]) for row in table[1:]] == pytest.approx(100 * frame["top1"], abs=0.05)
     exemplars = [len(study_audit.summary.exemplars[key].frame()) for key in frame["variant"]]

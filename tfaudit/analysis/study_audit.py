@@ -130,9 +130,7 @@ class StudyAudit:
             self._results[name] = study_verdict(
                 measured, self._descriptions(), limits, baseline=BASELINE
             )
-        verdict = self._results[name]
-        missing = tuple(self._missing_results())
-        return dataclasses.replace(verdict, alerts=(*missing, *verdict.alerts), missing=missing)
+        return dataclasses.replace(self._results[name], missing=tuple(self._missing_results()))
 
     def measurements(self, key: str) -> Measurements:
         """Return the measurements of a gate on a variant; an error if one model is compared with several."""

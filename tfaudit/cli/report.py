@@ -167,11 +167,13 @@ def show(
 
 def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
     """Print the verdict on a study and its table."""
+    from tfaudit.analysis.recommendation import recommendation
     from tfaudit.outlets.gate_tables import first_screen
     from tfaudit.outlets.summary_table import terminal_table
 
     if study_audit.data.compressed_keys:
-        out.print(first_screen(study_audit.verdict(limits)))
+        verdict = study_audit.verdict(limits)
+        out.print(first_screen(verdict, recommendation(study_audit, verdict)))
     for key, words in study_audit.sign_offs.items():
         out.print(f"{study_audit.data.titles[key]}: {words}", markup=False)
     summary = study_audit.summary

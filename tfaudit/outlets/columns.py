@@ -333,6 +333,16 @@ def _change_cell(row: Mapping[Hashable, Any]) -> Cell:
     return Cell(signed(row["change_pp"]), below="" if "–" in (low, high) else f"{low} to {high}")
 
 
+def _changed_cell(row: Mapping[Hashable, Any]) -> Cell:
+    shares = [row["changed_share"], row.get("retrained_share", np.nan)]
+    text = "–" if pd.isna(shares[0]) else f"{100 * shares[0]:.1f}"
+    if pd.isna(row.get("examples", np.nan)) or pd.isna(shares[0]):
+        return Cell(text)
+    count, again = (share * row["examples"] for share in shares)
+    beside = f" of {row['examples']:,}" if pd.isna(again) else f"; retraining {again:,.0f}"
+    return Cell(text, below=f"{count:,.0f}{beside}")
+
+
 def _worst_cell(row: Mapping[Hashable, Any]) -> Cell:
     if not row["worst_class"]:
         return Cell("–")
@@ -430,10 +440,17 @@ PARTS[VERDICTS] = {
         help="The class that lost most: mean recall before and after",
         cell=_worst_cell,
     ),
-    "verdicts.changed_share": _share(
-        "changed", "Predictions that change; for populations, the mean over pairs of members"
+    "verdicts.changed_share": dataclasses.replace(
+        _share(
+            "changed",
+            "Predictions that change, the mean over pairs of members, beside those that training the baseline again "
+            "changes",
+        ),
+        cell=_changed_cell,
     ),
-    "verdicts.size_ratio": _share("size", "Gzipped model file, relative to the baseline's"),
+    "verdicts.size_ratio": _share(
+        "size, gzipped", "Gzipped model file, relative to the baseline's gzipped file"
+    ),
 }
 PARTS["Remedies"] = {
     "remedies.title": _text("remedy", "The compressed variant that was trained with it"),

@@ -1,5 +1,6 @@
 """Verdicts for the terminal: the first screen of a study, and the checks and failing classes of one variant."""
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Literal
@@ -11,13 +12,19 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tfaudit.analysis.recommendation import Recommendation
 from tfaudit.audits.gate.checks import FAIL, OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import printable
 from tfaudit.outlets.columns import Cell, Column, cell_of, verdict_columns
 from tfaudit.outlets.outcome_marks import MARKS
-from tfaudit.outlets.verdict_texts import check_headings, check_rows, data_text
+from tfaudit.outlets.verdict_texts import (
+    check_headings,
+    check_rows,
+    data_text,
+    retraining_in_words,
+)
 
 SHOWN = 10  # classes printed per variant
 VARIANT = 24  # letters in a line of its name, at most
@@ -46,17 +53,23 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
     return Group(*parts)
 
 
-def first_screen(verdict: StudyVerdict) -> RenderableType:
-    """Return the headline, the alerts, one row per variant, and the reasons why variants do not pass or pass alone.
+def first_screen(verdict: StudyVerdict, advice: Recommendation | None = None) -> RenderableType:
+    """Return the headline, the alerts, the advice, one row per variant, and the reasons why others do not pass.
 
     An asterisk marks the variant to ship. Changes are after minus before, with their interval.
     """
-    frame = verdict.frame()
+    frame = pd.DataFrame(verdict.rows)
     parts: list[RenderableType] = [Text(printable(verdict.headline), "bold"), Text()]
     if verdict.alerts:
         parts += [*(Text(printable(alert), "red") for alert in verdict.alerts), Text()]
+    if advice:
+        parts += [Text(printable(line)) for line in advice.text.splitlines()]
+        parts.append(Text())
     unknown = [] if frame["size_ratio"].notna().any() else ["size_ratio"]
-    parts.append(variants_table(frame, frame["best"], verdict_columns("reason", *unknown)))
+    columns = verdict_columns("reason", *unknown)
+    # Eighty columns have no room for numbers of changes, which a line below compares.
+    columns["changed_share"] = dataclasses.replace(columns["changed_share"], cell=None)
+    parts.append(variants_table(frame, frame["best"], columns))
     if verdict.best is not None:
         parts.append(
             Text(
@@ -64,8 +77,11 @@ def first_screen(verdict: StudyVerdict) -> RenderableType:
             )
         )
     parts.append(Text(f"In brackets: {verdict.level} intervals."))
+    if again := retraining_in_words(verdict):
+        parts.append(Text(again))
     parts.append(Text(f"Limits: {verdict.limits.in_words()}.\n"))
     unlisted = (frame["outcome"] == PASS) & ~frame["variant"].isin(verdict.alone)
+    unlisted |= frame["variant"] == (advice and advice.variant)
     for row in frame[~unlisted].to_dict("records"):
         parts.append(Text(printable(f"- {row['title']}: {row['reason']}")))
     return Group(*parts, Text())

@@ -15,6 +15,7 @@ import pandas as pd
 from altair.utils import schemapi
 from markupsafe import Markup
 
+from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import GAINED, LOST
 from tfaudit.audits.classes.declaration import CLASSES
@@ -33,7 +34,7 @@ from tfaudit.outlets.sections.order import in_parts, study_sections
 from tfaudit.outlets.sections.section import ReportTable, Section
 from tfaudit.outlets.summary_table import html_table
 from tfaudit.outlets.templates import PAGES
-from tfaudit.outlets.verdict_table import verdict_html
+from tfaudit.outlets.verdict_table import headline_html, verdict_html
 from tfaudit.runtime.names import class_in_words
 from tfaudit.store.files import write_requested
 
@@ -84,11 +85,16 @@ def write_report(
         InputError: damaged files, or a path that cannot be written.
     """
     store = study_audit.data.store
-    with schemapi.debug_mode(False):  # Altair would check every part of every chart; tests do
-        page = _page(study_audit, limits)
+    page = report_html(study_audit, limits)
     path = store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
     write_requested("out", path, page.encode(), within=store.directory)
     return path
+
+
+def report_html(study_audit: StudyAudit, limits: Limits) -> str:
+    """Return the report as the text of one HTML file."""
+    with schemapi.debug_mode(False):  # Altair would check every part of every chart; tests do
+        return _page(study_audit, limits)
 
 
 def _page(study_audit: StudyAudit, limits: Limits) -> str:
@@ -127,7 +133,9 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         several=several,
         drawable=drawable,
         verdict=verdict,
-        verdicts=verdict and verdict_html(verdict, links),
+        verdicts=verdict
+        and headline_html(verdict, recommendation(study_audit, verdict))
+        + verdict_html(verdict, links),
         links=links,
         signed=study_audit.sign_offs,
         worst=_worst_classes(study_audit, verdict) if verdict else [],

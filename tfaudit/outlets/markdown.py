@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.checks import OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict
@@ -61,10 +62,13 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
     parts = [title, "", _text(verdict.headline), ""]
     if verdict.alerts:
         parts += [*(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts), ""]
+    if advice := recommendation(study_audit, verdict):
+        facts = (f"- {name}: {_text(text)}" for name, text in advice.facts)
+        parts += [f"**{_text(advice.headline)}**", "", *facts, f"- next: `{advice.command}`", ""]
     columns = verdict_columns("reason")
     headings = ["variant", "verdict", *(entry.title for entry in columns.values()), "exemplars"]
     rows = []
-    for row in verdict.frame().to_dict("records"):
+    for row in verdict.rows:
         title = f"**{_text(row['title'])}**" if row["best"] else _text(row["title"])
         cells = [_text(cell_of(name, entry, row).in_line) for name, entry in columns.items()]
         exemplars = summary.exemplars.get(row["variant"])

@@ -1,19 +1,27 @@
-"""The verdict first: headline, alerts and a table of every variant as HTML, in reports and in the viewer."""
+"""The verdict first, as HTML in reports and in the viewer: what to ship and why, then a table of every variant."""
 
 from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from tfaudit.analysis.recommendation import Recommendation
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.outlets.columns import cell_of, column, verdict_columns, with_minus_signs
 from tfaudit.outlets.outcome_marks import MARKS
 from tfaudit.outlets.templates import PAGES
 
-SHOWN = 3  # alerts above the table; the others unfold
+
+def headline_html(verdict: StudyVerdict, advice: Recommendation | None) -> Markup:
+    """Return what is missing, the headline and the recommendation as HTML, styled by `verdict.css`."""
+    first, _, rest = with_minus_signs(verdict.headline).partition(". ")
+    facts = [(name, with_minus_signs(text)) for name, text in advice.facts] if advice else []
+    return _rendered(
+        "headline", (f"{first}." if rest else first, rest), verdict.missing, advice, facts
+    )
 
 
 def verdict_html(verdict: StudyVerdict, links: Mapping[str, str]) -> Markup:
-    """Return headline, alerts and table as HTML, styled by `verdict.css`.
+    """Return the table of every variant as HTML, styled by `verdict.css`.
 
     Args:
         verdict: verdict on the variants of a study.
@@ -21,16 +29,16 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str]) -> Markup:
     """
     columns = verdict_columns()
     rows = []
-    for row in verdict.frame().to_dict("records"):
+    for row in verdict.rows:
         cells = [(name, entry, cell_of(name, entry, row)) for name, entry in columns.items()]
-        rows.append((row, links[row["variant"]], MARKS[row["outcome"]].sign, cells))
-    first, _, rest = with_minus_signs(verdict.headline).partition(". ")
-    headline = (f"{first}." if rest else first, rest)
-    collapsed = verdict.alerts[len(verdict.missing) :]
+        key = row["variant"]
+        collapsed = verdict.collapsed.get(key, "")
+        rows.append((row, links[key], MARKS[row["outcome"]].sign, cells, collapsed))
     headings = [column("title"), column("outcome", "verdicts"), *columns.values()]
-    module = PAGES.get_template("verdict.html.j2").module
-    table = module.verdict_first(  # type: ignore[attr-defined]
-        headline, verdict.missing, collapsed[:SHOWN], collapsed[SHOWN:], rows, headings
-    )
-    table = table.replace(" %", "\N{NO-BREAK SPACE}%")
-    return Markup(table.replace("top-1", "top\N{NON-BREAKING HYPHEN}1"))
+    return _rendered("variants", rows, headings)
+
+
+def _rendered(macro: str, *arguments: object) -> Markup:
+    text = getattr(PAGES.get_template("verdict.html.j2").module, macro)(*arguments)
+    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    return Markup(text.replace("top-1", "top\N{NON-BREAKING HYPHEN}1"))

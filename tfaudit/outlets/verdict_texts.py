@@ -3,6 +3,7 @@
 import math
 
 from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.verdict.study_verdict import StudyVerdict
 
 
 def data_text(verdict: Verdict) -> str:
@@ -10,6 +11,15 @@ def data_text(verdict: Verdict) -> str:
     before, after = verdict.members
     members = f", {before} and {after} members" if max(before, after) > 1 else ""
     return f"{verdict.examples:,} images{members}"
+
+
+def retraining_in_words(verdict: StudyVerdict) -> str:
+    """Return how many predictions change when the baseline is trained again; empty for single models."""
+    known = verdict.table.dropna(subset=["retrained_share"])
+    if known.empty:
+        return ""
+    share, examples = known.iloc[0][["retrained_share", "examples"]]
+    return f"Training the baseline again changes {share * examples:,.0f} of {examples:,.0f} predictions."
 
 
 def check_headings(verdict: Verdict) -> tuple[str, ...]:

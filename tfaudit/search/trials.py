@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Collection, Iterable
 
-from tfaudit.audits.gate.checks import FAIL, PASS, Check
+from tfaudit.audits.gate.checks import FAIL, PASS
 from tfaudit.audits.gate.gate import Verdict
-from tfaudit.audits.gate.limits import quantity_of
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.search.candidates import Candidate, Preparation, with_remedies
 from tfaudit.search.smallest_file import NO_FILE
@@ -80,7 +78,7 @@ class Trials:
     def closest(self) -> str:
         """Return the key of the tested candidate that is closest to passing."""
         verdicts = self.verdicts
-        return max(verdicts, key=lambda key: _room(verdicts[key]))
+        return max(verdicts, key=lambda key: verdicts[key].room)
 
     def needless(self, candidate: Candidate) -> str:
         """Return why a candidate is left out, given the results of others; empty if it is not."""
@@ -123,7 +121,7 @@ class Trials:
         )
         if control is None or control.outcome != FAIL:
             return
-        if all(one.outcome == FAIL if one else _room(control) < -REACH for one in remedied):
+        if all(one.outcome == FAIL if one else control.room < -REACH for one in remedied):
             known = self._hopeless.get(pruned.granularity, pruned)
             self._hopeless[pruned.granularity] = min(known, pruned, key=lambda one: one.level)
 
@@ -156,7 +154,7 @@ class Trials:
         if verdict.outcome == PASS:
             return f"{control.key} passes without a remedy."
         # int8 alone may ruin a model that passes
-        too_far = not candidate.is_choice and _room(verdict) < -REACH
+        too_far = not candidate.is_choice and verdict.room < -REACH
         return f"{control.key} is too far from passing." if too_far else ""
 
 
@@ -182,15 +180,3 @@ def judged_in_turn(
 def _untried(control: Candidate) -> str:
     """Return why a candidate is left out while its control has not been tried."""
     return f"{control.key} was not tried."
-
-
-def _room(verdict: Verdict) -> float:
-    """Return the least room that a check has to its limit, in units of the limit; negative beyond it."""
-
-    def of(check: Check) -> float:
-        worst = check.value if math.isnan(check.high) else check.high
-        unit = max(check.limit - quantity_of(check.name).neutral, 1e-9)
-        room = (check.limit - worst) / unit
-        return -math.inf if math.isnan(room) else room
-
-    return min(map(of, verdict.checks))

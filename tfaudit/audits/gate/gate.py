@@ -54,6 +54,18 @@ class Verdict(Result):
         return min(self.checks, key=gravity)
 
     @property
+    def room(self) -> float:
+        """Return the least room that a check has to its limit, in units of the limit; negative beyond it."""
+
+        def of(check: Check) -> float:
+            worst = check.value if math.isnan(check.high) else check.high
+            unit = max(check.limit - quantity_of(check.name).neutral, 1e-9)
+            room = (check.limit - worst) / unit
+            return -math.inf if math.isnan(room) else room
+
+        return min(map(of, self.checks))
+
+    @property
     def exit_code(self) -> int:
         """Return the exit code of `tfaudit gate`: 0 pass, 1 fail, 2 cannot judge."""
         return EXIT_CODES[self.outcome]

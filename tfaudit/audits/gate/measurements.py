@@ -116,6 +116,7 @@ class Measurements:
             less.
         flips: share of the predictions that change; for populations, the mean over pairs of members.
         negative_flips: share of predictions that turn from right to wrong, likewise.
+        retrained: share of predictions that differ between two baseline models; NaN for a single one.
         intensification: corrected slope of recall distortion, [R] 5.
         ties: predictions in which classes tie, and their effect under the deployed `argmax`.
         notes: caveats for the reader, one sentence each.
@@ -134,6 +135,7 @@ class Measurements:
     blind_members: np.ndarray
     flips: Estimate
     negative_flips: Estimate
+    retrained: float
     intensification: Estimate
     ties: TieReading
     notes: tuple[str, ...]
@@ -367,6 +369,7 @@ def measure(
         negative_flips=_share(float(overall.lost[0]), count, alpha)
         if exact
         else _negative_flip_rate(comparison),
+        retrained=_retrained(comparison),
         intensification=_slope(comparison),
         ties=ties,
         notes=(
@@ -536,8 +539,15 @@ def _flip_rate(comparison: Comparison) -> Estimate:
         for population, rows in zip(populations, comparison.rows, strict=True)
     )
     rate = flips(before, after, paired=bool(comparison.pairs), clusters=comparison.clusters)
-    own = [(1 - one.agreement(other)).mean() for one, other in itertools.combinations(before, 2)]
-    return _rate(comparison, rate, float(np.mean(own)) if own else np.nan)
+    return _rate(comparison, rate, _retrained(comparison))
+
+
+def _retrained(comparison: Comparison) -> float:
+    """Return the share of predictions that differ between two baseline models; NaN for a single one."""
+    rows = np.arange(comparison.baseline.num_members)[comparison.rows[0]]
+    models = [comparison.baseline.best(i) for i in rows]
+    own = [(1 - one.agreement(other)).mean() for one, other in itertools.combinations(models, 2)]
+    return float(np.mean(own)) if own else np.nan
 
 
 def _negative_flip_rate(comparison: Comparison) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -21,8 +21,8 @@ from tfaudit.errors import listed
 from tfaudit.runtime.names import class_in_words
 from tfaudit.stats.multiplicity import adjust
 
-NAMED = 3
-"""Maximum number of collapsed classes of a variant that have a sentence of their own."""
+NAMED = 10
+"""Maximum number of collapsed classes of a variant that a sentence names."""
 
 SIMILAR = 0.01
 """Share by which a file may be larger than the smallest that qualifies and still be the best one."""
@@ -46,6 +46,8 @@ _COLUMNS = (
     "lost",
     "collapsed",
     "changed_share",
+    "retrained_share",
+    "examples",
     "size_ratio",
 )
 
@@ -58,7 +60,8 @@ class StudyVerdict(Result):
         table: one row per variant; see `frame`.
         headline: the verdict in one or two sentences. It claims harm only for classes in `lost`, or if the gate fails a
             variant.
-        alerts: one sentence on each collapsed class, which the models no longer know; no test is needed.
+        collapsed: a sentence on the classes that the models no longer know, by key of each variant that has any; no
+            test is needed.
         best: key of the variant to ship: the smallest file that passes also after the correction for all variants;
             among files at most 1 % larger the one whose worst class loses least. None if there is none.
         alone: keys of the variants that pass, but not after this correction.
@@ -67,12 +70,12 @@ class StudyVerdict(Result):
         lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
         alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
-        missing: results that the study still lacks, one sentence each; the first of `alerts`.
+        missing: results that the study still lacks, one sentence each.
     """
 
     table: pd.DataFrame
     headline: str
-    alerts: tuple[str, ...]
+    collapsed: Mapping[str, str]
     best: str | None
     alone: tuple[str, ...]
     limits: Limits
@@ -81,6 +84,34 @@ class StudyVerdict(Result):
     alpha: float
     notes: tuple[str, ...]
     missing: tuple[str, ...] = ()
+
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """Return what a reader must not miss, one sentence each: `missing` results, then `collapsed` classes."""
+        titles = self.table.set_index("variant")["title"]
+        gone = (f"{titles[key]}: {sentence}" for key, sentence in self.collapsed.items())
+        return (*self.missing, *gone)
+
+    @property
+    def lead(self) -> str | None:
+        """Return the key of the variant to name first: the best, or where none is, the one that comes closest.
+
+        It passes alone, or cannot be judged rather than fails, and has most room to its limits.
+        """
+        if self.best is not None or not self.verdicts:
+            return self.best
+
+        def nearness(key: str) -> tuple[bool, int, float]:
+            verdict = self.verdicts[key]
+            return key in self.alone, OUTCOMES.index(verdict.outcome), verdict.room
+
+        return max(self.verdicts, key=nearness)
+
+    @property
+    def rows(self) -> list[dict[Hashable, Any]]:
+        """Return the rows of `frame` as every outlet lists them: the `lead` first, then in the order of the study."""
+        rows = self.table.to_dict("records")
+        return sorted(rows, key=lambda row: row["variant"] != self.lead)
 
     @property
     def outcomes(self) -> Mapping[str, str]:
@@ -95,8 +126,9 @@ class StudyVerdict(Result):
         it is the one to ship), `top1` (mean accuracy, a share), its change `change_pp` with `change_low_pp` and
         `change_high_pp`; `worst_class` with `worst_before` and `worst_after` (mean recalls, shares) and their change
         `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `lost` and `collapsed` (numbers of classes); `changed_share`
-        (of the predictions; of modal labels for populations) and `size_ratio` (gzipped bytes as a share of the
-        baseline's; of plain bytes where only those are known). Unknown figures are NaN, unknown classes None.
+        (of the predictions; for populations, the mean over pairs of members), `retrained_share` (the share in which two
+        baseline models differ), `examples` (their number) and `size_ratio` (gzipped bytes as a share of the baseline's;
+        of plain bytes where only those are known). Unknown figures are NaN, unknown classes None.
         """
         return self.table.copy()
 
@@ -198,7 +230,11 @@ def study_verdict(
     return StudyVerdict(
         table=table,
         headline=_headline(variants, best, table, among),
-        alerts=tuple(alert for variant in variants for alert in variant.alerts()),
+        collapsed={
+            key: sentence
+            for key, variant in zip(measured, variants, strict=True)
+            if (sentence := variant.collapse_in_words())
+        },
         best=None if best is None else list(measured)[best],
         alone=tuple(list(measured)[row] for row in alone),
         limits=limits,
@@ -324,6 +360,8 @@ class _Variant:
                 "lost": len(self.lost),
                 "collapsed": int(self.measurements.collapsed.sum()),
                 "changed_share": self.measurements.flips.value,
+                "retrained_share": self.measurements.retrained,
+                "examples": int(whole.examples[0]),
             }
         if self.worst is not None:
             row |= {
@@ -357,41 +395,46 @@ class _Variant:
         return f"recall of {class_in_words(worst['names'])} {moves}, {self._certainty(worst)}"
 
     def _certainty(self, worst: pd.Series) -> str:
-        failed = [] if self.verdict is None else self.verdict.checks
+        checks = [] if self.verdict is None else self.verdict.checks
+        limited = [check for check in checks if check.name == "worst_class_drop_pp"]
         if worst["names"] in self.lost or any(
-            check.outcome == FAIL and check.subject == worst["names"] for check in failed
+            check.outcome == FAIL and check.subject == worst["names"] for check in checks
         ):
             return "more than chance explains"
         if worst["collapsed"]:
             return f"a collapse{self._blindness(worst)}"
+        if limited and limited[0].outcome == PASS:
+            return f"within the limit of {limited[0].limit:g} points"
         if worst["low"] > -MARGIN_PP and worst["high"] < MARGIN_PP:
-            return f"within the margin of {MARGIN_PP:g} points"
-        few = "models" if worst["of_members"] > worst["of_images"] else "images"
-        return f"but with so few {few} this may be chance"
+            return f"less than {MARGIN_PP:g} points"
+        count = int(worst["examples"])
+        few = f"{count:,} images of it"
+        if self.measurements and worst["of_members"] > worst["of_images"]:
+            few = f"{max(self.measurements.members)} models"
+        return f"but with {few} this may be chance ({-worst['high']:+.1f} to {-worst['low']:+.1f} points)"
 
-    def _blindness(self, row: pd.Series) -> str:
+    def _blindness(self, row: Mapping[Hashable, Any] | pd.Series) -> str:
         """Return how many models almost never find a class, as the end of a sentence; empty for a single model."""
         count = self.measurements.members[1] if self.measurements else 0
         if not row["blind"] or count < 2:
             return ""
         return f"; {row['blind']} of {count} models almost never find it"
 
-    def alerts(self) -> list[str]:
-        """Return a sentence on each of the first `NAMED` collapsed classes, and one on all others."""
+    def collapse_in_words(self) -> str:
+        """Return a sentence on the collapsed classes, the largest loss first; empty without any."""
         collapsed = self.classes[self.classes["collapsed"].astype(bool)]
-        collapsed = collapsed.sort_values("change_pp", kind="stable")
-        alerts = []
-        for _, row in collapsed.head(NAMED).iterrows():
-            recalls = f"from {100 * row['before']:.1f} to {100 * row['after']:.1f} %"
-            fell = f"recall of {class_in_words(row['names'])} collapsed {recalls}"
-            alerts.append(f"{self.title}: {fell}{self._blindness(row)}.")
-        if len(collapsed) > NAMED:
-            more = collapsed["names"].tolist()[NAMED:]
-            verb = "class" if len(more) == 1 else "classes"
-            alerts.append(
-                f"{self.title}: the recall of {len(more)} more {verb} collapsed: {listed(more)}."
-            )
-        return alerts
+        rows = collapsed.sort_values("change_pp", kind="stable").to_dict("records")
+        if not rows:
+            return ""
+        recalls = [
+            f"from {100 * row['before']:.1f} to {100 * row['after']:.1f} %{self._blindness(row)}"
+            for row in rows
+        ]
+        if len(rows) == 1:
+            return f"recall of {class_in_words(rows[0]['names'])} collapsed {recalls[0]}."
+        names = [class_in_words(row["names"]) for row in rows]
+        each = [f"{name} ({words})" for name, words in zip(names, recalls, strict=True)]
+        return f"{len(rows)} of {len(self.classes):,} classes collapsed: {listed(each, NAMED)}."
 
 
 def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame, among: str) -> str:

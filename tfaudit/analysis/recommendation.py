@@ -1,0 +1,156 @@
+"""The recommendation of a study: which file to ship, what it costs, and what to do where nothing passes."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfaudit.analysis.study_audit import FACTS, StudyAudit
+from tfaudit.analysis.study_data import BASELINE
+from tfaudit.audits.gate.checks import FAIL
+from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.gate.limits import FLAGS, Limits, quantity_of
+from tfaudit.audits.verdict.study_verdict import StudyVerdict
+from tfaudit.errors import bytes_in_words
+
+
+@dataclasses.dataclass(frozen=True)
+class Recommendation:
+    """What every outlet says first about a study.
+
+    Attributes:
+        variant: key of the variant to ship, or where nothing passes of the one that comes closest.
+        headline: what to do, in a few words.
+        ship: whether it is to be shipped.
+        facts: name and text of each fact: the file, the member, sizes, every limit, corruptions, latency.
+        command: what to run next.
+        path: the file to ship, if the study holds it.
+    """
+
+    variant: str
+    headline: str
+    ship: bool
+    facts: tuple[tuple[str, str], ...]
+    command: str
+    path: Path | None
+
+    @property
+    def text(self) -> str:
+        """The whole recommendation as plain text, a line per fact."""
+        lines = [self.headline, *(f"{name}: {text}" for name, text in self.facts)]
+        return "\n".join([*lines, f"next: {self.command}"])
+
+
+def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommendation | None:
+    """Return what to do with a study; None if no variant can be judged.
+
+    The file to ship is that of the member whose accuracy is nearest to the mean of its population, which the verdict is
+    about; the best member of several on these images would not be the best one on others.
+
+    Args:
+        study_audit: the study and its audits.
+        verdict: its verdict under the limits that apply.
+    """
+    key = verdict.lead
+    if key is None:
+        return None
+    data = study_audit.data
+    ship = key == verdict.best
+    title = data.titles[key]
+    judged = verdict.verdicts[key]
+    audited = study_audit.variant(key)
+    nearest = int(np.abs(audited.top1 - audited.top1.mean()).argmin())
+    member = data.members[key][nearest]
+    path = _file(study_audit, key, member)
+    facts = [("file", str(path) if path else "not in this study, which holds predictions only")]
+    if len(audited.top1) > 1:
+        why = f"its accuracy, {100 * audited.top1[nearest]:.1f} %, is nearest to the mean"
+        facts.append(("member", f"{member}, one of {len(audited.top1)}: {why}"))
+    if sizes := _sizes(data.records[key][member], data.means(BASELINE, FACTS).to_dict()):
+        facts.append(("size", sizes))
+    for check in judged.checks:
+        binds = "" if ship or check is not judged.gravest else ", the limit that binds"
+        facts.append((f"{quantity_of(check.name).title}{binds}", check.reason))
+    if key in verdict.alone:
+        among = f"It passes alone; among {len(verdict.table)} variants this may be chance."
+        facts.append(("correction", among))
+    if corrupted := _under_corruption(study_audit, key):
+        facts.append(("under corruption", corrupted))
+    if (milliseconds := study_audit.latency("ms").get(key)) is not None:
+        facts.append(("latency", f"{milliseconds:.3g} ms an image on the machine that measured it"))
+    return Recommendation(
+        variant=key,
+        headline=f"Ship {title}." if ship else f"Ship nothing yet: {title} comes closest.",
+        ship=ship,
+        facts=tuple(facts),
+        command=_next_command(study_audit, key, judged, verdict.limits, ship=ship),
+        path=path if ship else None,
+    )
+
+
+def _number(record: Mapping[Any, Any], name: str) -> float:
+    value = record.get(name)
+    return float("nan") if value is None else float(value)
+
+
+def _file(study_audit: StudyAudit, key: str, member: int) -> Path | None:
+    """Return the model file of a member; None if the study does not hold it."""
+    store = study_audit.data.store
+    paths = [
+        store.directory / store.member_path(key, member, name)
+        for name in ("model.tflite", "model.keras")
+    ]
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _sizes(record: Mapping[str, Any], baseline: Mapping[Any, Any]) -> str:
+    """Return the size on disk and gzipped, each with the baseline's; empty if unknown."""
+    parts = []
+    for name, place in (("bytes", "on disk"), ("gzipped_bytes", "gzipped")):
+        size, whole = _number(record, name), _number(baseline, name)
+        if size >= 0 and whole > 0:
+            share = f"{100 * size / whole:.3g} % of {bytes_in_words(whole)}"
+            parts.append(f"{bytes_in_words(size)} {place} ({share})")
+    return ", ".join(parts)
+
+
+def _under_corruption(study_audit: StudyAudit, key: str) -> str:
+    """Return how the variant and the baseline do under the corruption that costs the variant most; may be empty."""
+    if key not in study_audit.data.corrupted_keys:
+        return ""
+    rows = study_audit.robustness(key).severity_frame()
+    rows = rows[(rows["k"] == 1) & rows["change_pp"].notna()]
+    if rows.empty:
+        return ""
+    row = rows.nsmallest(1, "change_pp").iloc[0]
+    clean = 100 * study_audit.variant(BASELINE).top1.mean()
+    place = f"{row['corruption']} {row['severity']}".removesuffix(" 0").replace("_", " ")
+    before = 100 * row["accuracy_before"]
+    moves = "falls" if before < clean else "rises"
+    return (
+        f"in {place} accuracy is {100 * row['accuracy_after']:.1f} %; the baseline itself "
+        f"{moves} from {clean:.1f} to {before:.1f} %"
+    )
+
+
+def _next_command(
+    study_audit: StudyAudit, key: str, verdict: Verdict, limits: Limits, *, ship: bool
+) -> str:
+    """Return the command that checks the variant to ship, plans more data, or searches for a file that passes."""
+    store = study_audit.data.store
+    directory = shlex.quote(str(store.directory))
+    flags = [
+        f"--{FLAGS[name].replace('_', '-')} {value:g}" for name, value in limits.as_dict().items()
+    ]
+    if ship:
+        return " ".join(["tfaudit gate", directory, f"--variant {shlex.quote(key)}", *flags])
+    model = _file(study_audit, BASELINE, study_audit.data.members[BASELINE][0])
+    if verdict.outcome == FAIL and model is not None:
+        data = shlex.quote(store.study.dataset)
+        return f"tfaudit compress {shlex.quote(str(model))} --data {data}"
+    return " ".join(["tfaudit plan", directory, f"--variant {shlex.quote(key)}", *flags])
