@@ -9,6 +9,7 @@ noise and a little more.
 
 import dataclasses
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,13 @@ class World:
         return Predictions.from_ranked(self.labels, ranked, class_names=names)
 
 
-def make_store(directory: Path, members: int, examples: int, classes: int) -> Store:
+def make_store(
+    directory: Path,
+    members: int,
+    examples: int,
+    classes: int,
+    variants: Sequence[Variant] = VARIANTS,
+) -> Store:
     """Write the study, or open the one that exists."""
     if (directory / "study.json").exists():
         return open_store(directory)
@@ -91,7 +98,7 @@ def make_store(directory: Path, members: int, examples: int, classes: int) -> St
         dataset="simulated",
         model="simulated",
         training=training,
-        variants=VARIANTS,
+        variants=tuple(variants),
         population=members,
     )
     store = Store.create(directory, study, {})

@@ -143,12 +143,13 @@ def test_cached_arrays_are_read_only(rng):
     predictions = random_predictions(rng)[2]
     for cached in (
         predictions.correct(2),
+        predictions.right(2),
         predictions.modal("highest"),
         predictions.modal("confidence"),
     ):
         with pytest.raises(ValueError, match="read-only"):
             cached[0] = 0
-    assert predictions.correct(2) is predictions.correct(2)
+    assert predictions.right(2) is predictions.right(2)
     assert (predictions.correct(2) >= predictions.correct(1)).all()
 
 

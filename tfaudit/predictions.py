@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError, plural, require, require_one_of
@@ -30,7 +31,9 @@ class Predictions:
         labels: true class of each example, `(N,)` integers, or one-hot `(N, C)`.
         ranked: the k best classes of each member, best first, `(K, N, k)` integers; or the result of `tfaudit.predict`,
             for one model or a list of several.
-        probabilities: probabilities of the classes in `ranked`, `(K, N, k)` floats in [0, 1]; None by default.
+        probabilities: probabilities of the classes in `ranked`, `(K, N, k)` floats in [0, 1]; or a function that takes
+            the position of a member and returns its `(N, k)`, called whenever they are needed, so that they take no
+            memory; None by default.
         class_names: names of the C classes; "0", "1", ... by default.
         example_ids: unique identifiers of the examples, `(N,)`; positions by default.
         members: names of the K members, for instance their seeds; positions by default.
@@ -60,7 +63,7 @@ class Predictions:
         self,
         labels: ArrayLike,
         ranked: ArrayLike | RankedClasses | Sequence[RankedClasses],
-        probabilities: ArrayLike | None = None,
+        probabilities: ArrayLike | Callable[[int], np.ndarray] | None = None,
         *,
         class_names: Sequence[str] | None = None,
         example_ids: ArrayLike | None = None,
@@ -84,9 +87,10 @@ class Predictions:
         self.class_names = clean_names(numbered, "class_names")
         if classes > len(self.class_names):
             raise InputError("class_names", f"{len(self.class_names)} names", f"{classes} or more")
-        self.probabilities = (
-            None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
-        )
+        self._read = probabilities if callable(probabilities) else None
+        self._probabilities = None
+        if probabilities is not None and not callable(probabilities):
+            self._probabilities = _probabilities(probabilities, self.ranked.shape)
         ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
         self.example_ids = _distinct_ids(ids, count)
         self.clusters = None if clusters is None else frozen(cluster_codes(clusters, count))
@@ -96,8 +100,11 @@ class Predictions:
             if names is not None and len(names) != len(self.ranked):
                 expected = f"{len(self.ranked)}, one per member"
                 raise InputError(argument, f"{len(names)} names", expected)
-        # Every comparison with a baseline needs these.
-        self._correct: dict[int, np.ndarray] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget results that every comparison with a baseline needs."""
+        self._right: dict[int, np.ndarray] = {}
         self._recall: np.ndarray | None = None
         self._modal: dict[str, np.ndarray] = {}
         self._modal_classes: BestClasses | None = None
@@ -186,6 +193,25 @@ class Predictions:
         return len(self.class_names)
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether the probabilities of the ranked classes are known."""
+        return self._read is not None or self._probabilities is not None
+
+    @property
+    def probabilities(self) -> np.ndarray | None:
+        """Probabilities of the ranked classes, `(K, N, k)`; None if unknown. From a store they are read at each use."""
+        if self._read is None:
+            return self._probabilities
+        return np.stack([self.member_probabilities(i) for i in range(self.num_members)])
+
+    def member_probabilities(self, position: int) -> np.ndarray:
+        """Return the probabilities of one member, `(N, k)`, if there are any."""
+        if self._read is not None:
+            return _probabilities(self._read(position), self.ranked.shape[1:])
+        assert self._probabilities is not None
+        return self._probabilities[position]
+
+    @property
     def top1(self) -> np.ndarray:
         """Best classes, `(K, N)`; ties go to the class with the lowest number, as in `argmax`."""
         return self.ranked[:, :, 0]
@@ -201,28 +227,25 @@ class Predictions:
     def best_of(self, index: np.ndarray) -> BestClasses:
         """Return the best classes of all members for P examples; row k P + i is member k's, for the i-th of `index`."""
         rows = np.arange(self.num_members)[:, None] * self.num_examples + index
-        return BestClasses(
-            self.top1[:, index].ravel(), self.ties.take(rows.ravel(), self.top1.size)
-        )
+        return BestClasses(self.top1[:, index].ravel(), self.ties.take(rows.ravel()))
 
     def tied_classes(self) -> np.ndarray:
         """Return how many classes share the best score, `(K, N)` integers; 1 means no tie."""
         return self.ties.counts(self.top1.size).reshape(self.top1.shape)
 
+    def tied(self) -> np.ndarray:
+        """Return the number of examples for which the classes of each member tie, `(K,)` integers."""
+        rows = np.unique(self.ties.rows) // self.num_examples
+        return np.bincount(rows, minlength=self.num_members)
+
     def by_argmax(self) -> Predictions:
         """Return the predictions that `argmax` makes: ties go to the class with the lowest number."""
         if not self.ties:
             return self
-        return Predictions(
-            self.labels,
-            self.ranked,
-            self.probabilities,
-            class_names=self.class_names,
-            example_ids=self.example_ids,
-            members=self.members,
-            parents=self.parents,
-            clusters=self.clusters,
-        )
+        other = copy.copy(self)
+        other.ties = Ties.none()
+        other._forget()
+        return other
 
     def clustered(self, clusters: ArrayLike | None) -> Predictions:
         """Return the same predictions with other clusters of examples; None for independent examples."""
@@ -234,9 +257,10 @@ class Predictions:
 
     def member(self, position: int) -> RankedClasses:
         """Return the ranked classes of one member."""
-        probabilities = None if self.probabilities is None else self.probabilities[position]
         return RankedClasses(
-            self.ranked[position], probabilities, self.ties.block(position, self.num_examples)
+            self.ranked[position],
+            self.member_probabilities(position) if self.has_probabilities else None,
+            self.ties.block(position, self.num_examples),
         )
 
     def correct(self, k: int = 1) -> np.ndarray:
@@ -245,31 +269,35 @@ class Predictions:
         The values are 1 for yes and 0 for no, or k / m if the true class is one of m > k classes that tie for the first
         place. Ties for lower places are settled by class number.
         """
+        return frozen(self.right(k).astype(float))
+
+    def right(self, k: int = 1) -> np.ndarray:
+        """Return what `correct` returns, `(K, N)`, as booleans if no classes tie: an eighth of the memory."""
         require(
             1 <= k <= self.ranked.shape[2],
             "k",
             k,
             f"1 to {self.ranked.shape[2]}, the ranks that are stored",
         )
-        if k not in self._correct:
-            hit = self.top1 == self.labels
+        if k not in self._right:
+            right = self.top1 == self.labels
             for rank in range(1, k):
-                hit |= self.ranked[:, :, rank] == self.labels
-            right = hit.astype(float)
+                right |= self.ranked[:, :, rank] == self.labels
             if self.ties:
+                right = right.astype(float)
                 settle_ties(right.reshape(-1), self.ties, np.tile(self.labels, len(right)), k)
-            self._correct[k] = frozen(right)
-        return self._correct[k]
+            self._right[k] = frozen(right)
+        return self._right[k]
 
     def accuracy(self, k: int = 1) -> np.ndarray:
         """Return the `(K,)` top-k accuracies, shares in [0, 1]."""
-        return self.correct(k).mean(1)
+        return self.right(k).mean(1)
 
     def recall(self) -> np.ndarray:
         """Return the `(K, C)` recalls, shares in [0, 1]; NaN for a class without examples."""
         if self._recall is None:
             support = np.bincount(self.labels, minlength=self.num_classes)
-            hits = [np.bincount(self.labels, row, self.num_classes) for row in self.correct()]
+            hits = [np.bincount(self.labels, row, self.num_classes) for row in self.right()]
             self._recall = frozen(ratio(np.stack(hits), support))
         return self._recall
 
@@ -288,7 +316,7 @@ class Predictions:
         (`tfaudit.stats.modal_labels`). `modal_classes` leaves them open.
         """
         require_one_of("ties", ties, TIES)
-        if ties == "confidence" and self.probabilities is None:
+        if ties == "confidence" and not self.has_probabilities:
             raise InputError(
                 "ties", "'confidence' for predictions without probabilities", "lowest or highest"
             )
@@ -297,10 +325,13 @@ class Predictions:
         return self._modal[ties]
 
     def _modal_labels(self, ties: str) -> np.ndarray:
-        if ties == "confidence":
-            return modal_labels(self.ranked, self.probabilities, ties=ties, tied=self.ties)
         modes = self.modal_classes()
         labels = modes.first.copy()  # the lowest of those that tie
+        if ties == "confidence" and modes.ties:
+            index = np.unique(modes.ties.rows)
+            known = np.stack([self.member_probabilities(i)[index] for i in range(self.num_members)])
+            tied = self.best_of(index).ties
+            labels[index] = modal_labels(self.ranked[:, index], known, ties=ties, tied=tied)
         if ties == "highest":
             labels[modes.ties.rows] = modes.ties.classes  # ascending: the last one stays
         return labels
@@ -328,7 +359,7 @@ def _distinct_ids(ids: np.ndarray, count: int) -> np.ndarray:
     clean = frozen(clean_texts(ids, "example_ids"))
     if clean.shape != (count,):
         raise InputError("example_ids", f"shape {clean.shape}", f"({count},)")
-    if len(np.unique(clean)) != count:
+    if len(pd.unique(clean)) != count:
         raise InputError("example_ids", "an id twice", "unique ids")
     return clean
 
@@ -403,7 +434,8 @@ def require_same_examples(baseline: Predictions, compressed: Predictions) -> Non
     for name in ("example_ids", "labels", "clusters"):
         values = getattr(compressed, name)
         expected = getattr(baseline, name)
-        if values is None or expected is None:  # clusters that only one side knows hold for both
+        # Clusters that only one side knows hold for both.
+        if values is None or expected is None or values is expected:
             continue
         differs = np.flatnonzero(values != expected)
         if len(differs):

@@ -71,8 +71,9 @@ def pack(result: object, kind: Any = None, label: str = "") -> bytes:
                 zipfile.ZipInfo(name), content
             )  # without the time: equal results are equal bytes
         archive.comment = bytes(_SEAL)
-    body = buffer.getvalue()[:-_SEAL]
-    return body + hashlib.sha256(body).hexdigest().encode()
+    with buffer.getbuffer() as content:
+        content[-_SEAL:] = hashlib.sha256(content[:-_SEAL]).hexdigest().encode()
+    return buffer.getvalue()
 
 
 def unpack(content: bytes, kind: type[T], label: str = "") -> T:

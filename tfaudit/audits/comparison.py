@@ -32,7 +32,7 @@ class Comparison:
         >>> after = Predictions.from_top1([0, 1], [[0, 1], [1, 1]], parents=[1, 0])
         >>> comparison = Comparison(before, after)
         >>> comparison.pairs, comparison.before.tolist(), comparison.after.tolist()
-        (2, [[1.0, 0.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 1.0]])
+        (2, [[True, False], [True, True]], [[True, True], [False, True]])
     """
 
     baseline: Predictions
@@ -114,13 +114,13 @@ class Comparison:
 
     @functools.cached_property
     def before(self) -> np.ndarray:
-        """`(K0, N)` numbers in [0, 1], whether each baseline member in intervals is right."""
-        return self.baseline.correct()[self.rows[0]]
+        """`(K0, N)` booleans, whether each baseline member in intervals is right; numbers in [0, 1] if classes tie."""
+        return self.baseline.right()[self.rows[0]]
 
     @functools.cached_property
     def after(self) -> np.ndarray:
         """`(K1, N)` the same for the compressed population; K1 = K0 for pairs."""
-        return self.compressed.correct()[self.rows[1]]
+        return self.compressed.right()[self.rows[1]]
 
     @property
     def clusters(self) -> np.ndarray | None:

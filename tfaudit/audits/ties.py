@@ -127,13 +127,12 @@ def tie_reading(comparison: Comparison) -> TieReading:
     baseline = comparison.baseline
     compressed = comparison.compressed
     settled = baseline.by_argmax(), compressed.by_argmax()
-    tied = [population.tied_classes() > 1 for population in (baseline, compressed)]
-    flips, tied_flips, argmax_flips, argmax_tied_flips = _flips(comparison, tied)
+    flips, tied_flips, argmax_flips, argmax_tied_flips = _flips(comparison)
     return TieReading(
         class_names=baseline.class_names,
         examples=baseline.num_examples,
-        tied_before=float(tied[0].sum(1).mean()),
-        tied_after=float(tied[1].sum(1).mean()),
+        tied_before=float(baseline.tied().mean()),
+        tied_after=float(compressed.tied().mean()),
         flips=flips,
         tied_flips=tied_flips,
         argmax_flips=argmax_flips,
@@ -145,7 +144,7 @@ def tie_reading(comparison: Comparison) -> TieReading:
     )
 
 
-def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
+def _flips(comparison: Comparison) -> list[float]:
     """Return the mean numbers of changed predictions and of those in which classes tie, then both by `argmax`."""
     baseline = comparison.baseline
     compressed = comparison.compressed
@@ -153,8 +152,9 @@ def _flips(comparison: Comparison, tied: list[np.ndarray]) -> list[float]:
     for i, j in zip(*comparison.compared, strict=True):
         by_argmax = baseline.top1[i] != compressed.top1[j]
         if baseline.ties or compressed.ties:
-            changed = 1 - baseline.best(i).agreement(compressed.best(j))
-            either = tied[0][i] | tied[1][j]
+            before, after = baseline.best(i), compressed.best(j)
+            changed = 1 - before.agreement(after)
+            either = np.union1d(before.ties.rows, after.ties.rows)
             parts = changed, changed[either], by_argmax, by_argmax[either]
             counts.append([float(part.sum()) for part in parts])
         else:  # both readings agree, and counting is faster

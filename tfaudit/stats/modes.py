@@ -18,6 +18,9 @@ UNDECIDED = "undecided"
 COUNTS_AT_ONCE = 2**20
 """(classes, groups, examples) cells of a block: its arrays fit the processor's cache."""
 
+VOTES_AT_ONCE = 2**19
+"""(members, examples) votes of a block, which take 100 bytes each while they are counted."""
+
 GRAIN, TOLERANCE = 2.0**-40, 2.0**-20
 """Probabilities are summed as multiples of the grain, so exactly in any order. Means that differ by at most the
 tolerance, 1e-6, are equal: probabilities stored as float32 have no more than seven digits."""
@@ -46,25 +49,29 @@ class _Votes:
     def __len__(self) -> int:
         return len(self.first)
 
-    def contested(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the examples whose votes are not unanimous, ascending, and all votes for them.
+    def contested(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield the examples whose votes are not unanimous, block by block, ascending, and all votes for them.
 
-        The votes are three arrays: position among these examples, class, and number of parts.
+        The votes are three arrays: position among the examples of the block, class, and number of parts.
         """
-        several = (self.first != self.first[0]).any(0)
-        several[self._example] = True
-        examples = np.flatnonzero(several)
-        alone = np.ones((len(self), len(examples)), bool)
-        tied_position = np.searchsorted(examples, self._example)
-        alone[self._member, tied_position] = False
-        position = np.broadcast_to(np.arange(len(examples)), alone.shape)[alone]
-        classes = self.first[:, examples][alone]
-        return (
-            examples,
-            np.concatenate([position, tied_position]),
-            np.concatenate([classes.astype(np.int64), self._class]),
-            np.concatenate([np.full(len(position), VOTE), self._parts]),
-        )
+        step = max(1, VOTES_AT_ONCE // len(self))
+        for start in range(0, self.first.shape[1], step):
+            first = self.first[:, start : start + step]
+            tied = slice(*np.searchsorted(self._example, [start, start + step]))
+            several = (first != first[0]).any(0)
+            several[self._example[tied] - start] = True
+            examples = np.flatnonzero(several)
+            alone = np.ones((len(self), len(examples)), bool)
+            tied_position = np.searchsorted(examples, self._example[tied] - start)
+            alone[self._member[tied], tied_position] = False
+            position = np.broadcast_to(np.arange(len(examples)), alone.shape)[alone]
+            classes = first[:, examples][alone]
+            yield (
+                examples + start,
+                np.concatenate([position, tied_position]),
+                np.concatenate([classes.astype(np.int64), self._class[tied]]),
+                np.concatenate([np.full(len(position), VOTE), self._parts[tied]]),
+            )
 
     def of(self, choice: np.ndarray, examples: np.ndarray) -> np.ndarray:
         """Return the parts of the members' votes, `(n, E)`, for one class per example; examples are ascending."""
@@ -96,12 +103,12 @@ def modal_classes(first: np.ndarray, tied: Ties | None = None) -> BestClasses:
     """
     votes = _Votes(first, tied)
     modes = first[0].copy()
-    ties = Ties.none()
+    parts = [Ties.none()]
     for examples, candidates in _contested(votes, len(votes)):
         modes[examples] = candidates[:, 0]
         if candidates.shape[1] > 1:
-            new = Ties(np.repeat(examples, candidates.shape[1]), candidates.ravel())
-            ties = Ties.joined([ties, new], [0, 0])
+            parts.append(Ties(np.repeat(examples, candidates.shape[1]), candidates.ravel()))
+    ties = Ties.joined(parts, [0] * len(parts))
     order = np.argsort(ties.rows, kind="stable")
     return BestClasses(modes, Ties(ties.rows[order], ties.classes[order]))
 
@@ -211,38 +218,38 @@ def _leaders(
 def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield for each m the positions `(E,)` of examples with m possible winners, and these classes `(E, m)`, ascending.
 
-    Examples that all members predict alike are left out.
+    Examples that all members predict alike are left out. There are several blocks of examples if there are many.
 
     A class with v of the n votes can be the mode of a group of K only if the members can fill the group without giving
     any class more than v votes: if the sum over classes of min(votes, v) is at least K. In one group of all members, K
     = n, only the most frequent classes can.
     """
-    split, position, classes, parts = votes.contested()
-    span = int(classes.max(initial=0)) + 1
-    cells = position * span + classes
-    if (parts == VOTE).all():  # counting is faster than adding up
-        pairs, count = np.unique(cells, return_counts=True)
-        count = count * VOTE
-    else:
-        pairs, place = np.unique(cells, return_inverse=True)
-        count = np.bincount(place.ravel(), parts, len(pairs)).astype(np.int64)
-    example = pairs // span
-    order = np.lexsort((count, example))
-    example = example[order]
-    count = count[order]
-    pairs = pairs[order]
-    bounds = np.searchsorted(example, np.arange(len(split) + 1))
-    summed = np.r_[0, np.cumsum(count)]
-    fewer = summed[1:] - summed[bounds[example]]  # votes up to here, within the example
-    fills = fewer + count * (bounds[example + 1] - 1 - np.arange(len(count)))
-    total = np.bincount(example, count, len(split))
-    # parts of votes lost to rounding if more than 16 classes share a vote
-    rounded_off = len(votes) * VOTE - total[example]
-    pairs = np.sort(pairs[fills >= smallest * VOTE - rounded_off])
-    example, choice = np.divmod(pairs, span)
-    rivals = np.bincount(example, minlength=len(split))
-    for m in np.unique(rivals):
-        yield split[rivals == m], choice[rivals[example] == m].reshape(-1, m)
+    for split, position, classes, parts in votes.contested():
+        span = int(classes.max(initial=0)) + 1
+        cells = position * span + classes
+        if (parts == VOTE).all():  # counting is faster than adding up
+            pairs, count = np.unique(cells, return_counts=True)
+            count = count * VOTE
+        else:
+            pairs, place = np.unique(cells, return_inverse=True)
+            count = np.bincount(place.ravel(), parts, len(pairs)).astype(np.int64)
+        example = pairs // span
+        order = np.lexsort((count, example))
+        example = example[order]
+        count = count[order]
+        pairs = pairs[order]
+        bounds = np.searchsorted(example, np.arange(len(split) + 1))
+        summed = np.r_[0, np.cumsum(count)]
+        fewer = summed[1:] - summed[bounds[example]]  # votes up to here, within the example
+        fills = fewer + count * (bounds[example + 1] - 1 - np.arange(len(count)))
+        total = np.bincount(example, count, len(split))
+        # parts of votes lost to rounding if more than 16 classes share a vote
+        rounded_off = len(votes) * VOTE - total[example]
+        pairs = np.sort(pairs[fills >= smallest * VOTE - rounded_off])
+        example, choice = np.divmod(pairs, span)
+        rivals = np.bincount(example, minlength=len(split))
+        for m in np.unique(rivals):
+            yield split[rivals == m], choice[rivals[example] == m].reshape(-1, m)
 
 
 def _most_confident(

@@ -46,9 +46,7 @@ class RankedClasses(_ClassesAndProbabilities):
     def take(self, rows: np.ndarray) -> RankedClasses:
         """Return the given examples, in the given order."""
         probabilities = None if self.probabilities is None else self.probabilities[rows]
-        return RankedClasses(
-            self.classes[rows], probabilities, self.ties.take(rows, len(self.classes))
-        )
+        return RankedClasses(self.classes[rows], probabilities, self.ties.take(rows))
 
 
 def stated_kind(scores_are: str) -> bool | None:

@@ -70,15 +70,15 @@ class Ties:
         part = slice(*np.searchsorted(self.rows, [number * rows, (number + 1) * rows]))
         return Ties(self.rows[part] - number * rows, self.classes[part])
 
-    def take(self, rows: np.ndarray, total: int) -> Ties:
-        """Return the ties of some of `total` rows, in the given order."""
+    def take(self, rows: np.ndarray) -> Ties:
+        """Return the ties of some rows, in the given order."""
         if not self:
             return self
-        starts = np.searchsorted(self.rows, np.arange(total + 1))
-        lengths = np.diff(starts)[rows]
+        starts, ends = (np.searchsorted(self.rows, rows, side) for side in ("left", "right"))
+        lengths = ends - starts
         new = np.repeat(np.arange(len(lengths)), lengths)
         within = np.arange(len(new)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return Ties(new, self.classes[np.repeat(starts[:-1][rows], lengths) + within])
+        return Ties(new, self.classes[np.repeat(starts, lengths) + within])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,9 +167,8 @@ class BestClasses:
 
     def _votes_in(self, rows: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the votes of some rows, ascending, and their keys: position of the row times `span` plus class."""
-        every, classes, votes = self.votes()
-        inside = np.isin(every, rows)
-        return np.searchsorted(rows, every[inside]) * span + classes[inside], votes[inside]
+        position, classes, votes = BestClasses(self.first[rows], self.ties.take(rows)).votes()
+        return position * span + classes, votes
 
 
 def settle_ties(shares: np.ndarray, ties: Ties, classes: np.ndarray, k: int = 1) -> None:

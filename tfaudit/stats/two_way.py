@@ -11,7 +11,7 @@ images of a cluster take the place of images [Mi].
 import dataclasses
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from scipy import special
@@ -490,16 +490,18 @@ def flips(
         nothing = np.zeros((len(changed), images))
         return mean_change(nothing, np.stack(changed), paired=True, clusters=clusters)
     tied = any(member.ties for member in (*before, *after))
-    counts = [
-        np.zeros((len(side), images), float if tied else np.int32) for side in (before, after)
-    ]
+    kind = float if tied else np.min_scalar_type(max(len(before), len(after)))
+    counts = [np.zeros((len(side), images), kind) for side in (before, after)]
     for (i, one), (j, other) in itertools.product(enumerate(before), enumerate(after)):
         # Counting differences of integers takes a sixth of the time.
         changes = 1 - one.agreement(other) if tied else one.first != other.first
         counts[0][i] += changes
         counts[1][j] += changes
-    sides = [counts[0] / len(after), counts[1] / len(before)]
-    return _changes(sides[0].mean(0), sides, np.zeros(images, int), 1, clusters).absolute
+    sides = [
+        _Rows(counts[0], lambda row: row / len(after)),
+        _Rows(counts[1], lambda row: row / len(before)),
+    ]
+    return _changes(sides[0].mean(), sides, np.zeros(images, int), 1, clusters).absolute
 
 
 def negative_flips(
@@ -534,13 +536,16 @@ def negative_flips(
         array([0.25])
     """
     if paired or len(before) == len(after) == 1:
-        flips = np.maximum(before * 1.0 - after, 0)
+        flips = np.maximum(_sides(after, before, paired=True)[0], 0)
         return group_changes(
             np.zeros_like(flips), flips, groups, count, paired=True, clusters=clusters
         )
     right = before.mean(0)
     wrong = 1 - after.mean(0)
-    sides = [before * wrong, right * (1.0 - after)]
+    sides = [
+        _Rows(before, lambda row: row * wrong),
+        _Rows(after, lambda row: right * (1.0 - row)),
+    ]
     return _changes(right * wrong, sides, groups, count, clusters)
 
 
@@ -566,9 +571,12 @@ def excess_negative_flips(
     wrong = 1 - after.mean(0)
     scale = len(before) / (len(before) - 1)
     images = right * wrong - flips_between_members(before)
-    # the part that a member in a tie would lose to itself
-    alone = before * (1.0 - before) / (len(before) - 1)
-    sides = [before * (wrong - scale * (1 - 2 * right)) + alone, right * (1.0 - after)]
+    weight = wrong - scale * (1 - 2 * right)
+    sides = [
+        # the second term is the part that a member in a tie would lose to itself
+        _Rows(before, lambda row: row * weight + row * (1.0 - row) / (len(before) - 1)),
+        _Rows(after, lambda row: right * (1.0 - row)),
+    ]
     return _changes(images, sides, groups, count, clusters).absolute
 
 
@@ -586,7 +594,26 @@ def flips_between_members(right: np.ndarray) -> np.ndarray:
     share = right.mean(0)
     if members == 1:
         return np.full(right.shape[1], np.nan)
-    return (members * share * (1 - share) - (right * (1.0 - right)).mean(0)) / (members - 1)
+    own = _Rows(right, lambda row: row * (1.0 - row)).mean()
+    return (members * share * (1 - share) - own) / (members - 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+    """Values `(K, N)` that `make` makes from the rows of an array, one row at a time to save memory."""
+
+    of: np.ndarray
+    make: Callable[[np.ndarray], np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return map(self.make, self.of)
+
+    def mean(self) -> np.ndarray:
+        """Return the mean over the rows, `(N,)`."""
+        return sum(self, np.zeros(self.of.shape[1])) / len(self)
 
 
 def _sides(before: np.ndarray, after: np.ndarray, paired: bool) -> list[np.ndarray]:
@@ -600,7 +627,7 @@ def _sides(before: np.ndarray, after: np.ndarray, paired: bool) -> list[np.ndarr
 
 def _changes(
     images: np.ndarray,
-    sides: Sequence[np.ndarray],
+    sides: Sequence[np.ndarray | _Rows],
     groups: np.ndarray,
     count: int,
     clusters: np.ndarray | None,
@@ -722,20 +749,25 @@ class _Sample:
     """
 
     def __init__(
-        self, values: np.ndarray, groups: np.ndarray, sizes: np.ndarray, units: _Units
+        self, values: np.ndarray | _Rows, groups: np.ndarray, sizes: np.ndarray, units: _Units
     ) -> None:
         self.members, count = len(values), len(sizes)
-        sums = np.stack([np.bincount(groups, row, count) for row in values])
-        images = values.mean(0)
+        sums = np.empty((self.members, count))
+        images, squared = np.zeros((2, len(groups)))
+        for k, row in enumerate(values):
+            sums[k] = np.bincount(groups, row, count)
+            images += row
+            squared += np.square(row)
+        images /= self.members
         self.overall = sums.sum(1) / sizes.sum()
         self.means = ratio(sums, sizes)
         self.residual, self.shared = np.zeros((2, count))
         if self.members == 1:
             return
         if units.clustered:
-            self._add_clusters(values - images, groups, sizes, units)
+            self._add_clusters(values, images, groups, sizes, units)
             return
-        squares = np.bincount(groups, np.square(values).sum(0), count)
+        squares = np.bincount(groups, squared, count)
         centre = self.means.mean(0)
         total = squares - self.members * sizes * centre**2
         of_members = sizes * np.square(self.means - centre).sum(0)
@@ -745,13 +777,18 @@ class _Sample:
         self.residual = np.nan_to_num(left)
 
     def _add_clusters(
-        self, values: np.ndarray, groups: np.ndarray, sizes: np.ndarray, units: _Units
+        self,
+        values: np.ndarray | _Rows,
+        images: np.ndarray,
+        groups: np.ndarray,
+        sizes: np.ndarray,
+        units: _Units,
     ) -> None:
         """Add up the residuals' sums over clusters, member by member, from values less their means over members."""
         freedom = (self.members - 1) * self.members
         centred = np.nan_to_num(self.means - self.means.mean(0))
         for row, own in zip(values, centred, strict=True):
-            left = row - own[groups]
+            left = row - images - own[groups]
             self.residual += np.nan_to_num(units.variances(left, sizes)) / freedom
             self.shared += units.shared(left) / freedom
 

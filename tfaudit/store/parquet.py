@@ -7,7 +7,7 @@ import hashlib
 import io
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,6 +35,9 @@ _EXAMPLE = ("example", "label", "image")
 _ROW_GROUP = (
     2 << 20
 )  # approximate bytes of images per row group, which is read as a whole to show one image
+
+_ROWS_AT_ONCE = 2**16
+"""Rows that a checksum takes as Python's objects at once."""
 
 _ALLOWED = [
     getattr(pa.types, f"is_{kind}")
@@ -80,6 +83,24 @@ def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = N
 def read_predictions(content: bytes) -> RankedClasses:
     """Decode `prediction_bytes`."""
     return _ranked_classes(_read_whole(content))
+
+
+def read_classes(file: BinaryIO) -> tuple[RankedClasses, bool]:
+    """Read predictions without their probabilities, and whether there are any; damage raises one of `DAMAGED`."""
+    stored = _open(file)
+    names = stored.schema_arrow.names
+    columns = [name for name in names if name != "probability"]
+    parts = [_ranked_classes(table) for table in _row_groups(stored, columns)]
+    sizes = [len(part.classes) for part in parts]
+    classes = np.concatenate([part.classes for part in parts])
+    ties = Ties.joined([part.ties for part in parts], sizes)
+    return RankedClasses(classes, ties=ties), "probability" in names
+
+
+def read_probabilities(file: BinaryIO) -> np.ndarray:
+    """Read the probabilities of predictions, `(N, k)`; damage raises one of `DAMAGED`."""
+    tables = _row_groups(_open(file), ["probability"])
+    return np.concatenate([_matrix(table["probability"]) for table in tables])
 
 
 def holds_probabilities(file: Path) -> bool:
@@ -281,8 +302,17 @@ def _group_seal(table: pa.Table, names: Sequence[str], notes: Mapping[str, str])
 
 
 def _seal(table: pa.Table, columns: Sequence[str], *further: str) -> str:
-    facts = [*(table[name].to_pylist() for name in columns), *further]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    """Return the SHA-256 of a JSON list: the list of each column's values, then further texts."""
+    digest = hashlib.sha256(b"[")
+    for place, name in enumerate(columns):
+        digest.update(b", [" if place else b"[")
+        for start in range(0, len(table), _ROWS_AT_ONCE):
+            values = json.dumps(table[name].slice(start, _ROWS_AT_ONCE).to_pylist())[1:-1]
+            digest.update(f", {values}".encode() if start else values.encode())
+        digest.update(b"]")
+    texts = json.dumps(further)[1:-1]
+    digest.update(f", {texts}]".encode() if columns and further else f"{texts}]".encode())
+    return digest.hexdigest()
 
 
 def _image_seal(images: Iterable[bytes]) -> str:
@@ -314,6 +344,14 @@ def _bytes(
 
 def _open(file: BinaryIO) -> pq.ParquetFile:
     return pq.ParquetFile(file, page_checksum_verification=True)
+
+
+def _row_groups(stored: pq.ParquetFile, columns: list[str]) -> Iterator[pa.Table]:
+    """Yield some columns, one row group after the other, so that only one is in memory."""
+    for i in range(stored.num_row_groups):
+        table = stored.read_row_group(i, columns).select(columns)
+        table.validate(full=True)  # offsets beyond a buffer would crash the process
+        yield table
 
 
 def _read_whole(content: bytes) -> pa.Table:

@@ -34,8 +34,10 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions
+from tfaudit.predictions import Predictions, frozen
 from tfaudit.stats.group_codes import CLUSTER
+from tfaudit.stats.ranking import RankedClasses
+from tfaudit.stats.ties import Ties
 from tfaudit.store import parquet
 from tfaudit.store.evaluations import Evaluations, prediction_path
 from tfaudit.store.files import file_error, remove_unfinished, write_whole
@@ -138,6 +140,7 @@ class Store:
         self.read_only = read_only
         self.study = study
         self.imported = imported
+        self._identities: dict[str, tuple[object, Mapping[str, Any]]] = {}
         self.evaluations = Evaluations(
             directory, study, self.origin
         )  # predictions under the study's conditions
@@ -382,12 +385,23 @@ class Store:
 
     def read_checked(self, variant: str, member: int, path: str) -> bytes:
         """Return the content of a member's file; raise `InputError` if it is missing or does not match its checksum."""
-        content = self.read(path)
-        stored = self.record(variant, member)["files"].get(path, {})
-        if hashlib.sha256(content).hexdigest() != stored.get("sha256"):
-            got = f"a file that does not match its checksum, {self.directory / path}"
-            raise file_error(path.split("/")[0], got)
-        return content
+        with self._checked_file(variant, member, path) as file:
+            return file.read()
+
+    @contextlib.contextmanager
+    def _checked_file(self, variant: str, member: int, path: str) -> Iterator[BinaryIO]:
+        """Open a member's file; raise `InputError` if it is missing or does not match its checksum."""
+        try:
+            file = (self.directory / path).open("rb")
+        except OSError as problem:
+            raise _unreadable(path.split("/")[0], self.directory / path, problem) from None
+        with file:
+            stored = self.record(variant, member)["files"].get(path, {})
+            if hashlib.file_digest(file, "sha256").hexdigest() != stored.get("sha256"):
+                got = f"a file that does not match its checksum, {self.directory / path}"
+                raise file_error(path.split("/")[0], got)
+            file.seek(0)
+            yield file
 
     def predictions(
         self, variant: str, split: str = "test", *, members: Sequence[int] | None = None
@@ -417,31 +431,85 @@ class Store:
             if not members:
                 got = f"{split!r}, which has not been predicted with {variant!r}"
                 raise InputError("split", got, "a split with predictions; run the study first")
-        examples = self.examples(split, images=False, groups=False)
-        if examples.attrs["clustered"]:
-            examples = self.examples(split, images=False)
-        ranked = []
-        for member in members:
+        identity = self._identity(split)
+        count = len(identity["labels"])
+        ranked = np.empty((0, count, 0))
+        ties = []
+        known = True
+        for i, member in enumerate(members):
             path = prediction_path(variant, member, split)
             if not self._is_of_these_examples(self.record(variant, member)):
                 got = f"predictions of examples that {self.example_path('test')} does not hold, {self.directory / path}"
                 raise file_error("predictions", got)
-            if under_condition:
-                ranked.append(self.evaluations.read(variant, member, split))
-            else:
-                ranked.append(parquet.read_predictions(self.read_checked(variant, member, path)))
-            if (count := len(ranked[-1].classes)) != len(examples):
-                got = f"predictions of {count} examples instead of {len(examples)}, {self.directory / path}"
+            one, has_probabilities = self._ranked(variant, member, split)
+            if len(one.classes) != count:
+                got = f"predictions of {len(one.classes)} examples instead of {count}, {self.directory / path}"
                 raise file_error("predictions", got)
-        return Predictions.from_ranked(
-            examples["label"].to_numpy(),
-            ranked,
-            class_names=examples.attrs["class_names"],
-            example_ids=examples["example"].to_numpy(),
+            if i == 0:
+                kind = np.min_scalar_type(len(identity["class_names"]) - 1)
+                ranked = np.empty((len(members), count, one.classes.shape[1]), kind)
+            if one.classes.shape != ranked.shape[1:]:
+                ranks = f"{one.classes.shape[1]} ranks instead of {ranked.shape[2]}"
+                got = f"predictions of {ranks}, {self.directory / path}"
+                raise file_error("predictions", got)
+            if (highest := one.classes.max()) >= len(identity["class_names"]):
+                got = f"class {highest} of {len(identity['class_names'])}, {self.directory / path}"
+                raise file_error("predictions", got)
+            ranked[i] = one.classes
+            ties.append(one.ties)
+            known = known and has_probabilities
+
+        def probabilities(position: int) -> np.ndarray:
+            return self._probabilities(variant, members[position], split)
+
+        return Predictions(
+            identity["labels"],
+            frozen(ranked),
+            probabilities if known else None,
+            class_names=identity["class_names"],
+            example_ids=identity["example_ids"],
             members=members,
             parents=members if made_from_dense else None,
-            clusters=examples.get(CLUSTER),
+            clusters=identity["clusters"],
+            ties=Ties.joined(ties, [count] * len(ties)),
         )
+
+    def _ranked(self, variant: str, member: int, split: str) -> tuple[RankedClasses, bool]:
+        """Return a member's ranked classes without probabilities, and whether it has any."""
+        if self._is_condition(split):
+            ranked = self.evaluations.read(variant, member, split)
+            return RankedClasses(ranked.classes, ties=ranked.ties), ranked.probabilities is not None
+        path = prediction_path(variant, member, split)
+        with self._checked_file(variant, member, path) as file:
+            return parquet.read_classes(file)
+
+    def _probabilities(self, variant: str, member: int, split: str) -> np.ndarray:
+        """Return the probabilities of a member's ranked classes, `(N, k)`."""
+        if self._is_condition(split):
+            probabilities = self.evaluations.read(variant, member, split).probabilities
+            assert probabilities is not None
+            return probabilities
+        path = prediction_path(variant, member, split)
+        with self._checked_file(variant, member, path) as file:
+            return parquet.read_probabilities(file)
+
+    def _identity(self, split: str) -> Mapping[str, Any]:
+        """Return what all populations share, arguments of `Predictions`: read once, as long as the file is the same."""
+        path = self.directory / self.example_path(split)
+        stat = path.stat() if path.exists() else None  # `examples` raises
+        stamp = stat and (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        if split not in self._identities or self._identities[split][0] != stamp:
+            examples = self.examples(split, images=False, groups=False)
+            if examples.attrs["clustered"]:
+                examples = self.examples(split, images=False)
+            identity = {
+                "labels": examples["label"].to_numpy(),
+                "class_names": examples.attrs["class_names"],
+                "example_ids": examples["example"].to_numpy(),
+                "clusters": examples.get(CLUSTER),
+            }
+            self._identities[split] = stamp, identity
+        return self._identities[split][1]
 
     def save_examples(
         self,

@@ -147,7 +147,7 @@ def calibration(
     require(bins >= 1, "bins", bins, "1 or more")
     comparison = Comparison(baseline, compressed, paired, alpha)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
-        if population.probabilities is None:
+        if not population.has_probabilities:
             expected = "probabilities of the ranked classes"
             raise InputError(name, "predictions without probabilities", expected)
     before, after = comparison.rows
@@ -186,10 +186,10 @@ class _Side:
     """Predictions of the compared members on one side, before or after: `(K, N, k)`."""
 
     def __init__(self, population: Predictions, rows: np.ndarray | slice, bins: int) -> None:
-        assert population.probabilities is not None
+        members = np.arange(population.num_members)[rows]
         self.labels = population.labels
         self.classes = population.ranked[rows]
-        self.probabilities = population.probabilities[rows]
+        self.probabilities = np.stack([population.member_probabilities(i) for i in members])
         self.right = population.correct()[rows]
         self.confidence = self.probabilities[..., 0].astype(float)
         # Probabilities are known to six digits: equal ones must share a bin however their sums were rounded.

@@ -219,18 +219,25 @@ def _all_members(
 ) -> tuple[np.ndarray, np.ndarray | None, Ties]:
     """Return the ranked classes `(K1 + K2, N, k)` of all members as far as modes need them, probabilities, and ties."""
     everyone = [
-        population.member(i) for population in populations for i in range(population.num_members)
+        (population, i) for population in populations for i in range(population.num_members)
     ]
     members = [everyone[i] for i in order]
-    tied = Ties.joined([member.ties for member in members], [len(members[0].classes)] * len(order))
+    tied = Ties.joined(
+        [population.best(i).ties for population, i in members],
+        [populations[0].num_examples] * len(order),
+    )
     if ties != "confidence":
-        return np.stack([member.classes[:, :1] for member in members]), None, tied
-    if any(member.probabilities is None for member in members):
+        return np.stack([population.ranked[i, :, :1] for population, i in members]), None, tied
+    if not all(population.has_probabilities for population in populations):
         got = "'confidence' for predictions without probabilities"
         raise InputError("ties", got, "lowest or highest")
     first, second = (population.ranked.shape[2] for population in populations)
     if first != second:
         got = f"'confidence' for {first} and {second} ranks"
         raise InputError("ties", got, "equally many ranks")
-    classes, probabilities = zip(*members, strict=True)
-    return np.stack(classes), np.stack(probabilities), tied
+    classes = np.stack([population.ranked[i] for population, i in members])
+    return (
+        classes,
+        np.stack([population.member_probabilities(i) for population, i in members]),
+        tied,
+    )

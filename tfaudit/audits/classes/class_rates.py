@@ -31,7 +31,7 @@ def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
     labels = predictions.labels
     support = np.bincount(labels, minlength=count)
     predicted = predictions.predicted()
-    hits = np.stack([np.bincount(labels, row, count) for row in predictions.correct()])
+    hits = np.stack([np.bincount(labels, row, count) for row in predictions.right()])
     rates = (
         ratio(hits, predicted) if metric == "precision" else ratio(2 * hits, predicted + support)
     )

@@ -273,7 +273,7 @@ def distortion(
     paired = pruned.parents is not None if paired is None else paired
     corrected = Change.without_error(np.array([np.nan]))
     if metric == "recall":
-        right = dense.correct()[before], pruned.correct()[after]
+        right = dense.right()[before], pruned.right()[after]
         corrected = corrected_slope(
             *right, dense.labels, dense.num_classes, paired=paired, clusters=dense.clusters
         )

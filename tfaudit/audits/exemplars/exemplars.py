@@ -157,7 +157,7 @@ def exemplars(
     probability = 1 - modes[0].agreement(modes[1])
     changed = probability == 1
     index = np.flatnonzero(changed)
-    known = baseline.probabilities is not None and compressed.probabilities is not None
+    known = baseline.has_probabilities and compressed.has_probabilities
     rules = [rule for rule in TIES if rule != ties and (known or rule != "confidence")]
     by_rule = {rule: baseline.modal(rule) != compressed.modal(rule) for rule in {"lowest", *rules}}
     names = baseline.class_names
@@ -224,9 +224,10 @@ def _difficulty(populations: Mapping[str, Predictions], changed: np.ndarray) -> 
     rows = []
     masks = {"PIE": changed, "non-PIE": ~changed, "all": np.ones_like(changed)}
     examples = np.sum(list(masks.values()), axis=1)
+    weights = np.column_stack(list(masks.values())).astype(float)
     for name, population in populations.items():
         for k in (k for k in (1, 5) if k <= population.ranked.shape[2]):
-            hits = population.correct(k) @ np.column_stack(list(masks.values())).astype(float)
+            hits = np.stack([row @ weights for row in population.right(k)])
             for group, count, right in zip(masks, examples, hits.T, strict=True):
                 interval = mean_interval(ratio(right, count))
                 row = {"population": name, "group": group, "k": k, "examples": count}

@@ -202,8 +202,8 @@ def individual_accuracy(
     columns = {
         "group": pd.Categorical.from_codes(groups, pd.Index(group_names)),
         "individual": pd.Categorical.from_codes(people, pd.Index(people_names)),
-        "accuracy_before": baseline.correct().mean(0),
-        "accuracy_after": compressed.correct().mean(0),
+        "accuracy_before": baseline.right().mean(0),
+        "accuracy_after": compressed.right().mean(0),
     }
     by = pd.DataFrame(columns).groupby(["group", "individual"], observed=True)
     table = by.mean().assign(examples=by.size()).reset_index()
@@ -246,13 +246,13 @@ def _table(
     columns: dict[str, object] = {"group": names, "examples": np.bincount(codes, minlength=count)}
     centred = []
     for side, population in (("before", comparison.baseline), ("after", comparison.compressed)):
-        right = population.correct()
+        right = population.right()
         low, high = accuracy_interval(
             right, codes, count, confidence=comparison.confidence, clusters=comparison.clusters
         )
         accuracy = group_means(right, codes, count).mean(0)
         columns |= {f"accuracy_{side}": accuracy, f"{side}_low": low, f"{side}_high": high}
-        published = population.by_argmax().correct()
+        published = population.by_argmax().right()
         centred.append(group_means(published, codes, count) - published.mean(1, keepdims=True))
     changes = comparison.changes(codes, count)
     columns |= change_columns(changes, alpha, margin_pp, noun="accuracy")

@@ -308,7 +308,7 @@ def _overall(comparison: Comparison, flips: np.ndarray) -> Overall:
     compressed = comparison.compressed
     lost, won, other_wrong = map(float, flips)
     count = baseline.num_examples
-    right = float(baseline.correct().sum())
+    right = float(baseline.right().sum())
     low, high, p = comparison.exact_changes(np.zeros(count, int), 1)
     agreement = 1 - float(flips.sum()) / count
     shares = [population.predicted()[0] / count for population in (baseline, compressed)]
@@ -349,6 +349,6 @@ def _flips(baseline: Predictions, compressed: Predictions, kinds: np.ndarray) ->
         "share": changed[index],
     }
     for name, model in (("probability_before", baseline), ("probability_after", compressed)):
-        if model.probabilities is not None:
-            columns[name] = model.probabilities[0, index, 0]
+        if model.has_probabilities:
+            columns[name] = model.member_probabilities(0)[index, 0]
     return pd.DataFrame(columns)

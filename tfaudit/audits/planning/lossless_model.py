@@ -179,7 +179,7 @@ class _Pilot:
             raise InputError("comparison", "no class with 2 images or more", expected)
         before, after = comparison.before, comparison.after
         paired = bool(comparison.pairs) or comparison.members == (1, 1)
-        sides = [after - before] if paired else [after, before]
+        sides = [after * 1.0 - before] if paired else [after, before]
 
         def by_class(values: np.ndarray) -> np.ndarray:
             return group_means(np.atleast_2d(values), labels, len(sizes))[:, rows]

@@ -13,6 +13,7 @@ import pandas as pd
 from tfaudit.audits.result import html_of
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions, frozen
+from tfaudit.stats.modes import VOTES_AT_ONCE
 from tfaudit.stats.ties import BestClasses, Ties
 
 LEAST_VOTE = 1e-3
@@ -149,27 +150,48 @@ def count_predictions(population: Predictions) -> PredictionCounts:
         0       0     0    3.0    0.5
         1       1     1    3.0    0.5
     """
-    classes = population.num_classes
-    rows, best, votes = population.all_best().votes()
-    cell, place = np.unique(rows % population.num_examples * classes + best, return_inverse=True)
-    place = place.ravel()
-    count = np.bincount(place, votes)
-    probability = None
-    if population.probabilities is not None:
-        probability = (
-            np.bincount(place, votes * population.probabilities[..., 0].ravel()[rows]) / count
-        )
-    example, answer = np.divmod(cell, classes)
+    likely = None
+    if population.has_probabilities:
+        members = range(population.num_members)
+        likely = np.stack([population.member_probabilities(i)[:, 0] for i in members])
     name_rank = np.argsort(np.argsort(population.class_names, kind="stable"))
-    order = np.lexsort((name_rank[answer], -count.round(6), example))
+    step = max(1, VOTES_AT_ONCE // population.num_members)
+    examples = np.arange(population.num_examples)
+    blocks = [
+        _counted(population, examples[start : start + step], likely, name_rank)
+        for start in range(0, len(examples), step)
+    ]
+    example, answer, count, probability = map(np.concatenate, zip(*blocks, strict=True))
     return PredictionCounts(
         members=tuple(map(str, population.members)),
         class_names=population.class_names,
         labels=population.labels,
         recall=frozen(population.recall()),
         accuracy=frozen(population.accuracy()),
-        example=frozen(example[order].astype(np.int32)),
-        answer=frozen(answer[order].astype(np.int32)),
-        count=frozen(count[order]),
-        probability=None if probability is None else frozen(probability[order].astype(np.float32)),
+        example=frozen(example),
+        answer=frozen(answer),
+        count=frozen(count),
+        probability=None if likely is None else frozen(probability),
+    )
+
+
+def _counted(
+    population: Predictions, examples: np.ndarray, likely: np.ndarray | None, name_rank: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return `example`, `answer`, `count` and `probability` of `PredictionCounts` for some examples."""
+    classes = population.num_classes
+    rows, best, votes = population.best_of(examples).votes()
+    cell, place = np.unique(rows % len(examples) * classes + best, return_inverse=True)
+    place = place.ravel()
+    count = np.bincount(place, votes)
+    probability = np.zeros(len(count))
+    if likely is not None:
+        probability = np.bincount(place, votes * likely[:, examples].ravel()[rows]) / count
+    example, answer = np.divmod(cell, classes)
+    order = np.lexsort((name_rank[answer], -count.round(6), example))
+    return (
+        examples[example[order]].astype(np.int32),
+        answer[order].astype(np.int32),
+        count[order],
+        probability[order].astype(np.float32),
     )

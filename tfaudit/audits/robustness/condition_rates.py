@@ -71,7 +71,7 @@ class Evaluation:
             dict(zip(population.members, population.parents or (), strict=False)),
             {k: population.accuracy(k) for k in ranks},
             population.recall(),
-            {k: PackedShares.of(population.correct(k)) for k in ranks},
+            {k: PackedShares.of(population.right(k)) for k in ranks},
         )
 
     def rows(self, members: Sequence[object]) -> list[int]:

@@ -235,7 +235,7 @@ def audit_variant(
         top1=population.accuracy(),
         top5=population.accuracy(5) if population.ranked.shape[2] >= 5 else None,
         argmax_top1=population.by_argmax().accuracy(),
-        tied=(population.tied_classes() > 1).sum(1),
+        tied=population.tied(),
         changed=changed_predictions(baseline, compressed, None if parentless else paired or None),
         impact=class_impact(baseline, compressed, paired or None, alpha=alpha)
         if compressed and several

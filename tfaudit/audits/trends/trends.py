@@ -213,8 +213,8 @@ def _units(
             "group": pd.Categorical.from_codes(codes, pd.Index(names)),
             "unit": np.arange(count),
             "value": property_,
-            "before": baseline.correct().mean(0),
-            "after": compressed.correct().mean(0),
+            "before": baseline.right().mean(0),
+            "after": compressed.right().mean(0),
         }
     )
     notes = []
