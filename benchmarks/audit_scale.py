@@ -9,11 +9,13 @@ The study is simulated (see `simulated_study.py`): top-5 predictions of a dense 
 a real store. Everything is measured on one core.
 
 1. A new process opens the store, audits all classes and PIEs, with every file read and its checksum verified, and
-   caches the results. Goal: below 5 s and below 1.5 GB; below 4 GB for the two large studies above. The same process then counts 1,000 permutations of one
-   comparison, and another process audits all 8 variants with their permutations. Goal: 60 s.
+   caches the results. Goal: below 5 s and below 1.5 GB; below 4 GB for the two large studies above. The same process
+   then counts 1,000 permutations of one comparison, and another process audits all 8 variants with their permutations.
+   Goal: 60 s.
 2. Two alternatives do one comparison on the same arrays: a loop over classes with pandas and `scipy.stats.ttest_ind`,
-   with `DataFrame.mode` for the PIEs (neither runs with `--ours`); and fairlearn's MetricFrame with scikit-learn's `accuracy_score` per class and
+   with `DataFrame.mode` for the PIEs; and fairlearn's MetricFrame with scikit-learn's `accuracy_score` per class and
    member, compared with `Predictions.recall`. If their results differ, no figure is printed. Goal: 50 times as fast.
+   With `--ours` neither runs.
 3. Seconds of one comparison and of its permutations (3 members have 20 in all) while members, images or classes grow;
    the exponents are the slopes over the three largest sizes in log-log axes.
 """

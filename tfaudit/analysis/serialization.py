@@ -71,8 +71,8 @@ def pack(result: object, kind: Any = None, label: str = "") -> bytes:
                 zipfile.ZipInfo(name), content
             )  # without the time: equal results are equal bytes
         archive.comment = bytes(_SEAL)
-    with buffer.getbuffer() as content:
-        content[-_SEAL:] = hashlib.sha256(content[:-_SEAL]).hexdigest().encode()
+    with buffer.getbuffer() as body:
+        body[-_SEAL:] = hashlib.sha256(body[:-_SEAL]).hexdigest().encode()
     return buffer.getvalue()
 
 
