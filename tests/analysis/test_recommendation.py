@@ -1,0 +1,57 @@
+"""One recommendation: the best variant or the closest one, with the same file, limits and command on every outlet."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from tests.builders.studies import make_study
+from tfaudit.analysis.recommendation import recommendation
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.outlets.gate_tables import first_screen
+from tfaudit.outlets.markdown import study_markdown
+from tfaudit.outlets.verdict_table import headline_html
+
+PASSING = Limits(overall_drop_pp=90, worst_class_drop_pp=99)
+STRICT = Limits(overall_drop_pp=1, worst_class_drop_pp=1)
+
+
+@pytest.fixture(scope="module")
+def study_audit(tmp_path_factory):
+    return StudyAudit.read(make_study(tmp_path_factory.mktemp("study")))
+
+
+@pytest.mark.parametrize("limits", [PASSING, STRICT])
+def test_it_is_the_variant_of_the_verdict_on_every_outlet(study_audit, limits):
+    verdict = study_audit.verdict(limits)
+    advice = recommendation(study_audit, verdict)
+    assert advice.variant == verdict.lead == verdict.rows[0]["variant"]
+    assert advice.ship == (verdict.best is not None) == (limits is PASSING)
+    console = Console(width=400, record=True, file=io.StringIO())
+    console.print(first_screen(verdict, advice))
+    printed = console.export_text()
+    for text in (printed, study_markdown(study_audit, limits), headline_html(verdict, advice)):
+        plain = text.replace("\N{NO-BREAK SPACE}", " ")
+        assert advice.headline in plain
+        assert advice.command.split(" --")[0] in plain
+    assert advice.command.startswith("tfaudit gate " if advice.ship else "tfaudit ")
+    judged = dict(advice.facts)
+    reasons = {check.reason for check in verdict.verdicts[advice.variant].checks}
+    assert reasons <= set(judged.values())
+    assert any("the limit that binds" in name for name in judged) == (not advice.ship)
+
+
+def test_the_member_is_the_one_nearest_to_the_mean_and_its_file_is_named(study_audit):
+    verdict = study_audit.verdict(PASSING)
+    store = study_audit.data.store
+    accuracy = study_audit.variant(verdict.best).top1
+    nearest = abs(accuracy - accuracy.mean()).argmin()
+    file = store.directory / store.member_path(verdict.best, int(nearest), "model.tflite")
+    assert recommendation(study_audit, verdict).path is None
+    file.write_bytes(b"flatbuffer")
+    advice = recommendation(study_audit, verdict)
+    assert advice.path == file
+    assert dict(advice.facts)["file"] == str(file)
+    assert dict(advice.facts)["member"].startswith(f"{nearest}, one of {len(accuracy)}: ")
+    file.unlink()
