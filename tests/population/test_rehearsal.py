@@ -126,6 +126,7 @@ def test_a_study_without_training_steps_kills_nothing(tmp_path, warm_workers):
         (["digits", "--dry-run"], "dry_run: got True, expected no such option with --rehearse"),
         (["digits", "--smoke"], "smoke: got True, expected no such option"),
         (["digits", "--step-seconds", "3"], "step_seconds: got 3.0, expected no such option"),
+        (["digits", "--until-decided"], "until_decided: got True, expected no such option"),
         (["no_such_recipe"], "recipe: got 'no_such_recipe', expected"),
         (["wrong.py"], "recipe: got .*no_such_module"),
         (["digits", "--engine", "ray"], "engine: got 'ray', expected 'local'"),

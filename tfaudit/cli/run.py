@@ -181,9 +181,9 @@ def run(
 
     require(population is None or population >= 1, "population", population, "1 or more")
     if rehearse:
-        expected = "no such option with --rehearse"
-        for name, value in (("dry_run", dry_run), ("smoke", smoke), ("step_seconds", step_seconds)):
-            require(not value, name, value, expected)
+        _refuse_with_rehearse(
+            dry_run=dry_run, smoke=smoke, step_seconds=step_seconds, until_decided=until_decided
+        )
     require(rehearse or photographs is None, "photographs", str(photographs), "--rehearse with it")
     for name, value in (("gate", gate), ("variant", variant)):
         require(until_decided or not value, name, value, "no such option without --until-decided")
@@ -242,6 +242,12 @@ def run(
     if "dense" in store.variants:
         show(StudyAudit.read(store), limits)
     _report_failures(store)
+
+
+def _refuse_with_rehearse(**options: bool | float | None) -> None:
+    """Raise an `InputError` if an option is given that a rehearsal does not take."""
+    for name, value in options.items():
+        require(not value, name, value, "no such option with --rehearse")
 
 
 def _with_changes(study: Study, model: str | None, dataset: str | None) -> Study:
