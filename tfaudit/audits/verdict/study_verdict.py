@@ -411,7 +411,10 @@ class _Variant:
         few = f"{count:,} images of it"
         if self.measurements and worst["of_members"] > worst["of_images"]:
             few = f"{max(self.measurements.members)} models"
-        return f"but with {few} this may be chance ({-worst['high']:+.1f} to {-worst['low']:+.1f} points)"
+        interval = f"({-worst['high']:+.1f} to {-worst['low']:+.1f} points)"
+        if worst["low"] > 0:
+            return f"more than chance explains if judged alone {interval}, but not among all classes"
+        return f"but with {few} this may be chance {interval}"
 
     def _blindness(self, row: Mapping[Hashable, Any] | pd.Series) -> str:
         """Return how many models almost never find a class, as the end of a sentence; empty for a single model."""
