@@ -413,7 +413,9 @@ class _Variant:
             few = f"{max(self.measurements.members)} models"
         interval = f"({-worst['high']:+.1f} to {-worst['low']:+.1f} points)"
         if worst["low"] > 0:
-            return f"more than chance explains if judged alone {interval}, but not among all classes"
+            return (
+                f"more than chance explains if judged alone {interval}, but not among all classes"
+            )
         return f"but with {few} this may be chance {interval}"
 
     def _blindness(self, row: Mapping[Hashable, Any] | pd.Series) -> str:
