@@ -408,7 +408,7 @@ def members(seeds: range) -> pd.DataFrame:
 
 
 GATES = {10: (200, 1.0), 100: (50, 0.5), 1000: (50, 0.1)}
-"""Images of a class, and the share of the studies that are simulated, by number of classes."""
+"""By number of classes: images of each class, and the share of the studies that is simulated."""
 
 
 def gate(seeds: range) -> pd.DataFrame:

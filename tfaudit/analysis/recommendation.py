@@ -49,8 +49,8 @@ class Recommendation:
 def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommendation | None:
     """Return what to do with a study; None if no variant can be judged.
 
-    The file to ship is that of the member whose accuracy is nearest to the mean of its population, which the verdict is
-    about; the best member of several on these images would not be the best one on others.
+    The file to ship is the member whose accuracy is nearest to the mean of its population, since the
+    verdict judges that mean. The best member on these images need not be the best on others.
 
     Args:
         study_audit: the study and its audits.

@@ -500,7 +500,7 @@ def accuracy_by_chance(
 
     Args:
         baseline: predictions of one or more members.
-        alpha: level of the test that the baseline is better than chance.
+        alpha: level of the test of whether the baseline is better than chance.
         clusters: `(N,)` integers, the cluster of each image; None if the images are independent.
     """
     labels = baseline.labels

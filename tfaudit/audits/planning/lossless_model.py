@@ -210,8 +210,8 @@ class _Pilot:
     def model(self, rng: np.random.Generator | None) -> LosslessModel:
         """Return the model that the moments show or, from a generator, one that they allow as well.
 
-        Half of the models that a generator draws are at the lower ends of exact intervals of rare events, which count
-        the events as they are, and half at the upper ends, which count one more.
+        Rare events have exact intervals. Half of the drawn models take their lower ends, which count the events as
+        they are; the other half take their upper ends, which count one more.
         """
         recalls = self.recalls
         more = 0.0
