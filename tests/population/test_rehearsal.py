@@ -9,6 +9,7 @@ from tests.builders.refusals import assert_refused
 from tests.builders.tiny_studies import STUDY, write_recipe
 from tfaudit import Quantized, Training
 from tfaudit.cli import app
+from tfaudit.cli.console import out
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.machine import MEMORY_VARIABLE
 from tfaudit.population.rehearsal import Rehearsal
@@ -28,7 +29,7 @@ def test_every_phase_is_rehearsed_and_the_hours_are_those_of_its_step(
     tmp_path, monkeypatch, capsys, warm_workers
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setattr(out, "width", 250)
     study = dataclasses.replace(STUDY, corruptions=("fog",), severities=(1,))
     rehearse(write_recipe(tmp_path, study), "--dollars-per-hour", 1e9)
     printed = capsys.readouterr().out

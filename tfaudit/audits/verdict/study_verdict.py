@@ -413,9 +413,8 @@ class _Variant:
             few = f"{max(self.measurements.members)} models"
         interval = f"({-worst['high']:+.1f} to {-worst['low']:+.1f} points)"
         if worst["low"] > 0:
-            return (
-                f"more than chance explains if judged alone {interval}, but not among all classes"
-            )
+            others = f"among {len(self.classes):,} classes"
+            return f"which {others} may be chance (judged alone: {interval[1:]}"
         return f"but with {few} this may be chance {interval}"
 
     def _blindness(self, row: Mapping[Hashable, Any] | pd.Series) -> str:
