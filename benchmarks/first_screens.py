@@ -153,11 +153,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     tables = {"cases": lambda _: cases(), "alarms": alarms, "coverage": coverage, "power": power}
-    parser.add_argument("tables", nargs="*", choices=[*tables, []], default=list(tables))
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(tables))
     parser.add_argument("--studies", type=int, default=1000)
     parser.add_argument("--picture", help="SVG or PNG of the power")
     options = parser.parse_args()
-    for name in options.tables:
+    if unknown := set(options.tables) - set(tables):
+        parser.error(f"tables: got {', '.join(sorted(unknown))}, expected {', '.join(tables)}")
+    for name in options.tables or tables:
         table = tables[name](options.studies)
         if name == "power":
             wide = table.pivot(

@@ -1,8 +1,12 @@
 """The first screen of simulated studies whose truth is known: headline, verdict, alerts and the class that is named."""
 
+import sys
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from benchmarks import first_screens as benchmark
 from tests.builders.simulated_studies import CLASSES, TRUTHS, simulate, simulated_store
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import class_impact
@@ -127,3 +131,20 @@ def test_a_study_on_disk_has_the_same_first_screen(truth, tmp_path):
     np.testing.assert_allclose([stored[name] for name in figures], row[figures].astype(float))
     assert stored["size_ratio"] == pytest.approx(0.25)
     assert len(screen.alerts) == len(expected.alerts)
+
+
+@pytest.mark.parametrize("chosen", [[], ["power", "cases"]])
+def test_the_benchmark_prints_the_chosen_tables_or_all(chosen, monkeypatch, capsys):
+    columns = ["members", "images", "K", "loss", "power"]
+    names = ["cases", "alarms", "coverage", "power"]
+    for name in names:
+        table = pd.DataFrame([[name, 50, 2, 1, 80.0]], columns=columns)
+        monkeypatch.setattr(benchmark, name, lambda studies=0, table=table: table)
+    monkeypatch.setattr(sys, "argv", ["first_screens", *chosen])
+    benchmark.main()
+    cells = capsys.readouterr().out.split("| ")
+    assert [cell.strip() for cell in cells if cell.strip() in names] == (chosen or names)
+    monkeypatch.setattr(sys, "argv", ["first_screens", "none"])
+    with pytest.raises(SystemExit):
+        benchmark.main()
+    assert "tables: got none, expected cases, " in capsys.readouterr().err

@@ -74,6 +74,10 @@ def test_an_example_that_comes_with_the_package_is_unpacked_once(viewer, command
         not store.damage(key, member) for key in store.variants for member in store.members(key)
     )
     assert all(store.images("test", range(3)))
+    for options in (["--example"], ["--example", "--port", "8765"]):  # the first one is meant
+        viewer(*options)
+    assert {settings(command)["directory"] for command in commands} == {str(place)}
+    assert settings(commands[-1])["port"] == 8765
     told = viewer("--example", "nothing", code=2)
     assert f"example: got nothing, expected {name}" in told
     told = viewer("folder", "--example", name, code=2)

@@ -11,7 +11,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -34,7 +34,20 @@ SHORTEST = 8  # characters of a password
 BUNDLED = "digits"
 
 
-@app.command(cls=TyperCommand)  # the server, which replaces this process, prints its address
+class ViewCommand(TyperCommand):  # not `Command`: the server, which replaces this process, prints its address
+    """`tfaudit view`, whose `--example` may stand without a name: the first example is meant."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, with the name of the first example after an `--example` that has none."""
+        named: list[str] = []
+        for argument, following in itertools.zip_longest(args, args[1:], fillvalue="-"):
+            named.append(argument)
+            if argument == "--example" and following.startswith("-"):
+                named.append(next(iter(example_studies())))
+        return super().parse_args(ctx, named)
+
+
+@app.command(cls=ViewCommand)
 def view(
     directory: Annotated[
         Path | None,
@@ -45,8 +58,8 @@ def view(
     example: Annotated[
         str | None,
         option(
-            "A finished study that comes with the package, copied to runs/NAME_example: NAME is one of "
-            f"{', '.join(example_studies())}."
+            "A finished study that comes with the package, copied to runs/NAME_example: NAME, by default the first, "
+            f"is one of {', '.join(example_studies())}."
         ),
     ] = None,
     gate: GateFile = None,
