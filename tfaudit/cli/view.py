@@ -34,7 +34,8 @@ SHORTEST = 8  # characters of a password
 BUNDLED = "digits"
 
 
-class ViewCommand(TyperCommand):  # not `Command`: the server, which replaces this process, prints its address
+# Not a `Command`: the server, which replaces this process, prints its address.
+class ViewCommand(TyperCommand):
     """`tfaudit view`, whose `--example` may stand without a name: the first example is meant."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
