@@ -177,7 +177,7 @@ def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
     for key, words in study_audit.sign_offs.items():
         out.print(f"{study_audit.data.titles[key]}: {words}", markup=False)
     summary = study_audit.summary
-    if summary.table["members"].max() == 1 and summary.exemplars:
+    if summary.exemplars and not summary.has_populations:
         _show_pairs(study_audit)
     else:
         out.print(terminal_table(summary))

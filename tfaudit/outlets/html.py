@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from altair.utils import schemapi
@@ -98,67 +99,84 @@ def report_html(study_audit: StudyAudit, limits: Limits) -> str:
 
 
 def _page(study_audit: StudyAudit, limits: Limits) -> str:
-    store = study_audit.data.store
-    split = study_audit.data.split
-    noun = study_audit.data.examples_are
+    data = study_audit.data
+    noun = data.examples_are
     audit = study_audit.summary
-    examples = store.examples(split, images=False, groups=False)
+    examples = data.store.examples(data.split, images=False, groups=False)
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     focus = _focus(verdict)
     sections = [
-        section.short(study_audit.data.titles.get(focus, "")).about(noun)
+        section.short(data.titles.get(focus, "")).about(noun)
         for section in drawable_sections(study_sections(study_audit, limits))
     ]
-    drawable = can_draw()
-    several = bool(audit.table["members"].max() > 1)
-    lines = headlines(audit, study_audit.model_pairs)
-    galleries = _galleries(study_audit)
-    links = {
-        key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars
-    }
-    styles = ["report.css", "verdict.css"]
-    if any(section.strip for section in sections):
-        styles.append("strip.css")
     return PAGES.get_template("report.html.j2").render(
-        study=store.study,
+        study=data.store.study,
         examples_are=noun,
-        split=split,
+        split=data.split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
-        style=style_sheet(*styles),
-        versions=json.loads((store.directory / "study.json").read_text()).get("versions", {}),
+        versions=json.loads((data.store.directory / "study.json").read_text()).get("versions", {}),
         level=f"{100 - 100 * audit.alpha:g} %",
         audit=audit,
         focus=focus,
-        several=several,
-        drawable=drawable,
-        verdict=verdict,
-        verdicts=verdict
-        and headline_html(verdict, recommendation(study_audit, verdict))
-        + verdict_html(verdict, links),
-        links=links,
-        signed=study_audit.sign_offs,
-        worst=_worst_classes(study_audit, verdict) if verdict else [],
+        several=audit.has_populations,
+        drawable=can_draw(),
         table=html_table(audit),
-        headlines=lines,
         named=functools.partial(with_noun, noun=noun),
         notes=[with_noun(note, noun) for note in audit.notes],
         script=Markup(_SCRIPT),
         script_hash=_SCRIPT_HASH,
-        charts=_main_charts(audit) if drawable else collections.defaultdict(str),
-        parts=in_parts(sections),
-        methods=_OWN_METHODS if several else {"figures": "Figures"},
-        sources=cited(
-            [_ALWAYS_CITED, *(f"{section.method} {section.source}" for section in sections)]
-        ),
-        drawings=drawings(sections),
-        class_tables={
-            key: [table.about(noun) for table in _class_tables(audit, key)] for key in audit.impacts
-        },
-        class_answers={line.variant: line.classes for line in lines},
-        galleries=galleries,
-        beside=any(card.beside for shown in galleries.values() for card in shown),
+        charts=_main_charts(audit),
+        methods=_OWN_METHODS if audit.has_populations else {"figures": "Figures"},
+        **_verdict_part(study_audit, verdict),
+        **_variant_part(study_audit),
+        **_section_part(sections),
     )
+
+
+def _verdict_part(study_audit: StudyAudit, verdict: StudyVerdict | None) -> dict[str, Any]:
+    """Return what the template shows of the verdict; the first table leads to the classes of each variant."""
+    audit = study_audit.summary
+    links = {
+        key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars
+    }
+    part: dict[str, Any] = {"verdict": verdict, "links": links, "signed": study_audit.sign_offs}
+    if verdict is None:
+        return part
+    return part | {
+        "verdicts": headline_html(verdict, recommendation(study_audit, verdict))
+        + verdict_html(verdict, links),
+        "worst": _worst_classes(study_audit, verdict),
+    }
+
+
+def _variant_part(study_audit: StudyAudit) -> dict[str, Any]:
+    """Return what the template shows of each variant: sentences, tables of classes, and images."""
+    audit = study_audit.summary
+    lines = headlines(audit, study_audit.model_pairs)
+    galleries = _galleries(study_audit)
+    return {
+        "headlines": lines,
+        "class_answers": {line.variant: line.classes for line in lines},
+        "class_tables": {
+            key: [table.about(study_audit.data.examples_are) for table in _class_tables(audit, key)]
+            for key in audit.impacts
+        },
+        "galleries": galleries,
+        "beside": any(card.beside for shown in galleries.values() for card in shown),
+    }
+
+
+def _section_part(sections: list[Section]) -> dict[str, Any]:
+    """Return what the template shows of the declared sections, with the styles and sources that they need."""
+    strip = ["strip.css"] if any(section.strip for section in sections) else []
+    cites = [f"{section.method} {section.source}" for section in sections]
+    return {
+        "style": style_sheet("report.css", "verdict.css", *strip),
+        "parts": in_parts(sections),
+        "sources": cited([_ALWAYS_CITED, *cites]),
+        "drawings": drawings(sections),
+    }
 
 
 def _focus(verdict: StudyVerdict | None) -> str:
@@ -237,8 +255,10 @@ def _drawn(chart: Drawing, description: str, *, is_wide: bool) -> Markup:
 
 
 def _main_charts(audit: Summary) -> dict[str, Markup]:
-    """Return the charts of the main table by name; the charts of classes stand side by side."""
-    drawn = {}
+    """Return the charts of the main table by name, empty if they cannot be drawn; those of classes share a row."""
+    drawn: dict[str, Markup] = collections.defaultdict(Markup)
+    if not can_draw():
+        return drawn
     for name, chart in study_charts(audit).items():
         kind, _, variant = name.partition("-")
         drawn[name] = _drawn(chart, _DESCRIPTIONS[kind], is_wide=not variant)

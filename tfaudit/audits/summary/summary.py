@@ -130,6 +130,11 @@ class Summary(Result):
     alpha: float
     notes: tuple[str, ...]
 
+    @property
+    def has_populations(self) -> bool:
+        """Whether a variant has several members."""
+        return bool(self.table["members"].max() > 1)
+
     def frame(self) -> pd.DataFrame:
         """Return one row per variant, the baseline first.
 

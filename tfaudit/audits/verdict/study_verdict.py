@@ -208,6 +208,7 @@ def study_verdict(
     lost = _lost(known, alpha)
     variants = [
         _Variant(
+            key,
             str(facts["title"][key]),
             known.get(key),
             verdicts.get(key),
@@ -216,14 +217,11 @@ def study_verdict(
         )
         for key in measured
     ]
-    table = _table(variants, list(measured), facts)
+    table = _table(variants, facts)
     order = _order(table["size_ratio"], pd.to_numeric(facts["sparsity"])[1:])
-    passing = [row for row in order if variants[row].outcome == PASS]
-    qualified = [row for row in passing if variants[row].passes_among(len(variants), limits)]
-    alone = [row for row in passing if row not in qualified]
+    qualified, alone = _passing(variants, order, limits)
     best = _best(table.loc[qualified])
-    if best is not None:
-        table.loc[best, "best"] = True
+    table["best"] = table.index == best
     among = f"among {len(variants)} variants" if alone else ""
     if alone:
         table.loc[alone, "reason"] += f" Passes alone; {among} this may be chance."
@@ -231,12 +229,12 @@ def study_verdict(
         table=table,
         headline=_headline(variants, best, table, among),
         collapsed={
-            key: sentence
-            for key, variant in zip(measured, variants, strict=True)
+            variant.key: sentence
+            for variant in variants
             if (sentence := variant.collapse_in_words())
         },
-        best=None if best is None else list(measured)[best],
-        alone=tuple(list(measured)[row] for row in alone),
+        best=None if best is None else variants[best].key,
+        alone=tuple(variants[row].key for row in alone),
         limits=limits,
         verdicts=verdicts,
         lost=lost,
@@ -247,16 +245,24 @@ def study_verdict(
     )
 
 
-def _table(variants: list[_Variant], keys: list[str], facts: pd.DataFrame) -> pd.DataFrame:
+def _table(variants: list[_Variant], facts: pd.DataFrame) -> pd.DataFrame:
     """Return the table without the best one; the first row of `facts` is the baseline's."""
-    rows = pd.DataFrame([variant.row() for variant in variants])
-    table = rows.reindex(columns=_COLUMNS).assign(variant=keys, best=False)
+    table = pd.DataFrame([variant.row() for variant in variants]).reindex(columns=_COLUMNS)
     plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
     sizes = pd.to_numeric(facts["bytes" if plain else "gzipped_bytes"])
-    table["size_ratio"] = (sizes[keys] / sizes.iloc[0]).to_numpy()
+    table["size_ratio"] = (sizes.iloc[1:] / sizes.iloc[0]).to_numpy()
     table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
     table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
     return table
+
+
+def _passing(
+    variants: list[_Variant], order: list[int], limits: Limits
+) -> tuple[list[int], list[int]]:
+    """Return the rows that pass, in order: those that do so also among all variants, and those that pass only alone."""
+    passing = [row for row in order if variants[row].outcome == PASS]
+    qualified = [row for row in passing if variants[row].passes_among(len(variants), limits)]
+    return qualified, [row for row in passing if row not in qualified]
 
 
 def _order(sizes: pd.Series, sparsities: pd.Series) -> list[int]:
@@ -291,6 +297,7 @@ def _lost(known: Mapping[str, Measurements], alpha: float) -> dict[str, tuple[st
 class _Variant:
     """A variant, its verdict and the sentences on it."""
 
+    key: str
     title: str
     measurements: Measurements | None
     verdict: Verdict | None
@@ -346,6 +353,7 @@ class _Variant:
     def row(self) -> dict[str, Any]:
         """Return the columns of `StudyVerdict.frame` that measurements give."""
         row: dict[str, Any] = {
+            "variant": self.key,
             "title": self.title,
             "outcome": self.outcome,
             "reason": self.reason,
