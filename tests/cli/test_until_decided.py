@@ -63,7 +63,7 @@ def test_sizes_rise_by_half_and_end_at_the_population():
 
 def test_members_are_added_until_all_variants_are_decided(tmp_path, capsys):
     run = Runs(tmp_path / "s")
-    store = run_until_decided(STUDY, 0, run, LIMITS, None)
+    store = run_until_decided(STUDY, run.directory, run, LIMITS, None)
     told = capsys.readouterr().out.splitlines()
     assert run.populations == [3, 5, 8]
     assert store.study.population == 8
@@ -72,23 +72,23 @@ def test_members_are_added_until_all_variants_are_decided(tmp_path, capsys):
     assert told[3:] == ["8 members of each variant were made, of at most 12"]
     # A second run comes to the same end without another member.
     again = Runs(tmp_path / "s")
-    run_until_decided(STUDY, 8, again, LIMITS, None)
+    run_until_decided(STUDY, again.directory, again, LIMITS, None)
     assert again.populations == [8]
     assert capsys.readouterr().out.splitlines() == told
 
 
 def test_only_the_variants_asked_for_are_decided(tmp_path, capsys):
     run = Runs(tmp_path / "s")
-    run_until_decided(STUDY, 0, run, LIMITS, [HARSH.key])
+    run_until_decided(STUDY, run.directory, run, LIMITS, [HARSH.key])
     assert run.populations == [3, 5]
     assert MILD.key not in capsys.readouterr().out
     expected = "variant: got 'nope', expected 'magnitude-0.5' or 'magnitude-0.9'"
-    assert_refused(expected, run_until_decided, STUDY, 0, run, LIMITS, ["nope"])
+    assert_refused(expected, run_until_decided, STUDY, run.directory, run, LIMITS, ["nope"])
 
 
 def test_the_population_is_the_most(tmp_path, capsys):
     run = Runs(tmp_path / "s", {MILD.key: 0.02, HARSH.key: 0.02})  # exactly the limit
-    run_until_decided(STUDY, 0, run, LIMITS, None)
+    run_until_decided(STUDY, run.directory, run, LIMITS, None)
     told = capsys.readouterr().out.splitlines()
     assert run.populations == [3, 5, 8, 12]
     assert told[-2] == "look 4 of 4, 12 members: cannot judge magnitude-0.5, magnitude-0.9"
@@ -97,7 +97,7 @@ def test_the_population_is_the_most(tmp_path, capsys):
 def test_a_member_that_fails_ends_it(tmp_path, capsys):
     run = Runs(tmp_path / "s")
     run.failing = (MILD.key, 4)
-    store = run_until_decided(STUDY, 0, run, LIMITS, None)
+    store = run_until_decided(STUDY, run.directory, run, LIMITS, None)
     assert store.failures()
     assert run.populations == [3, 5]
     assert len(capsys.readouterr().out.splitlines()) == 1

@@ -85,7 +85,7 @@ def test_a_gpu_holds_no_process(tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
     monkeypatch.setattr(module, "gpu_memory", lambda: 16e9)
     rows = told(tmp_path, options=EngineOptions(gpus=0.5))
-    assert rows["memory"].endswith("for 100 examples at a time, of the 8.0 GB of a GPU")
+    assert rows["memory"].endswith("for 100 examples at a time, of the 8 GB of a GPU")
     mirrored = STUDY.with_training(strategy="mirrored")
     rows = told(tmp_path, mirrored, EngineOptions(gpus=2))
     assert "for 50 examples at a time" in rows["memory"]
@@ -95,7 +95,7 @@ def test_a_gpu_holds_no_process(tmp_path, monkeypatch):
 def test_the_disk_must_hold_the_members(tmp_path, monkeypatch):
     assert ", of " in told(tmp_path)["disk"]
     monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1000))
-    assert_refused(r"directory: got .*, for .* MB, expected at most 0\.0 MB", told, tmp_path)
+    assert_refused(r"directory: got .*, for .* kB, expected at most 1 kB", told, tmp_path)
 
 
 def test_a_set_that_is_not_at_hand_leaves_epochs_uncounted(tmp_path):

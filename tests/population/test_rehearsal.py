@@ -132,7 +132,7 @@ def test_a_study_without_training_steps_kills_nothing(tmp_path, warm_workers):
         (["wrong.py"], "recipe: got .*no_such_module"),
         (["digits", "--engine", "ray"], "engine: got 'ray', expected 'local'"),
         (["digits", "--gpus", "7"], "gpus: got 7.0, expected at most 0"),
-        (["digits", "--memory", "0.1"], "memory: got the 100.0 MB of a member, expected .*needs"),
+        (["digits", "--memory", "0.1"], "memory: got the 100 MB of a member, expected .*needs"),
     ],
 )
 def test_errors_are_one_line(tmp_path, monkeypatch, arguments, message):

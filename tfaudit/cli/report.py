@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,7 +65,7 @@ def report(
             "--model-card", "no --markdown", "--markdown FILE, the model card to write"
         )
     if len(directories) > 1:
-        given = {
+        of_one = {
             "--charts": charts,
             "--groups": groups,
             "--answers": answers,
@@ -73,10 +74,7 @@ def report(
             "--markdown": markdown,
             "--pdf": pdf or None,
         }
-        if unused := [name for name, value in given.items() if value is not None]:
-            got = f"{len(directories)} studies"
-            raise InputError(", ".join(unused), got, "a single study with these options")
-        _compare(directories, out_file or Path("studies.html"), alpha)
+        _compare(directories, out_file, alpha, of_one)
         return
     (directory,) = directories
     from tfaudit.analysis.study_audit import StudyAudit
@@ -115,8 +113,13 @@ def report(
             out.print(path, soft_wrap=True)
 
 
-def _compare(directories: list[Path], path: Path, alpha: float) -> None:
-    """Print and write the tables of several studies side by side."""
+def _compare(
+    directories: list[Path], path: Path | None, alpha: float, of_one: Mapping[str, object]
+) -> None:
+    """Print and write the tables of several studies side by side; options of one study are refused."""
+    if unused := [name for name, value in of_one.items() if value is not None]:
+        got = f"{len(directories)} studies"
+        raise InputError(", ".join(unused), got, "a single study with these options")
     from rich.table import Table
 
     from tfaudit.analysis.across_studies import across_studies
@@ -140,7 +143,8 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
         for row in zip(*(column.cells for column in table.columns), strict=True):
             shown.add_row(*row)
         out.print(shown, markup=False)
-    out.print(f"report: {write_studies(result, path)}", soft_wrap=True)
+    page = write_studies(result, path or Path("studies.html"))
+    out.print(f"report: {page}", soft_wrap=True)
 
 
 def show(

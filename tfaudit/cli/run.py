@@ -199,12 +199,8 @@ def run(
         memory=None if memory is None else round(memory * 1e9),
     )
     # From here on imports take seconds.
-    study = _with_changes(recipe_study(recipe), model, dataset)
-    study = training.applied_to(study)
-    if smoke:
-        study = _smoke(study)
-    if population is not None:
-        study = dataclasses.replace(study, population=population)
+    study = training.applied_to(_with_changes(recipe_study(recipe), model, dataset))
+    study = _at_scale(study, population, smoke=smoke)
     directory = directory or Path("runs") / (f"{study.name}-smoke" if smoke else study.name)
     if dry_run:
         _print_dry_run(study, directory, options, step_seconds, dollars_per_hour)
@@ -215,7 +211,6 @@ def run(
     from tfaudit.cli.until_decided import run_until_decided
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run_study
-    from tfaudit.store.store import open_store
 
     def run_one(study: Study) -> Store:
         return run_study(
@@ -227,13 +222,11 @@ def run(
         )
 
     try:
-        if until_decided:
-            made = (
-                open_store(directory).study.population if (directory / "study.json").exists() else 0
-            )
-            store = run_until_decided(study, made, run_one, limits, variant)
-        else:
-            store = run_one(study)
+        store = (
+            run_until_decided(study, directory, run_one, limits, variant)
+            if until_decided
+            else run_one(study)
+        )
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted; run the same command again to resume")
         raise typer.Exit(130) from None
@@ -259,15 +252,18 @@ def _with_changes(study: Study, model: str | None, dataset: str | None) -> Study
     return dataclasses.replace(study, dataset=dataset or study.dataset)
 
 
-def _smoke(study: Study) -> Study:
-    """Return a test of a study, on synthetic images where its data set is not available."""
+def _at_scale(study: Study, population: int | None, *, smoke: bool) -> Study:
+    """Return a study with another population, or a test of it, on synthetic images if its data set is missing."""
     from tfaudit.datasets.loading import is_available
 
-    study = study.smoke()
-    if is_available(study.dataset):
-        return study
-    err.print(f"{study.dataset} is not available: synthetic images of the same shape replace it")
-    return dataclasses.replace(study, dataset=f"mock:{study.dataset}")
+    if smoke:
+        study = study.smoke()
+        if not is_available(study.dataset):
+            err.print(
+                f"{study.dataset} is not available: synthetic images of the same shape replace it"
+            )
+            study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
+    return study if population is None else dataclasses.replace(study, population=population)
 
 
 def _print_dry_run(

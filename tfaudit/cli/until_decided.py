@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, OUTCOMES
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def run_until_decided(
     study: Study,
-    made: int,
+    directory: Path,
     run: Callable[[Study], Store],
     limits: Limits,
     variants: Sequence[str] | None,
@@ -33,7 +34,7 @@ def run_until_decided(
 
     Args:
         study: the study with its largest population.
-        made: number of members per variant that exist already.
+        directory: directory of the study, in which members may exist already.
         run: function that runs a study and returns its store.
         limits: limits of the gate.
         variants: keys of the variants to decide; all by default.
@@ -41,12 +42,15 @@ def run_until_decided(
     """
     from tfaudit.audits.gate.gate import gate
     from tfaudit.cli.gate_sources import from_study
+    from tfaudit.store.store import open_store
 
     compressed = [variant.key for variant in study.variants]
     for key in variants or ():
         require_one_of("variant", key, compressed)
     outcomes = dict.fromkeys(variants or compressed, CANNOT_JUDGE)
     looks = sizes_of_looks(study.population)
+    started = (directory / "study.json").exists()
+    made = open_store(directory).study.population if started else 0
     first = min(max(looks[0], made), study.population)
     store = run(dataclasses.replace(study, population=first))
     for look, members in enumerate(looks, start=1):

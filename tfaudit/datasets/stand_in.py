@@ -51,13 +51,7 @@ def stand_ins(
         InputError: an unknown name, no JPEG in the folder, or a damaged one.
         OSError: the folder cannot be written.
     """
-    sources = [data_source(name) for name in dict.fromkeys(names)]
-    bases = {_base(source.name) for source in sources if not source.is_available()}
-    missing = [
-        source
-        for source in sources
-        if isinstance(source, PreparedData) and _base(source.name) in bases
-    ]
+    missing = _missing(names)
     if not missing:
         yield []
         return
@@ -65,22 +59,42 @@ def stand_ins(
     if is_url(at_hand):
         raise not_prepared("dataset", missing[0].name)
     contents = _photographs(photographs)
+    bases = {_base(source.name) for source in missing}
     for path in at_hand.iterdir() if at_hand.is_dir() else ():
         if path.name not in bases:
             (folder / path.name).symlink_to(path.absolute())
     for source in missing:
         _write(source, folder, counts, contents)
     large = any((side or math.inf) > LARGE for one in missing for side in one.image_shape[:2])
-    changed = {"TFDS_DATA_DIR": str(folder)} | ({IN_MEMORY_VARIABLE: "0"} if large else {})
+    with _environment(
+        {"TFDS_DATA_DIR": str(folder)} | ({IN_MEMORY_VARIABLE: "0"} if large else {})
+    ):
+        yield [source.name for source in missing]
+
+
+@contextlib.contextmanager
+def _environment(changed: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables within a block."""
     before = {name: os.environ.get(name) for name in changed}
     os.environ.update(changed)
     try:
-        yield [source.name for source in missing]
+        yield
     finally:
         for name, value in before.items():
             os.environ.pop(name)
             if value is not None:
                 os.environ[name] = value
+
+
+def _missing(names: Sequence[str]) -> list[PreparedData]:
+    """Return the data sets that are not at hand; with one configuration of a set, its others."""
+    sources = [data_source(name) for name in dict.fromkeys(names)]
+    bases = {_base(source.name) for source in sources if not source.is_available()}
+    return [
+        source
+        for source in sources
+        if isinstance(source, PreparedData) and _base(source.name) in bases
+    ]
 
 
 def _base(name: str) -> str:

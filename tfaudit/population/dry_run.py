@@ -13,7 +13,7 @@ import tensorflow as tf
 from tfaudit.compress.step_memory import WAITING, StepMemory, step_memory
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import MOCK_PREFIX, is_available
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, bytes_in_words, require
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.local import gpus_of_workers
 from tfaudit.population.machine import free_memory, gpu_memory, used_memory, visible_gpus
@@ -169,62 +169,70 @@ class _Model:
         return cls(process, weights, optimizer, model.count_params(), step_memory(model))
 
 
+@dataclasses.dataclass(frozen=True)
+class _Device:
+    """What holds the training of a member: its share of a GPU or GPUs, or the memory of its process.
+
+    Attributes:
+        gpus: number of GPUs, or the share of one; 0 for none.
+        room: bytes of its memory; infinite if unknown.
+    """
+
+    gpus: float
+    room: float
+
+    @classmethod
+    def of(cls, options: EngineOptions, at_once: int | None) -> Self:
+        local = options.engine == "local"
+        gpus = options.gpus
+        if gpus is None:
+            gpus = min(len(visible_gpus()), 1) if local else 0
+        if gpus:
+            return cls(gpus, gpu_memory() * min(gpus, 1) if local else math.inf)
+        return cls(0, options.memory or (free_memory() / (at_once or 1) if local else math.inf))
+
+    def __str__(self) -> str:
+        size = f"the {bytes_in_words(self.room)}" if self.room < math.inf else "an unknown size"
+        return f"{size} of a {'GPU' if self.gpus else 'member'}"
+
+    def share(self, training: Training) -> int:
+        """Return the examples of a batch that one GPU is given."""
+        devices = int(self.gpus) if training.strategy and self.gpus > 1 else 1
+        return math.ceil(training.batch_size / devices)
+
+    def examples_of(self, training: Training) -> int:
+        """Return the examples whose activations it holds at once."""
+        micro = training.micro_batch
+        return min(micro, self.share(training)) if isinstance(micro, int) else self.share(training)
+
+    def bytes_for(self, model: _Model, training: Training, examples: int) -> float:
+        """Return the bytes that it needs for some examples at a time."""
+        base = model.weights + model.optimizer if self.gpus else model.process
+        batch = None if training.micro_batch is None else self.share(training)
+        return base + model.steps.of(examples, batch, waiting=1 if self.gpus else WAITING)
+
+
 def _memory(
     model: _Model, trainings: list[Training], options: EngineOptions, at_once: int | None
 ) -> str:
     """Tell the memory of one member on its device, and refuse what does not fit."""
-    local = options.engine == "local"
-    gpus = options.gpus
-    if gpus is None:
-        gpus = min(len(visible_gpus()), 1) if local else 0
-    if gpus:
-        device = "GPU"
-        base: float = model.weights + model.optimizer
-        room = gpu_memory() * min(gpus, 1) if local else math.inf
-    else:
-        device = "member"
-        base = model.process
-        room = options.memory or (free_memory() / (at_once or 1) if local else math.inf)
-    waiting = 1 if gpus else WAITING
-
-    def bytes_for(plan: Training, examples: int) -> float:
-        batch = None if plan.micro_batch is None else _share(plan, gpus)
-        return base + model.steps.of(examples, batch, waiting=waiting)
-
-    training = max(trainings, key=lambda plan: bytes_for(plan, _examples_held(plan, gpus)))
-    examples = _examples_held(training, gpus)
-    first = bytes_for(training, 1)
-    most = 1 + (room - first) / (bytes_for(training, 2) - first)
+    device = _Device.of(options, at_once)
+    training = max(trainings, key=lambda t: device.bytes_for(model, t, device.examples_of(t)))
+    examples = device.examples_of(training)
+    first, second = (device.bytes_for(model, training, count) for count in (1, 2))
+    most = 1 + (device.room - first) / (second - first)
     while training.micro_batch == "auto" and examples > max(most, 1):
         examples = math.ceil(examples / 2)
-    told = (
-        f"the {size_in_words(room)} of a {device}"
-        if room < math.inf
-        else f"an unknown size of a {device}"
-    )
-    size = size_in_words(bytes_for(training, examples))
+    size = bytes_in_words(device.bytes_for(model, training, examples))
     needed = f"{size} for {examples} examples at a time"
     if examples <= most:
-        return f"{needed}, of {told}"
+        return f"{needed}, of {device}"
     if most < 1:
-        raise InputError("memory", f"{told}", f"{needed}, which a member needs")
+        raise InputError("memory", str(device), f"{needed}, which a member needs")
     name = "batch_size" if training.micro_batch is None else "micro_batch"
-    expected = (
-        f"at most {int(most)} examples, which fit {told}; or --micro-batch auto, or fewer --workers"
-    )
+    fits = f"at most {int(most)} examples, which fit {device}"
+    expected = f"{fits}; or --micro-batch auto, or fewer --workers"
     raise InputError(name, f"{examples} examples, which need {size}", expected)
-
-
-def _share(training: Training, gpus: float) -> int:
-    """Return the examples of a batch that one device is given."""
-    devices = int(gpus) if training.strategy and gpus > 1 else 1
-    return math.ceil(training.batch_size / devices)
-
-
-def _examples_held(training: Training, gpus: float) -> int:
-    """Return the examples whose activations one device holds at once."""
-    share = _share(training, gpus)
-    return min(training.micro_batch, share) if isinstance(training.micro_batch, int) else share
 
 
 def _disk(
@@ -244,14 +252,9 @@ def _disk(
     needed = study.population * (members + forks) + checkpoints + predictions
     place = next(folder for folder in (directory, *directory.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
-    text = size_in_words(needed)
+    text = bytes_in_words(needed)
     if needed > free:
-        expected = f"at most {size_in_words(free)}, which are free there"
+        expected = f"at most {bytes_in_words(free)}, which are free there"
         raise InputError("directory", f"{directory}, for {text}", expected)
     without = "" if test else ", without predictions"
-    return f"{text}{without}, of {size_in_words(free)} free"
-
-
-def size_in_words(count: float) -> str:
-    """Return a number of bytes in words."""
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+    return f"{text}{without}, of {bytes_in_words(free)} free"

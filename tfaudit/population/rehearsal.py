@@ -19,10 +19,10 @@ from tfaudit.datasets.catalogue import MOCK_PREFIX, catalogue_entry
 from tfaudit.datasets.loading import is_available
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.stand_in import stand_ins
-from tfaudit.errors import InputError, plural, require
+from tfaudit.errors import InputError, bytes_in_words, plural, require
 from tfaudit.models.member_model import build_member
 from tfaudit.population import worker_process
-from tfaudit.population.dry_run import Prices, dry_run, size_in_words
+from tfaudit.population.dry_run import Prices, dry_run
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.local import gpus_of_workers
 from tfaudit.population.plan import CHECKPOINT, Event, Order
@@ -152,7 +152,7 @@ class Rehearsal:
         first = self.store.record("dense", 0)["peak_bytes"]
         yield (
             "memory",
-            f"{size_in_words(peak)} at most, {size_in_words(first)} in the first training; "
+            f"{bytes_in_words(peak)} at most, {bytes_in_words(first)} in the first training; "
             f"estimated {self._estimate.get('memory', 'for no function')}",
         )
         plan, short = self._study.training, self.short.training
@@ -199,7 +199,7 @@ class Rehearsal:
         store_examples(store, load_splits(study)[1], thumbnails=False)
         self._attempt(store, key, kill=True)
         checkpoint = directory / store.member_path(key, 0, CHECKPOINT)
-        held = size_in_words(checkpoint.stat().st_size)
+        held = bytes_in_words(checkpoint.stat().st_size)
         self._attempt(store, key, kill=False)
         data = load_splits(study)[0]
         models = [load_member(one, key, 0, data) for one in (self.store, store)]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tfaudit.datasets.benchmarks import expand_wildcards
+from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import check_conditions
@@ -115,31 +116,7 @@ def run_study(
     accept_changed_code: bool = False,
 ) -> Store:
     """Run a study as `run` does, with the options of the engine as one object."""
-    if not isinstance(study, Study):
-        expected = "a tfaudit.Study"
-        if isinstance(study, str):
-            expected += f"; the command `tfaudit run {study}` takes names of recipes"
-        raise InputError("study", repr(study), expected)
-    if is_importing():
-        got = "a call of run while the study's own file is imported"
-        how = 'the call under `if __name__ == "__main__":`, since workers import the file'
-        raise InputError("study", got, how)
-    _ = study.planned_training  # imported predictions have none
-    study = study.with_fingerprints()
-    train, test = load_splits(
-        study
-    )  # before anything is written or started, so that a missing set is one line
-    study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
-    check_conditions(study, test)
-    trainings = (study.training, study.retraining)
-    unusual = [t for t in trainings if isinstance(t, Training) and t.optimizer not in USUAL]
-    if study.sources or unusual:
-        start_tensorflow()
-        from tfaudit.population.own_training import check_own_parts
-
-        check_own_parts(study, train)
-    if test.num_examples and (test.preview is not None or not test.has_images):
-        next(previews(test.take(1), THUMBNAIL))
+    study, train, test = _checked(study)
     with disk_errors(Path(directory)), lock(directory), chosen_progress(progress) as shown:
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
         store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
@@ -162,6 +139,34 @@ def run_study(
                     )  # the members that failed are no longer tested
                 phase(jobs, len(study.conditions) * len(store.evaluated_members()), "evaluations")
     return store
+
+
+def _checked(study: Study) -> tuple[Study, Dataset, Dataset]:
+    """Return a study as it is run, and its splits; raise `InputError` for what would fail after hours."""
+    if not isinstance(study, Study):
+        expected = "a tfaudit.Study"
+        if isinstance(study, str):
+            expected += f"; the command `tfaudit run {study}` takes names of recipes"
+        raise InputError("study", repr(study), expected)
+    if is_importing():
+        got = "a call of run while the study's own file is imported"
+        how = 'the call under `if __name__ == "__main__":`, since workers import the file'
+        raise InputError("study", got, how)
+    _ = study.planned_training  # imported predictions have none
+    study = study.with_fingerprints()
+    train, test = load_splits(study)
+    study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
+    check_conditions(study, test)
+    trainings = (study.training, study.retraining)
+    unusual = [t for t in trainings if isinstance(t, Training) and t.optimizer not in USUAL]
+    if study.sources or unusual:
+        start_tensorflow()
+        from tfaudit.population.own_training import check_own_parts
+
+        check_own_parts(study, train)
+    if test.num_examples and (test.preview is not None or not test.has_images):
+        next(previews(test.take(1), THUMBNAIL))
+    return study, train, test
 
 
 Start = Callable[[Sequence[Job]], Generator[Event]]

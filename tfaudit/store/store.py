@@ -417,44 +417,21 @@ class Store:
             InputError: there is no such variant, split or complete member, or a file is damaged.
         """
         made_from_dense = self.study.is_made_from_dense(variant)
-        complete = self.members(variant)
-        if not complete:
-            got = f"{variant!r} without a complete member in {self.directory}"
-            how = "a variant with a complete member; run the study first"
-            raise InputError("variant", got, how)
-        members = complete if members is None else tuple(members)
-        allowed = f"members among {', '.join(map(str, complete))}"
-        require(bool(members) and set(members) <= set(complete), "members", members, allowed)
-        under_condition = self._is_condition(split)
-        if under_condition:
-            members = tuple(n for n in members if self.evaluations.exists(variant, n, split))
-            if not members:
-                got = f"{split!r}, which has not been predicted with {variant!r}"
-                raise InputError("split", got, "a split with predictions; run the study first")
+        members = self._predicted_members(variant, split, members)
         identity = self._identity(split)
         count = len(identity["labels"])
         ranked = np.empty((0, count, 0))
         ties = []
         known = True
         for i, member in enumerate(members):
-            path = prediction_path(variant, member, split)
-            if not self._is_of_these_examples(self.record(variant, member)):
-                got = f"predictions of examples that {self.example_path('test')} does not hold, {self.directory / path}"
-                raise file_error("predictions", got)
             one, has_probabilities = self._ranked(variant, member, split)
-            if len(one.classes) != count:
-                got = f"predictions of {len(one.classes)} examples instead of {count}, {self.directory / path}"
-                raise file_error("predictions", got)
             if i == 0:
                 kind = np.min_scalar_type(len(identity["class_names"]) - 1)
                 ranked = np.empty((len(members), count, one.classes.shape[1]), kind)
             if one.classes.shape != ranked.shape[1:]:
+                path = self.directory / prediction_path(variant, member, split)
                 ranks = f"{one.classes.shape[1]} ranks instead of {ranked.shape[2]}"
-                got = f"predictions of {ranks}, {self.directory / path}"
-                raise file_error("predictions", got)
-            if (highest := one.classes.max()) >= len(identity["class_names"]):
-                got = f"class {highest} of {len(identity['class_names'])}, {self.directory / path}"
-                raise file_error("predictions", got)
+                raise file_error("predictions", f"predictions of {ranks}, {path}")
             ranked[i] = one.classes
             ties.append(one.ties)
             known = known and has_probabilities
@@ -474,14 +451,49 @@ class Store:
             ties=Ties.joined(ties, [count] * len(ties)),
         )
 
-    def _ranked(self, variant: str, member: int, split: str) -> tuple[RankedClasses, bool]:
-        """Return a member's ranked classes without probabilities, and whether it has any."""
+    def _predicted_members(
+        self, variant: str, split: str, wanted: Sequence[int] | None
+    ) -> tuple[int, ...]:
+        """Return the members with predictions of a split, or those of them that are wanted."""
+        complete = self.members(variant)
+        if not complete:
+            got = f"{variant!r} without a complete member in {self.directory}"
+            how = "a variant with a complete member; run the study first"
+            raise InputError("variant", got, how)
+        members = complete if wanted is None else tuple(wanted)
+        allowed = f"members among {', '.join(map(str, complete))}"
+        require(bool(members) and set(members) <= set(complete), "members", members, allowed)
         if self._is_condition(split):
-            ranked = self.evaluations.read(variant, member, split)
-            return RankedClasses(ranked.classes, ties=ranked.ties), ranked.probabilities is not None
+            members = tuple(n for n in members if self.evaluations.exists(variant, n, split))
+            if not members:
+                got = f"{split!r}, which has not been predicted with {variant!r}"
+                raise InputError("split", got, "a split with predictions; run the study first")
+        return members
+
+    def _ranked(self, variant: str, member: int, split: str) -> tuple[RankedClasses, bool]:
+        """Return a member's ranked classes without probabilities, and whether it has any.
+
+        Raise an `InputError` if they are not classes of the examples that are stored.
+        """
         path = prediction_path(variant, member, split)
-        with self._checked_file(variant, member, path) as file:
-            return parquet.read_classes(file)
+        if not self._is_of_these_examples(self.record(variant, member)):
+            got = f"predictions of examples that {self.example_path('test')} does not hold"
+            raise file_error("predictions", f"{got}, {self.directory / path}")
+        if self._is_condition(split):
+            stored = self.evaluations.read(variant, member, split)
+            ranked = RankedClasses(stored.classes, ties=stored.ties)
+            has_probabilities = stored.probabilities is not None
+        else:
+            with self._checked_file(variant, member, path) as file:
+                ranked, has_probabilities = parquet.read_classes(file)
+        identity = self._identity(split)
+        if (examples := len(ranked.classes)) != (count := len(identity["labels"])):
+            got = f"predictions of {examples} examples instead of {count}"
+        elif (highest := ranked.classes.max()) >= (count := len(identity["class_names"])):
+            got = f"class {highest} of {count}"
+        else:
+            return ranked, has_probabilities
+        raise file_error("predictions", f"{got}, {self.directory / path}")
 
     def _probabilities(self, variant: str, member: int, split: str) -> np.ndarray:
         """Return the probabilities of a member's ranked classes, `(N, k)`."""

@@ -29,6 +29,20 @@ def check_settings(owner: object, **rules: tuple[bool, str]) -> None:
         require(valid, name, getattr(owner, name), expected)
 
 
+def check_least(owner: object, **least: float) -> None:
+    """Raise an `InputError` for the first setting below its least value; None is valid.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> check_least(SimpleNamespace(steps=0, limit=None), limit=1, steps=1)
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: steps: got 0, expected 1 or more
+    """
+    for name, bound in least.items():
+        value = getattr(owner, name)
+        require(value is None or value >= bound, name, value, f"{bound} or more")
+
+
 def changed_settings(owner: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that differ from their defaults, by name."""
     values = {field: getattr(owner, field.name) for field in dataclasses.fields(owner)}

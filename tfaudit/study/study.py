@@ -20,7 +20,7 @@ from tfaudit.runtime.user_functions import as_reference, is_reference, source_di
 from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.model_source import ModelSource
 from tfaudit.study.remedies import distinguishing_settings
-from tfaudit.study.settings import check_settings, set_fields
+from tfaudit.study.settings import check_least, check_settings, set_fields
 from tfaudit.study.training import Training
 from tfaudit.study.variants import (
     OF_REMEDY,
@@ -145,21 +145,9 @@ class Study:
         for name, kind in _COLLECTIONS.items():
             if (value := getattr(self, name)) is not None:
                 set_fields(self, **{name: kind(value)})
-        for variant in self.variants:
-            valid = isinstance(variant, Variant)
-            require(valid, "variants", variant, "variants, such as tfaudit.Pruned(0.9)")
-        keys = [variant.key for variant in self.all_variants]
-        for i, variant in enumerate(self.variants, start=1):
-            parent = variant.parent
-            known = parent in (None, *keys[:i])
-            require(known, "variants", parent, f"a parent before {variant.key!r}")
-        # Paths must also differ on file systems that ignore case.
-        differ = len({key.casefold() for key in keys}) == len(keys)
-        require(differ, "variants", keys, "variants that differ; dense is always included")
+        self._check_variants()
         set_fields(self, name=clean_names([self.name], "study")[0])
-        for name in ("population", "top_k", "limit", "corrupted_members"):
-            value = getattr(self, name)
-            require(value is None or value >= 1, name, value, "1 or more")
+        check_least(self, population=1, top_k=1, limit=1, corrupted_members=1)
         all_conditions(self.corruptions, self.severities, self.benchmarks)
         seed_fits = not self.corruptions or 0 <= self.seed < 2**63
         check_settings(
@@ -171,6 +159,20 @@ class Study:
         expected = "False, or a tfaudit.Training and a gradual variant with begin > 0"
         valid = self.fork is False or (self.fork is True and can_fork)
         require(valid, "fork", self.fork, expected)
+
+    def _check_variants(self) -> None:
+        """Raise an `InputError` unless the variants differ, and each stands after its parent."""
+        for variant in self.variants:
+            valid = isinstance(variant, Variant)
+            require(valid, "variants", variant, "variants, such as tfaudit.Pruned(0.9)")
+        keys = [variant.key for variant in self.all_variants]
+        for i, variant in enumerate(self.variants, start=1):
+            parent = variant.parent
+            known = parent in (None, *keys[:i])
+            require(known, "variants", parent, f"a parent before {variant.key!r}")
+        # Paths must also differ on file systems that ignore case.
+        differ = len({key.casefold() for key in keys}) == len(keys)
+        require(differ, "variants", keys, "variants that differ; dense is always included")
         for key in self.corrupted_variants or ():
             require_one_of("corrupted_variants", key, keys)
 

@@ -2,17 +2,16 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfaudit.errors import InputError, require, require_one_of
-from tfaudit.study.settings import changed_settings, check_settings, set_fields
-
-PRECISIONS = ("float32", "mixed_float16", "mixed_bfloat16")
+from tfaudit.study.settings import changed_settings, check_least, check_settings, set_fields
 
 _CHOICES = {
     "decay": ("constant", "cosine"),
     "keep": ("last", "best"),
+    "precision": ("float32", "mixed_float16", "mixed_bfloat16"),
     "jit_compile": (None, True, False),
     "strategy": (None, "mirrored"),
 }
@@ -84,11 +83,7 @@ class Training:
 
     def __post_init__(self) -> None:
         if isinstance(self.learning_rate, list | tuple):
-            rates = tuple((float(epoch), float(rate)) for epoch, rate in self.learning_rate)
-            set_fields(self, learning_rate=rates)
-            starts = [epoch for epoch, _ in rates]
-            rising = starts == sorted(set(starts)) and starts[0] == 0
-            require(rising, "learning_rate", starts, "epochs that rise from 0")
+            set_fields(self, learning_rate=_rates(self.learning_rate))
         lengths = (self.epochs, self.steps)
         require(lengths.count(None) == 1, "epochs, steps", lengths, "exactly one")
         set_fields(self, optimizer=_configuration(self.optimizer))
@@ -99,18 +94,11 @@ class Training:
             )
         for name, choices in _CHOICES.items():
             require_one_of(name, getattr(self, name), choices)
-        together = self.steps_per_execution
+        check_least(
+            self, epochs=0, steps=1, batch_size=1, steps_per_execution=1, checkpoint_every=0
+        )
         check_settings(
             self,
-            epochs=(self.epochs is None or self.epochs >= 0, "1 or more, or 0: no training"),
-            steps=(self.steps is None or self.steps >= 1, "1 or more"),
-            batch_size=(self.batch_size >= 1, "1 or more"),
-            precision=(self.precision in PRECISIONS, ", ".join(map(repr, PRECISIONS))),
-            steps_per_execution=(together is None or together >= 1, "1 or more, or None"),
-            checkpoint_every=(
-                self.checkpoint_every is None or self.checkpoint_every >= 0,
-                "seconds, 0 or more, or None",
-            ),
             validation=(0 <= self.validation < 1, "a share in [0, 1)"),
             keep=(self.keep == "last" or self.validation > 0, "'best' only with validation > 0"),
         )
@@ -119,6 +107,7 @@ class Training:
             known = isinstance(part, int) and part >= 1 and self.batch_size % part == 0
             expected = f"a divisor of the batch size {self.batch_size}, 'auto' or None"
             require(known, "micro_batch", part, expected)
+        together = self.steps_per_execution
         fits = self.strategy is None or together in (None, 1)  # Keras 3.15 fails
         require(fits, "steps_per_execution", together, "1 with strategy='mirrored'")
 
@@ -140,6 +129,15 @@ class Training:
 
 RATES = ("learning_rate", "decay", "warmup", "momentum", "nesterov")
 """Settings that a configured optimizer has itself."""
+
+
+def _rates(pairs: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+    """Return pairs (epoch, learning rate) as numbers; raise `InputError` unless epochs rise from 0."""
+    rates = tuple((float(epoch), float(rate)) for epoch, rate in pairs)
+    starts = [epoch for epoch, _ in rates]
+    rising = starts == sorted(set(starts)) and starts[0] == 0
+    require(rising, "learning_rate", starts, "epochs that rise from 0")
+    return rates
 
 
 def _configuration(optimizer: Any) -> str | dict[str, Any]:

@@ -8,7 +8,6 @@ the activation, if these follow the layer. Its input maps (axis -2) are the inpu
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import keras
@@ -99,46 +98,64 @@ def feature_maps(
     """
     owner = owners(model, kernels)
     _require_observable(kernels, owner, axis)
-    maps: dict[str, list[tf.Tensor]] = {name: [] for name in kernels}
-    # By id of a tensor: the tensor, to keep it alive, and the maps (kernel, number) that it currently stands for.
-    open_ends: dict[int, tuple[tf.Tensor, list[tuple[str, int]]]] = {}
-
-    def see(layer: keras.Layer, inputs: Any, outputs: Any) -> None:
-        ends = [(name, len(maps[name])) for name, maker in owner.items() if maker is layer]
-        for name, _ in ends:
-            maps[name].append(_channels_first(layer, inputs if axis == -2 else outputs))
-        if ends:
-            linear = getattr(layer, "activation", None) in (None, keras.activations.linear)
-            follows = axis == -1 and linear
-        elif isinstance(layer, _PASSES + _ACTIVATES):
-            for tensor in tf.nest.flatten(inputs):
-                if tensor.shape == outputs.shape:
-                    ends += open_ends.pop(id(tensor), (tensor, []))[1]
-            for name, number in ends:
-                maps[name][number] = _channels_first(owner[name], outputs)
-            follows = isinstance(layer, _PASSES)
-        if ends and follows:
-            open_ends[id(outputs)] = (outputs, ends)
-
-    with replaced_calls(model._flatten_layers(include_self=False), partial(_watched, see)):
+    observer = _Observer(owner, axis)
+    with replaced_calls(model._flatten_layers(include_self=False), observer.watched):
         model(images, training=False)
+    maps = observer.maps
     if uncalled := [name for name, parts in maps.items() if not parts]:
         expected = "a kernel whose layer the model calls"
         raise InputError("method", f"'chip' for {uncalled[0]!r}", expected)
     return {name: tf.concat(parts, axis=-1) for name, parts in maps.items()}
 
 
-def _watched(
-    see: Callable[..., None], layer: keras.Layer, call: Callable[..., Any]
-) -> Callable[..., Any]:
-    """Return the call of a layer, followed by a call of `see(layer, inputs, outputs)`."""
+class _Observer:
+    """Collects the maps of kernels while the layers of a model are called.
 
-    def watched(inputs: Any, *rest: Any, **named: Any) -> Any:
-        outputs = call(inputs, *rest, **named)
-        see(layer, inputs, outputs)
-        return outputs
+    Attributes:
+        maps: the maps of each call of each kernel's layer, `(images, channels, pixels)`.
+    """
 
-    return watched
+    def __init__(self, owner: Mapping[str, keras.Layer], axis: int) -> None:
+        self._owner = owner
+        self._axis = axis
+        self.maps: dict[str, list[tf.Tensor]] = {name: [] for name in owner}
+        # By id of a tensor: the tensor, to keep it alive, and the maps (kernel, number) that it currently stands for.
+        self._open_ends: dict[int, tuple[tf.Tensor, list[tuple[str, int]]]] = {}
+
+    def watched(self, layer: keras.Layer, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the call of a layer, whose maps are then collected."""
+
+        def watched_call(inputs: Any, *rest: Any, **named: Any) -> Any:
+            outputs = call(inputs, *rest, **named)
+            names = [name for name, maker in self._owner.items() if maker is layer]
+            if names:
+                self._begin(names, layer, inputs, outputs)
+            elif isinstance(layer, _PASSES + _ACTIVATES):
+                self._replace(layer, inputs, outputs)
+            return outputs
+
+        return watched_call
+
+    def _begin(self, names: list[str], layer: keras.Layer, inputs: Any, outputs: Any) -> None:
+        """Add the maps of a layer with kernels."""
+        ends = [(name, len(self.maps[name])) for name in names]
+        for name in names:
+            maps = _channels_first(layer, inputs if self._axis == -2 else outputs)
+            self.maps[name].append(maps)
+        linear = getattr(layer, "activation", None) in (None, keras.activations.linear)
+        if self._axis == -1 and linear:
+            self._open_ends[id(outputs)] = (outputs, ends)
+
+    def _replace(self, layer: keras.Layer, inputs: Any, outputs: Any) -> None:
+        """Put the outputs of a layer that follows in place of the maps that are its inputs."""
+        ends = []
+        for tensor in tf.nest.flatten(inputs):
+            if tensor.shape == outputs.shape:
+                ends += self._open_ends.pop(id(tensor), (tensor, []))[1]
+        for name, number in ends:
+            self.maps[name][number] = _channels_first(self._owner[name], outputs)
+        if ends and isinstance(layer, _PASSES):
+            self._open_ends[id(outputs)] = (outputs, ends)
 
 
 def _require_observable(kernels: Kernels, owner: Mapping[str, keras.Layer], axis: int) -> None:
