@@ -115,7 +115,10 @@ def _say_limits(limits: Limits) -> None:
 def _limits(study_audit: StudyAudit) -> Limits:
     classes = len(study_audit.counts(BASELINE).class_names)
     defaults = st.session_state.get("limits", DEFAULT_LIMITS).for_classes(classes)
-    names = sorted(QUANTITIES, key=lambda name: getattr(defaults, name) is None)
+    offered = [
+        name for name in QUANTITIES if name != "corruption_drop_pp" or study_audit.data.conditions
+    ]
+    names = sorted(offered, key=lambda name: getattr(defaults, name) is None)
     with st.popover("Limits", icon=":material/tune:"):
         chosen = {name: _limit(name, getattr(defaults, name)) for name in names}
         if all(value is None for value in chosen.values()):

@@ -20,11 +20,14 @@ from tests.builders.factor_tables import false_alarms, without_effects
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
 from tests.builders.simulated_grids import grid, passes_once
 from tests.builders.simulated_studies import (
+    ALIKE,
     CLASSES,
     FLIPS,
+    HIDDEN,
     RECALLS,
     Truth,
     clustered,
+    corruption_outcomes,
     expected_changes,
     flip_rates,
     ratios_held,
@@ -90,6 +93,29 @@ def ratios(seeds: range) -> pd.DataFrame:
         held = pd.DataFrame([ratios_held(truth, seed, **sizes) for seed in seeds])
         rows.append({"members": kind(paired), "K": members, "images": images, **100 * held.mean()})
     return pd.DataFrame(rows)
+
+
+def corruptions(seeds: range) -> pd.DataFrame:
+    """Return how often a limit on the drop under corruption errs: one corruption of two at it, or ten alike."""
+    rows = []
+    errors = [("1.1", PASS), ("1", PASS), ("1", FAIL), ("0.9", FAIL)]
+    of_corruptions = {"one of two": HIDDEN, "ten alike": ALIKE}
+    for (name, hidden), paired, members in itertools.product(
+        of_corruptions.items(), (False, True), (1, *MEMBERS)
+    ):
+        truth = Truth(
+            everywhere=0.02,
+            paired=paired,
+            differ=float(members > 1),
+            image_shift=0.1,
+            member_shift=0.1,
+        )
+        sizes = {"members": members, "images": 100}
+        found = pd.DataFrame([corruption_outcomes(truth, seed, hidden, **sizes) for seed in seeds])
+        shares = [100 * (found[ratio] == outcome).mean() for ratio, outcome in errors]
+        rows.append((name, kind(paired), members, *shares))
+    columns = ["corruptions", "members", "K", *(f"{ratio}: {outcome}" for ratio, outcome in errors)]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def clusters(seeds: range) -> pd.DataFrame:
@@ -440,6 +466,7 @@ def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predicti
 TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "slopes": slopes,
     "ratios": ratios,
+    "corruptions": corruptions,
     "clusters": clusters,
     "plans": plans,
     "recommended": recommended,

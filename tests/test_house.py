@@ -122,7 +122,7 @@ COMPOSED = {
     "verdict": {"gate"},
     "planning": {"gate"},
     "operating_points": {"gate"},
-    "gate": {"distortion"},
+    "gate": {"distortion", "robustness"},
     "survey": {"attributes", "exemplars"},
     "remedies": {"exemplars"},
     "robustness": {"exemplars"},

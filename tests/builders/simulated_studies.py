@@ -18,7 +18,7 @@ import pandas as pd
 from scipy import special
 
 from tfaudit.audits.gate.checks import CANNOT_JUDGE
-from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.gate import gate, judge
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import Estimate, measure
 from tfaudit.audits.robustness.robustness import robustness
@@ -228,20 +228,20 @@ HIDDEN = {"fog": (0.05, 0.1), "snow": (0.3, 0.5)}
 
 
 def simulate_corrupted(
-    truth: Truth, seed: int, *, members: int, images: int
+    truth: Truth, seed: int, hidden: Mapping[str, tuple[float, float]] = HIDDEN, **sizes: int
 ) -> tuple[dict[tuple[str, int], Predictions], dict[tuple[str, int], Predictions]]:
-    """Draw the predictions of both populations under the corruptions of `HIDDEN`; the arguments are `simulate`'s."""
-    populations = simulate(truth, seed, members=members, images=images)
+    """Draw the predictions of both populations under corruptions that hide images; see `simulate` and `HIDDEN`."""
+    populations = simulate(truth, seed, **sizes)
     rng = np.random.default_rng([seed, 1])
     sides: tuple[dict, dict] = {}, {}
-    for corruption, shares in HIDDEN.items():
+    for corruption, shares in hidden.items():
         luck = rng.random(populations[0].num_examples)
         for side, predictions, share in zip(sides, populations, shares, strict=True):
             labels = predictions.labels
-            hidden = luck[:, None] < share
+            out_of_sight = luck[:, None] < share
             side[corruption, 1] = Predictions(
                 labels,
-                np.where(hidden, (labels[:, None] + 1) % 10, predictions.ranked),
+                np.where(out_of_sight, (labels[:, None] + 1) % 10, predictions.ranked),
                 class_names=predictions.class_names,
                 parents=predictions.parents,
             )
@@ -264,6 +264,31 @@ def ratios_held(truth: Truth, seed: int, *, members: int, images: int) -> dict[s
     return {
         name: row[f"{column}_low"] <= true <= row[f"{column}_high"]
         for name, (row, column, true) in ends.items()
+    }
+
+
+ALIKE = {f"fog {i}": (0.1, 0.13) for i in range(10)}
+"""Ten corruptions that all cost the compressed model as much."""
+
+
+def corruption_outcomes(
+    truth: Truth,
+    seed: int,
+    hidden: Mapping[str, tuple[float, float]],
+    *,
+    members: int,
+    images: int,
+) -> dict[str, str]:
+    """Return the gate's outcomes if the true drop under corruption is 1.1 times, exactly and .9 times its limit."""
+    before = RECALLS.mean()
+    after = before + expected_changes(truth, members).mean()
+    worst = max(before * (1 - first) - after * (1 - second) for first, second in hidden.values())
+    sizes = {"members": members, "images": images}
+    measured = measure(*simulate(truth, seed, **sizes))
+    measured = measured.with_corruptions(simulate_corrupted(truth, seed, hidden, **sizes))
+    return {
+        ratio: judge(measured, Limits(corruption_drop_pp=100 * worst / float(ratio))).outcome
+        for ratio in ("1.1", "1", "0.9")
     }
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.builders.corrupted_studies import corrupted_study, evaluate
 from tests.builders.studies import make_study
 from tfaudit import quantize
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.predictions import Predictions
@@ -120,6 +122,41 @@ def test_a_study_by_variant_equals_the_library(run, place):
     assert suites[0].get("tests") == "3"
     _, text, _ = run("study", *limits, "--variant", "int8")
     assert "magnitude" not in text
+
+
+def test_the_worst_corruption_of_a_study(run, place):
+    store = corrupted_study(place / "corrupted", without={("int8", "fog 1")})
+    limits = ("--max-corruption-drop", 50, "--json", "corrupted.json")
+    code, text, _ = run("corrupted", *limits)
+    assert code == 2
+    missing = [f"int8, member {member} in fog 1 (missing)" for member in range(4)]
+    assert f"4 results of the study are missing: {'; '.join(missing)}." in " ".join(text.split())
+    checks = {
+        key: {check["check"]: check for check in verdict["checks"]}
+        for key, verdict in json.loads((place / "corrupted.json").read_text())["verdicts"].items()
+    }
+    losses = {
+        condition.title: 100
+        * (
+            store.predictions("dense", condition.split).accuracy().mean()
+            - store.predictions("magnitude-0.9", condition.split).accuracy().mean()
+        )
+        for condition in store.study.conditions
+    }
+    worst = max(losses, key=losses.get)
+    check = checks["magnitude-0.9"]["corruption_drop_pp"]
+    assert (check["outcome"], check["value"]) == ("pass", pytest.approx(losses[worst]))
+    assert f"In {worst.replace('_', ' ')} accuracy is " in check["sentence"]
+    audited = StudyAudit.read(store).verdict(Limits(corruption_drop_pp=50)).verdicts["int8"]
+    assert audited.frame()["sentence"][0] == checks["int8"]["corruption_drop_pp"]["sentence"]
+    evaluate(store, store.study.conditions[0], "int8", range(4))
+    code, text, _ = run("corrupted", *limits[:2])
+    assert code == 0
+    for condition in store.study.conditions:
+        shutil.rmtree(store.directory / f"predictions/split={condition.split}")
+    code, text, _ = run("corrupted", *limits[:2], "--variant", "int8")
+    assert code == 2
+    assert "4 results of the study are missing: all members in fog 1, all" in " ".join(text.split())
 
 
 @pytest.fixture

@@ -319,6 +319,10 @@ OTHERS = Examples(*blobs(40, 1), class_names=("ant", "bee", "cow", "dog"))
         ({"held_out": 1.0}, "held_out: got 1.0, expected a share in"),
         ({"alpha": 2}, "alpha: got 2, expected a level"),
         ({"limits": {"flips": 0.1}}, "limits: got 'dict', expected tfaudit.Limits"),
+        (
+            {"limits": Limits(corruption_drop_pp=2)},
+            "corruption_drop_pp: got 2.0, expected None: a search tests no corrupted images",
+        ),
         ({"data": ONE}, "data: got 1 example of bee, cat, dog, expected 2 or more of every class"),
         (
             {"data": (np.zeros((40, 7), "float32"), np.arange(40) % 4)},

@@ -51,6 +51,14 @@ def _populations(data: StudyData, key: str) -> bool:
     return key != BASELINE and min(len(data.members[BASELINE]), len(data.members[key])) > 1
 
 
+def _measurable(data: StudyData, key: str) -> bool:
+    return key != BASELINE and (data.is_single(key) or _populations(data, key))
+
+
+def _of_variants(data: StudyData, key: str) -> Mapping[str, Any]:
+    return {"alpha": data.alpha, "variants": len(data.compressed_keys)}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Audit:
     """One audit of a variant.
@@ -108,6 +116,19 @@ def _robustness(data: StudyData, key: str, *, alpha: float) -> Robustness:
     return robustness(*conditions, clean=(data.baseline, data.populations[key]), alpha=alpha)
 
 
+def _measured_under_corruption(data: StudyData, key: str, **options: Any) -> Measurements:
+    measured = measure(data.baseline, data.populations[key], **options)
+    return measured.with_corruptions((data.under_conditions(BASELINE), data.under_conditions(key)))
+
+
+def _under_corruption(data: StudyData, key: str) -> bool:
+    return bool(data.conditions) and key in data.corrupted_keys
+
+
+def _evaluations(data: StudyData, key: str) -> object:
+    return [data.conditions, *(data.fingerprints.evaluations[k] for k in (BASELINE, key))]
+
+
 def _added_groups(data: StudyData, _: str) -> object:
     return data.groups_fingerprint
 
@@ -150,10 +171,17 @@ _ALL = (
         name="measurements",
         result=Measurements,
         compute=_compared(measure),
-        options=lambda data, key: {"alpha": data.alpha, "variants": len(data.compressed_keys)},
-        applies=lambda data, key: (
-            key != BASELINE and (data.is_single(key) or _populations(data, key))
-        ),
+        options=_of_variants,
+        applies=_measurable,
+    ),
+    Audit(
+        name="corrupted_measurements",
+        result=Measurements,
+        compute=_measured_under_corruption,
+        options=_of_variants,
+        applies=lambda data, key: _measurable(data, key) and _under_corruption(data, key),
+        arguments=lambda data, key: (),  # only for a limit on the drop under corruption
+        depends_on=_evaluations,
     ),
     Audit(
         name="class_impact",
@@ -232,11 +260,8 @@ _ALL = (
         name="robustness",
         result=Robustness,
         compute=_robustness,
-        applies=lambda data, key: bool(data.conditions) and key in data.corrupted_keys,
-        depends_on=lambda data, key: [
-            data.conditions,
-            *(data.fingerprints.evaluations[k] for k in (BASELINE, key)),
-        ],
+        applies=_under_corruption,
+        depends_on=_evaluations,
         shown=ROBUSTNESS,
     ),
 )

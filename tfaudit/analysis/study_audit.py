@@ -120,11 +120,12 @@ class StudyAudit:
 
     def verdict(self, limits: Limits = DEFAULT_LIMITS) -> StudyVerdict:
         """Judge every compressed variant, for the first screen. Changing the limits reads no predictions again."""
-        applies = AUDITS["measurements"].applies
-        keys = self.data.compressed_keys
-        measured = {
-            key: self.measurements(key) if applies(self.data, key) else None for key in keys
-        }
+        of_corruptions = [] if limits.corruption_drop_pp is None else ["corrupted_measurements"]
+        names = [*of_corruptions, "measurements"]
+        measured: dict[str, Measurements | None] = {}
+        for key in self.data.compressed_keys:
+            known = (name for name in names if AUDITS[name].applies(self.data, key))
+            measured[key] = next((self.result(name, key) for name in known), None)
         name = f"verdict by {limits}"
         if name not in self._results:  # the viewer asks at every click
             self._results[name] = study_verdict(

@@ -138,7 +138,8 @@ def gate(
             "cluster", cluster, "--labels; data sets have a column `cluster` of groups"
         )
     if directory is not None:
-        candidates = from_study(directory, variant, split)
+        corrupted = limits.corruption_drop_pp is not None
+        candidates = from_study(directory, variant, split, corrupted=corrupted)
     elif not baseline or not compressed:
         raise InputError("baseline, compressed", "no files", "both options, or a study")
     elif labels is not None:
@@ -167,6 +168,7 @@ def gate(
             look=look,
             sizes=pair.sizes,
             paired=pair.paired,
+            corrupted=pair.corrupted,
         )
         verdict = verdict.with_missing(pair.missing, allow_missing)
         verdicts[name] = dataclasses.replace(verdict, notes=(*pair.notes, *verdict.notes))

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from tfaudit.analysis.study_data import Populations
+from tfaudit.audits.gate.measurements import Corrupted
+from tfaudit.audits.robustness.condition_rates import CorruptionLevel
 from tfaudit.cli.options import ImageOptions
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.readers.prediction_files import PredictionFiles, read_populations
 from tfaudit.store.store import Store, open_store
+from tfaudit.study.conditions import Condition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +28,7 @@ class GatedModel:
         paired: whether compressed members are made from the baseline's members of the same names.
         missing: missing results of the baseline and the variant that the study should hold, in words.
         notes: facts that a reader of the verdict needs to know, one sentence each.
+        corrupted: predictions of both under corruption, as for `tfaudit.gate`; None if there are none.
     """
 
     baseline: Predictions
@@ -32,14 +37,21 @@ class GatedModel:
     paired: bool = False
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    corrupted: Corrupted | None = None
 
 
 def from_study(
-    directory: Path, variants: Sequence[str] | None, split: str, *, population: int | None = None
+    directory: Path,
+    variants: Sequence[str] | None,
+    split: str,
+    *,
+    population: int | None = None,
+    corrupted: bool = False,
 ) -> dict[str, GatedModel]:
     """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`.
 
-    With `population`, members of this number and above are left out, and are not missed.
+    With `population`, members of this number and above are left out, and are not missed. With `corrupted`, predictions
+    of the test images under the study's corruptions come along, and missing ones are missed.
     """
     store = open_store(directory)
     keys = _compressed_variants(store, variants, split)
@@ -47,10 +59,34 @@ def from_study(
     def counts(member: int) -> bool:
         return population is None or member < population
 
-    def predictions(key: str) -> Predictions:
+    def predictions(key: str, split: str = split) -> Predictions:
         return store.predictions(key, split, members=[*filter(counts, store.members(key))])
 
-    gaps = [gap for gap in store.missing(split) if counts(gap.member)]
+    def under_conditions(key: str) -> Corrupted | None:
+        levels: list[CorruptionLevel] = [
+            condition
+            for condition in conditions
+            if evaluated("dense", condition.split) and evaluated(key, condition.split)
+        ]
+
+        def side(variant: str) -> Populations[CorruptionLevel]:
+            return Populations(levels, lambda level: predictions(variant, Condition(*level).split))
+
+        return (side("dense"), side(key)) if levels else None
+
+    def evaluated(variant: str, split: str) -> bool:
+        members = filter(counts, store.members(variant))
+        return any(store.evaluations.exists(variant, member, split) for member in members)
+
+    conditions = store.study.conditions if corrupted and split == "test" else ()
+    splits = [split, *(condition.split for condition in conditions)]
+    gaps = [gap for name in splits for gap in store.missing(name) if counts(gap.member)]
+    under = {split: "", **{condition.split: f" in {condition.title}" for condition in conditions}}
+    untested = [
+        f"all members in {condition.title}"
+        for condition in conditions
+        if condition not in store.conditions
+    ]
     absent = {gap.variant for gap in gaps} - {"dense", *store.variants}
     if absent and variants is None:
         got = f"no complete member of {', '.join(sorted(absent))}"
@@ -61,7 +97,7 @@ def from_study(
     for key in keys:
         sizes = _mean_bytes(store, "dense"), _mean_bytes(store, key)
         missing = [
-            f"{gap.variant}, member {gap.member} ({gap.reason})"
+            f"{gap.variant}, member {gap.member}{under[gap.split]} ({gap.reason})"
             for gap in gaps
             if gap.variant in ("dense", key)
         ]
@@ -70,8 +106,9 @@ def from_study(
             predictions(key),
             sizes=None if np.isnan(sizes).any() else sizes,
             paired=store.study.is_made_from_dense(key),
-            missing=tuple(missing),
+            missing=(*missing, *untested),
             notes=store.remarks(split),
+            corrupted=under_conditions(key),
         )
     return candidates
 

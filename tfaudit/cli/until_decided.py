@@ -59,7 +59,10 @@ def run_until_decided(
         if store.failures():
             return store
         undecided = [key for key, outcome in outcomes.items() if outcome == CANNOT_JUDGE]
-        pairs = from_study(store.directory, undecided, "test", population=members)
+        corrupted = limits.corruption_drop_pp is not None
+        pairs = from_study(
+            store.directory, undecided, "test", population=members, corrupted=corrupted
+        )
         for key, pair in pairs.items():
             verdict = gate(
                 pair.baseline,
@@ -70,6 +73,7 @@ def run_until_decided(
                 look=look,
                 sizes=pair.sizes,
                 paired=pair.paired,
+                corrupted=pair.corrupted,
             ).with_missing(pair.missing)
             outcomes[key] = verdict.outcome
         out.print(_in_words(look, len(looks), members, outcomes), soft_wrap=True)

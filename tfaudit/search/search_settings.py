@@ -53,6 +53,9 @@ class SearchSettings:
         ):
             value = getattr(self, name)
             require(isinstance(value, kind), name, type(value).__name__, expected)
+        drop = self.limits.corruption_drop_pp
+        expected = "None: a search tests no corrupted images; `tfaudit gate` judges a study by it"
+        require(drop is None, "corruption_drop_pp", drop, expected)
 
     def ranked(self, model: Any, inputs: Any, *, k: int = RANKS) -> RankedClasses:
         """Predict with a model, as `tfaudit.predict` does.

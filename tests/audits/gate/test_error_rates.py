@@ -3,14 +3,18 @@
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
 from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.simulated_grids import passes_once
 from tests.builders.simulated_studies import (
+    ALIKE,
     FLIPS,
+    HIDDEN,
     Truth,
+    corruption_outcomes,
     flip_rates,
     simulate,
     true_flip_rates,
@@ -215,6 +219,39 @@ def test_limits_of_changed_predictions_err_seldom(members, images, studies, pair
         for error in (high < rate / 1.1, high < rate, low > rate, low > rate / 0.9):
             assert np.mean(error) <= 0.025 + noise(0.025, studies)
         assert np.isfinite([low, high]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", [HIDDEN, ALIKE], ids=["one of two", "ten alike"])
+@pytest.mark.parametrize(
+    ("members", "paired", "studies"),
+    and_nightly(
+        [(3, True, 40)],
+        [
+            (members, paired, STUDIES)
+            for members in (1, 2, 10)
+            for paired in (True, False)
+            if paired or members > 1
+        ],
+    ),
+)
+def test_the_limit_on_corruptions_errs_seldom(members, paired, studies, hidden):
+    """At the worst drop of two corruptions, and where ten all lose the limit: then any failure is an error."""
+    truth = Truth(
+        paired=paired,
+        everywhere=0.02,
+        differ=float(members > 1),
+        image_shift=0.1,
+        member_shift=0.1,
+    )
+    found = pd.DataFrame(
+        [
+            corruption_outcomes(truth, seed, hidden, members=members, images=100)
+            for seed in seeds(studies)
+        ]
+    )
+    for ratio, outcome in (("1.1", "pass"), ("1", "pass"), ("1", "fail"), ("0.9", "fail")):
+        assert (found[ratio] == outcome).mean() <= 0.025 + noise(0.025, studies), (ratio, outcome)
 
 
 @pytest.mark.slow

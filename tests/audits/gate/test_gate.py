@@ -23,7 +23,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import paired_interval
 from tfaudit.stats.two_way import group_changes
 
-EVERY = dataclasses.replace(LIMITS, size_bytes=1000, size_ratio=0.5)
+EVERY = dataclasses.replace(LIMITS, corruption_drop_pp=2, size_bytes=1000, size_ratio=0.5)
 
 
 def pair(*classes, names=None):
@@ -400,7 +400,7 @@ def test_summary_is_plain():
     before, after = pair((100, 4, 1))
     counts = gate(before, after, EVERY, sizes=(2000, 900)).summary()
     assert json.loads(json.dumps(counts, allow_nan=False)) == counts
-    assert len(counts["checks"]) == 9
+    assert len(counts["checks"]) == 10
     assert counts["classes"][1]["drop_pp"] is None
     assert gate(before, after, Limits(flips=0.5)).summary()["classes"] == []
 
@@ -481,6 +481,55 @@ def test_every_limit_has_a_check_and_the_flag_of_its_name():
         for option in parameter.opts
     }
     assert {f"--max-{name.removesuffix('_pp').replace('_', '-')}" for name in QUANTITIES} < options
+
+
+@pytest.mark.parametrize(
+    ("lost", "limit", "outcome"),
+    [
+        ({"fog": 60, "snow": 20}, 2, "fail"),
+        ({"fog": 29, "snow": 20}, 2, "cannot judge"),  # beyond the limit only if judged alone
+        ({"fog": 11, "snow": 2}, 2, "pass"),
+    ],
+)
+def test_the_worst_corruption_is_judged_by_the_intervals_of_one_pair(lost, limit, outcome):
+    sides = {(name, 5): pair((1000, count, 0)) for name, count in lost.items()}
+    corrupted = tuple({level: both[i] for level, both in sides.items()} for i in (0, 1))
+    labels = np.zeros(1000, int)
+    clean = Predictions.from_top1(labels, labels, class_names=["class 0", "none of them"])
+    verdict = gate(clean, clean, Limits(corruption_drop_pp=limit), corrupted=corrupted)
+    (check,) = verdict.checks
+    assert (check.outcome, check.value) == (outcome, pytest.approx(lost["fog"] / 10))
+    count, none, examples = [lost["fog"]], [0], [1000]
+    low, high = paired_interval(count, none, examples)
+    assert (check.low, check.high) == pytest.approx((-100 * high[0], -100 * low[0]))
+    for_both = -100 * paired_interval(count, none, examples, confidence=1 - 0.05 / 2)[1][0]
+    assert (outcome == "fail") == (for_both > limit)
+    assert check.reason.startswith(f"Accuracy in fog 5 loses {lost['fog'] / 10:.1f} points (")
+    assert "the baseline itself falls from 100.0 to " in check.sentence
+    assert ("this corruption fails" in check.sentence) == (for_both < limit < check.low)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_populations_under_corruption_are_judged_as_on_clean_images(paired):
+    before, after = population(1), population(2, hurt=[3])
+    limits = Limits(overall_drop_pp=3, corruption_drop_pp=3)
+    corrupted = tuple({("fog", 2): side, ("snow", 0): side} for side in (before, after))
+    clean, worst = gate(before, after, limits, paired=paired, corrupted=corrupted).checks
+    assert (clean.value, clean.low, clean.high) == (worst.value, worst.low, worst.high)
+    few = population(1, members=1)
+    corrupted = {("fog", 2): few}, {("fog", 2): after}
+    _, check = gate(before, after, limits, corrupted=corrupted).checks
+    assert check.outcome == "cannot judge"
+    assert check.reason == "Accuracy in fog 2: no interval with 1 against 6 members, limit 3."
+    different = {("fog", 2): before}, {("fog", 3): after}
+    with pytest.raises(InputError, match="expected the same conditions"):
+        gate(before, after, limits, corrupted=different)
+
+
+def test_without_predictions_under_corruption_their_limit_cannot_be_judged():
+    (check,) = gate(*pair((100, 4, 1)), Limits(corruption_drop_pp=5)).checks
+    assert check.outcome == "cannot judge"
+    assert "there are no predictions under corruption" in check.reason
 
 
 @pytest.mark.parametrize("members", [1, 3])

@@ -102,20 +102,37 @@ class Checks:
     def worst_class_drop_pp(self, limit: float) -> Check:
         """Check the loss of the worst class: the largest among the classes of the gravest outcome."""
         losses = self.measurements.classes
-        outcomes = _outcomes(self.measurements.classes, limit)
-        gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
-        # NaN, a class without images, sorts last among equals; others sort by name.
-        order = np.lexsort((np.array(losses.names), -losses.loss.round(9), gravity))
-        row = int(order[0])
-        outcome = str(outcomes[order[0]])
+        row, outcome, alike = _gravest(losses, limit, "classes")
         name = losses.names[row]
         recall = f"recall of {class_in_words(name)}"
         check = self._loss("worst_class_drop_pp", recall, losses, row, limit, outcome, name)
-        alike = [losses.names[i] for i in order if outcomes[i] == outcome]
-        verb = {FAIL: "fail", CANNOT_JUDGE: "cannot be judged", PASS: "pass"}[outcome]
-        names = f": {listed(alike, LISTED)}." if outcome != PASS else "."
-        sentence = f"{check.sentence} {len(alike)} of {len(losses.names)} classes {verb}{names}"
-        return dataclasses.replace(check, sentence=sentence)
+        return dataclasses.replace(check, sentence=f"{check.sentence} {alike}")
+
+    def corruption_drop_pp(self, limit: float) -> Check:
+        """Check the loss under the worst corruption: the largest among the corruptions of the gravest outcome."""
+        losses = self.measurements.corruptions
+        if losses is None:
+            reason = (
+                "Accuracy under corruption is unknown: there are no predictions under corruption."
+            )
+            return Check(
+                name="corruption_drop_pp",
+                limit=limit,
+                value=np.nan,
+                outcome=CANNOT_JUDGE,
+                reason=reason,
+                sentence=f"{reason} A study that names corruptions has them.",
+            )
+        row, outcome, alike = _gravest(losses, limit, "corruptions")
+        checks = dataclasses.replace(self, measurements=self.measurements.of_corrupted_members())
+        subject = f"accuracy in {losses.names[row]}"
+        check = checks._loss("corruption_drop_pp", subject, losses, row, limit, outcome)
+        clean = 100 * self.measurements.overall.before[0]
+        before, after = (100 * accuracy[row] for accuracy in (losses.before, losses.after))
+        moves = "falls" if before < clean else "rises"
+        baseline = f"the baseline itself {moves} from {clean:.1f} to {before:.1f} %"
+        where = f"In {losses.names[row]} accuracy is {after:.1f} %; {baseline}."
+        return dataclasses.replace(check, sentence=f"{check.sentence} {where} {alike}")
 
     def class_frame(self) -> pd.DataFrame:
         """Return the check of every class's loss; no rows if `worst_class_drop_pp` is not limited.
@@ -253,17 +270,26 @@ class Checks:
         moves = f"falls by {loss:.2f}" if loss >= 0 else f"rises by {-loss:.2f}"
         change = f"The {subject} {moves} points ({self._level} interval of the loss {low:.2f} to {high:.2f})"
         in_words = class_in_words(short)
-        named = short and in_words == short  # a name keeps its case
-        loser = in_words if named else (in_words or subject).capitalize()
+        loser = in_words or subject
+        if loser != short:  # the name of a class keeps its case
+            loser = f"{loser[0].upper()}{loser[1:]}"
         reason = f"{loser} {_moves(loss, low, high)}, limit {limit:g}"
         design = self.measurements.decides(losses, row, limit) if outcome == CANNOT_JUDGE else None
         if not losses.examples[row]:
             reason = sentence = f"The {subject} is unknown: no test images."
+        elif np.isnan(high):
+            before, after = self.measurements.members
+            sizes = f"{before} against {after} members"
+            reason = f"{loser}: no interval with {sizes}, limit {limit:g}."
+            sentence = f"The {subject} {moves} points; there is no interval with {sizes}."
         elif outcome == CANNOT_JUDGE:
             remedy = self._remedy(design, int(losses.examples[row]))
             if low > limit:  # by its own interval alone
                 others = len(losses.names) - 1
-                for_all = f"; judged alone this class fails, judged with the other {others} it may be chance"
+                one = "this class" if short else "this corruption"
+                for_all = (
+                    f"; judged alone {one} fails, judged with the other {others} it may be chance"
+                )
                 reason = f"{reason}{for_all}"
                 change = f"{change[:-1]}{for_all})"
             reason += f"; {remedy}."
@@ -374,6 +400,20 @@ def _outcomes(losses: Losses, limit: float) -> np.ndarray:
     return np.where(
         losses.sure_low > limit, FAIL, np.where(losses.high < limit, PASS, CANNOT_JUDGE)
     )
+
+
+def _gravest(losses: Losses, limit: float, noun: str) -> tuple[int, str, str]:
+    """Return the row of the largest loss of the gravest outcome, this outcome, and a sentence on all that share it."""
+    outcomes = _outcomes(losses, limit)
+    gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
+    # NaN, a class without images, sorts last among equals; others sort by name.
+    order = np.lexsort((np.array(losses.names), -losses.loss.round(9), gravity))
+    outcome = str(outcomes[order[0]])
+    alike = [losses.names[i] for i in order if outcomes[i] == outcome]
+    verb = {FAIL: "fail", CANNOT_JUDGE: "cannot be judged", PASS: "pass"}[outcome]
+    names = f": {listed(alike, LISTED)}." if outcome != PASS else "."
+    sentence = f"{len(alike)} of {len(losses.names)} {noun} {verb}{names}"
+    return int(order[0]), outcome, sentence
 
 
 def _outcome(estimate: Estimate, limit: float) -> str:

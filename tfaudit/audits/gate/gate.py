@@ -11,7 +11,7 @@ import pandas as pd
 
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits, quantity_of
-from tfaudit.audits.gate.measurements import Measurements, measure
+from tfaudit.audits.gate.measurements import Corrupted, Measurements, measure
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading
 from tfaudit.errors import listed, plural
@@ -157,6 +157,7 @@ def gate(
     look: int | None = None,
     sizes: tuple[float, float] | None = None,
     paired: bool | None = None,
+    corrupted: Corrupted | None = None,
 ) -> Verdict:
     """Check a compressed model, or a population of them, against limits.
 
@@ -176,6 +177,9 @@ def gate(
       losses can have without contradicting the measurements (`LossMixture`); it says how many classes lose more than
       `worst_class_drop_pp` (5 points if that is not limited), not which. A class that collapsed never passes,
       and fails if its recall is surely halved.
+    - Drop under corruption: the baseline loses accuracy to a corruption, too, so what counts is the difference between
+      the two models under the same corruption at the same severity. The model passes if it passes under each, and
+      fails only by the interval that holds for all of them at once (Bonferroni).
     - Flips of single models: the exact interval of Clopper and Pearson. Flips of populations are means over pairs of
       members, or over all combinations without pairs, with an interval for rare events over images and members [FF].
     - Sizes are exact: the value decides.
@@ -196,6 +200,9 @@ def gate(
         sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
         paired: whether each compressed member of a population is made from the baseline's member of the same name, as
             quantized members are; by default as `compressed.parents` says.
+        corrupted: predictions of both under corruption, two mappings by corruption and severity as for
+            `tfaudit.robustness`, the baseline's first. They are read only if `corruption_drop_pp` is limited; without
+            them, that limit cannot be judged.
 
     Raises:
         InputError: different examples, one model against a population, a limit of size without sizes, a level outside
@@ -212,7 +219,10 @@ def gate(
         1      overall_drop_pp    pass   10.0   15.0
     """
     level = level_of_look(alpha, looks, look)
-    verdict = judge(measure(baseline, compressed, paired=paired, alpha=level), limits, sizes)
+    measured = measure(baseline, compressed, paired=paired, alpha=level)
+    if corrupted is not None and limits.corruption_drop_pp is not None:
+        measured = measured.with_corruptions(corrupted, paired=paired)
+    verdict = judge(measured, limits, sizes)
     if looks == 1:
         return verdict
     return dataclasses.replace(verdict, notes=(*verdict.notes, _looks_in_words(alpha, looks, look)))

@@ -74,8 +74,9 @@ class Limits:
     The metadata of each field describes it. For populations, `flips` and `negative_flips` are means over pairs of
     members. A class is harmed if it lost recall, after Holm's correction over the classes; `share_beyond` limits how
     many classes lose more than `worst_class_drop_pp` (5 points if that is not set), whichever they are;
-    `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, does not limit the
-    compressed model: nothing is judged if the baseline is less accurate.
+    `corruption_drop_pp` holds for every corruption at every severity; `intensification` is the slope of recall
+    distortion, [R] 5. `min_baseline_accuracy`, a share, does not limit the compressed model: nothing is judged if the
+    baseline is less accurate.
 
     Raises:
         InputError: a value that is not a number in the allowed range.
@@ -99,6 +100,11 @@ class Limits:
     )
     harmed_share: float | None = _limit(
         "Share of classes that lost recall, in [0, 1].", "harmed classes", _SHARE_OF_CLASSES
+    )
+    corruption_drop_pp: float | None = _limit(
+        "Drop of accuracy under any corruption, against the baseline under the same corruption, percentage points.",
+        "drop under corruption",
+        _POINTS,
     )
     flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", _SHARE)
     negative_flips: float | None = _limit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,11 @@ from tfaudit.audits.classes.classes import (
 )
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
+from tfaudit.audits.robustness.condition_rates import (
+    CorruptionLevel,
+    level_in_words,
+    matched_conditions,
+)
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
@@ -42,18 +47,21 @@ from tfaudit.stats.two_way import (
     negative_flips,
 )
 
+Corrupted = tuple[Mapping[CorruptionLevel, Predictions], Mapping[CorruptionLevel, Predictions]]
+"""Predictions of a baseline and of a compressed model by corruption and severity."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Losses:
-    """Losses of accuracy or recall: `(C,)` arrays, one entry per class or one for all images, percentage points.
+    """Losses of accuracy or recall, percentage points: `(C,)` arrays, an entry per class or corruption, or one.
 
     Attributes:
-        names: names of the classes.
+        names: names of the classes, or of the corruptions with their severity.
         examples: number of test images.
         before, after: mean accuracy or recall, shares; NaN without images.
         loss: before minus after.
         low, high: ends of its interval at level 1 - alpha.
-        sure_low: lower end of the interval at level 1 - alpha / C, which holds for all classes at once.
+        sure_low: lower end of the interval at level 1 - alpha / C, which holds for all entries at once.
         p: p-value of no change, without correction.
         units: number of independent images, or of clusters of images; clusters of unequal sizes count as fewer.
         of_images, of_members, overlap: components of the variance of a population's loss; see `two_way.Change`.
@@ -81,6 +89,16 @@ class Losses:
     won: np.ndarray
     per_image: float = 1.0
     moderated: bool = False
+
+    @classmethod
+    def joined(cls, parts: Sequence[Losses]) -> Losses:
+        """Return losses of one entry each as losses of many; they are not moderated."""
+        rows: dict[str, Any] = {
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
+            for field in dataclasses.fields(cls)
+            if field.name not in ("names", "per_image", "moderated")
+        }
+        return cls(tuple(name for part in parts for name in part.names), **rows)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +140,9 @@ class Measurements:
         notes: caveats for the reader, one sentence each.
         variants: number of variants of which one may be recommended.
         corrected: the same at the level alpha / `variants`; None for a single variant.
+        corruptions: loss of accuracy under every corruption at every severity, which take the place of classes; None
+            if no model was evaluated under corruption.
+        corrupted_members: the fewest members of both populations that a corruption was evaluated with.
     """
 
     members: tuple[int, int]
@@ -141,6 +162,8 @@ class Measurements:
     notes: tuple[str, ...]
     variants: int = 1
     corrected: Measurements | None = None
+    corruptions: Losses | None = None
+    corrupted_members: tuple[int, int] = (0, 0)
 
     @property
     def single(self) -> bool:
@@ -152,20 +175,54 @@ class Measurements:
         """The number of pairs, or the size of two equally large populations that would be as informative."""
         return self.pairs or round(2 / (1 / self.members[0] + 1 / self.members[1]))
 
+    def of_corrupted_members(self) -> Measurements:
+        """Return these measurements with the numbers of members that were evaluated under corruption."""
+        members = self.corrupted_members
+        return dataclasses.replace(self, members=members, pairs=min(self.pairs, *members))
+
+    def with_corruptions(self, corrupted: Corrupted, *, paired: bool | None = None) -> Measurements:
+        """Return these measurements, and the `corrected` ones, with the losses under corruption.
+
+        Args:
+            corrupted: predictions of the baseline and of the compressed model by corruption and severity, as for
+                `tfaudit.robustness`; each is read once.
+            paired: as for `measure`.
+
+        Raises:
+            InputError: conditions, examples or classes that differ, or no pairs.
+        """
+        levels = matched_conditions(*corrupted)
+        measured = [self] if self.corrected is None else [self, self.corrected]
+        parts: list[list[Losses]] = [[] for _ in measured]
+        members = []
+        for level in levels:
+            baseline, compressed = (side[level] for side in corrupted)
+            members.append((baseline.num_members, compressed.num_members))
+            for own, losses in zip(measured, parts, strict=True):
+                comparison = Comparison(baseline, compressed, paired, own.alpha)
+                whole = np.zeros_like(baseline.labels), (level_in_words(level),)
+                losses.append(_losses_of(comparison, *whole, at_once=len(levels)))
+        fewest = min(before for before, _ in members), min(after for _, after in members)
+        known = [
+            dataclasses.replace(own, corruptions=Losses.joined(losses), corrupted_members=fewest)
+            for own, losses in zip(measured, parts, strict=True)
+        ]
+        return known[0] if len(known) == 1 else dataclasses.replace(known[0], corrected=known[1])
+
     def decides(self, losses: Losses, row: int, limit: float) -> SampleSize | None:
         """Return the design that would decide whether a loss is above or below the limit, if the measured loss is true.
 
         It needs the smallest number of images with these members, or else of members with these images, or else of
-        both; None if the loss equals the limit, or no design of any size decides.
+        both; None if the loss equals the limit, has no interval, or no design of any size decides.
 
         Args:
-            losses: `overall` or `classes`.
+            losses: `overall`, `classes` or `corruptions`.
             row: position of the loss.
             limit: limit in percentage points.
         """
         gap = abs(float(losses.loss[row]) - limit)
         images = int(losses.examples[row])
-        if not gap > 1e-9 or images == 0:
+        if not gap > 1e-9 or images == 0 or np.isnan(losses.units[row]):
             return None
         share = self.alpha / (len(losses.names) if losses.loss[row] > limit else 1)
         if self.single and not self.clustered:
@@ -349,9 +406,8 @@ def measure(
         got = f"{members[1]} members against a baseline of {members[0]}"
         raise InputError("compressed", got, "one model against one, or populations of 2 or more")
     exact = single and comparison.clusters is None
-    losses = _pair_losses if exact else _population_losses
-    overall = losses(comparison, np.zeros_like(baseline.labels), ("all images",))
-    classes = losses(comparison, baseline.labels, baseline.class_names)
+    overall = _losses_of(comparison, np.zeros_like(baseline.labels), ("all images",))
+    classes = _losses_of(comparison, baseline.labels, baseline.class_names)
     recalls = baseline.recall(), compressed.recall()
     count = baseline.num_examples
     ties = tie_reading(comparison)
@@ -385,7 +441,26 @@ def measure(
     )
 
 
-def _pair_losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) -> Losses:
+def _losses_of(
+    comparison: Comparison, groups: np.ndarray, names: tuple[str, ...], *, at_once: int = 0
+) -> Losses:
+    """Return the losses of groups of images.
+
+    Args:
+        comparison: the populations.
+        groups: `(N,)` integers, the group of each image.
+        names: names of the groups.
+        at_once: number of losses that `sure_low` holds for at once; by default that of the groups with images.
+    """
+    single = comparison.members == (1, 1) and comparison.clusters is None
+    losses = _pair_losses if single else _population_losses
+    at_once = at_once or max(1, len(np.unique(groups)))
+    return losses(comparison, groups, names, at_once)
+
+
+def _pair_losses(
+    comparison: Comparison, groups: np.ndarray, names: tuple[str, ...], at_once: int
+) -> Losses:
     """Return the losses of one model against one."""
     before = comparison.before[0]
     lost, won = flip_counts(before, comparison.after[0], groups, len(names))
@@ -398,6 +473,7 @@ def _pair_losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, .
         change,
         lambda confidence: paired_interval(lost, won, examples, confidence=confidence),
         comparison.alpha,
+        at_once,
         p=np.where(examples > 0, mcnemar(lost, won), np.nan),
         units=examples,
         of_images=100**2 * ratio(ratio(lost + won, examples) - change**2, examples),
@@ -409,7 +485,7 @@ def _pair_losses(comparison: Comparison, groups: np.ndarray, names: tuple[str, .
 
 
 def _population_losses(
-    comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]
+    comparison: Comparison, groups: np.ndarray, names: tuple[str, ...], at_once: int
 ) -> Losses:
     """Return the losses of a population against another, or of one model against one on clusters of images."""
     changes = comparison.changes(groups, len(names))
@@ -425,6 +501,7 @@ def _population_losses(
         change.value,
         lambda confidence: np.clip(change.interval(confidence), -1, 1),
         comparison.alpha,
+        at_once,
         p=change.p(),
         units=change.df_images + 1,
         of_images=100**2 * change.of_images,
@@ -472,11 +549,12 @@ def _losses(
     change: np.ndarray,
     interval: Callable[[float], Sequence[np.ndarray]],
     alpha: float,
+    at_once: int,
     **parts: Any,
 ) -> Losses:
     """Return losses from changes as shares, and a function that gives both ends of their interval at a level."""
     low, high = interval(1 - alpha)
-    _, sure_high = interval(1 - alpha / max(1, int(np.count_nonzero(examples))))
+    _, sure_high = interval(1 - alpha / at_once)
     return Losses(
         names=names,
         examples=examples,

@@ -245,6 +245,17 @@ class ConditionRates:
         return before, after
 
 
+def level_in_words(level: CorruptionLevel) -> str:
+    """Return a corruption and its severity as sentences name them.
+
+    Example:
+        >>> level_in_words(("gaussian_noise", 3)), level_in_words(("imagenet_a", 0))
+        ('gaussian noise 3', 'imagenet a')
+    """
+    corruption, severity = level
+    return f"{corruption} {severity or ''}".strip().replace("_", " ")
+
+
 def condition_rates(
     baseline: Mapping[CorruptionLevel, Predictions],
     compressed: Mapping[CorruptionLevel, Predictions],
