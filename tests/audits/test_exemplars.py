@@ -145,3 +145,17 @@ def test_beside_each_stands_an_unchanged_example_of_its_class():
         *(Predictions.from_top1([0, 0, 1], [top1]) for top1 in ([0, 0, 1], [1, 1, 1]))
     )
     assert everything.unchanged_beside(np.array([0, 1])).tolist() == [-1, -1]
+
+
+def test_confusions_count_every_lost_image_once():
+    before, after = population(1), population(2, hurt=[1, 3])
+    found = exemplars(before, after)
+    rows = found.confusions()
+    frame = found.frame()
+    lost = frame[frame["label"] == frame["baseline_mode"]]
+    assert rows["images"].sum() == len(lost) > 0
+    assert (rows["label"] != rows["after"]).all()
+    assert rows.groupby("label")["of_lost"].sum().to_numpy() == pytest.approx(1)
+    first = rows.iloc[0]
+    same = (lost["label"] == first["label"]) & (lost["compressed_mode"] == first["after"])
+    assert first["images"] == same.sum()

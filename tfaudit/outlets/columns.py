@@ -633,6 +633,12 @@ PARTS["Exemplars"] = {
         100,
     ),
 }
+PARTS["What lost images become"] = {
+    "confusions.label": _text("true class", "Predicted right before compression"),
+    "confusions.after": _text("becomes", "Majority prediction after compression"),
+    "confusions.images": _count("images", help="Right before, and this class after"),
+    "confusions.of_lost": _share("of lost", "Share of the lost images of the class", ".0f"),
+}
 PARTS["Negative flips, and calibration"] = {
     "negative_share": _share(
         "newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"

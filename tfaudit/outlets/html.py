@@ -42,7 +42,7 @@ from tfaudit.store.files import write_requested
 # Classes in the table of a variant; a study with more shows at most this many classes that changed.
 CLASS_LIMIT = 100
 GALLERY = 24  # cards of a variant
-WORST, LOST_IMAGES = 3, 6  # variants whose worst class the first page shows, and images of each
+WORST, LOST_IMAGES, NAMED = 3, 6, 3  # worst classes on the first page, images and rivals of each
 
 COLOURS = (
     f":root {{ {css_variables('light')} }}\n"
@@ -213,14 +213,18 @@ def _worst_classes(study_audit: StudyAudit, verdict: StudyVerdict) -> list[Worst
     rows = rows.sort_values(["best", "worst_change_pp"], ascending=[False, True], kind="stable")
     losses = []
     for row in rows.head(WORST).to_dict("records"):
-        frame = study_audit.exemplars(row["variant"]).frame()
-        lost = frame.query("label == @row['worst_class'] and baseline_mode == label")
-        lost = lost[lost["compressed_mode"] != lost["label"]]
+        exemplars = study_audit.exemplars(row["variant"])
+        lost = exemplars.frame().query("label == baseline_mode == @row['worst_class']")
         lost = lost.sort_values("decisiveness", ascending=False, kind="stable").head(LOST_IMAGES)
         images = study_audit.data.store.images(study_audit.data.split, list(lost["index"]))
         recalls = f"{100 * row['worst_before']:.1f} to {100 * row['worst_after']:.1f}\u00a0%"
         subject = class_in_words(row["worst_class"])
-        in_words = f"{subject} falls from {recalls}" + (", for instance:" if len(lost) else ".")
+        became = exemplars.confusions().query("label == @row['worst_class']").head(NAMED)
+        counts = [f"{name} ({count:,})" for name, count in became[["after", "images"]].to_numpy()]
+        more = (
+            f". Lost {study_audit.data.examples_are} become {', '.join(counts)}:" if counts else "."
+        )
+        in_words = f"{subject} falls from {recalls}{more}"
         losses.append(WorstClass(row["variant"], row["title"], in_words, cards(lost, images)))
     return losses
 
@@ -300,4 +304,12 @@ def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
     return [
         ReportTable.declared(title, CLASSES.table, rows, folded=True),
         ReportTable.declared(PUBLISHED, CLASSES.tables["published"], rows, folded=True),
+        *_confusions(audit, key),
     ]
+
+
+def _confusions(audit: Summary, key: str) -> list[ReportTable]:
+    """Return a table of the classes that lost images are taken for; none if no image is lost."""
+    frame = audit.exemplars[key].confusions().head(CLASS_LIMIT)
+    title = "What lost images become"
+    return [] if frame.empty else [ReportTable.of(title, frame, table="confusions", folded=True)]

@@ -94,6 +94,29 @@ class Exemplars(Result):
                 beside[rows] = np.resize(rng.permutation(unchanged), len(rows))
         return beside
 
+    def confusions(self) -> pd.DataFrame:
+        """Return what the lost images of every class become: one row per true class and class predicted instead.
+
+        An image is lost if its majority prediction is right before and wrong after. Columns: `label`, `after` (names
+        of the classes), `images`, their number, and `of_lost`, their share of the lost images of the class. Classes
+        that lose most images come first.
+
+        Example:
+            >>> from tfaudit.predictions import Predictions
+            >>> sides = ([[0, 0, 0, 1]], [[1, 1, 2, 1]])
+            >>> names = ("dog", "cat", "fox")
+            >>> pair = [Predictions.from_top1([0, 0, 0, 1], top1, class_names=names) for top1 in sides]
+            >>> exemplars(*pair).confusions()[["label", "after", "images"]].to_numpy().tolist()
+            [['dog', 'cat', 2], ['dog', 'fox', 1]]
+        """
+        rows = self.frame().query("label == baseline_mode")
+        rows = rows.rename(columns={"compressed_mode": "after"})
+        counts = rows.groupby(["label", "after"], sort=False).size().rename("images").reset_index()
+        lost = counts.groupby("label")["images"].transform("sum")
+        counts = counts.assign(of_lost=counts["images"] / lost, lost=lost)
+        order = ["lost", "label", "images"]
+        return counts.sort_values(order, ascending=[False, True, False]).drop(columns="lost")
+
     def summary(self) -> dict[str, Any]:
         """Return the count and share of PIEs, how many have a correct mode, and how many examples ties leave undecided.
 
