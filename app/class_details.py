@@ -12,7 +12,7 @@ from tfaudit.app.controls import draw_tabs, set_variant, variant_labels
 from tfaudit.app.display import link_to, show_chart, show_table
 from tfaudit.app.drill_down import ALL, show_corruption, show_images
 from tfaudit.app.exemplars import draw_cards
-from tfaudit.app.image_panel import set_neighbours
+from tfaudit.app.image_panel import page_of
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
 from tfaudit.audits.classes.chart import named_classes, ranked_classes
@@ -21,7 +21,8 @@ from tfaudit.audits.prediction_counts.chart import class_recall_chart, confusion
 from tfaudit.datasets.corruptions.registry import corruption_title
 
 WRONG_PREDICTIONS = 8  # in the chart at most
-CARDS = 6  # exemplars at most
+CARDS = 6  # exemplars on one page
+RIVALS = 6  # classes that lost images become, the most frequent
 
 CONFUSION = ("name", "before", "after", "change_pp")
 CORRUPTIONS = (
@@ -70,14 +71,24 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
     st.markdown(with_noun(sentence))
     if images.empty:
         return
+    names = unique_labels(before.class_names)
+    filters: dict[str, Any] = dict.fromkeys(("exemplars", "page", "from", "to"))
+    filters["class"] = names[label]
+    became = changed.loc[changed["before"] == label, "after"].value_counts()
+    if len(became):
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="became"):
+            st.markdown(with_noun("Lost images become"), width="content")
+            for answer, count in became.head(RIVALS).items():
+                chosen = filters | {"show": None, "from": names[label], "to": names[answer]}
+                link_to("exemplars", f"{escape_name(names[answer])} ({count:,})", **chosen)
     shown = (changed if len(changed) else images).sort_values(
         "lost_share", ascending=False, kind="stable"
     )
-    shown = shown.head(CARDS)
-    set_neighbours(shown.index.tolist())
-    draw_cards(study_audit, variant, shown)
-    filters: dict[str, Any] = dict.fromkeys(("exemplars", "page", "from", "to"))
-    filters["class"] = unique_labels(before.class_names)[label]
+    above = st.container()
+    with st.container(horizontal_alignment="center"):
+        page = page_of(shown, CARDS, "class-page")
+    with above:
+        draw_cards(study_audit, variant, page)
     if len(changed):
         title = (
             "The one image that changes"

@@ -114,11 +114,10 @@ def page(study_audit: StudyAudit) -> None:
             )
             chart = class_choice_chart(charted, one, question)
             show_chart(chart, name, text, click=open_class, selection=CLASS, now=one)
-    if one is not None:
-        show_details_of_class(study_audit, variant, one)
-    if not shown.empty:
         now = (one, question, correction, order, search, len(shown))
         show_table(shown, name, CLASSES.table.columns, table="classes", click=open_class, now=now)
+    if one is not None:
+        show_details_of_class(study_audit, variant, one)
     _published(study_audit, variant, correction)
     show_notes(impact.notes)
     show_sign_off(study_audit, variant)

@@ -52,11 +52,10 @@ def _compressed(study_audit: StudyAudit) -> dict[str, str]:
 def choose_variant(study_audit: StudyAudit) -> str:
     """Return the key of the compressed variant that the page is about; in the URL `variant`."""
     keys = _compressed(study_audit)
-    resets = ("page", "flips")
     if len(keys) <= BUTTONS:
-        return choose_option("Variant", keys, "variant", format_func=escape_name, resets=resets)
+        return choose_option("Variant", keys, "variant", format_func=escape_name)
     labels = list(keys)
-    return keys[choose_from(st.selectbox, "Variant", labels, "variant", labels[0], resets=resets)]
+    return keys[choose_from(st.selectbox, "Variant", labels, "variant", labels[0])]
 
 
 def set_variant(study_audit: StudyAudit, title: str | None) -> None:
@@ -77,7 +76,6 @@ def choose_class(names: Sequence[str], default: int | None = None) -> int | None
         "class",
         first,
         placeholder="Type to search",
-        resets=("page", "flips"),
     )
     return None if name is None else options.index(name)
 

@@ -43,6 +43,7 @@ button[aria-label="Download as CSV"], [data-testid=stElementToolbar] button:is(
 [data-testid=stMainBlockContainer] { padding: 2.5rem clamp(1rem, 4vw, 5rem) 4rem; }
 @media (max-width: 768px) { [data-testid=stMainBlockContainer] { padding-top: 3.5rem; } }
 [data-testid=stMainBlockContainer] h1 { font-size: 2rem; padding: 0.5rem 0; }
+.st-key-became a p { text-decoration: underline; }
 [data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) { flex-wrap: wrap; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) > [data-testid=stColumn] {

@@ -37,7 +37,10 @@ def page_of(rows: pd.DataFrame, size: int, key: str) -> pd.DataFrame:
     set_neighbours(rows.index.tolist())
     pages = -(-len(rows) // size)
     read = number_reader(key, 1, pages, int)
-    number = choose(lambda _, **settings: st.pagination(pages, **settings), "", key, 1, read)
+    if pages > 1:
+        number = choose(lambda _, **settings: st.pagination(pages, **settings), "", key, 1, read)
+    else:
+        number = url_choice(key, 1, read)
     return rows.iloc[(number - 1) * size : number * size]
 
 

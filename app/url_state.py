@@ -39,7 +39,8 @@ PARAMETERS = frozenset(
         "range",
         "published",
         "centering",
-        "about",  # page Classes
+        "about",
+        "class-page",  # page Classes
         "exemplars",
         "show",
         "from",
@@ -70,6 +71,9 @@ PARAMETERS = frozenset(
     )
 )
 """All parameters: one that is not here has a notice."""
+
+GALLERY_PAGES = ("page", "flips", "class-page")
+"""Pages of galleries, which mean nothing for another variant or class."""
 
 MOST_NAMED = 8  # options that a notice names at most
 
@@ -248,7 +252,7 @@ def number_reader(
 
 def set_choices(**choices: str | list[str] | None) -> None:
     """Change choices in the URL; None removes one."""
-    for key, text in choices.items():
+    for key, text in _with_first_page(choices).items():
         if text is None:
             st.query_params.pop(key, None)
         elif st.query_params.get_all(key) != ([text] if isinstance(text, str) else text):
@@ -263,8 +267,15 @@ def drop_study_choices() -> None:
 
 def link_parameters(**choices: str | list[str] | None) -> dict[str, Any]:
     """Return all choices of the visitor, and some other ones, as the parameters of a link; None removes one."""
+    choices = _with_first_page(choices)
     unchanged = {key: st.query_params.get_all(key) for key in st.query_params if key not in choices}
     return unchanged | {key: text for key, text in choices.items() if text is not None}
+
+
+def _with_first_page(choices: Mapping[str, T]) -> dict[str, T | None]:
+    """Return choices; if another variant or class is among them, galleries begin with their first page."""
+    turned_back = GALLERY_PAGES if {"variant", "class"} & set(choices) else ()
+    return {**dict.fromkeys(turned_back), **choices}
 
 
 def start_notices() -> None:

@@ -141,6 +141,19 @@ def test_one_class(opened, store):
     assert f"{wrong} of its {len(kinds)} images are newly wrong by the majority" in words(app)
     assert f"{right} newly correct" in words(app)
     assert len(cards(app)) == min((kinds != "unchanged").sum(), 6)
+    assert "verdict" in app.dataframe[0].value  # all classes stand above the details of one
+
+
+def test_the_cards_of_a_class_page_through_all_changed_images(opened, store):
+    changes = image_changes(*before_and_after(store, measure=count_predictions))
+    ours = changes[(changes["label"] == 3) & (changes["kind"] != "unchanged")]
+    script = NAMES_OF_SMALL[3]
+    shown = []
+    for number in range(1, -(-len(ours) // 6) + 1):
+        page = cards(opened(**{"class": script, "class-page": str(number)}))
+        shown += [re.search('alt="Image ([^,]*),', card)[1] for card in page]
+    assert len(shown) == len(ours) > 6
+    assert set(shown) == {f"test-{i}" for i in ours.index}
 
 
 def test_a_class_that_is_not_there_is_named(opened, store):

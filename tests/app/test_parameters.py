@@ -22,6 +22,7 @@ PLACES = {
         "range",
         "published",
         "about",
+        "class-page",
     },
     "classes?published=true": {"centering"},
     "exemplars": {*IMAGE, "class", "show", "from", "to", "attribute", "order", "page", "exemplars"},
