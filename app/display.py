@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from tfaudit.app.controls import Act, on_selection
 from tfaudit.app.markdown import escape
-from tfaudit.app.nouns import with_noun
+from tfaudit.app.nouns import noun, with_noun
 from tfaudit.app.url_state import (
     link_parameters,
     option_reader,
@@ -24,7 +24,7 @@ from tfaudit.app.url_state import (
     url_choice,
 )
 from tfaudit.charts.panels import is_grid
-from tfaudit.charts.rendering import FIT, chart_bytes, widened
+from tfaudit.charts.rendering import FIT, chart_bytes, titled, widened
 from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.outlets.columns import FIRST, LEAST_P, Column, column, first_columns, in_round_unit
 from tfaudit.outlets.csv_files import csv_bytes
@@ -150,7 +150,7 @@ def _marks(chosen: Any, interval: bool) -> Sequence[Mapping[str, Any]]:
 def _offer_pictures(chart: Any, data: Any, file: str, words: Sequence[str]) -> None:
     """Draw the downloads of a chart."""
     for form in ("png", "svg"):
-        content = functools.partial(_picture, chart, data, form, words)
+        content = functools.partial(_picture, chart, data, form, words, noun())
         _download(file, form, content, f"This chart as {form.upper()}")
 
 
@@ -170,7 +170,7 @@ class Specified:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the specification in Vega-Lite."""
-        specification = self.chart.to_dict(validate=False) | {
+        specification = titled(self.chart.to_dict(validate=False), noun()) | {
             "width": WIDE,
             "autosize": FIT.to_dict(),
             "config": self.config.to_dict(validate=False),
@@ -239,13 +239,13 @@ def _variant_of(name: str) -> list[str]:
     return [*titles.get("", []), *(titles[key] for key in sorted(keys, key=len)[-1:])]
 
 
-def _picture(chart: Any, data: Any, form: str, words: Sequence[str]) -> bytes:
+def _picture(chart: Any, data: Any, form: str, words: Sequence[str], noun: str) -> bytes:
     """Return a chart as a file, which says what it shows of which study and variant: it leaves the page."""
     lines = [line for text in words for line in textwrap.wrap(text, LETTERS)]
     if isinstance(chart.title, (str, list)):
         lines += [chart.title] if isinstance(chart.title, str) else chart.title
-    titled = chart.properties(title=alt.TitleParams(lines, anchor="start"))
-    return chart_bytes(widened(_with_data(titled, data), WIDE), form)
+    named = chart.properties(title=alt.TitleParams(lines, anchor="start"))
+    return chart_bytes(widened(_with_data(named, data), WIDE), form, noun=noun)
 
 
 def name_tooltips(chart: Any) -> None:

@@ -77,7 +77,7 @@ def page(study_audit: StudyAudit) -> None:
         return
     variant = choose_variant(study_audit)
     exemplars = study_audit.exemplars(variant)
-    views = {"Gallery": _gallery, "Difficulty": _difficulty, "PIEs by variant": _by_variant}
+    views = {"Gallery": _gallery, "Difficulty": _difficulty, "By variant": _by_variant}
     draw_tabs(views, "exemplars", study_audit, variant, exemplars)
 
 
@@ -120,7 +120,7 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     if len(rows):
         _show_images(study_audit, variant, rows)
     elif kind == CHANGED and not total:
-        st.info("This variant has no PIEs.")
+        st.info(with_noun("No image changes its prediction: this variant has no PIEs."))
     else:
         st.info(with_noun("No image matches these filters."))
 

@@ -72,7 +72,7 @@ def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
         return
     result = study_audit.result("attributes", key)
     show_question(ATTRIBUTES)
-    st.markdown(with_noun(f"{result.pies:,} PIEs, {result.others:,} other images."))
+    st.markdown(with_noun(f"{result.pies:,} images change (PIEs), {result.others:,} other images."))
     show_result(study_audit, ATTRIBUTES, result, f"attributes-{key}")
 
 

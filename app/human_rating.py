@@ -247,7 +247,7 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
 def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> None:
     table = answers.answers(study)
     result = survey(table, alpha=study_audit.data.alpha)
-    st.subheader(with_noun("What raters see in PIEs and in other images"))
+    st.subheader(with_noun("What raters see in images that change (PIEs) and in others"))
     left, right = st.columns(2)
     with left:
         show_chart(

@@ -2,12 +2,17 @@
 
 import streamlit as st
 
-from tfaudit.outlets import nouns
+from tfaudit.runtime import nouns
 
 
-def set_noun(noun: str) -> None:
+def set_noun(word: str) -> None:
     """Set the word for what the study of this session holds, such as "images" or "rows"."""
-    st.session_state["examples are"] = noun
+    st.session_state["examples are"] = word
+
+
+def noun() -> str:
+    """Return the word for what the study of this session holds; "images" if nothing is known."""
+    return str(st.session_state.get("examples are", "images"))
 
 
 def with_noun(text: str) -> str:
@@ -17,4 +22,4 @@ def with_noun(text: str) -> str:
         >>> with_noun("An image changes.")
         'An image changes.'
     """
-    return nouns.with_noun(text, st.session_state.get("examples are", "images"))
+    return nouns.with_noun(text, noun())

@@ -147,7 +147,7 @@ CHARTS = and_nightly(
         ("distortion?distortion=Classes", "chart-balances", 3, "classes"),
         ("operating_points", "chart-operating-points", 1, "classes"),
         ("compare", "chart-pair", 2, "compare"),
-        ("exemplars?exemplars=PIEs+by+variant", "chart-exemplars-by-level", -1, "exemplars"),
+        ("exemplars?exemplars=By+variant", "chart-exemplars-by-level", -1, "exemplars"),
         (
             "classes?variant=magnitude+90+%25&about=Under+corruption",
             "chart-corruptions",

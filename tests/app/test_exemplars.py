@@ -197,7 +197,7 @@ def test_a_variant_without_pies(open_page, tmp_path):
         "int8", 0, {twins.prediction_path("int8", 0): dense}, {"bytes": 1, "gzipped_bytes": 1}
     )
     app = open_page(twins.directory, "exemplars", variant="fixed-point int8")
-    assert "This variant has no PIEs" in app.info[0].value
+    assert "this variant has no PIEs" in app.info[0].value
 
 
 def test_one_image_over_all_levels(opened, store):
@@ -239,7 +239,7 @@ def test_difficulty(opened, found):
 
 
 def test_counts_of_every_level(opened, store, found):
-    app = opened(exemplars="PIEs by variant")
+    app = opened(exemplars="By variant")
     table = app.dataframe[0].value.set_index("title")
     assert table.loc["magnitude 90 %", "pies"] == len(found.index)
     null = chance(*before_and_after(store)).frame().iloc[0]

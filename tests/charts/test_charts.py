@@ -126,7 +126,7 @@ def test_single_members_share_a_scale_without_idle_decimals():
 
 
 def test_difficulty_without_pies_draws():
-    assert "non-PIE" in texts(exemplars(BEFORE, BEFORE).chart())
+    assert "others" in texts(exemplars(BEFORE, BEFORE).chart())
 
 
 def test_inline_svgs_share_no_ids_and_are_described():

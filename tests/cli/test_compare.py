@@ -139,8 +139,8 @@ def test_retrained_twins_tell_what_training_alone_changes(run, place):
     changed = compare(answers(place, "dense.keras"), answers(place, "noisy.keras")).summary()[
         "flips"
     ]
-    assert f"Training the baseline again changes {changed:g} predictions." in with_twin
-    rows = [line.split() for line in with_twin.splitlines() if line.startswith(("twin ", "noisy"))]
+    assert f"Training the baseline again changes {changed:g} of 100 predictions." in with_twin
+    rows = [line.split() for line in with_twin.splitlines() if line.startswith(("twin ", "noisy "))]
     assert rows[0][2:9] == rows[1][1:8]  # the compressed model is the twin's flatbuffer
 
 
@@ -297,7 +297,7 @@ def test_text_models_of_several_inputs_and_outputs(run, place, refused):
     for source in ("text.npz", "texts.py:load"):
         code, text, errors = run("--output", "kind", **models, data=source)
         assert (code, errors) == (0, "")
-        assert "40 images of 3 classes" in text or "100.00" in text
+        assert "40 examples of 3 classes" in text or "100.00" in text
     refused(run(**models, data="text.npz"), "text.keras: output: got none for")
     refused(run(**models, data="text.npz"), "expected one of kind, mood")
     result = run("--output", "kind", "--preprocess", "unit", **models, data="text.npz")

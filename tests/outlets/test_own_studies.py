@@ -1,13 +1,23 @@
 """The report of studies whose examples are texts, and whose model is a file or a function."""
 
 import dataclasses
+import io
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.builders.studies import NAMES, make_study
+from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.outlets.gate_tables import first_screen
 from tfaudit.outlets.html import write_report
+from tfaudit.outlets.markdown import gate_markdown, study_markdown
+from tfaudit.outlets.summary_table import terminal_table
+from tfaudit.outlets.verdict_table import headline_html, verdict_html
 from tfaudit.study.training import Training
 
 
@@ -20,6 +30,52 @@ def of_texts(tmp_path_factory):
         "test", examples["label"].to_numpy(), examples["example"].tolist(), NAMES, texts
     )
     return store
+
+
+@pytest.fixture
+def of_rows(tmp_path):
+    """A study of a table, in which nothing is known of images."""
+    store = make_study(tmp_path, members=2)
+    examples = store.examples()
+    rows = [f"age: {i}\nhours: {40 - i % 5}".encode() for i in range(len(examples))]
+    store.save_examples(
+        "test", examples["label"].to_numpy(), examples["example"].tolist(), NAMES, rows
+    )
+    return store
+
+
+def test_the_verdict_of_a_table_speaks_of_rows_on_every_outlet(of_rows):
+    study_audit = StudyAudit.read(of_rows)
+    limits = Limits(overall_drop_pp=4, worst_class_drop_pp=4, flips=0.9, share_beyond=0.2)
+    verdict = study_audit.verdict(limits)
+    console = Console(width=400, record=True, file=io.StringIO())
+    console.print(first_screen(verdict, recommendation(study_audit, verdict)))
+    console.print(terminal_table(study_audit.summary, study_audit.data.examples_are))
+    texts = {
+        "terminal": console.export_text(),
+        "Markdown": study_markdown(study_audit, limits) + gate_markdown(verdict.verdicts),
+        "JSON": " ".join(
+            f"{check.reason} {check.sentence}"
+            for judged in verdict.verdicts.values()
+            for check in judged.checks
+        ),
+        "HTML": headline_html(verdict, None) + verdict_html(verdict, dict.fromkeys(verdict.lost)),
+    }
+    for outlet, text in texts.items():
+        assert "image" not in text.lower(), outlet
+        assert outlet == "HTML" or " rows" in text, outlet
+
+
+@pytest.mark.slow
+def test_charts_of_a_table_speak_of_rows(of_rows):
+    page = write_report(StudyAudit.read(of_rows)).read_text()
+    written = {
+        text.lower()
+        for chart in re.findall(r'<svg [^>]*class="chart".*?</svg>', page, re.DOTALL)
+        for text in ET.fromstring(chart).itertext()
+    }
+    assert any(" rows" in text for text in written)
+    assert not [text for text in written if "image" in text]
 
 
 def report_of(store, **changes):

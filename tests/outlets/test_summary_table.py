@@ -57,7 +57,13 @@ def test_unknown_figures_are_dashes():
         column.heading: column.cells
         for column in summary_columns(summary({"dense": population(1)})).values()
     }
-    assert shown["size, B"] == shown["classes"] == shown["PIEs"] == shown["p of PIEs"] == ("–",)
+    assert (
+        shown["size, B"]
+        == shown["classes"]
+        == shown["changed images"]
+        == shown["p of changed images"]
+        == ("–",)
+    )
 
 
 @pytest.mark.parametrize(

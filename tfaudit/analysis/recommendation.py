@@ -17,6 +17,7 @@ from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import FLAGS, Limits, quantity_of
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import bytes_in_words
+from tfaudit.runtime.nouns import with_noun
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +83,8 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
     if corrupted := _under_corruption(study_audit, key):
         facts.append(("under corruption", corrupted))
     if (milliseconds := study_audit.latency("ms").get(key)) is not None:
-        facts.append(("latency", f"{milliseconds:.3g} ms an image on the machine that measured it"))
+        latency = f"{milliseconds:.3g} ms an image on the machine that measured it"
+        facts.append(("latency", with_noun(latency, data.examples_are)))
     return Recommendation(
         variant=key,
         headline=f"Ship {title}." if ship else f"Ship nothing yet: {title} comes closest.",

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 import struct
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -104,6 +105,22 @@ def png_of(pixels: np.ndarray, edge: int) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
+
+
+def word_for(content: bytes) -> str:
+    r"""Return the word for what a study stores of an example: images, texts, rows of a table, or examples if not sure.
+
+    Example:
+        >>> word_for(b"what a day"), word_for(b"age: 3\nhours: 40"), word_for(b"")
+        ('texts', 'rows', 'images')
+    """
+    text = preview_of(content).text
+    if not text:
+        return "images"
+    lines = text.splitlines()
+    if not all(re.match(r"[^:]+: \S", line) for line in lines):
+        return "texts"
+    return "rows" if len(lines) > 1 else "examples"
 
 
 class Preview(NamedTuple):

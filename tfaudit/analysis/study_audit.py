@@ -128,9 +128,8 @@ class StudyAudit:
             measured[key] = next((self.result(name, key) for name in known), None)
         name = f"verdict by {limits}"
         if name not in self._results:  # the viewer asks at every click
-            self._results[name] = study_verdict(
-                measured, self._descriptions(), limits, baseline=BASELINE
-            )
+            verdict = study_verdict(measured, self._descriptions(), limits, baseline=BASELINE)
+            self._results[name] = verdict.about(self.data.examples_are)
         return dataclasses.replace(self._results[name], missing=tuple(self._missing_results()))
 
     def measurements(self, key: str) -> Measurements:

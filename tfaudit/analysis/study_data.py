@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -13,7 +12,7 @@ import pandas as pd
 
 from tfaudit.analysis.cache import digest
 from tfaudit.analysis.fingerprints import Fingerprints
-from tfaudit.analysis.stored_images import can_be_measured, image_properties, preview_of
+from tfaudit.analysis.stored_images import can_be_measured, image_properties, word_for
 from tfaudit.audits.attributes.attributes import MANY
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
@@ -256,13 +255,7 @@ class StudyData:
     @cached_property
     def examples_are(self) -> str:
         """What the examples are: "images", "texts", "rows" (of a table), or "examples" if that is not sure."""
-        text = preview_of(self._first_image).text
-        if not text:
-            return "images"
-        lines = text.splitlines()
-        if not all(re.match(r"[^:]+: \S", line) for line in lines):
-            return "texts"
-        return "rows" if len(lines) > 1 else "examples"
+        return word_for(self._first_image)
 
     @cached_property
     def measures_images(self) -> bool:

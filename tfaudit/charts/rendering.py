@@ -15,6 +15,7 @@ import altair as alt
 from tfaudit.charts.panels import SPACING
 from tfaudit.charts.renderer import draw
 from tfaudit.charts.style import Drawing
+from tfaudit.runtime.nouns import with_noun
 
 FORMS = ("png", "svg", "pdf")
 """File formats of charts."""
@@ -45,19 +46,21 @@ def require_drawing() -> None:
         raise ModuleNotFoundError("vl-convert draws the charts", name="vl_convert")
 
 
-def chart_bytes(chart: Drawing, form: str) -> bytes:
-    """Return a chart as the content of a file, dark on white; `form` is one of `FORMS`.
+def chart_bytes(chart: Drawing, form: str, *, noun: str = "images") -> bytes:
+    """Return a chart as the content of a file, dark on white; `form` is one of `FORMS`, `noun` as in `inline_svg`.
 
     Raises:
         ImportError: vl-convert is not installed.
         DrawingError: this chart cannot be drawn.
     """
-    return chart_files(chart, [form])[form]
+    return chart_files(chart, [form], noun=noun)[form]
 
 
-def chart_files(chart: Drawing, forms: Iterable[str] = FORMS) -> dict[str, bytes]:
+def chart_files(
+    chart: Drawing, forms: Iterable[str] = FORMS, *, noun: str = "images"
+) -> dict[str, bytes]:
     """Return the contents of a chart's files by form, as `chart_bytes` does; the chart is laid out only once."""
-    svg = draw("vegalite_to_svg", _specification(chart, "#1d1f24", "white"))
+    svg = draw("vegalite_to_svg", _specification(chart, "#1d1f24", "white", noun))
     convert: dict[str, Callable[[], bytes]] = {
         "svg": svg.encode,
         "png": lambda: draw("svg_to_png", svg, scale=2),
@@ -93,23 +96,27 @@ def _widened_part(part: Any, width: int) -> Any:
     return part.properties(width=width - AXES) if is_single else part
 
 
-def inline_svg(chart: Drawing, description: str, *, width: int | None = None) -> str:
+def inline_svg(
+    chart: Drawing, description: str, *, width: int | None = None, noun: str = "images"
+) -> str:
     """Return a chart as an SVG element that takes the colour of the surrounding text and the width of its column.
 
     Args:
         chart: chart to draw.
         description: alternative text.
         width: width in pixels at which text has its usual size; by default the chart's own.
+        noun: word for the examples of the study, such as "rows", in titles and legends.
 
     Raises:
         ImportError: vl-convert is not installed.
         DrawingError: this chart cannot be drawn.
     """
     shown = chart if width is None else widened(chart, width)
-    svg = _shortened(draw("vegalite_to_svg", _specification(shown, "currentColor", "transparent")))
+    specification = _specification(shown, "currentColor", "transparent", noun)
+    svg = _shortened(draw("vegalite_to_svg", specification))
     prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
     svg = re.sub(r'\bid="', f'id="{prefix}', svg).replace("url(#", f"url(#{prefix}")
-    label = escape(description, quote=True)
+    label = escape(with_noun(description, noun), quote=True)
 
     def opening(tag: re.Match[str]) -> str:
         width, height = tag.groups()
@@ -134,7 +141,28 @@ def _shortened(svg: str) -> str:
     return _TAG.sub(shorter, _UNSEEN.sub("", svg))
 
 
-def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
+def titled(part: Any, noun: str) -> Any:
+    """Return a specification in Vega-Lite with another word for images in its titles and legends; data stay.
+
+    Example:
+        >>> titled({"x": {"title": "% of the images"}, "values": ["images"]}, "rows")
+        {'x': {'title': '% of the rows'}, 'values': ['images']}
+    """
+    if isinstance(part, list):
+        return [titled(each, noun) for each in part]
+    if not isinstance(part, dict) or noun == "images":
+        return part
+    return {
+        key: with_noun(value, noun)
+        if key in ("title", "labelExpr") and isinstance(value, str)
+        else value
+        if key in ("data", "datasets")
+        else titled(value, noun)
+        for key, value in part.items()
+    }
+
+
+def _specification(chart: Drawing, ink: str, background: str, noun: str) -> dict[str, Any]:
     sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
     faint = {"labelColor": ink, "titleColor": ink, **sizes}
     config = {
@@ -158,6 +186,5 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
     }
     # A study may have more members or classes than 5,000.
     with alt.data_transformers.enable("default", max_rows=None):
-        return chart.to_dict(validate=False) | {
-            "config": config
-        }  # tests check that charts follow Altair's schema
+        # Tests check that charts follow Altair's schema.
+        return titled(chart.to_dict(validate=False), noun) | {"config": config}  # type: ignore[no-any-return]

@@ -37,6 +37,11 @@ TEXT: Mapping[str, Mapping[str, str]] = {
 PLUM, GREY, GREEN, BLUE, AMBER = "#9c5394", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
 """Colours without a judgement: plum is the accent of the pages and the compressed population."""
 
+PIE_LABELS = (
+    "datum.label == 'PIE' ? 'changed (PIEs)' : datum.label == 'non-PIE' ? 'others' : datum.label"
+)
+"""Labels of a legend of PIEs and other images, as an expression of Vega."""
+
 LIGHT = 0.4
 """Opacity of a loss or gain that the data do not establish."""
 

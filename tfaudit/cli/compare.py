@@ -59,7 +59,8 @@ def compare(
         out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red")
     unknown = "How much training again changes is unknown: --twin MODEL, the baseline trained again, would show it."
     notes = [*models.notes, *([] if twins else [unknown])]
-    out.print(pair_tables(pairs, sizes=models.sizes, notes=notes, twins=twins))
+    noun = models.examples_are
+    out.print(pair_tables(pairs, sizes=models.sizes, notes=notes, twins=twins, noun=noun))
     if csv:
         _write_csv(csv, pairs)
     if directory:

@@ -170,7 +170,7 @@ def gate(
             paired=pair.paired,
             corrupted=pair.corrupted,
         )
-        verdict = verdict.with_missing(pair.missing, allow_missing)
+        verdict = verdict.with_missing(pair.missing, allow_missing).about(pair.examples_are)
         verdicts[name] = dataclasses.replace(verdict, notes=(*pair.notes, *verdict.notes))
     raise typer.Exit(_report(verdicts, files))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfaudit.analysis.stored_images import word_for
 from tfaudit.analysis.study_data import Populations
 from tfaudit.audits.gate.measurements import Corrupted
 from tfaudit.audits.robustness.condition_rates import CorruptionLevel
@@ -29,6 +30,7 @@ class GatedModel:
         missing: missing results of the baseline and the variant that the study should hold, in words.
         notes: facts that a reader of the verdict needs to know, one sentence each.
         corrupted: predictions of both under corruption, as for `tfaudit.gate`; None if there are none.
+        examples_are: word for the examples, such as "rows".
     """
 
     baseline: Predictions
@@ -38,6 +40,7 @@ class GatedModel:
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     corrupted: Corrupted | None = None
+    examples_are: str = "images"
 
 
 def from_study(
@@ -109,6 +112,7 @@ def from_study(
             missing=(*missing, *untested),
             notes=store.remarks(split),
             corrupted=under_conditions(key),
+            examples_are=word_for(store.images(split, [0])[0]),
         )
     return candidates
 
@@ -168,7 +172,11 @@ def from_models(
     size = models.sizes["baseline"]
     return {
         name: GatedModel(
-            models.baseline, predictions, (size, models.sizes[name]), notes=models.notes
+            models.baseline,
+            predictions,
+            (size, models.sizes[name]),
+            notes=models.notes,
+            examples_are=models.examples_are,
         )
         for name, predictions in models.compressed.items()
     }

@@ -42,6 +42,7 @@ class ModelPredictions:
         sizes: bytes of each model file by name, the baseline's under "baseline".
         thumbnails: PNGs of at most 224 pixels, one per example; empty by default.
         notes: facts that a reader needs to know, one sentence each.
+        examples_are: "images", or "examples" of another shape.
     """
 
     baseline: Predictions
@@ -49,6 +50,7 @@ class ModelPredictions:
     sizes: dict[str, int]
     thumbnails: list[bytes]
     notes: tuple[str, ...]
+    examples_are: str
 
 
 def predict_models(
@@ -88,7 +90,8 @@ def predict_models(
     notes += notes_on_copies(contents, images.clusters)
     names = _unique(clean_names([path.stem for path in compressed], "compressed"))
     pngs = []
-    if thumbnails and len(images.image_shape) == 3:
+    are_images = len(images.image_shape) == 3
+    if thumbnails and are_images:
         pngs = [_png(image) for batch in images.batches(options.batch_size) for image in batch]
     sizes = {}
     for name, model in zip(("baseline", *names), models, strict=True):
@@ -97,7 +100,14 @@ def predict_models(
             notes.append(
                 f"{model.path.name}: {state:,} bytes of the optimizer's state do not count as size."
             )
-    return ModelPredictions(first, dict(zip(names, others, strict=True)), sizes, pngs, tuple(notes))
+    return ModelPredictions(
+        first,
+        dict(zip(names, others, strict=True)),
+        sizes,
+        pngs,
+        tuple(notes),
+        "images" if are_images else "examples",
+    )
 
 
 def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -> LabelledImages:

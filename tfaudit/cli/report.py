@@ -184,7 +184,7 @@ def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
     if summary.exemplars and not summary.has_populations:
         _show_pairs(study_audit)
     else:
-        out.print(terminal_table(summary))
+        out.print(terminal_table(summary, study_audit.data.examples_are))
 
 
 def _show_pairs(study_audit: StudyAudit) -> None:
@@ -197,4 +197,4 @@ def _show_pairs(study_audit: StudyAudit) -> None:
     sizes = summary.table.set_index("variant")["bytes"].dropna()
     names = {**titles, summary.baseline: "baseline"}
     known = {names[str(key)]: int(size) for key, size in sizes.items()}
-    out.print(pair_tables(pairs, sizes=known))
+    out.print(pair_tables(pairs, sizes=known, noun=study_audit.data.examples_are))

@@ -57,7 +57,7 @@ def save_charts(
     files = []
     for name, chart in charts.items():
         try:
-            contents = chart_files(chart, formats)
+            contents = chart_files(chart, formats, noun=study_audit.data.examples_are)
         except DrawingError as problem:
             warnings.warn(Notice(f"chart {name} is left out: {problem}"), stacklevel=2)
             continue

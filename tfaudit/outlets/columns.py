@@ -287,7 +287,7 @@ P = _p("p")
 _HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
 
 
-def _holm(over: str = "", heading: str = "p, Holm") -> Column:
+def _holm(over: str = "", heading: str = "p, corrected") -> Column:
     return _p(heading, help=f"p after {_HOLM}{over and f' over {over}'}")
 
 
@@ -300,7 +300,7 @@ def _change(name: str, heading: str, help: str) -> dict[str, Column]:
         **_interval(f"{name}_low_pp", f"{name}_high_pp", interval),
         f"{name}_p": _p("p", help="p-value of no such change, uncorrected"),
         f"{name}_p_holm": _holm(),
-        f"{name}_p_bh": _p("p, BH", help=f"p after {_BH}"),
+        f"{name}_p_bh": _p("p, corrected (BH)", help=f"p after {_BH}"),
     }
 
 
@@ -420,7 +420,7 @@ PARTS["Accuracy and recall"] = {
     ),
     "p": _p("p"),
     "p_holm": _holm(),
-    "p_bh": _p("p, BH", help=f"p after {_BH}"),
+    "p_bh": _p("p, corrected (BH)", help=f"p after {_BH}"),
 }
 PARTS[VERDICTS] = {
     "verdicts.outcome": _text(
@@ -490,8 +490,8 @@ PARTS["The table of a study, [F] table 2"] = {
         ".2g",
         "Number expected by chance: the mean when members are reassigned at random",
     ),
-    "significant_holm": _count("corrected, Holm", help=f"Classes significant after {_HOLM}"),
-    "significant_bh": _count("corrected, BH", help=f"Classes significant after {_BH}"),
+    "significant_holm": _count("classes, corrected", help=f"Classes significant after {_HOLM}"),
+    "significant_bh": _count("classes, corrected (BH)", help=f"Classes significant after {_BH}"),
     "harmed": _count(
         "of these worse", help="Uncorrected: classes that lose more than the model as a whole"
     ),
@@ -502,7 +502,8 @@ PARTS["The table of a study, [F] table 2"] = {
         "changed", ",.0f", "Predictions that differ between two models, mean over members"
     ),
     "pies": _count(
-        "PIEs", help="Images whose prediction changes, of populations the majority prediction"
+        "changed images",
+        help="PIEs: images whose prediction changes, of populations the majority prediction",
     ),
     "pies_undecided": _count(
         "undecided", help="Images whose majority predictions tie, so that they may have changed"
@@ -516,10 +517,11 @@ PARTS["The table of a study, [F] table 2"] = {
         "top-1 by argmax", "Mean accuracy where ties go to the class of the lowest number", ".2f"
     ),
     "pies_by_chance": _count(
-        "PIEs by chance", help="Mean number when members are reassigned at random"
+        "changed by chance", help="Mean number when members are reassigned at random"
     ),
     "pies_p": _p(
-        "p of PIEs", help="Probability of as many PIEs by chance; permutation test over members"
+        "p of changed images",
+        help="Probability of as many by chance; permutation test over members",
     ),
 }
 PARTS["Classes under compression: what they lost, and whether that is more than the average"] = {
@@ -661,7 +663,7 @@ PARTS["Negative flips, and calibration"] = {
         "excess", "Lost images minus those between two baseline models"
     ),
     "negative_flips.excess_p_holm": _p(
-        "p of excess, Holm", help=f"p of no excess after {_HOLM} over the classes"
+        "p of excess, corrected", help=f"p of no excess after {_HOLM} over the classes"
     ),
     "negative_flips.relative_pp": _points(
         "against average", "Rate of the class minus that of all, percentage points"
@@ -703,16 +705,24 @@ PARTS["All variants side by side"] = {
         ".2g",
         "Alpha times the number of classes: the most that chance alone gives on average",
     ),
-    "holm_own": _count("Holm, own", help=f"Classes after {_HOLM} over the classes of the variant"),
-    "holm_all": _count("Holm, all", help=f"Classes after {_HOLM} over the classes of all variants"),
-    "bh_all": _count("BH, all", help=f"Classes after {_BH} over the classes of all variants"),
+    "holm_own": _count(
+        "corrected, own", help=f"Classes after {_HOLM} over the classes of the variant"
+    ),
+    "holm_all": _count(
+        "corrected, all", help=f"Classes after {_HOLM} over the classes of all variants"
+    ),
+    "bh_all": _count(
+        "corrected (BH), all", help=f"Classes after {_BH} over the classes of all variants"
+    ),
     "lost_all": _count("lost", help=f"Classes that lost recall, after {_HOLM} over all variants"),
     "gained_all": _count(
         "gained", help=f"Classes that gained recall, after {_HOLM} over all variants"
     ),
-    "p_holm_own": _holm("the classes of the variant", "p, Holm, own"),
-    "p_holm_all": _holm("the classes of all variants", "p, Holm, all"),
-    "p_bh_all": _p("p, BH, all", help=f"p after {_BH} over the classes of all variants"),
+    "p_holm_own": _holm("the classes of the variant", "p, corrected, own"),
+    "p_holm_all": _holm("the classes of all variants", "p, corrected, all"),
+    "p_bh_all": _p(
+        "p, corrected (BH), all", help=f"p after {_BH} over the classes of all variants"
+    ),
     "train_examples": _count("training images"),
     "train_share": _share("of all", "Share of all training images", ".2f"),
     "method": _text("method"),
@@ -722,8 +732,8 @@ PARTS["All variants side by side"] = {
         f"top{k}_{group}": _share(f"top-{k} {heading}", f"Accuracy on {meaning}", ".2f")
         for k in (1, 5)
         for group, heading, meaning in (
-            ("non_pies", "non-PIEs", "images whose modal label stays"),
-            ("pies", "PIEs", "images whose modal label changes"),
+            ("non_pies", "unchanged", "images whose modal label stays"),
+            ("pies", "changed", "images whose modal label changes"),
             ("all", "all", "all images"),
         )
     },
@@ -756,12 +766,14 @@ PARTS["Recall distortion"] = {
         "after", ".5f", "Variance of recall over the classes, mean over members"
     ),
     **_pair("rate_before", "rate_after", _share("recall before")),
-    "balance_before_pp": _points("balance before", "Recall minus accuracy, percentage points"),
+    "balance_before_pp": _points(
+        "above average before", "Recall minus accuracy, percentage points"
+    ),
     "balance_after_pp": _points("after", "Recall minus accuracy, percentage points"),
     **_pair(
         "normalised_before",
         "normalised_after",
-        _share("normalised before", "Balance as a share of the accuracy"),
+        _share("normalised before", "Recall minus accuracy, as a share of the accuracy"),
     ),
     "intensification": _number(
         "intensification", ".2f", "Normalised after / before; unstable near 0 before"
@@ -813,10 +825,12 @@ PARTS["Gaps and intersections"] = {
         "gap_change_low_pp", "gap_change_high_pp", "confidence interval over images and members"
     ),
     "gap_change_p_holm": _p(
-        "p, Holm", help=f"p of no change of the gap after {_HOLM} over the groupings"
+        "p, corrected", help=f"p of no change of the gap after {_HOLM} over the groupings"
     ),
     "intersections.verdict": _text("verdict", "Corrected for the number of rows"),
-    "share_pie": _share("of PIEs", "Share of the PIEs that have the attribute"),
+    "share_pie": _share(
+        "of changed images", "Share of the PIEs, the changed images, that have the attribute"
+    ),
     "share_non_pie": _share("of others", "Share of the other images that have the attribute"),
     "ratio": _number("ratio", ".2f", "Above 1: PIEs have it more often"),
 }
@@ -842,7 +856,8 @@ PARTS["Robustness"] = {
     **_interval("excess_low_pp", "excess_high_pp", "confidence interval of the excess"),
     "excess_p": _p("p of excess"),
     "excess_p_holm": _p(
-        "p of excess, Holm", help=f"p of no excess after {_HOLM} over the corruptions"
+        "p of excess, corrected",
+        help=f"p of no excess after {_HOLM} over the corruptions",
     ),
     "mce": _share("mCE", "Mean corruption error; the baseline's is 100 %"),
     **_interval("mce_low", "mce_high", "confidence interval of mCE", ".1f", scale=100),
@@ -862,11 +877,11 @@ PARTS["Robustness"] = {
     "flips": _count(
         "flips", help="Images whose majority prediction differs between baseline and variant"
     ),
-    "flips.pies": _count("PIEs", help="On clean images"),
+    "flips.pies": _count("changed images", help="PIEs: on clean images"),
     "pie_share": _share("of all", "Share of PIEs among all images", ".2f"),
     "flip_pie_share": _share("of flips", "Share of PIEs among the flips", ".2f"),
     "flips.ratio": _number("ratio", ".2f", "Share among the flips over the share among all images"),
-    "pie_flip_share": _share("PIEs that flip"),
+    "pie_flip_share": _share("changed images that flip"),
     "flips.p": _p("p", help="p-value of no more PIEs among the flips than among the others"),
 }
 PARTS["Operating points"] = {
@@ -955,7 +970,7 @@ PARTS["Factors"] = {
 }
 PARTS["Human rating"] = {
     "survey.share_pie": _share(
-        "of PIEs", "Images with the attribute, of the PIEs that raters agree on"
+        "of changed images", "Images with the attribute, of the PIEs that raters agree on"
     ),
     "survey.share_non_pie": _share(
         "of others", "Images with the attribute, of the other images that raters agree on"
@@ -963,7 +978,7 @@ PARTS["Human rating"] = {
     "survey.p": _p("p", help="Fisher's exact test"),
     "survey.p_holm": _holm("the questions"),
     "survey.kappa": _number("kappa", ".2f", "Fleiss' kappa: agreement of the raters beyond chance"),
-    "survey.pies": _count("PIEs", help="PIEs with the attribute"),
+    "survey.pies": _count("changed images", help="PIEs with the attribute"),
     "pies_judged": _count("of", help="PIEs that were judged"),
     "non_pies": _count("others", help="Other images with the attribute"),
     "non_pies_judged": _count("of others judged", help="Other images that were judged"),

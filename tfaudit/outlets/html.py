@@ -29,7 +29,6 @@ from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.exemplar_cards import Card, cards
 from tfaudit.outlets.headlines import headlines
-from tfaudit.outlets.nouns import with_noun
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.order import in_parts, study_sections
 from tfaudit.outlets.sections.section import ReportTable, Section
@@ -37,6 +36,7 @@ from tfaudit.outlets.summary_table import html_table
 from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
 from tfaudit.runtime.names import class_in_words
+from tfaudit.runtime.nouns import with_noun
 from tfaudit.store.files import write_requested
 
 # Classes in the table of a variant; a study with more shows at most this many classes that changed.
@@ -121,16 +121,16 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         focus=focus,
         several=audit.has_populations,
         drawable=can_draw(),
-        table=html_table(audit),
+        table=html_table(audit, noun),
         named=functools.partial(with_noun, noun=noun),
         notes=[with_noun(note, noun) for note in audit.notes],
         script=Markup(_SCRIPT),
         script_hash=_SCRIPT_HASH,
-        charts=_main_charts(audit),
+        charts=_main_charts(audit, noun),
         methods=_OWN_METHODS if audit.has_populations else {"figures": "Figures"},
         **_verdict_part(study_audit, verdict),
         **_variant_part(study_audit),
-        **_section_part(sections),
+        **_section_part(sections, noun),
     )
 
 
@@ -167,7 +167,7 @@ def _variant_part(study_audit: StudyAudit) -> dict[str, Any]:
     }
 
 
-def _section_part(sections: list[Section]) -> dict[str, Any]:
+def _section_part(sections: list[Section], noun: str) -> dict[str, Any]:
     """Return what the template shows of the declared sections, with the styles and sources that they need."""
     strip = ["strip.css"] if any(section.strip for section in sections) else []
     cites = [f"{section.method} {section.source}" for section in sections]
@@ -175,7 +175,7 @@ def _section_part(sections: list[Section]) -> dict[str, Any]:
         "style": style_sheet("report.css", "verdict.css", *strip),
         "parts": in_parts(sections),
         "sources": cited([_ALWAYS_CITED, *cites]),
-        "drawings": drawings(sections),
+        "drawings": drawings(sections, noun),
     }
 
 
@@ -242,30 +242,32 @@ def drawable_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
     return tuple(dataclasses.replace(section, figures=()) for section in sections)
 
 
-def drawings(sections: Iterable[Section]) -> dict[str, Markup]:
-    """Return the figures of sections by name, as inline SVG."""
+def drawings(sections: Iterable[Section], noun: str = "images") -> dict[str, Markup]:
+    """Return the figures of sections by name, as inline SVG, with the word for the examples of the study."""
     return {
-        figure.name: _drawn(figure.chart, figure.description, is_wide=section.fills_page(figure))
+        figure.name: _drawn(
+            figure.chart, figure.description, noun, is_wide=section.fills_page(figure)
+        )
         for section in sections
         for figure in section.figures
     }
 
 
-def _drawn(chart: Drawing, description: str, *, is_wide: bool) -> Markup:
+def _drawn(chart: Drawing, description: str, noun: str, *, is_wide: bool) -> Markup:
     try:
-        return Markup(inline_svg(chart, description, width=FULL if is_wide else HALF))
+        return Markup(inline_svg(chart, description, width=FULL if is_wide else HALF, noun=noun))
     except DrawingError as problem:
         return Markup('<p class="limits">This chart is left out: {}.</p>').format(problem)
 
 
-def _main_charts(audit: Summary) -> dict[str, Markup]:
+def _main_charts(audit: Summary, noun: str) -> dict[str, Markup]:
     """Return the charts of the main table by name, empty if they cannot be drawn; those of classes share a row."""
     drawn: dict[str, Markup] = collections.defaultdict(Markup)
     if not can_draw():
         return drawn
     for name, chart in study_charts(audit).items():
         kind, _, variant = name.partition("-")
-        drawn[name] = _drawn(chart, _DESCRIPTIONS[kind], is_wide=not variant)
+        drawn[name] = _drawn(chart, _DESCRIPTIONS[kind], noun, is_wide=not variant)
     return drawn
 
 

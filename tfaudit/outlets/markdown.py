@@ -134,7 +134,8 @@ def _worst_classes(verdict: Verdict) -> list[str]:
         change, low, high = (signed(0 - row[name]) for name in ("drop_pp", "high_pp", "low_pp"))
         rows.append((_text(row["class"]), f"{row['examples']:,}", f"{change} ({low} to {high})"))
     title = f"<details><summary>The {len(rows)} classes that lose most</summary>"
-    return [title, "", *_table(("class", "images", "change, points"), rows), "", "</details>", ""]
+    headings = ("class", verdict.examples_are, "change, points")
+    return [title, "", *_table(headings, rows), "", "</details>", ""]
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

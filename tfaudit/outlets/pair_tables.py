@@ -15,6 +15,7 @@ from tfaudit.audits.ties import count_text, joined_notes
 from tfaudit.outlets.columns import Column, P, column, signed
 from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 from tfaudit.outlets.terminal_tables import table_of_figures
+from tfaudit.runtime.nouns import with_noun
 
 SHOWN = 8  # classes printed per model
 
@@ -23,8 +24,10 @@ FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "agr
 MEGABYTES = Column("", ".3g", "MB", 1e-6)
 
 LEGEND = """
-BTC: % of right predictions that stay right; same: % of images with the same prediction;
-p: McNemar's exact test; Holm: after Holm's correction for the number of classes"""
+BTC: % of right predictions that stay right; same: % of images with the same prediction"""
+
+CLASSES = """
+p: McNemar's exact test of the class alone; corrected: Holm's correction for all classes"""
 
 
 def pair_tables(
@@ -33,40 +36,46 @@ def pair_tables(
     sizes: Mapping[str, int] = MappingProxyType({}),
     notes: Sequence[str] = (),
     twins: Mapping[str, PairComparison] = MappingProxyType({}),
+    noun: str = "images",
 ) -> RenderableType:
-    """Return one table of all models, and for each model its changes and the classes that changed most.
+    """Return what every model changes in sentences, a table of all models, and the classes that changed most.
 
     Args:
         pairs: comparisons of each compressed model with the same baseline, by name of the compressed model.
         sizes: bytes of the model files by name, with the baseline under "baseline"; unknown by default.
         notes: notes to print before those of the comparisons; none by default.
         twins: comparisons of each retrained baseline with the baseline, by name; none by default.
+        noun: word for the examples, such as "rows".
     """
     first = next(iter(pairs.values())).summary()
-    parts: list[RenderableType] = [
-        Text(f"{first['examples']:,} images of {first['tested']:,} classes\n"),
-        _overall_table({**{f"twin {name}": twin for name, twin in twins.items()}, **pairs}, sizes),
-        Text(LEGEND),
-    ]
+    parts: list[RenderableType] = []
+    for name, pair in pairs.items():
+        sentences = (accuracy_sentence(pair), predictions_sentence(pair), classes_sentence(pair))
+        parts.append(Text(f"{name}: {' '.join(sentences)}\n".replace("\u00a0", " ")))
     if twins:
         changed = [twin.summary()["flips"] for twin in twins.values()]
         ends = f" ({count_text(min(changed))} to {count_text(max(changed))})"
-        mean = f"{sum(changed) / len(changed):,.0f} predictions{ends if len(changed) > 1 else ''}"
-        parts.append(Text(f"Training the baseline again changes {mean}."))
-    for name, pair in pairs.items():
-        summary = pair.summary()
-        significant = (
-            f"Uncorrected: p <= {pair.alpha:g} in {summary['significant']:,} of {summary['tested']:,} classes, "
-            f"{summary['expected_by_chance']:.2g} expected by chance."
+        mean = f"{sum(changed) / len(changed):,.0f} of {first['examples']:,} predictions"
+        parts.append(
+            Text(f"Training the baseline again changes {mean}{ends if len(changed) > 1 else ''}.\n")
         )
-        sentences = (accuracy_sentence(pair), predictions_sentence(pair), classes_sentence(pair))
-        text = f"\n{name}: {' '.join(sentences)} {significant}"
-        parts.append(Text(text.replace("\u00a0", " ")))
-        rows = _changed_most(pair)
-        if len(rows):
-            parts += [Text(), _class_table(rows)]
+    parts += [
+        Text(f"{first['examples']:,} {noun} of {first['tested']:,} classes\n"),
+        _overall_table({**{f"twin {name}": twin for name, twin in twins.items()}, **pairs}, sizes),
+        Text(with_noun(LEGEND, noun)),
+    ]
+    tables = {name: rows for name, pair in pairs.items() if len(rows := _changed_most(pair))}
+    for name, rows in tables.items():
+        summary = pairs[name].summary()
+        alone = (
+            f"\n{name}: p ≤ {pairs[name].alpha:g} in {summary['significant']:,} of {summary['tested']:,} classes, "
+            f"uncorrected; {summary['expected_by_chance']:.2g} expected by chance\n"
+        )
+        parts += [Text(alone), _class_table(rows, noun)]
+    if tables:
+        parts.append(Text(CLASSES))
     if all_notes := dict.fromkeys((*notes, *joined_notes(pairs))):
-        parts.append(Text("\n" + "\n".join(all_notes)))
+        parts.append(Text(with_noun("\n" + "\n".join(all_notes), noun)))
     return Group(*parts)
 
 
@@ -95,9 +104,9 @@ def _changed_most(pair: PairComparison) -> pd.DataFrame:
     return rows.iloc[order[:SHOWN]]
 
 
-def _class_table(rows: pd.DataFrame) -> Table:
+def _class_table(rows: pd.DataFrame, noun: str) -> Table:
     flips = [column(name).heading for name in ("lost", "won")]
-    table = _table("class", "images", "recall", "change, pp", *flips, "p", "Holm")
+    table = _table("class", noun, "recall", "change, pp", *flips, "p", "corrected")
     for row in rows.to_dict("records"):
         table.add_row(
             Text(row["class"]),

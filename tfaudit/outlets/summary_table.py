@@ -1,5 +1,6 @@
 """The table of a study, [F] table 2, for the terminal and for a page."""
 
+import dataclasses
 from collections.abc import Iterable
 
 from markupsafe import Markup
@@ -11,6 +12,7 @@ from tfaudit.errors import plural
 from tfaudit.outlets.columns import TextColumn, text_columns
 from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.terminal_tables import table_of_figures
+from tfaudit.runtime.nouns import with_noun
 
 NAMES = (
     "title",
@@ -38,8 +40,13 @@ def summary_columns(audit: Summary) -> dict[str, TextColumn]:
     return dict(zip(NAMES, text_columns(audit.frame(), NAMES, "summary"), strict=True))
 
 
-def terminal_table(audit: Summary) -> Table:
-    """Return the table for a terminal of 80 columns, in sections as [F] prints it, with notes below it."""
+def terminal_table(audit: Summary, noun: str = "images") -> Table:
+    """Return the table for a terminal of 80 columns, in sections as [F] prints it, with notes below it.
+
+    Args:
+        audit: the table and what it is made of.
+        noun: word for the examples, such as "rows".
+    """
     columns = summary_columns(audit)
     sizes = [name for name in ("bytes", "gzipped_bytes") if set(columns[name].cells) != {"–"}]
     shown = {
@@ -47,11 +54,10 @@ def terminal_table(audit: Summary) -> Table:
         for name in ("title", *sizes, "top1", "top5")
     }
     for name, heading, expected in (
-        ("significant", "classes\n(expected)", "expected_by_chance"),
-        ("significant_holm", "Holm", ""),
-        ("significant_bh", "BH", ""),
-        ("pies", "PIEs\n(expected)", "pies_by_chance"),
-        ("pies_p", "p", ""),
+        ("significant", f"classes,\np ≤ {audit.alpha:g}\n(expected)", "expected_by_chance"),
+        ("significant_holm", "cor-\nrected", ""),
+        ("pies", f"changed\n{noun}\n(expected)", "pies_by_chance"),
+        ("pies_p", "their\np", ""),
     ):
         cells = columns[name].cells
         shown[heading] = _with_chance(cells, columns[expected].cells) if expected else cells
@@ -62,7 +68,7 @@ def terminal_table(audit: Summary) -> Table:
         shown,
         least=10,
         title=f"What compression forgets, {members} per variant",
-        caption="\n".join(audit.notes) or None,
+        caption="\n".join(with_noun(note, noun) for note in audit.notes) or None,
         title_justify="left",
         caption_justify="left",
         pad_edge=False,
@@ -74,9 +80,15 @@ def terminal_table(audit: Summary) -> Table:
     return table
 
 
-def html_table(audit: Summary) -> Markup:
+def html_table(audit: Summary, noun: str = "images") -> Markup:
     """Return the table as HTML: one row per variant, headings with their meaning, columns with a figure."""
-    columns = [column for column in summary_columns(audit).values() if set(column.cells) != {"–"}]
+    columns = [
+        dataclasses.replace(
+            column, heading=with_noun(column.heading, noun), help=with_noun(column.help, noun)
+        )
+        for column in summary_columns(audit).values()
+        if set(column.cells) != {"–"}
+    ]
     cells = zip(*(column.cells for column in columns), strict=True)
     rows = zip(audit.table["variant"], cells, strict=True)
     module = PAGES.get_template("summary.html.j2").module

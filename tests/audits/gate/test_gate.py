@@ -89,10 +89,10 @@ def test_the_rule_for_drops(counts, limit, outcome):
 def test_the_images_that_would_decide_do(counts, limit):
     check = checked("overall_drop_pp", limit, *pair(counts))
     assert check.outcome == "cannot judge"
-    assert (
-        f"{counts[0]} images do not decide on the limit of {limit:g}; with about " in check.sentence
-    )
-    printed = int(check.sentence.split("about ")[1].split(" images")[0].replace(",", ""))
+    undecided, _, remedy = check.sentence.partition("; with ")
+    assert undecided.endswith(f"{counts[0]} images do not decide on the limit of {limit:g}")
+    assert remedy.endswith(f" images (you have {counts[0]}) this could be decided.")
+    printed = int(remedy.split(" images")[0].replace(",", ""))
     assert check.images <= printed < 1.1 * check.images  # rounded up to two digits
     for factor, decided in ((0.9, False), (1.02, True)):
         scaled = [round(factor * check.images / counts[0] * count) for count in counts]
@@ -185,7 +185,13 @@ def test_failing_is_corrected_for_many_classes():
     alone = gate(*pair((100, 16, 0)), Limits(worst_class_drop_pp=8))
     among = gate(*pair((100, 16, 0), *[(100, 0, 0)] * 39), Limits(worst_class_drop_pp=8))
     assert only(alone, "worst_class_drop_pp").outcome == "fail"
-    assert only(among, "worst_class_drop_pp").outcome == "cannot judge"
+    check = only(among, "worst_class_drop_pp")
+    assert check.outcome == "cannot judge"
+    assert (
+        "limit 8; judged alone this class fails; judged with the other 40 it may be chance; with "
+        in check.reason
+    )
+    assert check.reason.endswith(" images of class 0 (you have 100) this could be decided.")
     _, high = paired_interval([16], [0], [100], confidence=1 - 0.05 / 40)
     assert among.classes["sure_low_pp"][0] == pytest.approx(-100 * high[0])
     assert alone.classes["low_pp"][0] == alone.classes["sure_low_pp"][0]
@@ -293,7 +299,7 @@ def test_the_design_that_would_decide_on_changed_predictions_does(
 
     few = check_at(factor, 1, members, 50)
     assert few.outcome == "cannot judge"
-    assert re.search(r"With about [\d,]+ .*this could be decided\.$", few.sentence)
+    assert re.search(r"With [\d,]+ .*\(you have [\d,]+\) this could be decided\.$", few.sentence)
     assert few.images > 500 or few.members > members
     more = (2 * few.members, few.images // 5) if members > 1 else (1, few.images // 2)
     assert check_at(factor, 2, *more).outcome == outcome

@@ -8,6 +8,7 @@ from tfaudit.charts.style import (
     AMBER,
     GREEN,
     GREY,
+    PIE_LABELS,
     PLUM,
     WIDTH,
     Drawing,
@@ -44,11 +45,13 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
         color=alt.Color("link:N", title=None),
     )
     dots = base.mark_circle(size=65, opacity=1).encode(
-        color=categories("kind", [*kinds], [*kinds.values()], columns=2, symbolOpacity=1),
+        color=categories(
+            "kind", [*kinds], [*kinds.values()], labelExpr=PIE_LABELS, columns=2, symbolOpacity=1
+        ),
         tooltip=[
             *tooltips("name"),
-            alt.Tooltip("pie:Q", title="PIE, %", format=".2f"),
-            alt.Tooltip("non_pie:Q", title="non-PIE, %", format=".2f"),
+            alt.Tooltip("pie:Q", title="of changed images (PIEs), %", format=".2f"),
+            alt.Tooltip("non_pie:Q", title="of other images, %", format=".2f"),
             *tooltips(ratio=".2f"),
             *tooltips("test", p=".2g", p_holm=".2g"),
         ],

@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.audits.exemplars.chart import COLOURS, GROUPS
-from tfaudit.charts.style import WIDTH, Drawing, categories, tooltips
+from tfaudit.charts.style import PIE_LABELS, WIDTH, Drawing, categories, tooltips
 
 
 def difficulty_levels_chart(difficulty: pd.DataFrame) -> Drawing:
@@ -19,7 +19,7 @@ def difficulty_levels_chart(difficulty: pd.DataFrame) -> Drawing:
     order = list(dict.fromkeys(difficulty["title"]))
     base = alt.Chart(shown, width=WIDTH - 80, height=alt.Step(24)).encode(
         y=alt.Y("title:N", sort=order, title=None).axis(labelLimit=150),
-        color=categories("group", GROUPS, COLOURS, symbolOpacity=1),
+        color=categories("group", GROUPS, COLOURS, labelExpr=PIE_LABELS, symbolOpacity=1),
     )
     x = alt.X("accuracy:Q", title="top-1 accuracy of uncompressed models, %").scale(zero=False)
     intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(

@@ -46,8 +46,8 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     of = " of accuracy" if single else ""  # titles of small panels side by side would overlap
     reaches = [[float(min(values)), float(max(values))] for values in (ends, heights)]
     across, along = (alt.Scale(zero=False, nice=True, domain=reach) for reach in reaches)
-    x = alt.X("x:Q", title=f"balance before, %{of}", scale=across).axis(tickCount=5)
-    y = alt.Y("y:Q", title=f"balance after, %{of}", scale=along).axis(tickCount=5)
+    x = alt.X("x:Q", title=f"recall minus accuracy before, %{of}", scale=across).axis(tickCount=5)
+    y = alt.Y("y:Q", title=f"after, %{of}", scale=along).axis(tickCount=5)
     tooltip = tooltips("class", "member", rate_before=".3f", rate_after=".3f")
     opacity = 0.6 if len(drawn) / len(panels) < 300 else 0.25
     width, height = (WIDTH, WIDTH * 2 // 3) if single else (110, 150)

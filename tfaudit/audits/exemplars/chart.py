@@ -8,6 +8,7 @@ from tfaudit.charts.style import (
     AMBER,
     GREEN,
     GREY,
+    PIE_LABELS,
     PLUM,
     WIDTH,
     Drawing,
@@ -41,7 +42,7 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     order = list(dict.fromkeys(table["title"]))
     panels = list(dict.fromkeys(table.sort_values(["k"], kind="stable")["panel"]))
     shapes = alt.Scale(domain=GROUPS, range=["circle", "square", "diamond"])
-    colour = categories("group", GROUPS, COLOURS).sort(None)
+    colour = categories("group", GROUPS, COLOURS, labelExpr=PIE_LABELS).sort(None)
     shape = alt.Shape("group:N", title=None, scale=shapes)
     y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
     tooltip = tooltips("title", "group", "examples", accuracy=".2f")
@@ -77,7 +78,8 @@ def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
         yOffset=alt.YOffset("group:N", sort=GROUPS),
         tooltip=tooltips("panel", "group", "examples", accuracy=".2f", low=".2f", high=".2f"),
     )
-    bars = base.mark_bar().encode(x=ACCURACY, color=categories("group", GROUPS, COLOURS))
+    colour = categories("group", GROUPS, COLOURS, labelExpr=PIE_LABELS)
+    bars = base.mark_bar().encode(x=ACCURACY, color=colour)
     intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(**INTERVAL)
     return alt.layer(bars, intervals)
 

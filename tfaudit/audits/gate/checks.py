@@ -283,12 +283,13 @@ class Checks:
             reason = f"{loser}: no interval with {sizes}, limit {limit:g}."
             sentence = f"The {subject} {moves} points; there is no interval with {sizes}."
         elif outcome == CANNOT_JUDGE:
-            remedy = self._remedy(design, int(losses.examples[row]))
+            of_class = f" of {in_words}" if short else ""
+            remedy = self._remedy(design, int(losses.examples[row]), of_class=of_class)
             if low > limit:  # by its own interval alone
                 others = len(losses.names) - 1
                 one = "this class" if short else "this corruption"
                 for_all = (
-                    f"; judged alone {one} fails, judged with the other {others} it may be chance"
+                    f"; judged alone {one} fails; judged with the other {others} it may be chance"
                 )
                 reason = f"{reason}{for_all}"
                 change = f"{change[:-1]}{for_all})"
@@ -322,17 +323,20 @@ class Checks:
         members = f"{pairs} pairs of" if pairs else f"{before} and {after}"
         return f"{images} and {members} members"
 
-    def _remedy(self, design: SampleSize | None, images: int, quantity: str = "loss") -> str:
-        """Return how many images or members would decide, as the end of a sentence."""
+    def _remedy(
+        self, design: SampleSize | None, images: int, quantity: str = "loss", of_class: str = ""
+    ) -> str:
+        """Return how many images or members would decide, and how many there are, as the end of a sentence."""
         if design is None:
             return f"if the true {quantity} is this large, no number of images can decide"
         more = []
         if design.images > images:
-            more.append(f"{_about(design.images):,} images")
-        if design.members > self.measurements.members_a_side:
-            more.append(f"{_about(design.members):,} members on each side")
-        wanted = f"about {' and '.join(more)}" if more else "a few more images"
-        return f"with {wanted} this could be decided"
+            more.append(f"{_about(design.images):,} images{of_class} (you have {images:,})")
+        members = self.measurements.members_a_side
+        if design.members > members:
+            have = f" (you have {members:,})" if members == max(self.measurements.members) else ""
+            more.append(f"{_about(design.members):,} members on each side{have}")
+        return f"with {' and '.join(more) or 'a few more images'} this could be decided"
 
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
         interval = f"{self._level} interval {100 * share.low:.2f} to {100 * share.high:.2f}"

@@ -16,6 +16,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading
 from tfaudit.errors import listed, plural
 from tfaudit.predictions import Predictions
+from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.multiplicity import level_of_look
 
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
@@ -27,8 +28,8 @@ class Verdict(Result):
 
     It holds one check per limit that is set; `classes`, the table of `Checks.class_frame`; `alpha`, the level of the
     tests; `examples`, the number of test examples; `members`, their numbers in the baseline and in the compressed
-    population; `ties`, the effect of the deployed `argmax` on predictions in which classes tie; and `notes` for the
-    reader.
+    population; `ties`, the effect of the deployed `argmax` on predictions in which classes tie; `notes` for the reader;
+    and `examples_are`, the word for the examples in all texts.
     """
 
     checks: tuple[Check, ...]
@@ -38,6 +39,7 @@ class Verdict(Result):
     members: tuple[int, int]
     ties: TieReading
     notes: tuple[str, ...]
+    examples_are: str = "images"
 
     @property
     def outcome(self) -> str:
@@ -69,6 +71,19 @@ class Verdict(Result):
     def exit_code(self) -> int:
         """Return the exit code of `tfaudit gate`: 0 pass, 1 fail, 2 cannot judge."""
         return EXIT_CODES[self.outcome]
+
+    def about(self, noun: str) -> Verdict:
+        """Return the verdict with another word for images in its texts, such as "rows"."""
+        checks = (
+            dataclasses.replace(
+                check,
+                reason=with_noun(check.reason, noun),
+                sentence=with_noun(check.sentence, noun),
+            )
+            for check in self.checks
+        )
+        notes = tuple(with_noun(note, noun) for note in self.notes)
+        return dataclasses.replace(self, checks=tuple(checks), notes=notes, examples_are=noun)
 
     def with_missing(self, missing: Sequence[str], allowed: int = 0) -> Verdict:
         """Return the verdict for a study that lacks results: if too many are missing, nothing passes.

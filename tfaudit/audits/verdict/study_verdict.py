@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import listed
 from tfaudit.runtime.names import class_in_words
+from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.multiplicity import adjust
 
 NAMED = 10
@@ -91,6 +93,18 @@ class StudyVerdict(Result):
         titles = self.table.set_index("variant")["title"]
         gone = (f"{titles[key]}: {sentence}" for key, sentence in self.collapsed.items())
         return (*self.missing, *gone)
+
+    def about(self, noun: str) -> StudyVerdict:
+        """Return the verdict with another word for images in its texts, such as "rows"."""
+        said = functools.partial(with_noun, noun=noun)
+        return dataclasses.replace(
+            self,
+            table=self.table.assign(reason=self.table["reason"].map(said)),
+            headline=said(self.headline),
+            collapsed={key: said(sentence) for key, sentence in self.collapsed.items()},
+            verdicts={key: verdict.about(noun) for key, verdict in self.verdicts.items()},
+            notes=tuple(map(said, self.notes)),
+        )
 
     @property
     def lead(self) -> str | None:

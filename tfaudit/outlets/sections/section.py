@@ -16,7 +16,7 @@ from tfaudit.charts.panels import is_grid
 from tfaudit.charts.style import Drawing
 from tfaudit.errors import listed, plural
 from tfaudit.outlets.columns import Column, TextColumn, text_columns
-from tfaudit.outlets.nouns import with_noun
+from tfaudit.runtime.nouns import with_noun
 
 
 @dataclasses.dataclass(frozen=True)
