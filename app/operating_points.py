@@ -31,16 +31,16 @@ WORTHS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 POINTS = (
     "title",
+    "gate",
+    "chosen",
     "size",
     "sparsity",
     "time",
     "accuracy",
     "unfairness",
-    "gate",
     "pareto",
     "pareto_share",
     "behind",
-    "chosen",
     "above_floor",
 )
 
@@ -71,7 +71,7 @@ def page(study_audit: StudyAudit) -> None:
         if len(axes) > 1
         else single_choice("against", axes[0])
     )
-    floor = _choose_floor(table)
+    floor = _choose_floor(table, verdict.limits.overall_drop_pp)
     weights = _choose_weights(axis)
     points = operating_points(
         table,
@@ -90,8 +90,8 @@ def page(study_audit: StudyAudit) -> None:
     frame["pareto_share"] = frame["variant"].map(shares)
     frame["behind"] = 100 * (best - frame["value"])
     text = (
-        f"Unfairness and accuracy against {axis}, a point per variant; blue, the Pareto set; the diamond is chosen; "
-        "red fails the gate. A click on a point opens its variant."
+        f"Unfairness and accuracy against {axis}, a point per variant; blue, the Pareto set; the green diamond is "
+        "chosen; red fails the gate; amber cannot be judged, or passes alone. A click on a point opens its variant."
     )
     name = "operating-points"
     click = functools.partial(open_variant, study_audit)
@@ -124,11 +124,18 @@ def _pareto_shares(
     return pareto_shares(allowed, objectives=_objectives(axis), floor=floor)
 
 
-def _choose_floor(table: pd.DataFrame) -> float | None:
-    """Return the lowest acceptable accuracy, a share; None at the left end of the slider."""
-    means = 1000 * table.groupby("variant")["accuracy"].mean()
-    low = math.floor(means.min()) / 10
-    high = max(math.ceil(means.max()) / 10, low + 0.1)
+def _choose_floor(table: pd.DataFrame, drop_pp: float | None) -> float | None:
+    """Return the lowest acceptable accuracy, a share.
+
+    At the left end of the slider it is the gate's, the drop below the baseline that it allows; None without this limit.
+    """
+    means = table.groupby("variant")["accuracy"].mean()
+    floor = None if drop_pp is None else max(means[BASELINE] - drop_pp / 100, 0.0)
+    low = math.floor(1000 * (means.min() if floor is None else floor)) / 10
+    high = max(math.ceil(1000 * means.max()) / 10, low + 0.1)
+    least = (
+        "none" if drop_pp is None else f"that of the gate, {drop_pp:g} points below the baseline"
+    )
     percent = choose(
         st.slider,
         "Accuracy floor, %",
@@ -140,9 +147,9 @@ def _choose_floor(table: pd.DataFrame) -> float | None:
         max_value=high,
         step=0.1,
         format="%.1f",
-        help="Variants with a lower mean accuracy are excluded.",
+        help=f"Variants with a lower mean accuracy are excluded. The left end is {least}.",
     )
-    return percent / 100 if percent > low else None
+    return percent / 100 if percent > low else floor
 
 
 def _choose_weights(axis: str) -> dict[str, float]:

@@ -65,6 +65,19 @@ def test_points_are_those_of_the_audit(opened, store):
     assert "kB gzipped" in said
 
 
+@pytest.mark.parametrize("drop", [4.0, None])
+def test_the_lowest_floor_is_that_of_the_gate(opened, store, drop):
+    limits = {"max_overall_drop": "4"} if drop else {"max_overall_drop": "", "max_flips": "0.9"}
+    accuracy = StudyAudit.read(store).trade_offs().groupby("variant")["accuracy"].mean()
+    least = accuracy["dense"] - drop / 100 if drop else accuracy.min()
+    app = opened(max_worst_class_drop="", **limits)
+    slider = app.slider(key="floor")
+    assert slider.value == slider.min == pytest.approx(100 * least, abs=0.1)
+    above = table_of(app)["above_floor"]
+    assert above.tolist() == (accuracy >= least).tolist()
+    assert above.all() == (drop is None)
+
+
 @pytest.mark.slow
 def test_the_floor_shuts_out_and_the_url_remembers_it(opened, store):
     accuracy = expected(store)["accuracy"].sort_values()

@@ -8,7 +8,18 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.charts.point_labels import name_sides
-from tfaudit.charts.style import AMBER, BLUE, GREY, LOSS, PLUM, WIDTH, Drawing, categories, tooltips
+from tfaudit.charts.style import (
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    LOSS,
+    PLUM,
+    WIDTH,
+    Drawing,
+    categories,
+    tooltips,
+)
 
 CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "below the floor"
 LABELLED = 40
@@ -20,13 +31,13 @@ FAILS, UNKNOWN, ALONE = (
     "passes alone",
 )  # values of the frame's column `gate`
 LOOKS = {
-    CHOSEN: (AMBER, "diamond"),
+    CHOSEN: (GREEN, "diamond"),
     OPTIMAL: (BLUE, "circle"),
     DOMINATED: (GREY, "circle"),
     REJECTED: (GREY, "cross"),
     FAILS: (LOSS, "cross"),
-    UNKNOWN: (PLUM, "square"),
-    ALONE: (PLUM, "triangle"),
+    UNKNOWN: (AMBER, "square"),
+    ALONE: (AMBER, "triangle"),
 }
 DRAWN = 2000  # maximum number of points of the Pareto set, and of others
 CURVED = 200  # maximum number of points of one technique that are joined
