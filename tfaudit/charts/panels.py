@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import WIDTH, Drawing
+from tfaudit.charts.style import WIDTH, Drawing, field_of
 
 SPACING = 16
 """Pixels between panels."""
@@ -41,8 +41,7 @@ def in_grid(
 
 def _legend_chart(channels: Sequence[alt.Color | alt.Shape]) -> alt.Chart:
     """Return a legend without a chart below it."""
-    fields = [str(channel.shorthand).split(":")[0] for channel in channels]
-    nothing = pd.DataFrame(columns=list(dict.fromkeys(fields)), dtype=object)
+    nothing = pd.DataFrame(columns=list(dict.fromkeys(map(field_of, channels))), dtype=object)
     view = alt.ViewBackground(stroke=None)
     return (
         alt.Chart(nothing, width=WIDTH, height=1, view=view)

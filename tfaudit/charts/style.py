@@ -54,21 +54,24 @@ HUES = (BLUE, AMBER, GREEN, PLUM, "#c2604f", "#2f9bb3", "#8a8f2c", "#7a6bd1", "#
 WIDTH = 340
 """Pixels of a chart in half a page."""
 
+DASHES = [4, 4]
+"""Pixels of the dashes of a line that others are compared with, and of the gaps between them."""
+
 
 def row_axis(names: pd.Series, *, limit: int) -> alt.Y:
-    """Return an axis with a row for each name, in the given order, without omissions.
+    """Return an axis with a row for each distinct name, in the given order, without omissions.
 
     Args:
-        names: names of the rows, a series named after the column of the data.
+        names: names of the rows, the column of the data or a series named after it.
         limit: pixels beyond which a name is truncated.
 
     Example:
-        >>> row_axis(pd.Series(["cat", "dog"], name="class"), limit=130).to_dict()["sort"]
-        ['cat', 'dog']
+        >>> row_axis(pd.Series(["dog", "cat", "dog"], name="class"), limit=130).to_dict()["sort"]
+        ['dog', 'cat']
     """
     # Streamlit flushes labels by default.
     axis = alt.Axis(labelLimit=limit, labelPadding=6, labelOverlap=False, labelFlush=False)
-    return alt.Y(f"{names.name}:N", sort=list(names), title=None, axis=axis)
+    return alt.Y(f"{names.name}:N", sort=list(dict.fromkeys(names)), title=None, axis=axis)
 
 
 def before_after(field: str) -> alt.Color:
@@ -152,18 +155,52 @@ def distinct_names(classes: pd.Series) -> pd.Series:
     return classes.where(~repeated, classes + " (" + classes.index.astype(str) + ")")
 
 
-def square_axes(rows: pd.DataFrame) -> tuple[alt.X, alt.Y, alt.Chart]:
-    """Return axes of accuracy before and after with one scale, and the dashed line of equal accuracy on them.
+BEFORE = alt.X("before:Q", title="accuracy before, %")
+AFTER = alt.Y("after:Q", title="accuracy after, %")
+
+
+def square_axes(
+    rows: pd.DataFrame,
+    x: alt.X = BEFORE,
+    y: alt.Y = AFTER,
+) -> tuple[alt.X, alt.Y, alt.Chart]:
+    """Return two axes of percentages with one scale, and the dashed line on which they are equal.
 
     Args:
-        rows: data frame with the columns `before` and `after`, in percent.
+        rows: data frame with the columns of both axes, in percent.
+        x: horizontal axis; accuracy in the column `before` by default.
+        y: vertical axis; accuracy in the column `after` by default.
     """
-    low = max(
-        0.0, min(rows["before"].min(), rows["after"].min()) - 2
-    )  # a single accuracy still needs a range
+    fields = [field_of(x), field_of(y)]
+    low = max(0.0, rows[fields].min().min() - 2)  # a single accuracy still needs a range
     scale = alt.Scale(domain=[low, 101], nice=False)
-    axis = alt.Axis(tickCount=5)
-    x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=axis)
-    y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=axis)
-    ends = alt.Chart(pd.DataFrame({"before": [low, 100], "after": [low, 100]}))
-    return x, y, ends.mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y)
+    x, y = x.scale(scale).axis(tickCount=5), y.scale(scale).axis(tickCount=5)
+    return x, y, diagonal(x, y, low, 100)
+
+
+def diagonal(x: alt.X, y: alt.Y, low: float, high: float) -> alt.Chart:
+    """Return the dashed line on which both axes have the same value, from `low` to `high`."""
+    ends = pd.DataFrame({field_of(axis): [low, high] for axis in (x, y)})
+    return alt.Chart(ends).mark_line(color=GREY, strokeDash=DASHES, strokeWidth=1).encode(x=x, y=y)
+
+
+def dashed_rule(base: alt.Chart, width: float = 1, **place: Any) -> alt.Chart:
+    """Return the dashed line at a value that others are compared with: a limit, a mean, no difference."""
+    return base.mark_rule(color=GREY, strokeDash=DASHES, strokeWidth=width).encode(**place)
+
+
+def field_of(channel: alt.X | alt.Y | alt.Color | alt.Shape) -> str:
+    """Return the column that a channel shows.
+
+    Example:
+        >>> field_of(alt.X("accuracy:Q"))
+        'accuracy'
+    """
+    return str(channel.shorthand).split(":")[0]
+
+
+def member_dots(base: alt.Chart, x: alt.X, y: alt.Y, tooltip: list[alt.Tooltip]) -> list[alt.Chart]:
+    """Return a dot per member and a bar at their mean."""
+    dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
+    means = base.mark_tick(color=PLUM, thickness=3, size=18).encode(x=x.aggregate("mean"), y=y)
+    return [dots, means]

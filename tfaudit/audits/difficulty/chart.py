@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.audits.exemplars.chart import COLOURS, GROUPS
-from tfaudit.charts.style import PIE_LABELS, WIDTH, Drawing, categories, tooltips
+from tfaudit.charts.style import PIE_LABELS, WIDTH, Drawing, categories, row_axis, tooltips
 
 
 def difficulty_levels_chart(difficulty: pd.DataFrame) -> Drawing:
@@ -16,9 +16,8 @@ def difficulty_levels_chart(difficulty: pd.DataFrame) -> Drawing:
     shown = difficulty.query("population == 'baseline' and k == 1").dropna(subset=["accuracy"])
     figures = ["accuracy", "low", "high"]
     shown[figures] = 100 * shown[figures].clip(0, 1)
-    order = list(dict.fromkeys(difficulty["title"]))
     base = alt.Chart(shown, width=WIDTH - 80, height=alt.Step(24)).encode(
-        y=alt.Y("title:N", sort=order, title=None).axis(labelLimit=150),
+        y=row_axis(difficulty["title"], limit=150),
         color=categories("group", GROUPS, COLOURS, labelExpr=PIE_LABELS, symbolOpacity=1),
     )
     x = alt.X("accuracy:Q", title="top-1 accuracy of uncompressed models, %").scale(zero=False)

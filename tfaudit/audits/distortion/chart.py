@@ -6,7 +6,7 @@ import pandas as pd
 
 from tfaudit.charts.panels import in_grid
 from tfaudit.charts.sampling import MOST_POINTS
-from tfaudit.charts.style import AMBER, BLUE, GREY, WIDTH, Drawing, tooltips
+from tfaudit.charts.style import AMBER, BLUE, WIDTH, Drawing, diagonal, tooltips
 
 SHOWN = ["x", "y", "class", "member", "rate_before", "rate_after"]
 
@@ -55,13 +55,10 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     def panel(title: str, pooled: float) -> Drawing:
         rows = alt.Chart(drawn.loc[drawn["panel"] == title, SHOWN])
         dots = rows.mark_circle(size=22, color=BLUE, opacity=opacity)
-        equal, slope = (
-            alt.Chart(pd.DataFrame({"x": ends, "y": gradient * ends})).encode(x=x, y=y)
-            for gradient in (1.0, pooled)
-        )
+        slope = alt.Chart(pd.DataFrame({"x": ends, "y": pooled * ends})).encode(x=x, y=y)
         chart = alt.layer(
             dots.encode(x=x, y=y, tooltip=tooltip),
-            equal.mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1.5),
+            diagonal(x, y, *ends),
             slope.mark_line(color=AMBER, strokeWidth=2),
         )
         lines = [*title.split("|"), *(some if single else [])]

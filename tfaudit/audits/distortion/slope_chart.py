@@ -13,6 +13,8 @@ from tfaudit.charts.style import (
     WIDTH,
     Drawing,
     categories,
+    dashed_rule,
+    row_axis,
     tooltips,
 )
 
@@ -89,7 +91,7 @@ def _tradeoff(group: str, rows: pd.DataFrame) -> Drawing:
     left = alt.Axis(title="accuracy, %", orient="left", labelExpr=shares)
     right = alt.Axis(title="slope", orient="right")
     dense = float(rows["accuracy"].iloc[0])
-    middle = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.YValue(HEIGHT / 2))
+    middle = dashed_rule(alt.Chart(), y=alt.YValue(HEIGHT / 2))
     chart = alt.layer(
         middle,
         *_curve(rows, "accuracy", dense, BLUE, left),
@@ -149,9 +151,8 @@ def _rows(table: pd.DataFrame, step: int) -> alt.Chart:
     meanings = categories(
         "meaning", list(MARKS.values()), [GREEN, PLUM, GREY], columns=2, symbolOpacity=1
     )
-    names = alt.Y("name:N", sort=list(dict.fromkeys(table["name"])), title=None)
     return alt.Chart(width=WIDTH, height=alt.Step(step)).encode(
-        y=names.axis(labelLimit=LABELS), color=meanings.title("classes are")
+        y=row_axis(table["name"], limit=LABELS), color=meanings.title("classes are")
     )
 
 
@@ -161,5 +162,4 @@ def _slope(title: str) -> alt.X:
 
 def _slope_one() -> alt.Chart:
     """Return the line at slope 1, between closer together and further apart."""
-    rule = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5)
-    return rule.encode(x=alt.XDatum(1))
+    return dashed_rule(alt.Chart(), 1.5, x=alt.XDatum(1))

@@ -39,12 +39,11 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     table["title"] = table.get("title", "")
     table[["accuracy", "low", "high"]] *= 100
     table["panel"] = "top-" + table["k"].astype(str) + " of the " + table["population"] + " models"
-    order = list(dict.fromkeys(table["title"]))
     panels = list(dict.fromkeys(table.sort_values(["k"], kind="stable")["panel"]))
     shapes = alt.Scale(domain=GROUPS, range=["circle", "square", "diamond"])
     colour = categories("group", GROUPS, COLOURS, labelExpr=PIE_LABELS).sort(None)
     shape = alt.Shape("group:N", title=None, scale=shapes)
-    y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
+    y = row_axis(table["title"], limit=150)
     tooltip = tooltips("title", "group", "examples", accuracy=".2f")
 
     def panel(name: str) -> Drawing:
@@ -72,7 +71,7 @@ def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
         panel=difficulty["population"] + ", top-" + difficulty["k"].astype(str)
     )
     table[["accuracy", "low", "high"]] *= 100
-    y = row_axis(table.sort_values(["k"], kind="stable")["panel"].drop_duplicates(), limit=150)
+    y = row_axis(table.sort_values(["k"], kind="stable")["panel"], limit=150)
     base = alt.Chart(table, width=WIDTH, height=alt.Step(16, **{"for": "offset"})).encode(
         y=y,
         yOffset=alt.YOffset("group:N", sort=GROUPS),

@@ -4,7 +4,17 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, tooltips
+from tfaudit.charts.style import (
+    BLUE,
+    GREY,
+    PLUM,
+    WIDTH,
+    Drawing,
+    categories,
+    dashed_rule,
+    diagonal,
+    tooltips,
+)
 
 SCATTERED = 2000  # maximum number of rows drawn as dots
 RANGES = 12  # of the observed accuracy in the panel of residuals
@@ -43,7 +53,7 @@ def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
 
 def _coefficients(rows: pd.DataFrame, title: str) -> Drawing:
     chart = alt.Chart(rows, width=WIDTH - 140, height=alt.Step(20))
-    zero = chart.mark_rule(color=GREY, strokeDash=[3, 3]).encode(x=alt.XDatum(0))
+    zero = dashed_rule(chart, x=alt.XDatum(0))
     base = chart.encode(
         y=alt.Y("label:N", sort=None, title=None).axis(labelLimit=270, labelFlush=False),
         color=categories("evidence", ["interval without 0", "no evidence"], [PLUM, GREY]),
@@ -76,8 +86,6 @@ def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
         cloud = alt.Chart(values).mark_circle(color=BLUE, opacity=0.5, size=25).encode(x=x, y=y)
     else:
         cloud = _cells(values, np.linspace(reach[0], reach[1], BINS + 1)).encode(x=x, y=y)
-    ends = alt.Chart(pd.DataFrame({"observed": reach, "fitted": reach}))
-    diagonal = ends.mark_line(color=GREY, strokeDash=[3, 3]).encode(x=x, y=y)
     counts, edges = np.histogram(values["residual"], BINS)
     bars = pd.DataFrame({"count": counts, "residual": edges[:-1], "end": edges[1:]})
     histogram = (
@@ -89,7 +97,7 @@ def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
             y=alt.Y("count:Q", title="rows"),
         )
     )
-    fit = alt.layer(cloud, diagonal).properties(width=WIDTH - 20, height=260)
+    fit = alt.layer(cloud, diagonal(x, y, *reach)).properties(width=WIDTH - 20, height=260)
     return alt.vconcat(fit, histogram, _residuals_by_target(values), spacing=16)
 
 
@@ -105,7 +113,7 @@ def _residuals_by_target(values: pd.DataFrame) -> Drawing:
     )
     rows = rows.assign(observed=by["observed"].mean(), rows=by.size()).reset_index(drop=True)
     chart = alt.Chart(rows, width=WIDTH - 20, height=140)
-    zero = chart.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.YDatum(0))
+    zero = dashed_rule(chart, y=alt.YDatum(0))
     base = chart.encode(x=alt.X("observed:Q", title="observed accuracy, %").scale(zero=False))
     y = alt.Y("low:Q", title="observed minus fitted, points")
     bars = base.mark_rule(strokeWidth=2, color=BLUE).encode(y=y, y2=alt.Y2("high:Q"))

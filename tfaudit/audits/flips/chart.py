@@ -4,11 +4,11 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import (
-    GREY,
     LOSS,
     SLATE,
     WIDTH,
     Drawing,
+    dashed_rule,
     distinct_names,
     light,
     row_axis,
@@ -59,7 +59,7 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
         x=alt.X("retrained_share:Q"), y=y
     )
     line = alt.Chart(pd.DataFrame({"all": 100 * whole["negative_share"]}))
-    rule = line.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=alt.X("all:Q"))
+    rule = dashed_rule(line, x=alt.X("all:Q"))
     heading = []
     if len(ordered) > NAMED:
         heading.append(f"the {NAMED} classes with the highest rates, of {len(ordered):,}")

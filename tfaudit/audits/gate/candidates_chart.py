@@ -3,8 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.audits.gate.chart import COLOUR, OUTCOMES, SHAPE, limit_rule
-from tfaudit.charts.style import GREY, WIDTH, Drawing, tooltips
+from tfaudit.audits.gate.chart import COLOUR, OUTCOMES, SHAPE
+from tfaudit.charts.style import GREY, WIDTH, Drawing, dashed_rule, tooltips
 
 HEIGHT = 300  # pixels
 
@@ -46,5 +46,5 @@ def candidates_chart(table: pd.DataFrame, limit: float | None) -> Drawing:
         size=260, filled=False, strokeWidth=1.5, color=GREY, shape="circle"
     ).encode(x=x, y=y)
     name = chosen.mark_text(dy=-16, limit=220).encode(x=x, y=y, text=alt.Text("title:N"))
-    rules = [] if limit is None else [limit_rule(base, y=alt.YDatum(-limit))]
+    rules = [] if limit is None else [dashed_rule(base, y=alt.YDatum(-limit))]
     return alt.layer(*rules, bars, points, ring, name)

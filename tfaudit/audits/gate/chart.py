@@ -7,11 +7,11 @@ import pandas as pd
 from tfaudit.charts.style import (
     AMBER,
     GAIN,
-    GREY,
     LOSS,
     WIDTH,
     Drawing,
     categories,
+    dashed_rule,
     row_axis,
     tooltips,
 )
@@ -55,12 +55,7 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
     )
     interval = alt.X("low_share:Q"), alt.X2("high_share:Q")
     layers = _outcomes(base, x, y, interval, tooltips("title", "outcome", "sentence"), 90)
-    return alt.layer(limit_rule(base, x=alt.XDatum(1)), *layers)
-
-
-def limit_rule(base: alt.Chart, **place: alt.XDatum | alt.YDatum) -> alt.Chart:
-    """Return the dashed line of a limit."""
-    return base.mark_rule(strokeDash=[4, 3], color=GREY).encode(**place)
+    return alt.layer(dashed_rule(base, x=alt.XDatum(1)), *layers)
 
 
 def _outcomes(
@@ -105,6 +100,6 @@ def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]
             (alt.X("low:Q"), alt.X2("high:Q")),
             tooltips("title", "outcome", "reason", *about),
         )
-        rules = [] if limit is None else [limit_rule(base, x=alt.XDatum(-limit))]
+        rules = [] if limit is None else [dashed_rule(base, x=alt.XDatum(-limit))]
         panels.append(alt.layer(*layers, *rules))
     return alt.hconcat(*panels)

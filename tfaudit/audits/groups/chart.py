@@ -109,7 +109,7 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     coloured = len(names) <= COLOURED
     hues = HUES[: len(names)] if coloured else [GREY] * len(names)
     colour = categories("group", names, hues, columns=2, labelLimit=112, symbolOpacity=1)
-    x, y, diagonal = square_axes(shown)
+    x, y, equal = square_axes(shown)
     place = {"x": x, "y": y, "color": colour if coloured else colour.legend(None)}
     # Smaller groups are drawn last, so larger ones do not hide them.
     crowd = shown.groupby("group")["individual"].transform("size")
@@ -124,4 +124,4 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     lines = lines[["group", "before", "after"]].dropna()
     fitted = alt.Chart(lines).mark_line(strokeWidth=2.5, clip=True).encode(**place)
     title = f"{some}individuals by {name}; below the dashed line: worse after"
-    return alt.layer(diagonal, points, fitted).properties(title=title)
+    return alt.layer(equal, points, fitted).properties(title=title)

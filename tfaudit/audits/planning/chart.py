@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, categories, tooltips
+from tfaudit.charts.style import HUES, WIDTH, Drawing, categories, dashed_rule, tooltips
 from tfaudit.errors import plural
 
 
@@ -47,5 +47,4 @@ def _lines(frame: pd.DataFrame, y: alt.Y, figure: alt.Tooltip, wanted: float) ->
         color=categories("label", list(labels.values()), hues),
         tooltip=[*tooltips("members", "images"), figure],
     )
-    rule = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.YDatum(wanted))
-    return alt.layer(rule, lines)
+    return alt.layer(dashed_rule(base, y=alt.YDatum(wanted)), lines)

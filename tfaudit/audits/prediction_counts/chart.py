@@ -6,13 +6,13 @@ import pandas as pd
 from tfaudit.charts.style import (
     GAIN,
     GREY,
-    PLUM,
-    SLATE,
     WIDTH,
     WRONG,
     Drawing,
     before_after,
     categories,
+    dashed_rule,
+    member_dots,
     row_axis,
     tooltips,
 )
@@ -38,18 +38,15 @@ def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
         recalls: rows of `title`, `member` and `recall`, a share; the baseline's rows come first. Titles are distinct.
     """
     measured = recalls.dropna(subset=["recall"]).assign(percent=lambda rows: 100 * rows["recall"])
-    titles = measured["title"].drop_duplicates()
-    y = row_axis(titles, limit=150)
+    y = row_axis(measured["title"], limit=150)
     x = _percent("recall, %").scale(zero=False, nice=True)
     tooltip = _percent_tooltips("title", "member", title="recall, %")
     base = alt.Chart(measured, width=WIDTH, height=alt.Step(24))
-    first = base.transform_filter(alt.datum.title == titles.iloc[0] if len(titles) else "false")
-    level = first.mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(
-        x=x.aggregate("mean")
+    first = base.transform_filter(
+        alt.datum.title == measured["title"].iloc[0] if len(measured) else "false"
     )
-    dots = base.mark_circle(size=45, opacity=0.6, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
-    means = base.mark_tick(color=PLUM, thickness=3, size=18).encode(x=x.aggregate("mean"), y=y)
-    return alt.layer(level, dots, means)
+    level = dashed_rule(first, 1.5, x=x.aggregate("mean"))
+    return alt.layer(level, *member_dots(base, x, y, tooltip))
 
 
 def confusion_chart(predictions: pd.DataFrame) -> Drawing:
@@ -97,7 +94,7 @@ def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
     bars = alt.Chart(summed, width=WIDTH, height=alt.Step(22)).mark_bar(height=15)
     return bars.encode(
         x=_percent("votes, %").scale(domain=[0, 100]),
-        y=row_axis(votes["title"].drop_duplicates(), limit=150),
+        y=row_axis(votes["title"], limit=150),
         color=categories("prediction", predictions, colours, columns=2, labelLimit=130),
         order=alt.Order("order:Q"),
         tooltip=_percent_tooltips("title", "prediction", title="votes, %", form=".0f"),

@@ -3,7 +3,17 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GAIN, GREY, LOSS, WIDTH, Drawing, categories, tooltips
+from tfaudit.charts.style import (
+    GAIN,
+    GREY,
+    LOSS,
+    WIDTH,
+    Drawing,
+    categories,
+    dashed_rule,
+    row_axis,
+    tooltips,
+)
 
 
 def remedies_chart(table: pd.DataFrame) -> Drawing:
@@ -12,7 +22,6 @@ def remedies_chart(table: pd.DataFrame) -> Drawing:
     Args:
         table: `table` of a `Remedies`.
     """
-    order = list(dict.fromkeys(table["title"]))
     panels = []
     colour = categories(
         "verdict", ["better", "worse", "cannot tell"], [GAIN, LOSS, GREY], symbolOpacity=1
@@ -20,7 +29,7 @@ def remedies_chart(table: pd.DataFrame) -> Drawing:
     for measure, rows in table.groupby("measure", sort=False):
         shown = rows.assign(before=100 * rows["control"], after=100 * rows["remedy"])
         base = alt.Chart(shown, width=WIDTH - 160, height=alt.Step(24)).encode(
-            y=alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=190)),
+            y=row_axis(table["title"], limit=190),
             color=colour,
             tooltip=[
                 *tooltips("title", "measure", before=".2f", after=".2f", difference_pp="+.2f"),
@@ -35,12 +44,7 @@ def remedies_chart(table: pd.DataFrame) -> Drawing:
             .mark_rule(strokeWidth=2)
             .encode(x=alt.X("low_pp:Q"), x2=alt.X2("high_pp:Q"))
         )
-        none = (
-            alt.Chart(pd.DataFrame({"x": [0.0]}))
-            .mark_rule(color=GREY, strokeDash=[3, 3])
-            .encode(x=alt.X("x:Q"))
-        )
-        panels.append(
-            alt.layer(none, bars, base.mark_circle(size=70, opacity=1).encode(x=x), title=measure)
-        )
+        dots = base.mark_circle(size=70, opacity=1).encode(x=x)
+        none = dashed_rule(alt.Chart(shown), x=alt.XDatum(0))
+        panels.append(alt.layer(none, bars, dots, title=measure))
     return alt.vconcat(*panels, spacing=16)

@@ -5,7 +5,7 @@ import json
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import PLUM, SLATE, WIDTH, Drawing, tooltips
+from tfaudit.charts.style import WIDTH, Drawing, member_dots, row_axis, tooltips
 
 
 def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
@@ -18,25 +18,21 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
         accuracies: `accuracies` of a `Summary`; only top-1 is drawn.
     """
     top1 = accuracies[accuracies["k"] == 1].assign(percent=lambda rows: 100 * rows["accuracy"])
-    order = list(top1["title"].unique())
     by = top1.groupby("title")["percent"]
     spans = by.max() - by.min()
     tooltip = tooltips("title", "member", percent=".2f")
     apart = top1["percent"].max() - top1["percent"].min() > 12 * spans.median() and spans.any()
-    labels = alt.Axis(labelLimit=190, labelFlush=False)
+    y = row_axis(top1["title"], limit=190)
     # Without a format a single value has ticks with six decimals.
     x = alt.X("percent:Q", title="top-1 accuracy, %", axis=alt.Axis(tickCount=5, format=".6~g"))
     if apart:
         top1["from_mean"] = top1["percent"] - by.transform("mean")
         means = {title: f"mean {mean:.2f} %" for title, mean in by.mean().items()}
-        labels["labelExpr"] = (
+        y["axis"]["labelExpr"] = (
             f"[datum.value, ({json.dumps(means, ensure_ascii=False)})[datum.value]]"
         )
         title = "top-1 accuracy of the members, points from their mean"
         x = alt.X("from_mean:Q", title=title, axis=alt.Axis(tickCount=5))
     x = x.scale(zero=False, nice=True)
-    y = alt.Y("title:N", sort=order, title=None, axis=labels)
     base = alt.Chart(top1, width=WIDTH, height=alt.Step(38 if apart else 30))
-    dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
-    bars = base.mark_tick(color=PLUM, thickness=3, size=20).encode(x=x.aggregate("mean"), y=y)
-    return alt.layer(dots, bars)
+    return alt.layer(*member_dots(base, x, y, tooltip))

@@ -13,6 +13,7 @@ from tfaudit.charts.style import (
     Drawing,
     before_after,
     categories,
+    dashed_rule,
     square_axes,
     tooltips,
 )
@@ -140,7 +141,7 @@ def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
         "color": colour if few and len(names) > 1 else colour.legend(None),
     }
     base = alt.Chart(shown, width=WIDTH - 40, height=200)
-    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.YDatum(0))
+    zero = dashed_rule(base, y=alt.YDatum(0))
     points = base.mark_circle(size=30, opacity=0.45).encode(
         **place, tooltip=tooltips("unit", "group", value=".3g", change_pp="+.2f")
     )
@@ -197,7 +198,7 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     shown = drawn.assign(
         before=100 * drawn["before"], after=100 * drawn["after"], group=drawn["group"].astype(str)
     )
-    x, y, diagonal = square_axes(shown)
+    x, y, equal = square_axes(shown)
     colour = alt.Color("value:Q", title=name).scale(scheme="plasma", zero=False)
     points = alt.Chart(shown, width=SIDE, height=SIDE)
     points = points.mark_point(filled=True, size=40, opacity=0.85).encode(
@@ -209,5 +210,5 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     if shown["group"].nunique() > 1:
         shape = alt.Shape("group:N", title=column).legend(orient="top")
         points = points.encode(shape=shape)
-    chart = alt.layer(diagonal, points)
+    chart = alt.layer(equal, points)
     return chart.properties(title=some) if some else chart
