@@ -1,13 +1,15 @@
-"""How many searches of `tfaudit compress` pass if one file is judged on the held-out part, and if files are in turn.
+"""What searches of `tfaudit compress` find: share that pass, size, and the loss on images that no search had.
 
-    python -m benchmarks.compress_verdicts [--splits 10] [--data-dir DIR]
+    python -m benchmarks.compress_verdicts [DATA ...] [--splits 10] [--trained] [--data-dir DIR]
 
-A small network is trained on each data set. Every search takes its own random share of the test images, and no training
-data. "The smallest" judges only the smallest file that passes on the selection part, which was the rule of earlier
-searches. The loss, and whether it exceeds a limit, are measured on the test images that no search took.
+A small network is trained on each data set. Every search takes its own random share of the test images; with
+`--trained` also some training images, for pruned candidates. "The smallest" judges only the smallest file that passes
+on the selection part, on the held-out part; "in turn" those that pass there, from the largest. "Plain on all" is what
+`compress_to_limits` does. The loss, and whether it exceeds a limit, are measured on test images that no search took.
 """
 
 import argparse
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,15 +25,20 @@ from tfaudit.audits.gate.checks import PASS
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.search import search_report
+from tfaudit.search.search_settings import FINE_TUNING
 from tfaudit.search.trials import Trials
 
-EPOCHS = {"digits": 30, "mnist": 2, "fashion_mnist": 3}
+EPOCHS = {"digits": 30, "mnist": 2, "fashion_mnist": 3, "cifar10": 5}
 """Epochs of training of each network."""
+
+TRAINED = 4000
+"""Training images with which pruned candidates are fine-tuned."""
 
 SEARCHES = {
     "digits": (0.7, Limits(4, 25)),
     "mnist": (0.2, Limits(1, 5)),
     "fashion_mnist": (0.2, Limits(1, 5)),
+    "cifar10": (0.2, Limits(1, 5)),
 }
 """Share of the test images that a search has, and its limits."""
 
@@ -50,25 +57,45 @@ def network(train: Dataset, epochs: int) -> keras.Model:
     return model
 
 
-def smallest(trials: Trials, judged: object) -> list[str]:
-    """Return the key of the smallest file that passes on the selection part, as a sequence."""
-    return [key] if (key := trials.smallest()) else []
+def smallest(trials: Trials, *_: object) -> tuple[list[str], list[str]]:
+    """Return the key of the smallest file that passes on the selection part, or else of the closest, as a sequence."""
+    return [], [trials.smallest() or trials.closest()]
 
 
-RULES: dict[str, Callable] = {"in turn": Trials.sequence, "the smallest": smallest}
+def in_turn(trials: Trials, *_: object) -> tuple[list[str], list[str]]:
+    """Return the keys of all files that pass on the selection part, plain or not, as one sequence."""
+    return sequences(trials, (), ())
+
+
+sequences = Trials.sequences
+RULES: dict[str, Callable] = {
+    "the smallest": smallest,
+    "in turn": in_turn,
+    "plain on all": sequences,
+}
 
 
 def searches(
-    model: keras.Model, test: Dataset, rows: np.ndarray, limits: Limits, seed: int
+    model: keras.Model,
+    test: Dataset,
+    rows: np.ndarray,
+    limits: Limits,
+    seed: int,
+    train: Dataset | None,
 ) -> list[dict]:
     """Return what each rule finds with some rows of the test images."""
     asked, others = (test.select(np.flatnonzero(one), split="test") for one in (rows, ~rows))
     found = []
     without_report = mock.patch.object(search_report, "write_report")
     with TemporaryDirectory() as folder, without_report:
-        for rule, sequence in RULES.items():  # the second finds all files in the directory
-            with mock.patch.object(Trials, "sequence", sequence):
-                search = compress_to_limits(model, asked, limits, out=folder, seed=seed)
+        for rule, sequence in RULES.items():  # later ones find all files in the directory
+            (Path(folder) / "model.tflite").unlink(missing_ok=True)
+            for stale in Path(folder).glob("candidates/predictions/split=[hp]*"):
+                shutil.rmtree(stale)  # each rule judges as if it were the first
+            with mock.patch.object(Trials, "sequences", sequence):
+                search = compress_to_limits(
+                    model, asked, limits, train=train, training=FINE_TUNING, out=folder, seed=seed
+                )
             row = {"judged": rule, "passes": 100.0 * (search.outcome == PASS)}
             if search.outcome == PASS:
                 path = Path(folder) / "model.tflite"
@@ -76,7 +103,9 @@ def searches(
                 lost = pd.Series(before.correct()[0].astype(float) - after.correct()[0])
                 loss, worst = 100 * lost.mean(), 100 * lost.groupby(before.labels).mean().max()
                 over = loss > limits.overall_drop_pp or worst > limits.worst_class_drop_pp
+                pruned = search.chosen.startswith(("channel", "weight"))
                 row |= {"kB": path.stat().st_size / 1e3, "loss": loss, "wrong": 100.0 * over}
+                row |= {"pruned": 100.0 * pruned}
             found.append(row)
     return found
 
@@ -86,6 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("datasets", nargs="*", default=list(EPOCHS))
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--trained", action="store_true")
     parser.add_argument("--data-dir")
     options = parser.parse_args()
     for name in options.datasets:
@@ -97,7 +127,9 @@ def main() -> None:
         for seed in range(options.splits):
             share, limits = SEARCHES[name]
             rows = np.random.default_rng(seed).random(test.num_examples) < share
-            found += [{"data": name, **row} for row in searches(model, test, rows, limits, seed)]
+            some = train.take(TRAINED) if options.trained else None
+            rules = searches(model, test, rows, limits, seed, some)
+            found += [{"data": name, **row} for row in rules]
         means = pd.DataFrame(found).groupby(["data", "judged"], sort=False).mean()
         printed(means.reset_index())
 

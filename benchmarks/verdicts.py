@@ -299,10 +299,11 @@ def searches(seeds: range) -> pd.DataFrame:
         "the 2 largest lose 0, the others 1.05": [0] * 2 + [1.05] * 8,
         "all lose 1.05": [1.05] * 10,
         "the 3 largest lose 1.05, the others 0": [1.05] * 3 + [0] * 7,
+        "the smallest plain file loses 1.05, the others 0": [0] * 3 + [1.05] + [0] * 6,
     }
     rows = []
     for name, losses in truths.items():
-        found = [found_files(losses, seed, 4000) for seed in seeds]
+        found = [found_files(losses, seed, 4000, range(4)) for seed in seeds]
         for rule in found[0]:
             passed = [one[rule] for one in found if one[rule] is not None]
             wrong = 100 * sum(losses[file] > 1 for file in passed) / len(found)

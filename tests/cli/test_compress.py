@@ -53,8 +53,10 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
     assert "Candidates on the 60 examples of the selection part" in text
     assert "file: out/model.tflite" in text
     sources = ["--baseline", "net.keras", "--compressed", "out/model.tflite", "--data", "images"]
-    settings = ("--config", "gate.toml", "--examples", "out/held_out.csv", "--json", "gate.json")
-    assert run("gate", *sources, *settings)[0] == 0
+    assert "The verdict, on 60 of the 120 examples: all but those that calibrate int8:" in text
+    level = ("--alpha", "0.025")
+    settings = ("--config", "gate.toml", "--examples", "out/judged.csv", "--json", "gate.json")
+    assert run("gate", *sources, *settings, *level)[0] == 0
     (of_gate,) = json.loads((place / "gate.json").read_text())["verdicts"].values()
     (of_search,) = json.loads((place / "out/verdict.json").read_text())["verdicts"].values()
     assert {**of_gate, "notes": []} == {**of_search, "notes": []}
@@ -67,7 +69,7 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("gate", "code", "words"), [("tight", 2, "held-out images of each"), ("small", 1, "Size: ")]
+    ("gate", "code", "words"), [("tight", 2, "images of each class judge"), ("small", 1, "Size: ")]
 )
 def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, gate, code, words):
     monkeypatch.setattr(search_report, "write_report", lambda *_, **__: None)

@@ -103,7 +103,7 @@ def maker_of(training, tmp_path):
         return candidate_models.CandidateMaker(
             source,
             CandidateStore(tmp_path, {}, plan, training),
-            Parts(training, training, training),
+            Parts(training, training, training, training, training),
             SearchSettings(**settings),
             is_over=lambda: False,
         )

@@ -31,7 +31,9 @@ from tfaudit.search import candidate_models, candidate_store, search_report
 from tfaudit.search.candidate_store import FOLDER, HELD_OUT, flatbuffer_path
 from tfaudit.search.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.search.search import _Search
+from tfaudit.search.search_data import Parts, in_memory, read_data
 from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.store import evaluations, store
 from tfaudit.store.evaluations import prediction_path
 from tfaudit.store.files import lock, write_whole
@@ -40,7 +42,7 @@ from tfaudit.study.remedies import REMEDIES
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned
 
-KEPT = ("model.tflite", "verdict.json", "held_out.csv")
+KEPT = ("model.tflite", "verdict.json", "judged.csv")
 
 
 def files_of(directory):
@@ -58,7 +60,7 @@ def same_files(one, other):
 @pytest.mark.slow
 def test_the_verdict_is_the_gates_on_examples_that_had_no_part_in_the_choice(whole, model, data):
     directory, found = whole
-    ids = pd.read_csv(directory / "held_out.csv")["example"].tolist()
+    ids = pd.read_csv(directory / "judged.csv")["example"].tolist()
     rows = np.isin(data[0].ids, ids)
     assert found.examples == (400, 400)
     assert np.bincount(np.asarray(data[0].y)[rows]).tolist() == [100] * 4  # stratified
@@ -73,6 +75,8 @@ def test_the_verdict_is_the_gates_on_examples_that_had_no_part_in_the_choice(who
     content = json.loads((directory / "verdict.json").read_text())
     assert content["verdicts"] == {found.title: json.loads(json.dumps(verdict.summary()))}
     assert content["search"]["seed"] == 0
+    words = "the 400 held-out examples, which had no part in the search"  # a pruned model
+    assert found.judged_on == content["search"]["judged_on"] == words
 
 
 @pytest.mark.slow
@@ -90,8 +94,9 @@ def test_the_smallest_candidate_that_passes_on_both_parts_is_chosen(whole, model
     assert found.content == flatbuffer_path(directory, found.chosen).read_bytes()
     assert "fewer channels" in found.title  # smaller than the model's own dynamic range
     assert [*found.judged] == ["float32", "dynamic_range", found.chosen]  # the largest first
-    assert table.loc[[*found.judged], "held_out"].tolist() == ["pass"] * 3
-    assert (table["held_out"] == "").sum() == len(table) - 3
+    assert table.loc[[*found.judged], "judged"].tolist() == ["pass"] * 3
+    assert table.loc[[*found.judged], "judged_examples"].tolist() == [800, 800, 400]
+    assert (table["judged"] == "").sum() == len(table) - 3
     assert not found.needed
     assert found.summary()["bytes"] == len(found.content)
     assert "<table" in found._repr_html_()
@@ -102,7 +107,7 @@ def test_the_smallest_candidate_that_passes_on_both_parts_is_chosen(whole, model
 def test_the_report_shows_the_candidates_and_the_verdict(whole):
     directory, found = whole
     page = (directory / "report.html").read_text()
-    for part in ("held-out part", found.title, 'id="candidates"'):
+    for part in (found.judged_on, found.title, 'id="candidates"'):
         assert part in page
 
 
@@ -114,7 +119,7 @@ def test_the_candidates_are_a_study_of_the_selection_part(whole, tmp_path):
     for key, accuracy in made.items():
         assert store.predictions(key).accuracy() == accuracy
     assert store.missing() == ()
-    held_out = pd.read_csv(directory / "held_out.csv")["example"]
+    held_out = pd.read_csv(directory / "judged.csv")["example"]
     assert not set(store.examples()["example"]) & set(held_out)
     assert found.chosen in write_report(StudyAudit.read(store)).read_text()
 
@@ -193,19 +198,42 @@ def spoiled(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_sequence_ends_at_the_first_that_does_not_pass(whole, search, tmp_path, spoiled):
+def test_each_sequence_ends_at_the_first_that_does_not_pass(whole, search, tmp_path, spoiled):
     out = shutil.copytree(whole[0], tmp_path / "out")
+    pruned = whole[1].chosen
     spoiled.add("dynamic_range")
     found = search(out)
-    assert (found.chosen, found.outcome) == ("float32", "pass")
-    assert found.judged == {"float32": "pass", "dynamic_range": "fail"}
-    assert found.notes[0] == (
-        "dynamic_range passes on the selection part but not on the held-out part; 1 smaller file is therefore not "
-        "judged there."
-    )
+    assert (found.chosen, found.outcome, found.verdict.alpha) == (pruned, "pass", 0.025)
+    assert found.judged == {"float32": "pass", "dynamic_range": "fail", pruned: "pass"}
+    spoiled.add(pruned)
+    found = search(out)
+    assert (found.chosen, found.outcome, found.verdict.alpha) == ("float32", "pass", 0.025)
+    assert found.judged_on.startswith("all 800 examples")
+    assert found.notes[0].startswith("Judged at alpha 0.025, half of 0.05: ")
     spoiled.add("float32")
     none = search(out)
-    assert (none.chosen, none.outcome, none.judged) == ("float32", "fail", {"float32": "fail"})
+    assert (none.chosen, none.outcome) == ("float32", "fail")
+    assert none.judged == {"float32": "fail", pruned: "fail"}
+    assert "float32 does not pass; 1 smaller file is therefore not judged." in none.notes
+
+
+@pytest.mark.slow
+def test_images_that_calibrate_int8_judge_no_plain_file(data):
+    examples = in_memory(read_data(data[0], "data"), "data", CLASSES, "test")
+    parts = Parts.of(examples, 0.5, 0)
+    calibrating, plain = set(parts.calibration.example_ids), set(parts.plain.example_ids)
+    assert len(calibrating) == 100
+    assert calibrating <= set(parts.selection.example_ids)
+    assert plain == set(examples.example_ids) - calibrating
+    assert (
+        parts.in_words(plain=True) == "700 of the 800 examples: all but those that calibrate int8"
+    )
+    trained = Parts.of(examples, 0.5, 0, train=examples)
+    assert trained.plain is examples
+    frames = dataclasses.replace(examples, known_groups={CLUSTER: np.arange(800) // 5})
+    parts = Parts.of(frames, 0.5, 0)
+    assert not set(parts.plain.clusters) & set(parts.calibration.clusters)
+    assert set(parts.held_out.example_ids) <= set(parts.plain.example_ids)
 
 
 @pytest.mark.slow
@@ -236,7 +264,7 @@ def test_where_nothing_passes_no_file_ships_and_the_binding_limit_is_named(searc
     size, classes, images, smallest = found.needed
     assert size.startswith("Size: ")
     assert classes.startswith("Drop of worst class (")
-    assert "held-out images of each; these data hold out 100 of a class." in images
+    assert "images of each class judge; here 100 do." in images
     assert smallest == "No candidate keeps to the other limits, whatever its size."
 
 

@@ -52,7 +52,7 @@ def test_the_number_of_images_is_the_smallest_whose_interval_lets_four_of_five_p
     (needed,) = [
         text for text in sentences(12, Limits(worst_class_drop_pp=limit)) if "4 of 5" in text
     ]
-    images = int(needed.split("about ")[1].split(" held-out")[0].replace(",", ""))
+    images = int(needed.split("about ")[1].split(" images")[0].replace(",", ""))
     losses = measure(BEFORE, after(12)).classes
     per_image = np.mean(
         losses.of_images * losses.examples
@@ -61,7 +61,7 @@ def test_the_number_of_images_is_the_smallest_whose_interval_lets_four_of_five_p
     half_width = limit / (1 + norm.ppf(every) / norm.ppf(0.975))
     by_hand = (norm.ppf(0.975) / half_width) ** 2 * per_image
     assert images == pytest.approx(by_hand, rel=0.02)
-    assert "these data hold out 200 of a class" in needed
+    assert "here 200 do" in needed
 
 
 def test_a_size_that_binds_names_the_smallest_candidate_that_keeps_to_the_other_limits():

@@ -10,7 +10,7 @@ from tfaudit.audits.gate.limits import Limits
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidates import Candidate, Preparation, channel_pruning
 from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
-from tfaudit.search.trials import Trial, Trials
+from tfaudit.search.trials import Trial, Trials, judged_in_turn
 from tfaudit.study.remedies import REMEDIES
 from tfaudit.study.variants import Pruned
 
@@ -45,12 +45,46 @@ def trials_of(files=(), models=()):
     return trials
 
 
-def test_the_sequence_holds_what_passes_the_largest_first_and_what_was_judged_before_all():
+def test_sequences_hold_plain_files_and_others_that_pass_the_largest_first_and_what_was_judged_before_all():
     files = {"small": (0, 1), "large": (0, 9), "fails": (300, 5), "middle": (0, 5)}
     trials = trials_of(files)
-    assert trials.sequence(()) == ["large", "middle", "small"]
-    assert trials.sequence({"small", "fails"}) == ["small", "large", "middle"]
-    assert trials_of({"fails": (300, 5)}).sequence(()) == []
+    assert trials.sequences((), ()) == ([], ["large", "middle", "small"])
+    assert trials.sequences((), {"small", "fails"}) == ([], ["small", "large", "middle"])
+    plain = trials.sequences({"fails", "large"}, ())
+    assert plain == (["large", "fails"], ["middle", "small"])  # no label decides which are plain
+    assert trials_of({"a": (300, 5), "b": (100, 4)}).sequences((), ()) == ([], ["b"])  # the closest
+
+
+def test_plain_files_that_are_too_large_for_a_limit_are_not_judged():
+    labels = np.repeat([0, 1], 500)
+    same = Predictions.from_top1(labels, labels)
+    trials = Trials()
+    for key, size in {"large": 9, "small": 5}.items():
+        verdict = gate(same, same, Limits(size_bytes=6), sizes=(20, size))
+        trials.by_key[key] = Trial(verdict.outcome, "", size, b"content", None, verdict)
+    assert trials.sequences({"large", "small"}, ()) == (["small"], [])
+
+
+@pytest.mark.parametrize(
+    ("lost", "expected"),
+    [
+        ((0, 0), {"a": 0.025, "b": 0.025, "c": 0.05, "d": 0.05}),
+        ((0, 400), {"a": 0.025, "b": 0.025, "c": 0.025, "d": 0.025}),
+        ((400, 0), {"a": 0.025, "c": 0.025, "d": 0.025}),
+        ((), {"c": 0.05, "d": 0.05}),
+    ],
+)
+def test_what_the_plain_files_leave_of_alpha_is_for_the_others(lost, expected):
+    losses = {**dict(zip("ab", lost, strict=False)), "c": 0, "d": 400, "e": 0}
+    levels = {}
+
+    def verdict(key, alpha):
+        levels[key] = alpha
+        return verdict_of(losses[key])
+
+    plain = [key for key in "ab" if key in losses]
+    assert [*judged_in_turn(plain, ["c", "d", "e"], verdict, 0.05)] == [*levels]
+    assert levels == expected
 
 
 @pytest.mark.parametrize(

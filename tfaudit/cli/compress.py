@@ -68,7 +68,7 @@ def compress(
     ] = "none",
     held_out: Annotated[
         float,
-        option("Share of the data that is held out from the choice and judges the chosen file."),
+        option("Share of the data that is held out from the choice, to judge chosen files."),
     ] = 0.5,
     seed: Annotated[
         int, option("Seed for the data split, the calibration images and fine-tuning.")
@@ -80,8 +80,9 @@ def compress(
 ) -> None:
     """Find the smallest file that passes a gate: exit code 0 pass, 1 fail, 2 cannot judge, 3 an unexpected error.
 
-    Candidates are chosen on one part of the data and judged on the other, the largest first, up to the first that does
-    not pass. Only a file that passes becomes DIR/model.tflite. The same command resumes an interrupted search.
+    All data judge plain files, which are made without labels. Other candidates are chosen on one part of the data and
+    judged on the other. Both are judged from the largest down to the first that does not pass. Only a file that passes
+    becomes DIR/model.tflite. The same command resumes an interrupted search.
     """
     limits = read_limits(gate)
     seconds = None if budget is None else seconds_of(budget)
@@ -159,16 +160,13 @@ def _read(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
 def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
     from tfaudit.outlets.gate_tables import verdict_table
 
-    selection, held_out = found.examples
     out.print(
-        f"\nCandidates on the {selection:,} examples of the selection part, the smallest first:\n"
+        f"\nCandidates on the {found.examples[0]:,} examples of the selection part, the smallest first:\n"
     )
     out.print(_table(found))
     if found.stopped:
         out.print(f"{found.stopped} Run the same command again to try them.", soft_wrap=True)
-    out.print(
-        f"\nThe verdict, on the {held_out:,} held-out examples, which had no part in the search:\n"
-    )
+    out.print(f"\nThe verdict, on {found.judged_on}:\n")
     out.print(verdict_table(found.title, found.verdict))
     out.print()
     for sentence in (*found.needed, *found.notes):
@@ -180,7 +178,7 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
     if found.path is not None:
         out.print(f"file: {found.path}, {len(found.content):,} bytes", soft_wrap=True)
         out.print(
-            f"held-out examples, for tfaudit gate --examples: {directory}/held_out.csv",
+            f"these examples, for tfaudit gate --examples: {directory}/judged.csv",
             soft_wrap=True,
         )
     else:
@@ -198,7 +196,7 @@ def _table(found: SmallestFile) -> Table:
 
     frame = found.frame()
     tried = frame[frame["outcome"] != NOT_TRIED]
-    costs = {name: column(name, "candidates") for name in ("held_out", "bytes", "latency_1_ms")}
+    costs = {name: column(name, "candidates") for name in ("judged", "bytes", "latency_1_ms")}
     columns = costs | verdict_columns("reason", "changed_share", "size_ratio")
     table = variants_table(tried, tried["chosen"], columns)
     left_out = len(frame) - len(tried)

@@ -469,9 +469,8 @@ PARTS["Remedies"] = {
 PARTS["Candidates of a search"] = {
     "candidates.title": _text("candidate", "Kind of the file, and what was pruned before"),
     "candidates.outcome": _text("verdict", "Outcome of the gate on the selection part"),
-    "candidates.held_out": _text(
-        "held out", "Outcome on the held-out part; empty if not judged there"
-    ),
+    "candidates.judged": _text("judged", "Outcome of the verdict; empty if it was not judged"),
+    "candidates.judged_examples": _count("on images", help="Number of examples that judged it"),
     "candidates.bytes": Column("size", ",.4g", "bytes", help="Size of the file"),
     "candidates.size_ratio": _share("of the model", "Size as a share of the model's file"),
     "candidates.top1": _share("top-1", "Accuracy", ".2f"),

@@ -52,6 +52,7 @@ MV S. A. Murphy, A. W. van der Vaart. On profile likelihood. Journal of the Amer
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
 LT A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei. Learn then Test: Calibrating Predictive \
 Algorithms to Achieve Risk Control. arXiv:2110.01052.
+Wi B. L. Wiens. A fixed sequence Bonferroni procedure for testing multiple endpoints. Pharmaceutical Statistics 2, 2003.
 KD K. Kim, D. L. DeMets. Design and analysis of group sequential tests based on the type I error spending rate \
 function. Biometrika 74, 1987.
 """.strip().splitlines()

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
-from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, quantize
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
@@ -77,9 +77,7 @@ class CandidateMaker:
     ) -> None:
         self._source, self._store, self._parts, self._settings = source, store, parts, settings
         self._is_over = is_over
-        self._representative = some_of_every_class(
-            parts.train or parts.selection, CALIBRATION_IMAGES, settings.seed
-        ).held
+        self._representative = parts.calibration.held
         self._opened = functools.lru_cache(maxsize=1)(self._open)
 
     def flatbuffer(self, candidate: Candidate) -> bytes:

@@ -3,13 +3,13 @@
 ```
 DIR/candidates/                       a study of `tfaudit.store`; the selection part is its test split
 DIR/candidates/sensitivity.json       cost of int8 per layer, as far as measured
-DIR/held_out.csv DIR/candidates.csv   ids of the held-out part, the table of all candidates
-DIR/verdict.json DIR/model.tflite     the verdict on the held-out part, and the file if it passes
-DIR/study.json ... DIR/report.html    the study of the held-out part: the model and the chosen candidate
+DIR/judged.csv DIR/candidates.csv     ids of the examples that judged the chosen file, the table of all candidates
+DIR/verdict.json DIR/model.tflite     the verdict on the chosen file, and the file if it passes
+DIR/study.json ... DIR/report.html    the study of the examples that judged: the model and the chosen candidate
 ```
 Each variant is a candidate, named by its key, or a model that was trained to make candidates. Its only member holds the
-file and its predictions on the selection part. The held-out predictions of judged candidates are stored under a split
-of their own, which no report of the candidates shows.
+file and its predictions on the selection part. The predictions that judged a candidate are stored under splits of
+their own, which no report of the candidates shows.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ BASELINE = Dense().key
 FOLDER = "candidates"
 """Folder of the study of the candidates, in the directory of a search."""
 
-HELD_OUT = "held_out"
-"""Name of the split that holds the held-out predictions."""
+HELD_OUT, PLAIN = "held_out", "plain"
+"""Names of the splits that hold predictions on the examples that judge: of chosen files, and of plain ones."""
 
 SENSITIVITY = "sensitivity.json"
 
@@ -157,20 +157,21 @@ class CandidateStore:
             return nothing
         return measured if measured.keys() >= nothing.keys() else nothing
 
-    def held_out(self, key: str, predict: Callable[[], RankedClasses]) -> RankedClasses:
-        """Return a variant's predictions on the held-out part; make them if they are missing or damaged."""
+    def judging(self, key: str, split: str, predict: Callable[[], RankedClasses]) -> RankedClasses:
+        """Return a variant's predictions on examples that judge; make them if they are missing or damaged."""
         evaluations = self._store.evaluations
         try:
-            return evaluations.read(key, 0, HELD_OUT)
+            return evaluations.read(key, 0, split)
         except InputError:
             ranked = predict()
-            evaluations.save(key, 0, HELD_OUT, ranked)
+            evaluations.save(key, 0, split, ranked)
             return ranked
 
     def judged(self) -> tuple[str, ...]:
-        """Return the keys of the candidates that were judged on the held-out part, by this search and earlier ones."""
+        """Return the keys of the candidates that were judged, by this search and earlier ones."""
+        exists = self._store.evaluations.exists
         keys = sorted(variant.key for variant in self._study.variants)
-        return tuple(key for key in keys if self._store.evaluations.exists(key, 0, HELD_OUT))
+        return tuple(key for key in keys if exists(key, 0, PLAIN) or exists(key, 0, HELD_OUT))
 
     def _created(self, keys: Sequence[str]) -> Store:
         versions = {"tfaudit": importlib.metadata.version("tfaudit")}

@@ -34,6 +34,8 @@ from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weig
 from tfaudit.search.candidate_store import (
     BASELINE,
     FOLDER,
+    HELD_OUT,
+    PLAIN,
     CandidateStore,
     require_same_search,
 )
@@ -91,7 +93,7 @@ def compress_to_limits(
     scores_are: str = "auto",
     progress: SearchProgress | str | None = None,
 ) -> SmallestFile:
-    """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it on examples held out.
+    """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it.
 
     Candidates are all kinds of quantization of the unpruned model and, with training data, of pruned and fine-tuned
     models, without channels or weights. If int8 narrowly fails, it is also tried with its last layer in float, with
@@ -99,26 +101,27 @@ def compress_to_limits(
     for int8. The plain files of the unpruned model are tried first. Others follow if they may be smaller than a file
     that passes already, those with training from the least pruning up to the one that fails.
 
-    The data are split at random, stratified by class. Candidates that pass on the selection part are judged on the
-    held-out part, which had no share in their choice: a candidate chosen for passing tends to look better than it is.
-    They are judged in a fixed sequence [LT], from the largest down to the first that does not pass, and the last that
-    passed is the result. So the probability that the result loses more than a limit is that of a single verdict. If
-    nothing passes on the selection part, the candidate closest to passing is judged. Without a pass, `needed` says
-    which limit binds and what would be needed.
+    Plain files use no label of the data. All examples judge them, but for those that calibrate int8, in a fixed
+    sequence [LT]: from the largest down to the first that does not pass. All other files depend on labels, since they
+    are made or tried because of how files did on the selection part, to which the data are split at random, stratified
+    by class. Those that pass there are judged on the held-out part, which had no share in their choice, in a sequence
+    of their own. Each sequence has half of `alpha`; the second has all of it if the first passes as a whole [Wi]. The
+    smallest file that passes is the result. So the probability that it loses more than a limit is that of a single
+    verdict. Without a pass, `needed` says which limit binds and what would be needed.
 
     Args:
         model: a Keras 3 model, which does not change, or the path of a `.keras` file.
         data: labelled examples that the model was not trained on: `(x, y)`, a `tf.data.Dataset` of these,
             `tfaudit.Examples` or a `tfaudit` data set, as the model takes them.
         limits: limits that the gate checks; without any, those that `Limits.for_classes` gives.
-        train: training data, in the same forms; None prunes nothing and calibrates int8 with images of the selection
-            part, without their labels.
+        train: training data, in the same forms; None prunes nothing and calibrates int8 with random images of the
+            selection part, which then judge no plain file.
         training: how pruned models are fine-tuned; `recalibrate_batch_norm` then estimates their statistics again.
         out: directory for the file, the report and all candidates; an interrupted search resumes there. None keeps no
             files.
         budget: seconds after which the search ends with the best candidate so far; None for no limit. The current
             training, measurement or conversion is abandoned, and finished ones are kept. Judging comes on top.
-        held_out: share of the examples that is held out, half by default.
+        held_out: share of the examples that is held out from the choice, half by default.
         seed: seed of the split, of the calibration images and of the training.
         alpha: level of the gate's tests.
         batch_size: examples per step of the predictions.
@@ -173,7 +176,8 @@ def compress_to_limits(
             found = dataclasses.replace(found, directory=None if out is None else directory)
             if out is not None:
                 name = Path(model).stem if isinstance(model, str | Path) else model.name
-                write_search(store, found, search.judged_pair(found.chosen), name, parts, settings)
+                pair, part = search.judged_pair(found.chosen), search.judging_part(found.chosen)
+                write_search(store, found, pair, name, part, settings)
     return found
 
 
@@ -191,6 +195,7 @@ class _Search:
         self._source, self._store, self._plan = source, store, plan
         self._parts, self._settings = parts, settings
         self._trials = Trials()
+        self._plain: list[str] = []  # keys of the plain files to judge
         self._baseline_bytes = weight_bytes(source.path)[0]
         self._ends: float | None = None
         self._interrupted = ""  # what the budget interrupted
@@ -220,12 +225,17 @@ class _Search:
                 progress.end(candidate, trial, [self._task(one) for one in rest])
         return self._judged()
 
+    def judging_part(self, key: str) -> Dataset:
+        """Return the examples that judge a candidate."""
+        return self._parts.plain if key in self._plain else self._parts.held_out
+
     def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
-        """Return the held-out predictions of the model and of the chosen candidate."""
-        part = self._parts.held_out
+        """Return the predictions of the model and of a candidate on the examples that judge it."""
+        part = self.judging_part(key)
+        split = PLAIN if key in self._plain else HELD_OUT
         models = {BASELINE: self._source.model, key: self._trials.by_key[key].content}
         before, after = (
-            self._store.held_out(name, functools.partial(self._settings.ranked, model, part))
+            self._store.judging(name, split, functools.partial(self._settings.ranked, model, part))
             for name, model in models.items()
         )
         return predictions_on(part, before), predictions_on(part, after)
@@ -307,7 +317,7 @@ class _Search:
         return CONVERTING, candidate.key
 
     def _judged(self) -> SmallestFile:
-        """Choose a candidate, judge it on the held-out part and return the result, without writing its files."""
+        """Judge the candidates in turn, choose one and return the result, without writing its files."""
         trials = self._trials.by_key
         if not self._trials.verdicts:
             # why a file could not be made says more than why others were left out
@@ -318,19 +328,22 @@ class _Search:
                 "a longer budget, or a model that TensorFlow Lite converts",
             )
         earlier = self._store.judged()
-        sequence = self._trials.sequence(earlier) or [self._trials.closest()]
+        plain = [one.key for one in self._plan if one.is_plain]
+        self._plain, others = self._trials.sequences(plain, earlier)
         verdicts = judged_in_turn(
-            sequence, lambda key: self._verdict(trials[key].content, self._held_out(key))
+            self._plain,
+            others,
+            lambda key, alpha: self._verdict(trials[key].content, self._judging(key, alpha)),
+            self._settings.alpha,
         )
         passing = [key for key in verdicts if verdicts[key].outcome == PASS]
-        chosen = min(passing or sequence[:1], key=lambda key: trials[key].size)
+        chosen = min(passing or [*verdicts][:1], key=lambda key: trials[key].size)
         candidate = next(one for one in self._plan if one.key == chosen)
         content = trials[chosen].content
         verdict = verdicts[chosen]
         outcomes = {key: one.outcome for key, one in verdicts.items()}
         table = self._table(chosen, outcomes)
         unfinished = sum(trial.reason.startswith(ENDED) for trial in trials.values())
-        selection, held_out = self._parts.selection, self._parts.held_out
         return SmallestFile(
             table=table,
             chosen=chosen,
@@ -338,62 +351,78 @@ class _Search:
             content=content,
             verdict=verdict,
             limits=self._settings.limits,
-            needed=shortfall(verdict, self._held_out(chosen), self._trials.verdicts, table),
+            needed=shortfall(
+                verdict, self._judging(chosen, verdict.alpha), self._trials.verdicts, table
+            ),
             judged=outcomes,
-            examples=(selection.num_examples, held_out.num_examples),
+            judged_on=self._parts.in_words(plain=chosen in self._plain),
+            examples=(self._parts.selection.num_examples, verdict.examples),
             stopped=f"{ENDED}{self._interrupted}; {unfinished} candidates are left."
             if unfinished
             else "",
             notes=(
-                *self._looks(sequence, outcomes, earlier),
+                *self._level(verdict),
+                *self._looks(self._plain, outcomes, "{last} does not pass; {left} not judged."),
+                *self._looks(
+                    others,
+                    outcomes,
+                    "{last} passes on the selection part but not on the held-out part; {left} not judged there.",
+                ),
+                *self._outside(outcomes, earlier),
                 *self._in_float(candidate),
-                *self._clipped(content),
+                *self._clipped(chosen, content),
                 *verdict.notes,
             ),
             directory=None,
         )
 
-    def _held_out(self, key: str) -> Measurements:
-        """Return the measurements of a candidate on the held-out part."""
-        return measure(*self.judged_pair(key), alpha=self._settings.alpha)
+    def _judging(self, key: str, alpha: float) -> Measurements:
+        """Return the measurements of a candidate on the examples that judge it."""
+        return measure(*self.judged_pair(key), alpha=alpha)
 
     def _verdict(self, content: bytes, measured: Measurements) -> Verdict:
         return judge(measured, self._settings.limits, (self._baseline_bytes, len(content)))
 
-    def _looks(
-        self, sequence: Sequence[str], outcomes: Mapping[str, str], earlier: Sequence[str]
-    ) -> list[str]:
-        """Say where the sequence ended, and which candidates outside it an earlier search judged."""
-        notes = []
+    def _level(self, verdict: Verdict) -> list[str]:
+        """Say why a verdict is at half of alpha, if it is."""
+        alpha = self._settings.alpha
+        if verdict.alpha == alpha:
+            return []
+        return [
+            f"Judged at alpha {verdict.alpha:g}, half of {alpha:g}: plain files and files that the search chose "
+            "have half each."
+        ]
+
+    def _looks(self, sequence: Sequence[str], outcomes: Mapping[str, str], said: str) -> list[str]:
+        """Say where a sequence ended, if files were left in it."""
         titles = {one.key: one.title for one in self._plan}
-        last = list(outcomes)[-1]
-        if left := len(sequence) - len(outcomes):
-            files = f"{plural(left, 'smaller file')} {'is' if left == 1 else 'are'}"
-            notes.append(
-                f"{titles[last]} passes on the selection part but not on the held-out part; {files} "
-                "therefore not judged there."
-            )
-        if outside := [titles[key] for key in earlier if key not in sequence]:
-            notes.append(
-                f"An earlier search in this directory judged {listed(outside)} on the held-out part."
-            )
-        return notes
+        judged = [key for key in sequence if key in outcomes]
+        number = len(sequence) - len(judged)
+        if not number:
+            return []
+        left = f"{plural(number, 'smaller file')} {'is' if number == 1 else 'are'} therefore"
+        return [said.format(last=titles[judged[-1]], left=left)]
+
+    def _outside(self, outcomes: Mapping[str, str], earlier: Sequence[str]) -> list[str]:
+        """Say which candidates an earlier search judged that this one does not."""
+        outside = [one.title for one in self._plan if one.key in {*earlier} - {*outcomes}]
+        return [f"An earlier search in this directory judged {listed(outside)}."] if outside else []
 
     def _in_float(self, candidate: Candidate) -> list[str]:
         """Say which layers of a candidate are in float, if they were chosen by their cost."""
         names = self._maker.layers_in_float(candidate) if self._maker.is_measured() else ()
         return [f"In float: {', '.join(names)}."] if names else []
 
-    def _clipped(self, content: bytes) -> list[str]:
-        """Say how many values of the held-out part a file clips, if any."""
+    def _clipped(self, key: str, content: bytes) -> list[str]:
+        """Say how many values a file clips of the examples that judge it, if any."""
         network = Flatbuffer(content, output=self._settings.output)
-        batches = self._parts.held_out.batches(self._settings.batch_size)
+        batches = self.judging_part(key).batches(self._settings.batch_size)
         beyond, values = np.sum([network.outside(inputs) for inputs, _ in batches], axis=0)
         if not beyond:
             return []
         return [
-            f"{beyond:,} of {values:,} input values of the held-out part lie outside the range that the file was "
-            "calibrated with, and are clipped."
+            f"{beyond:,} of {values:,} input values of the examples that judged the file lie outside the range "
+            "that it was calibrated with, and are clipped."
         ]
 
     def _table(self, chosen: str, outcomes: Mapping[str, str]) -> pd.DataFrame:
@@ -404,7 +433,10 @@ class _Search:
                 "candidate": one.key,
                 "title": one.title,
                 "outcome": trials[one.key].outcome,
-                "held_out": outcomes.get(one.key, ""),
+                "judged": outcomes.get(one.key, ""),
+                "judged_examples": self.judging_part(one.key).num_examples
+                if one.key in outcomes
+                else np.nan,
                 "chosen": one.key == chosen,
                 "bytes": len(trials[one.key].content) or np.nan,
                 "expected": one.estimate,
@@ -422,7 +454,7 @@ class _Search:
         table["latency_1_ms"] = self._latencies()
         table["order"] = table["bytes"].fillna(table["expected"])
         table = table.sort_values(["order", "candidate"], kind="stable").reindex(columns=[*COLUMNS])
-        return table.astype({"bytes": "Int64"}).reset_index(drop=True)
+        return table.astype({"bytes": "Int64", "judged_examples": "Int64"}).reset_index(drop=True)
 
     def _latencies(self) -> pd.Series:
         contents = {key: self._trials.by_key[key].content for key in self._trials.verdicts}

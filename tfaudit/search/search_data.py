@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.input_range import is_in_other_range
+from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES
 from tfaudit.datasets.dataset import Dataset, shape_of_images
 from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.labelled_images import LabelledImages
@@ -27,13 +28,21 @@ SAMPLED = 500
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """Selection part, held-out part and training data; the latter is None if there is none.
+    """Parts of the data of a search.
 
-    The first two parts are split at random by a seed, stratified by class.
+    Attributes:
+        selection: examples on which candidates are chosen.
+        held_out: the other examples; the two are split at random by a seed, stratified by class.
+        plain: examples that judge plain files, which are made without labels of the data: all, or all but those that
+            calibrate int8 and their clusters. No label decides which these are.
+        calibration: examples that calibrate int8: of the training data, or else of the selection part.
+        train: training data; None if there are none.
     """
 
     selection: Dataset
     held_out: Dataset
+    plain: Dataset
+    calibration: Dataset
     train: Dataset | None = None
 
     @classmethod
@@ -55,7 +64,28 @@ class Parts:
             selection, judged = split_validation(data, held_out, seed)
         except InputError as problem:
             raise InputError("held_out", problem.got, problem.expected) from None
-        return cls(selection, judged, train)
+        if train is not None:
+            calibration = some_of_every_class(train, CALIBRATION_IMAGES, seed)
+            return cls(selection, judged, data, calibration, train)
+        drawn = np.random.default_rng(seed).permutation(selection.num_examples)
+        calibration = selection.select(drawn[:CALIBRATION_IMAGES], split=selection.split)
+        ids, seen = data.example_ids, calibration.example_ids
+        if data.clusters is not None and calibration.clusters is not None:
+            ids, seen = data.clusters, calibration.clusters
+        plain = data.select(np.flatnonzero(~np.isin(ids, seen)), split=data.split)
+        return cls(selection, judged, plain, calibration)
+
+    def in_words(self, *, plain: bool) -> str:
+        """Return which examples judge a plain file, or another one, and how many there are."""
+        if not plain:
+            return f"the {self.held_out.num_examples:,} held-out examples, which had no part in the search"
+        judging = self.plain.num_examples
+        every = self.selection.num_examples + self.held_out.num_examples
+        if judging == every:
+            return (
+                f"all {every:,} examples, whose labels had no part in making or choosing the file"
+            )
+        return f"{judging:,} of the {every:,} examples: all but those that calibrate int8"
 
 
 def read_data(data: Any, argument: str) -> Dataset | Examples:

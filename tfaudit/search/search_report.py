@@ -6,12 +6,12 @@ import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.checks import PASS
+from tfaudit.datasets.dataset import Dataset
 from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_store import CandidateStore
-from tfaudit.search.search_data import Parts
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import SmallestFile
 from tfaudit.store.external import import_predictions
@@ -21,9 +21,9 @@ from tfaudit.store.files import write_whole
 def write_search(
     candidates: CandidateStore,
     found: SmallestFile,
-    held_out: tuple[Predictions, Predictions],
+    judged: tuple[Predictions, Predictions],
     name: str,
-    parts: Parts,
+    part: Dataset,
     settings: SearchSettings,
 ) -> None:
     """Write what a search found into its directory; `model.tflite` is there only if it passes.
@@ -31,29 +31,28 @@ def write_search(
     Args:
         candidates: store of the candidates.
         found: result of the search.
-        held_out: predictions of the model and of the chosen candidate on the held-out part.
+        judged: predictions of the model and of the chosen candidate on the examples that judged it.
         name: name of the model.
-        parts: parts of the data.
+        part: these examples.
         settings: settings of the search.
     """
     directory = candidates.directory
     candidates.finish()
     for stale in ("model.tflite", "verdict.json", "study.json"):
         (directory / stale).unlink(missing_ok=True)
-    part = parts.held_out
     table = found.frame()
     write_whole(directory / "candidates.csv", csv_bytes(table))
-    write_whole(directory / "held_out.csv", csv_bytes(pd.DataFrame({"example": part.example_ids})))
+    write_whole(directory / "judged.csv", csv_bytes(pd.DataFrame({"example": part.example_ids})))
     chosen = table.loc[table["chosen"]].iloc[0]
     baseline_bytes = round(chosen["bytes"] / chosen["size_ratio"])
-    before, after = held_out
+    before, after = judged
     store = import_predictions(
         directory,
         before,
         {found.title: after},
         name=name,
         model=name,
-        dataset=f"{part.name}, held-out part",
+        dataset=f"{part.name}, {found.judged_on}",
         paired=[found.title],
         images=preview_bytes(part),
         groups=part.groups if len(part.groups.columns) else None,

@@ -23,7 +23,7 @@ def shortfall(
     """Return sentences on every limit that the chosen candidate does not keep to; none if it passes.
 
     Args:
-        verdict: verdict on the chosen candidate, on the held-out part.
+        verdict: verdict on the chosen candidate, on the examples that judge it.
         measured: measurements that this verdict judges.
         on_selection: verdicts on the selection part, by key of the candidate.
         table: table of the candidates, with `candidate`, `title` and `bytes`.
@@ -63,7 +63,7 @@ def _binding(row: dict) -> str:
 
 
 def _images(failing: pd.DataFrame, measured: Measurements) -> list[str]:
-    """Say how many held-out images of each class would let all classes pass if compression did no harm."""
+    """Say how many judging images of each class would let all classes pass if compression did no harm."""
     limits = failing.loc[failing["check"] == "worst_class_drop_pp", "limit"]
     if limits.empty or not limits.iloc[0]:
         return []
@@ -74,8 +74,8 @@ def _images(failing: pd.DataFrame, measured: Measurements) -> list[str]:
         return []
     present = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
     return [
-        f"Without any harm all classes pass this limit in 4 of 5 searches with about {needed:,} held-out images of "
-        f"each; these data hold out {present} of a class."
+        f"Without any harm all classes pass this limit in 4 of 5 searches if about {needed:,} images of each class "
+        f"judge; here {present} do."
     ]
 
 

@@ -27,7 +27,8 @@ COLUMNS = (
     "candidate",
     "title",
     "outcome",
-    "held_out",
+    "judged",
+    "judged_examples",
     "chosen",
     "bytes",
     "size_ratio",
@@ -52,17 +53,17 @@ class SmallestFile:
 
     Attributes:
         table: one row per candidate, with the columns of `frame`.
-        chosen: key of the candidate that the verdict is on: the smallest that passes in the sequence of `judged`, or
-            else the first of it.
+        chosen: key of the candidate that the verdict is on: the smallest that passes of those in `judged`, or else the
+            first of them.
         title: readable name of the chosen candidate.
         content: bytes of its flatbuffer.
-        verdict: verdict of the gate on the held-out part, which had no share in the search.
+        verdict: verdict of the gate on the examples that `judged_on` names.
         limits: limits that the gate checked.
         needed: sentences on which limit binds, by how much, and what would be needed; none if the verdict is a pass.
-        judged: outcomes on the held-out part by key, in the order of judging: of the candidates that pass on the
-            selection part, from the largest down to the first that does not pass; if none passes there, of the one
-            closest to passing.
-        examples: numbers of examples in the selection part and in the held-out part.
+        judged: outcomes by key in the order of judging: of plain files, then of those that pass on the selection part,
+            each from the largest down to the first that does not pass.
+        judged_on: which examples judged the chosen candidate, in words, with their number.
+        examples: numbers of examples in the selection part, and of those that judged the chosen candidate.
         stopped: why the search ended early; empty if it did not.
         notes: caveats for the reader, one sentence each.
         directory: directory of the files; None if they were not kept.
@@ -76,6 +77,7 @@ class SmallestFile:
     limits: Limits
     needed: tuple[str, ...]
     judged: Mapping[str, str]
+    judged_on: str
     examples: tuple[int, int]
     stopped: str
     notes: tuple[str, ...]
@@ -83,7 +85,7 @@ class SmallestFile:
 
     @property
     def outcome(self) -> str:
-        """Return the outcome on the held-out part: "pass", "fail" or "cannot judge"."""
+        """Return the outcome of the verdict: "pass", "fail" or "cannot judge"."""
         return self.verdict.outcome
 
     @property
@@ -102,11 +104,11 @@ class SmallestFile:
         """Return one row per candidate, the smallest first, as measured on the selection part.
 
         Columns: `candidate` (key), `title`, `outcome` ("pass", "fail", "cannot judge", "no file" or "not tried"),
-        `held_out` (outcome on the held-out part, empty if it was not judged there), `chosen`, `bytes`, `size_ratio` (to
-        the model's file), `latency_1_ms` (one image on this machine), `top1` (a share), its change `change_pp` with
-        `change_low_pp` and `change_high_pp`; `worst_class` with `worst_before` and `worst_after` (recalls, shares) and
-        their change `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `reason`. Unknown values are NaN, unknown
-        classes None.
+        `judged` (outcome of the verdict, empty if it was not judged) and `judged_examples` (how many judged it),
+        `chosen`, `bytes`, `size_ratio` (to the model's file), `latency_1_ms` (one image on this machine), `top1` (a
+        share), its change `change_pp` with `change_low_pp` and `change_high_pp`; `worst_class` with `worst_before` and
+        `worst_after` (recalls, shares) and their change `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `reason`.
+        Unknown values are NaN, unknown classes None.
         """
         return self.table.copy()
 
@@ -120,7 +122,8 @@ class SmallestFile:
             "candidates": len(self.table),
             "tried": tried,
             "selection_examples": self.examples[0],
-            "held_out_examples": self.examples[1],
+            "judged_examples": self.examples[1],
+            "judged_on": self.judged_on,
             "needed": list(self.needed),
         }
 
@@ -148,7 +151,8 @@ class SmallestFile:
             "candidates": len(self.table),
             "tried": self.summary()["tried"],
             "selection_examples": self.examples[0],
-            "held_out_examples": self.examples[1],
+            "judged_examples": self.examples[1],
+            "judged_on": self.judged_on,
             "held_out": held_out,
             "seed": seed,
             "judged": dict(self.judged),

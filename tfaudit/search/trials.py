@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 
 from tfaudit.audits.gate.checks import FAIL, PASS
 from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.gate.limits import SIZES
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.search.candidates import Candidate, Preparation, with_remedies
 from tfaudit.search.smallest_file import NO_FILE
@@ -60,20 +61,39 @@ class Trials:
         """The verdicts on the files that were tested, by key of the candidate."""
         return {key: one.verdict for key, one in self.by_key.items() if one.verdict is not None}
 
+    @property
+    def passing(self) -> list[str]:
+        """The keys of the candidates that pass on the selection part."""
+        return [key for key, trial in self.by_key.items() if trial.outcome == PASS]
+
     def smallest(self) -> str | None:
         """Return the key of the smallest candidate that passes; None if none does."""
-        passing = [key for key, trial in self.by_key.items() if trial.outcome == PASS]
-        return min(passing, key=lambda key: self.by_key[key].size, default=None)
+        return min(self.passing, key=lambda key: self.by_key[key].size, default=None)
 
-    def sequence(self, judged: Collection[str]) -> list[str]:
-        """Return the keys of the candidates to judge in turn: those that pass, from the largest to the smallest.
+    def sequences(
+        self, plain: Collection[str], judged: Collection[str]
+    ) -> tuple[list[str], list[str]]:
+        """Return the keys of the plain and of the other candidates to judge in turn, from the largest to the smallest.
+
+        Plain files are in the sequence whatever they lose, so that no label decides it, but not those that are too
+        large for a limit; others are if they pass. Without any, the candidate closest to passing is the sequence.
 
         Args:
+            plain: keys of the plain candidates.
             judged: keys of candidates that a search judged before; they come first, so that none is judged again
                 because of what came after it.
         """
-        passing = [key for key, trial in self.by_key.items() if trial.outcome == PASS]
-        return sorted(passing, key=lambda key: (key not in judged, -self.by_key[key].size))
+        small = [
+            key
+            for key, verdict in self.verdicts.items()
+            if all(check.outcome == PASS for check in verdict.checks if check.name in SIZES)
+        ]
+        families = [key for key in small if key in plain], set(self.passing).difference(plain)
+        first, second = (
+            sorted(keys, key=lambda key: (key not in judged, -self.by_key[key].size, key))
+            for keys in families
+        )
+        return first, second if first or second else [self.closest()]
 
     def closest(self) -> str:
         """Return the key of the tested candidate that is closest to passing."""
@@ -159,21 +179,31 @@ class Trials:
 
 
 def judged_in_turn(
-    sequence: Iterable[str], verdict_of: Callable[[str], Verdict]
+    plain: Sequence[str],
+    others: Sequence[str],
+    verdict_of: Callable[[str, float], Verdict],
+    alpha: float,
 ) -> dict[str, Verdict]:
-    """Return the verdicts on candidates in a fixed sequence [LT], up to the first that does not pass.
+    """Return the verdicts on two sequences of candidates, each up to the first that does not pass [LT].
 
-    Of all that pass, one loses more than a limit no more often than a single verdict errs.
+    Each has half of alpha. If all plain candidates pass, the others have all of it [Wi]. So one of all that pass loses
+    more than a limit no more often than a single verdict at `alpha` errs.
 
     Args:
-        sequence: keys of the candidates, in an order that does not depend on the examples that judge.
-        verdict_of: function that judges a candidate.
+        plain: keys of the plain candidates, in an order that does not depend on labels.
+        others: keys of the others, in an order that does not depend on the examples that judge them.
+        verdict_of: function that judges a candidate at a level.
+        alpha: level of both sequences together.
     """
-    verdicts = {}
-    for key in sequence:
-        verdicts[key] = verdict_of(key)
-        if verdicts[key].outcome != PASS:
-            break
+    verdicts: dict[str, Verdict] = {}
+    for sequence in (plain, others):
+        all_pass = sequence is others and all(
+            key in verdicts and verdicts[key].outcome == PASS for key in plain
+        )
+        for key in sequence:
+            verdicts[key] = verdict_of(key, alpha if all_pass else alpha / 2)
+            if verdicts[key].outcome != PASS:
+                break
     return verdicts
 
 
