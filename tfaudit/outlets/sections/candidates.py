@@ -49,6 +49,7 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
             "This section is measured on the selection part, all other sections on the examples that judged the file.",
         ),
         findings=(f"{titles.iloc[0]} was chosen.",),
-        method="All examples judge plain files, but for those that calibrate int8; other files are judged on the held-out "
-        "part if they pass on the selection part. Both are judged from the largest down to the first that does not pass.",
+        method="All examples judge plain files, but for those that calibrate int8; other files are judged on the "
+        "held-out part if they pass on the selection part. Both are judged from the largest down to the first that "
+        "does not pass.",
     )
