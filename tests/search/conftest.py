@@ -14,7 +14,7 @@ from tfaudit.search import search as search_module
 from tfaudit.search.candidate_models import weights_seal
 from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.search import FINE_TUNING, compress_to_limits
-from tfaudit.search.search_data import Parts, in_memory, read_data
+from tfaudit.search.search_data import Parts, in_memory, read_data, some_of_every_class
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.source_model import SourceModel
 from tfaudit.study.quantization import KINDS
@@ -103,7 +103,7 @@ def maker_of(training, tmp_path):
         return candidate_models.CandidateMaker(
             source,
             CandidateStore(tmp_path, {}, plan, training),
-            Parts(training, training, training, training, training),
+            Parts(training, training, training, some_of_every_class(training, 100, 0), training),
             SearchSettings(**settings),
             is_over=lambda: False,
         )

@@ -98,10 +98,10 @@ def test_outliers_of_the_held_out_part_are_counted_and_stop_nothing(
     assert (found.outcome, found.chosen) == ("pass", "int8")
     [note] = [note for note in found.notes if "clipped" in note]
     counted, values = re.match(
-        "([0-9,]+) of ([0-9,]+) input values of the held-out part lie outside", note
+        "([0-9,]+) of ([0-9,]+) input values of the examples that judged the file lie outside", note
     ).groups()
     assert int(counted) >= 3 * 8
-    assert values == "3,200"
+    assert values == "5,600"  # 700 examples judge a plain file
     predict(
         found.content, parts_of(enlarged(data[0], ids)).held_out
     )  # nor does the gate refuse them
@@ -111,12 +111,8 @@ def test_outliers_of_the_held_out_part_are_counted_and_stop_nothing(
 def test_an_outlier_that_calibrates_makes_int8_fail_and_the_percentile_is_tried(
     search, int8_kinds, data, tmp_path
 ):
-    selection = parts_of(data[0]).selection
-    late = [
-        one
-        for one in some_of_every_class(selection, 100, 0).example_ids
-        if one in selection.example_ids[64:]
-    ]
+    parts = parts_of(data[0])
+    late = [one for one in parts.calibration.example_ids if one in parts.selection.example_ids[64:]]
     found = search(tmp_path / "out", train=None, data=enlarged(data[0], late[:1]))
     table = found.frame().set_index("candidate")
     assert table.loc["int8", "outcome"] == "fail"
@@ -234,8 +230,8 @@ def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(
 
 @pytest.mark.slow
 def test_the_last_layer_stays_in_float_as_quantize_says(maker, model):
-    images = some_of_every_class(maker._parts.train, 100, 0)
-    expected = quantize(load_keras(model), "int8", representative=images.held, keep_float="last")
+    images = maker._parts.calibration.held
+    expected = quantize(load_keras(model), "int8", representative=images, keep_float="last")
     content = maker.flatbuffer(Candidate("int8", last=True))
     assert content == expected
     assert content != maker.flatbuffer(Candidate("int8"))
