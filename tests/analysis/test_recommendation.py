@@ -42,6 +42,21 @@ def test_it_is_the_variant_of_the_verdict_on_every_outlet(study_audit, limits):
     assert any("the limit that binds" in name for name in judged) == (not advice.ship)
 
 
+@pytest.mark.parametrize(
+    ("command", "drop", "size"),
+    [("gate", 90, 1234567), ("plan", 0.25, 1234567), ("compress", 90, 3001)],
+)
+def test_the_next_command_has_the_limits_and_the_level(tmp_path, command, drop, size):
+    store = make_study(tmp_path)
+    (store.directory / store.member_path("dense", 0, "model.keras")).write_bytes(b"model")
+    study_audit = StudyAudit.read(store, alpha=0.1)
+    limits = Limits(worst_class_drop_pp=drop, size_bytes=size, min_baseline_accuracy=0.125)
+    given = recommendation(study_audit, study_audit.verdict(limits)).command
+    assert given.startswith(f"tfaudit {command} ")
+    drops = f"--max-worst-class-drop {drop} --max-size-bytes {size}"
+    assert given.endswith(f" {drops} --min-baseline-accuracy 0.125 --alpha 0.1")
+
+
 def test_the_member_is_the_one_nearest_to_the_mean_and_its_file_is_named(study_audit):
     verdict = study_audit.verdict(PASSING)
     store = study_audit.data.store

@@ -1,6 +1,7 @@
 """`tfaudit compress` as a user meets it: a file and a folder, what is printed, exit codes, the gate's own verdict."""
 
 import json
+import shlex
 from unittest import mock
 
 import keras
@@ -69,18 +70,37 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("gate", "code", "words"), [("tight", 2, "images of each class judge"), ("small", 1, "Size: ")]
+    ("limits", "code", "words", "command"),
+    [
+        (
+            ("--max-worst-class-drop", ".1"),
+            2,
+            "images of each class judge",
+            "tfaudit plan out2 --variant {} --max-worst-class-drop 0.1 --alpha 0.025",
+        ),
+        (
+            ("--gate", "small.toml"),
+            1,
+            "Size: ",
+            "tfaudit compress net.keras --data images --gate small.toml --train TRAINING_DATA --out out1-trained",
+        ),
+    ],
 )
-def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, gate, code, words):
+def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, limits, code, words, command):
     monkeypatch.setattr(search_report, "write_report", lambda *_, **__: None)
-    found, text, errors = run(
-        "compress", "net.keras", "--data", "images", "--gate", f"{gate}.toml", "--out", gate
-    )
+    out = f"out{code}"
+    found, text, errors = run("compress", "net.keras", "--out", out, "--data", "images", *limits)
     assert (found, errors) == (code, "")
     assert words in text
     assert "No candidate passes" in text
-    assert not (place / gate / "model.tflite").exists()
-    assert ("--train" in text) == (code == 1)
+    assert not (place / out / "model.tflite").exists()
+    (given,) = [line.partition(": ")[2] for line in text.splitlines() if line.startswith("next, ")]
+    title = shlex.split(given)[4]
+    assert given == command.format(title)
+    if code == 2:
+        found, text, errors = run(*shlex.split(given)[1:])
+        assert (found, errors) == (0, "")
+        assert "drop of worst class at most 0.1 pp" in text
 
 
 @pytest.mark.parametrize(

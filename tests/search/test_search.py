@@ -1,5 +1,6 @@
 """The search chooses on one part, is judged on the other, survives every kill, and says what stands in its way."""
 
+import collections
 import contextlib
 import dataclasses
 import itertools
@@ -32,6 +33,7 @@ from tfaudit.search.candidate_store import FOLDER, HELD_OUT, flatbuffer_path
 from tfaudit.search.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.search.search import _Search
 from tfaudit.search.search_data import Parts, in_memory, read_data
+from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.store import evaluations, store
@@ -183,36 +185,36 @@ def test_when_the_budget_ends_the_best_so_far_is_judged_and_the_search_goes_on_l
 
 @pytest.fixture
 def spoiled(monkeypatch):
-    """Keys of the candidates that are wrong on the whole held-out part."""
-    keys, pair = set(), _Search.judged_pair
+    """By key, the number of classes that a candidate gets wrong on the examples that judge it."""
+    wrong, pair = {}, _Search.judged_pair
 
     def judged_pair(self, key):
         before, after = pair(self, key)
-        if key not in keys:
-            return before, after
         names = {"class_names": CLASSES, "example_ids": before.example_ids}
-        return before, Predictions.from_top1(before.labels, (before.labels + 1) % 4, **names)
+        labels = before.labels
+        found = np.where(labels < wrong.get(key, 0), (labels + 1) % 4, after.top1[0])
+        return before, Predictions.from_top1(labels, found, **names)
 
     monkeypatch.setattr(_Search, "judged_pair", judged_pair)
-    return keys
+    return wrong
 
 
 @pytest.mark.slow
 def test_each_sequence_ends_at_the_first_that_does_not_pass(whole, search, tmp_path, spoiled):
     out = shutil.copytree(whole[0], tmp_path / "out")
     pruned = whole[1].chosen
-    spoiled.add("dynamic_range")
+    spoiled["dynamic_range"] = 4
     found = search(out)
     assert (found.chosen, found.outcome, found.verdict.alpha) == (pruned, "pass", 0.025)
     assert found.judged == {"float32": "pass", "dynamic_range": "fail", pruned: "pass"}
-    spoiled.add(pruned)
+    spoiled[pruned] = 3
     found = search(out)
     assert (found.chosen, found.outcome, found.verdict.alpha) == ("float32", "pass", 0.025)
     assert found.judged_on.startswith("all 800 examples")
     assert found.notes[0].startswith("Judged at alpha 0.025, half of 0.05: ")
-    spoiled.add("float32")
+    spoiled["float32"] = 4
     none = search(out)
-    assert (none.chosen, none.outcome) == ("float32", "fail")
+    assert (none.chosen, none.outcome) == (pruned, "fail")  # closer than float32, which came first
     assert none.judged == {"float32": "fail", pruned: "fail"}
     assert "float32 does not pass; 1 smaller file is therefore not judged." in none.notes
 
@@ -453,3 +455,20 @@ def test_the_model_is_loaded_and_the_data_are_read_once(search, model, data, tmp
     search(tmp_path, data=tf.data.Dataset.from_generator(elements, output_signature=kinds))
     assert [call.args[0] for call in load.call_args_list].count(model) == 1
     assert read == ["data"]
+
+
+@pytest.mark.slow
+def test_no_example_is_predicted_twice_by_a_model(search, monkeypatch):
+    predicted = collections.Counter()
+    ranked = SearchSettings.ranked
+
+    def counted(self, model, inputs, **further):
+        made = ranked(self, model, inputs, **further)
+        predicted[model if isinstance(model, bytes) else "the model"] += len(made.classes)
+        return made
+
+    monkeypatch.setattr(SearchSettings, "ranked", counted)
+    found = search(None, train=None)
+    assert [*found.judged] == ["float32", "dynamic_range"]
+    assert predicted.pop("the model") == 801  # one for its number of classes
+    assert [*predicted.values()] == [800, 800]

@@ -14,7 +14,7 @@ from tfaudit.analysis.study_audit import FACTS, StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.gate.checks import FAIL
 from tfaudit.audits.gate.gate import Verdict
-from tfaudit.audits.gate.limits import FLAGS, Limits, quantity_of
+from tfaudit.audits.gate.limits import Limits, quantity_of
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import bytes_in_words
 from tfaudit.runtime.nouns import with_noun
@@ -146,13 +146,13 @@ def _next_command(
     """Return the command that checks the variant to ship, plans more data, or searches for a file that passes."""
     store = study_audit.data.store
     directory = shlex.quote(str(store.directory))
-    flags = [
-        f"--{FLAGS[name].replace('_', '-')} {value:g}" for name, value in limits.as_dict().items()
-    ]
+    flags = limits.as_flags()
+    if study_audit.data.alpha != 0.05:
+        flags.append(f"--alpha {study_audit.data.alpha:g}")
     if ship:
         return " ".join(["tfaudit gate", directory, f"--variant {shlex.quote(key)}", *flags])
     model = _file(study_audit, BASELINE, study_audit.data.members[BASELINE][0])
     if verdict.outcome == FAIL and model is not None:
         data = shlex.quote(store.study.dataset)
-        return f"tfaudit compress {shlex.quote(str(model))} --data {data}"
+        return " ".join(["tfaudit compress", shlex.quote(str(model)), f"--data {data}", *flags])
     return " ".join(["tfaudit plan", directory, f"--variant {shlex.quote(key)}", *flags])

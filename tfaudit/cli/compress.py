@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +13,7 @@ import typer
 from rich.table import Table
 
 from tfaudit.cli.console import app, err, out
-from tfaudit.cli.gate_limits import GateFile, read_limits
+from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import Alpha, Group, ImageOptions, option
 from tfaudit.errors import InputError, require
 
@@ -37,6 +39,7 @@ def compress(
         ),
     ],
     gate: GateFile = None,
+    limit_flags: LimitFlags,
     directory: Annotated[
         Path | None,
         option(
@@ -84,7 +87,7 @@ def compress(
     judged on the other. Both are judged from the largest down to the first that does not pass. Only a file that passes
     becomes DIR/model.tflite. The same command resumes an interrupted search.
     """
-    limits = read_limits(gate)
+    limits = read_limits(gate, limit_flags)
     seconds = None if budget is None else seconds_of(budget)
     require(epochs >= 1, "epochs", epochs, "1 or more")
     require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
@@ -171,10 +174,6 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
     out.print()
     for sentence in (*found.needed, *found.notes):
         out.print(sentence)
-    if found.outcome == "fail" and not trained:
-        out.print(
-            "With training data (--train), the search also tries pruned and fine-tuned models."
-        )
     if found.path is not None:
         out.print(f"file: {found.path}, {len(found.content):,} bytes", soft_wrap=True)
         out.print(
@@ -182,11 +181,34 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
             soft_wrap=True,
         )
     else:
+        from tfaudit.audits.gate.checks import CANNOT_JUDGE
         from tfaudit.search.candidate_store import flatbuffer_path
 
         closest = flatbuffer_path(directory, found.chosen)
         out.print(f"No candidate passes; the closest is {closest}.", soft_wrap=True)
+        if found.outcome == CANNOT_JUDGE:
+            out.print(
+                f"next, for how many images decide: {_plan(found, directory)}", soft_wrap=True
+            )
+        elif not trained:
+            out.print(f"next, with pruned candidates: {_with_training(directory)}", soft_wrap=True)
     out.print(f"report: {directory}/report.html", soft_wrap=True)
+
+
+def _with_training(directory: Path) -> str:
+    """Return the command as the user typed it, with training data and another directory."""
+    given = sys.argv[1:]
+    if "--out" in given:
+        place = given.index("--out")
+        del given[place : place + 2]
+    further = ["--train", "TRAINING_DATA", "--out", f"{directory}-trained"]
+    return shlex.join(["tfaudit", *given, *further])
+
+
+def _plan(found: SmallestFile, directory: Path) -> str:
+    """Return the command that says how many images would decide, with the limits and the level of the verdict."""
+    command = shlex.join(["tfaudit", "plan", str(directory), "--variant", found.title])
+    return " ".join([command, *found.limits.as_flags(), f"--alpha {found.verdict.alpha:g}"])
 
 
 def _table(found: SmallestFile) -> Table:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.audits.gate.limits import SIZES
+from tfaudit.audits.gate.limits import SIZES, flag_of
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import add_to_step_summary, app, err, out
-from tfaudit.cli.gate_limits import LimitFlags, flag_of, read_limits
+from tfaudit.cli.gate_limits import LimitFlags, read_limits
 from tfaudit.cli.options import (
     IMAGES,
     PREDICTIONS,

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from tfaudit.audits.gate.limits import FLAGS, MANY_CLASSES, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import FLAGS, MANY_CLASSES, QUANTITIES, Limits, flag_of
 from tfaudit.cli.options import Group, option
 from tfaudit.errors import InputError, one_line
 
@@ -87,13 +87,3 @@ def _gate_table(config: Path) -> dict[str, Any]:
             argument = f"config: {config}, {problem.argument}"
             raise InputError(argument, problem.got, problem.expected) from None
     return table
-
-
-def flag_of(name: str) -> str:
-    """Return the flag of a limit, as it is typed.
-
-    Example:
-        >>> flag_of("worst_class_drop_pp"), flag_of("min_baseline_accuracy")
-        ('--max-worst-class-drop', '--min-baseline-accuracy')
-    """
-    return "--" + FLAGS.get(name, name).replace("_", "-")

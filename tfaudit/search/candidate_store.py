@@ -8,8 +8,8 @@ DIR/verdict.json DIR/model.tflite     the verdict on the chosen file, and the fi
 DIR/study.json ... DIR/report.html    the study of the examples that judged: the model and the chosen candidate
 ```
 Each variant is a candidate, named by its key, or a model that was trained to make candidates. Its only member holds the
-file and its predictions on the selection part. The predictions that judged a candidate are stored under splits of
-their own, which no report of the candidates shows.
+file and its predictions on the selection part. Predictions on the held-out part, of candidates that were judged, are
+stored under a split of their own, which no report of the candidates shows.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ BASELINE = Dense().key
 FOLDER = "candidates"
 """Folder of the study of the candidates, in the directory of a search."""
 
-HELD_OUT, PLAIN = "held_out", "plain"
-"""Names of the splits that hold predictions on the examples that judge: of chosen files, and of plain ones."""
+HELD_OUT = "held_out"
+"""Name of the split that holds predictions on the held-out part."""
 
 SENSITIVITY = "sensitivity.json"
 
@@ -157,21 +157,21 @@ class CandidateStore:
             return nothing
         return measured if measured.keys() >= nothing.keys() else nothing
 
-    def judging(self, key: str, split: str, predict: Callable[[], RankedClasses]) -> RankedClasses:
-        """Return a variant's predictions on examples that judge; make them if they are missing or damaged."""
+    def held_out(self, key: str, predict: Callable[[], RankedClasses]) -> RankedClasses:
+        """Return a variant's predictions on the held-out part; make them if they are missing or damaged."""
         evaluations = self._store.evaluations
         try:
-            return evaluations.read(key, 0, split)
+            return evaluations.read(key, 0, HELD_OUT)
         except InputError:
             ranked = predict()
-            evaluations.save(key, 0, split, ranked)
+            evaluations.save(key, 0, HELD_OUT, ranked)
             return ranked
 
     def judged(self) -> tuple[str, ...]:
         """Return the keys of the candidates that were judged, by this search and earlier ones."""
         exists = self._store.evaluations.exists
         keys = sorted(variant.key for variant in self._study.variants)
-        return tuple(key for key in keys if exists(key, 0, PLAIN) or exists(key, 0, HELD_OUT))
+        return tuple(key for key in keys if exists(key, 0, HELD_OUT))
 
     def _created(self, keys: Sequence[str]) -> Store:
         versions = {"tfaudit": importlib.metadata.version("tfaudit")}

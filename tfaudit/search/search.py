@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import keras
 import numpy as np
@@ -34,8 +34,6 @@ from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weig
 from tfaudit.search.candidate_store import (
     BASELINE,
     FOLDER,
-    HELD_OUT,
-    PLAIN,
     CandidateStore,
     require_same_search,
 )
@@ -61,6 +59,7 @@ from tfaudit.search.shortfall import shortfall
 from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.search.source_model import SourceModel
 from tfaudit.search.trials import Trial, Trials, judged_in_turn
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
 from tfaudit.study.training import Training
 
@@ -232,13 +231,21 @@ class _Search:
     def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
         """Return the predictions of the model and of a candidate on the examples that judge it."""
         part = self.judging_part(key)
-        split = PLAIN if key in self._plain else HELD_OUT
-        models = {BASELINE: self._source.model, key: self._trials.by_key[key].content}
-        before, after = (
-            self._store.judging(name, split, functools.partial(self._settings.ranked, model, part))
-            for name, model in models.items()
+        return (
+            self._predicted(part, BASELINE, self._source.model),
+            self._predicted(part, key, self._trials.by_key[key].content),
         )
-        return predictions_on(part, before), predictions_on(part, after)
+
+    def _predicted(self, part: Dataset, key: str, model: Any) -> Predictions:
+        """Return predictions on examples that judge; those of the selection part are stored already."""
+        selection, held_out = self._parts.selection, self._parts.held_out
+        ranked = self._store.held_out(key, lambda: self._settings.ranked(model, held_out))
+        if part is held_out:
+            return predictions_on(part, ranked)
+        selected = cast(Predictions, self._store.predictions(key)).member(0)
+        known = np.concatenate([selection.example_ids, held_out.example_ids])
+        rows = pd.Index(known).get_indexer(part.example_ids)
+        return predictions_on(part, RankedClasses.joined([selected, ranked]).take(rows))
 
     @functools.cached_property
     def _before(self) -> Predictions:
@@ -337,7 +344,11 @@ class _Search:
             self._settings.alpha,
         )
         passing = [key for key in verdicts if verdicts[key].outcome == PASS]
-        chosen = min(passing or [*verdicts][:1], key=lambda key: trials[key].size)
+        chosen = (
+            min(passing, key=lambda key: trials[key].size)
+            if passing
+            else max(verdicts, key=lambda key: verdicts[key].room)
+        )
         candidate = next(one for one in self._plan if one.key == chosen)
         content = trials[chosen].content
         verdict = verdicts[chosen]

@@ -54,7 +54,7 @@ class SmallestFile:
     Attributes:
         table: one row per candidate, with the columns of `frame`.
         chosen: key of the candidate that the verdict is on: the smallest that passes of those in `judged`, or else the
-            first of them.
+            closest to passing.
         title: readable name of the chosen candidate.
         content: bytes of its flatbuffer.
         verdict: verdict of the gate on the examples that `judged_on` names.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +42,23 @@ class RankedClasses(_ClassesAndProbabilities):
         ranked = super().__new__(cls, classes, probabilities)
         ranked.ties = Ties.none() if ties is None else ties
         return ranked
+
+    @classmethod
+    def joined(cls, parts: Sequence[RankedClasses]) -> RankedClasses:
+        """Join tables of equally many classes, one below the other; probabilities are kept if all have them.
+
+        Example:
+            >>> RankedClasses.joined([RankedClasses(np.array([[1, 0]])), RankedClasses(np.array([[0, 1]]))]).classes
+            array([[1, 0],
+                   [0, 1]])
+        """
+        known = [part.probabilities for part in parts if part.probabilities is not None]
+        ties = Ties.joined([part.ties for part in parts], [len(part.classes) for part in parts])
+        return cls(
+            np.concatenate([part.classes for part in parts]),
+            np.concatenate(known) if len(known) == len(parts) else None,
+            ties,
+        )
 
     def take(self, rows: np.ndarray) -> RankedClasses:
         """Return the given examples, in the given order."""

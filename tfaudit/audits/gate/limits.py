@@ -207,6 +207,18 @@ class Limits:
         """Return the limits that are set, by name, in the order of the checks."""
         return {name: value for name in QUANTITIES if (value := getattr(self, name)) is not None}
 
+    def as_flags(self) -> list[str]:
+        """Return the limits that are set as flags of the command line, each with its value.
+
+        Example:
+            >>> Limits(worst_class_drop_pp=2, min_baseline_accuracy=0.5).as_flags()
+            ['--max-worst-class-drop 2', '--min-baseline-accuracy 0.5']
+        """
+        least = self.min_baseline_accuracy
+        further = {} if least is None else {"min_baseline_accuracy": least}
+        limits = self.as_dict() | further
+        return [f"{flag_of(name)} {value:.12g}" for name, value in limits.items()]
+
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {
@@ -227,6 +239,17 @@ FLAGS: Mapping[str, str] = MappingProxyType(
     {name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES}
 )
 """Name of each limit's flag of `tfaudit gate` and parameter of the viewer's URL, by name of the limit."""
+
+
+def flag_of(name: str) -> str:
+    """Return the flag of a limit, as it is typed.
+
+    Example:
+        >>> flag_of("worst_class_drop_pp"), flag_of("min_baseline_accuracy")
+        ('--max-worst-class-drop', '--min-baseline-accuracy')
+    """
+    return "--" + FLAGS.get(name, name).replace("_", "-")
+
 
 _OF_SET_UPS: Mapping[str, Quantity] = MappingProxyType(
     {
