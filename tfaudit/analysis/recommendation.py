@@ -146,13 +146,14 @@ def _next_command(
     """Return the command that checks the variant to ship, plans more data, or searches for a file that passes."""
     store = study_audit.data.store
     directory = shlex.quote(str(store.directory))
-    flags = limits.as_flags()
-    if study_audit.data.alpha != 0.05:
-        flags.append(f"--alpha {study_audit.data.alpha:g}")
-    if ship:
-        return " ".join(["tfaudit gate", directory, f"--variant {shlex.quote(key)}", *flags])
     model = _file(study_audit, BASELINE, study_audit.data.members[BASELINE][0])
-    if verdict.outcome == FAIL and model is not None:
+    if not ship and verdict.outcome == FAIL and model is not None:
         data = shlex.quote(store.study.dataset)
-        return " ".join(["tfaudit compress", shlex.quote(str(model)), f"--data {data}", *flags])
-    return " ".join(["tfaudit plan", directory, f"--variant {shlex.quote(key)}", *flags])
+        command = f"tfaudit compress {shlex.quote(str(model))} --data {data}"
+        limits = dataclasses.replace(limits, corruption_drop_pp=None)  # a search tests none
+    else:
+        name = "gate" if ship else "plan"
+        command = f"tfaudit {name} {directory} --variant {shlex.quote(key)}"
+    level = study_audit.data.alpha
+    of_level = [f"--alpha {level:g}"] if level != 0.05 else []
+    return " ".join([command, *limits.as_flags(), *of_level])

@@ -182,15 +182,16 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
         )
     else:
         from tfaudit.audits.gate.checks import CANNOT_JUDGE
+        from tfaudit.audits.planning.planning import PLANNED
         from tfaudit.search.candidate_store import flatbuffer_path
 
         closest = flatbuffer_path(directory, found.chosen)
         out.print(f"No candidate passes; the closest is {closest}.", soft_wrap=True)
-        if found.outcome == CANNOT_JUDGE:
+        if found.outcome == CANNOT_JUDGE and found.limits.as_dict().keys() & {*PLANNED}:
             out.print(
                 f"next, for how many images decide: {_plan(found, directory)}", soft_wrap=True
             )
-        elif not trained:
+        elif found.outcome != CANNOT_JUDGE and not trained:
             out.print(f"next, with pruned candidates: {_with_training(directory)}", soft_wrap=True)
     out.print(f"report: {directory}/report.html", soft_wrap=True)
 
