@@ -49,6 +49,13 @@ def test_collapsed_classes_are_marked():
     marked = dataclasses.replace(impact, collapsed=np.arange(5) == 2)
     assert texts(marked.chart()).count("← collapsed") == 1
     assert "← collapsed" not in texts(class_impact_chart(marked.frame(), "relative"))
+    assert colours(marked.chart()).count(LOSS) == colours(impact.chart()).count(LOSS) + 2
+    svg = inline_svg(marked.chart(), "")
+    (place,) = re.findall(r'translate\(([\d.]+),[\d.]+\)"[^>]*>← collapsed', svg)
+    intervals = re.findall(r'translate\(([\d.]+),[\d.]+\)" x2="([\d.]+)"[^>]*width="1.4"', svg)
+    ranks = impact.frame()["change_pp"].rank().astype(int) - 1
+    start, width = map(float, intervals[ranks[2]])
+    assert float(place) > start + width  # or the interval strikes the words through
 
 
 @pytest.mark.parametrize("pair", [(LOSS, GAIN), (WORSE, BETTER)])

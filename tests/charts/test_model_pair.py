@@ -1,5 +1,6 @@
 """The chart of a pair draws what the comparison found, for ten classes and for hundreds."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -47,3 +48,13 @@ def test_it_renders_without_a_colour_that_one_theme_would_hide(classes):
     assert not any(colour in json.dumps(spec) for colour in ('"black"', '"#000'))
     rows = rows_of(chart)
     assert np.isfinite(rows.loc[rows["kind"].notna(), "share_pp"]).all()
+
+
+def test_a_collapsed_class_is_opaque_whatever_its_verdict():
+    found = pair(examples=400)
+    unclear = found.frame()["verdict"].eq("cannot tell").to_numpy() & ~found.collapsed
+    collapsed = np.arange(5) == np.flatnonzero(unclear)[0]
+    drawn = rows_of(dataclasses.replace(found, collapsed=found.collapsed | collapsed).chart())
+    assert drawn.loc[drawn["class"] == str(collapsed.argmax()), "claimed"].all()
+    rows = rows_of(found.chart())
+    assert not rows.loc[rows["class"] == str(collapsed.argmax()), "claimed"].any()

@@ -31,7 +31,7 @@ STEP = 18  # height of a line in pixels
 
 EXTREMES = 12  # named classes at each end if not all are named
 
-CANNOT_TELL = "cannot tell"
+CANNOT_TELL, COLLAPSED = "cannot tell", "collapsed"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,10 +49,14 @@ class ClassQuestion:
     colours: Mapping[str, str]
 
     def kinds(self) -> dict[str, str]:
-        """Return the colours of all kinds of bars; classes without a claim have the faint colour of their direction."""
+        """Return the colours of all kinds of bars.
+
+        A class without a claim has the faint colour of its direction, unless it collapsed: then that of a loss.
+        """
         loss, gain, _ = self.colours.values()
         return {
             **self.colours,
+            COLLAPSED: loss,
             f"{CANNOT_TELL}, lower": light(loss),
             f"{CANNOT_TELL}, higher": light(gain),
         }
@@ -134,7 +138,10 @@ def ranked_classes(
     shown = frame.dropna(subset=[value]).copy()
     direction = shown[value].lt(0).map({True: "lower", False: "higher"})
     verdict = shown[QUESTIONS[question].verdict]
-    shown["kind"] = verdict.where(verdict != CANNOT_TELL, f"{CANNOT_TELL}, " + direction)
+    unclear = f"{CANNOT_TELL}, " + direction
+    if question == "change" and COLLAPSED in shown:
+        unclear = unclear.mask(shown[COLLAPSED].astype(bool), COLLAPSED)
+    shown["kind"] = verdict.where(verdict != CANNOT_TELL, unclear)
     shown = shown.assign(name=distinct_names(shown["class"]), position=shown.index)
     shown = shown.sort_values(by or value, ascending=ascending, kind="stable").reset_index(
         drop=True
@@ -203,10 +210,12 @@ def named_classes(
     )
     layers = [bars, intervals]
     if question == "change" and "collapsed" in ranked and ranked["collapsed"].any():
-        collapsed = base.transform_filter("datum.collapsed").mark_text(
-            align="left", dx=5, fontSize=11
+        # Right of the interval, which would strike the words through.
+        ends = base.transform_filter("datum.collapsed").transform_calculate(
+            end="max(0, datum.change_high_pp)"
         )
-        layers.append(collapsed.encode(x=alt.XDatum(0), y=y, text=alt.TextValue("← collapsed")))
+        collapsed = ends.mark_text(align="left", dx=5, fontSize=11)
+        layers.append(collapsed.encode(x=alt.X("end:Q"), y=y, text=alt.TextValue("← collapsed")))
     return alt.layer(*layers)
 
 

@@ -33,14 +33,14 @@ TOOLTIP = tooltips(
 def pair_chart(frame: pd.DataFrame) -> Drawing:
     """Draw [F] figure 2 for one model: bars show the images lost and won, points the change with its interval.
 
-    Bars are opaque for classes with a verdict of lost or gained recall, faint otherwise. If there are more than 40
+    Bars are opaque for classes that collapsed or have a verdict of lost or gained recall, faint otherwise. If there are more than 40
     classes, an overview of all stands above the 12 that lost most and the 12 that won most.
 
     Args:
         frame: `frame` of a `PairComparison`.
     """
     shown = frame.dropna(subset=["change_p"]).copy()
-    shown["claimed"] = shown["verdict"].isin(["lost recall", "gained recall"])
+    shown["claimed"] = shown["collapsed"] | shown["verdict"].isin(["lost recall", "gained recall"])
     shown["name"] = distinct_names(shown["class"])
     shown = shown.sort_values(
         ["change_pp", "change_p", "lost"], ascending=[True, True, False], kind="stable"
