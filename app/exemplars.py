@@ -59,6 +59,7 @@ PIES = (
 DIFFICULTY = ("population", "group", "k", "examples", "accuracy", "low", "high")
 COUNTS = (
     "title",
+    "changed_predictions",
     "pies",
     "share",
     "expected",
@@ -251,25 +252,37 @@ def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
 
 
 def _by_variant(study_audit: StudyAudit, variant: str, _: Exemplars) -> None:
-    st.markdown(
-        "Training the same model again changes predictions, too: the band shows how many PIEs chance alone would give."
-    )
     summary = study_audit.summary
     labels = variant_labels(study_audit)
+    changed = summary.table.set_index("variant")["changed_predictions"]
+    told = (
+        "How many predictions training again changes is unknown: the baseline is a single model."
+        if pd.isna(changed[BASELINE])
+        else f"Training the baseline again changes {changed[BASELINE]:,.0f} predictions of a model, mean over pairs."
+    )
+    band = " The band shows how many PIEs chance alone would give." if summary.chances else ""
+    st.markdown(escape(told + band))
     by_chance = {
         key: chance.frame().iloc[0].drop("count").to_dict()
         for key, chance in summary.chances.items()
     }
     rows = [
-        {"title": labels[key], **result.summary(), **by_chance.get(key, {})}
+        {
+            "title": labels[key],
+            "changed_predictions": changed[key],
+            **result.summary(),
+            **by_chance.get(key, {"expected": np.nan}),  # a summary's own is over ties
+        }
         for key, result in summary.exemplars.items()
     ]
     counts = pd.DataFrame(rows).reindex(columns=list(COUNTS))
-    text = "A dot per variant at its number of PIEs; the band holds the central 95 % expected by chance."
+    text = "A dot per variant at its number of PIEs"
+    text += "; the band holds the central 95 % expected by chance." if summary.chances else "."
     name = "exemplars-by-level"
     click = functools.partial(show_images, study_audit)
     show_chart(pie_count_chart(counts), name, text, click=click, fields=["title"], now=variant)
-    show_table(counts, name, COUNTS, table="chance", click=click, now=variant)
+    known = [column for column in COUNTS if counts[column].notna().any()]
+    show_table(counts, name, known, table="chance", click=click, now=variant)
     show_notes(
         tuple(dict.fromkeys(note for chance in summary.chances.values() for note in chance.notes))
     )

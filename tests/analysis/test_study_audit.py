@@ -398,12 +398,14 @@ def test_facts_of_the_members(store):
 
 
 def test_quantized_members_are_paired_with_their_parents(store):
-    audit = StudyAudit.read(store).summary
-    assert {key: found.paired for key, found in audit.chances.items()} == {
+    audit = StudyAudit.read(store)
+    found = {key: audit.chance(key) for key in ("magnitude-0.9", "int8")}
+    assert {key: of_key.paired for key, of_key in found.items()} == {
         "magnitude-0.9": False,
         "int8": True,
     }
-    assert audit.chances["int8"].pies.permutations == 2**4
+    assert found["int8"].pies.permutations == 2**4
+    assert list(audit.summary.chances) == ["magnitude-0.9"]
     assert not StudyAudit.read(store, permutations=0).summary.chances
 
 

@@ -91,11 +91,16 @@ def test_counts_that_chance_explains_are_noted():
 
 def test_pairs():
     audit = summary(POPULATIONS, paired=["int8"])
-    assert audit.chances["int8"].frame().equals(chance(*both("dense", "int8"), paired=True).frame())
+    assert list(audit.chances) == ["half"]
+    assert audit.frame().set_index("variant").loc["int8", ["pies_by_chance", "pies_p"]].isna().all()
+    null = chance(*both("dense", "int8"), paired=True).summary()
+    figures = audit.frame().set_index("variant").loc["int8"]
+    assert figures["expected_by_chance"] == null["significant_by_chance"]
     assert audit.chances["half"].frame().equals(chance(*both("dense", "half")).frame())
-    few = {key: population(i, members=4) for i, key in enumerate(("dense", "int8"))}
-    assert summary(few, paired=["int8"]).notes == (
-        "Too few models to test how many images change (PIEs): int8 (p at least 0.125; 6 models would do).",
+    few = {key: population(i, members=3) for i, key in enumerate(("dense", "int8"))}
+    assert summary(few, paired=["int8"]).notes == ()
+    assert summary(few).notes == (
+        "Too few models to test how many images change (PIEs): int8 (p at least 0.1; 4 models would do).",
     )
     few["dense"] = population(0, members=5)
     audit = summary(few, paired=["int8"])

@@ -140,8 +140,7 @@ def _images(exemplars: Exemplars, chance: Chance | None) -> str:
     several = f"{counts['pies']:,} images change their"
     subject = "1 image changes its" if counts["pies"] == 1 else several
     changes = f"{subject} majority prediction ({100 * counts['share']:.1f}\u00a0%)"
-    # Reassigning members within their pairs asks nothing: every pair is a model and its own compression.
-    if chance is None or chance.paired:
+    if chance is None:
         return f"{changes}."
     return changes + against_chance(chance.pies, chance.alpha)
 

@@ -25,7 +25,7 @@ CHANCE = Declaration(
     method=(
         "The numbers of PIEs, images whose prediction changes, and of significant "
         "classes, beside those that result when the members are reassigned to two groups at "
-        "random (within pairs if one member is made from the other)."
+        "random, for variants trained independently of the baseline."
     ),
     source="[PS]",
     charts=(

@@ -90,9 +90,10 @@ def pie_count_chart(counts: pd.DataFrame) -> Drawing:
         counts: rows of `title`, `pies`, and `low`, `expected`, `high` by chance; NaN if unknown.
     """
     y = row_axis(counts["title"], limit=150)
+    known = bool(counts["low"].notna().any())
     x = alt.X(
         "pies:Q",
-        title="changed images (PIEs); grey: the central 95 % by chance",
+        title="changed images (PIEs)" + "; grey: the central 95 % by chance" * known,
         axis=alt.Axis(tickCount=5, tickMinStep=1),
     )
     figures = tooltips(pies=",.0f", expected=",.0f", low=",.0f", high=",.0f")

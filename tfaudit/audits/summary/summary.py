@@ -100,7 +100,8 @@ class VariantAudit:
             tested = ("significant", "expected_by_chance", *_TESTED)
             row |= {name: published[name] for name in tested}
         if self.chance:
-            row |= {"pies_by_chance": self.chance.pies.mean, "pies_p": self.chance.pies.p}
+            if not self.chance.paired:
+                row |= {"pies_by_chance": self.chance.pies.mean, "pies_p": self.chance.pies.p}
             if classes := self.chance.classes:
                 # The null is exact for coarse recalls and pairs; alpha times the classes is only a bound.
                 row |= {"expected_by_chance": classes.mean, "significant_p": classes.p}
@@ -115,7 +116,9 @@ class Summary(Result):
         baseline: key of the uncompressed population.
         table: one row per variant; see `frame`.
         impacts: class impact per compressed variant, if both populations have two members or more.
-        exemplars, chances: PIEs per compressed variant, and permutation tests if they are possible.
+        exemplars: PIEs per compressed variant.
+        chances: permutation tests per independently trained variant, if they are possible. Reassigning members within
+            pairs asks nothing of the number of PIEs: every pair is a model and its own compression.
         accuracies: one row per `variant`, `title`, `member` and `k`: the member's top-k `accuracy`, a share.
         alpha: level of the tests.
         notes: caveats for the reader, one sentence each.
@@ -147,8 +150,8 @@ class Summary(Result):
         published test and `argmax`), `changed_predictions` (between two models, mean over pairs of members; the
         baseline's is what retraining changes), `pies`, `pie_share`, `pies_undecided` (examples that ties between
         classes leave undecided), `published_pies` (by [F]'s rule for ties), `pies_by_chance` and `pies_p` (by
-        permutation). A figure that does not exist is NA: tests of the baseline or of single members, unknown sizes, no
-        permutations, no ties.
+        permutation, unless the variant is paired). A figure that does not exist is NA: tests of the baseline or of
+        single members, unknown sizes, no permutations, no ties.
         """
         return self.table.copy()
 
@@ -291,7 +294,11 @@ def summarise(
         row["top1_change"] = relative_change(rows[0]["top1"], row["top1"])
     impacts = {key: audit.impact for key, audit in audits.items() if audit.impact}
     pies = {key: audit.exemplars for key, audit in audits.items() if audit.exemplars}
-    chances = {key: audit.chance for key, audit in audits.items() if audit.chance}
+    chances = {
+        key: audit.chance
+        for key, audit in audits.items()
+        if audit.chance and not audit.chance.paired
+    }
     notes = joined_notes({titles[key]: impact for key, impact in impacts.items()})
     if len(impacts) < len(pies):
         single = listed([row["title"] for row in rows if row["members"] == 1])
