@@ -1,8 +1,12 @@
 """The verdict on every variant: headline, alerts, limits that a visitor may change, rows that lead to the classes."""
 
+import contextlib
 import math
+import tempfile
+import threading
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,9 +22,11 @@ from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, link_parameters, number_reader
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
+from tfaudit.errors import InputError
 from tfaudit.outlets.gate_files import json_verdicts
 from tfaudit.outlets.html import report_html
 from tfaudit.outlets.markdown import study_markdown
+from tfaudit.outlets.pdf import find_browser, pdf_of
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
 
 # A row is a link, so that it opens in a new tab and by keyboard; a plain click stays in this session.
@@ -41,6 +47,7 @@ export default function({ parentElement, data, setTriggerValue }) {
 """
 
 _STYLE = (files("tfaudit.outlets") / "verdict.css").read_text()
+_PRINTER = threading.Lock()  # a browser needs much memory: one at a time
 _TABLE = component("tfaudit.verdict", html='<div class="first"></div>', css=_STYLE, js=_CLICKS)
 
 
@@ -89,14 +96,31 @@ def _offer_files(study_audit: StudyAudit, verdict: StudyVerdict, advice: Recomme
         )
     files |= {
         "Report": (f"{name}.html", lambda: report_html(study_audit, limits).encode()),
+        "PDF": (f"{name}.pdf", lambda: _report_pdf(study_audit, limits)),
         "Markdown": (f"{name}.md", lambda: study_markdown(study_audit, limits).encode()),
         "Verdicts": ("gate.json", lambda: json_verdicts(verdict.verdicts)),
     }
     for label, (file, content) in files.items():
         look: dict[str, Any] = {"icon": ":material/download:", "help": f"Download {file}"}
+        if label == "PDF" and not _prints():
+            look |= {"disabled": True, "help": "A PDF needs Chromium or Chrome on this machine."}
         st.download_button(label, content, file, key=f"offer {label}", on_click="ignore", **look)
     with st.popover("Copy", icon=":material/content_copy:"):
         st.code(f"{verdict.headline}\n{advice.text}", language=None, wrap_lines=True)
+
+
+def _prints() -> bool:
+    """Return whether a browser of this machine can print."""
+    with contextlib.suppress(InputError):
+        return bool(find_browser())
+    return False
+
+
+def _report_pdf(study_audit: StudyAudit, limits: Limits) -> bytes:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, _PRINTER:
+        page = Path(folder) / "report.html"
+        page.write_text(report_html(study_audit, limits), encoding="utf-8")
+        return pdf_of(page, find_browser())
 
 
 def choose_limits(study_audit: StudyAudit) -> Limits:

@@ -109,7 +109,7 @@ def test_a_class_that_was_clicked_can_be_clicked_again(two, visit):
 
 
 def saved(page, button):
-    with page.expect_download() as download:
+    with page.expect_download(timeout=180_000) as download:  # a report takes a while to print
         button.click()
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
@@ -129,6 +129,14 @@ def test_downloads_hold_what_is_shown(viewer, visit):
     assert name == "accuracy.svg"
     assert content.startswith(b"<svg")
     assert b"magnitude 90 %" in content
+
+
+@pytest.mark.nightly
+def test_the_report_is_offered_as_pdf(viewer, visit):
+    page = visit(viewer.url)
+    name, content = saved(page, page.get_by_role("button", name="PDF", exact=True))
+    assert (name, content[:5]) == ("digits.pdf", b"%PDF-")
+    assert len(content) > 100_000
 
 
 @pytest.mark.nightly

@@ -35,6 +35,17 @@ SOME = first_and_nightly(NAMES, 3)
 """Pages that are opened always; the others at night."""
 
 
+@pytest.mark.parametrize("browsers", [("sh",), ()])
+def test_a_pdf_is_offered_where_a_browser_can_print_it(open_page, store, monkeypatch, browsers):
+    monkeypatch.setattr("tfaudit.outlets.pdf.BROWSERS", browsers)
+    app = open_page(store.directory, "overview")
+    buttons = {button.proto.label: button.proto for button in app.get("download_button")}
+    assert {"Report", "PDF", "Markdown", "Verdicts"} <= set(buttons)
+    assert not buttons["Report"].disabled
+    assert buttons["PDF"].disabled == (not browsers)
+    assert ("needs Chromium" in buttons["PDF"].help) == (not browsers)
+
+
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
     store = make_study(tmp_path_factory.mktemp("texts"))

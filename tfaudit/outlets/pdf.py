@@ -40,7 +40,14 @@ def find_browser() -> str:
 
 
 def write_pdf(page: Path, browser: str) -> Path:
-    """Print a page beside itself, with all that is folded open, and return the path of the PDF.
+    """Print a page beside itself, and return the path of the PDF; arguments and errors are those of `pdf_of`."""
+    place = page.with_suffix(".pdf")
+    write_requested("--pdf", place, pdf_of(page, browser))
+    return place
+
+
+def pdf_of(page: Path, browser: str) -> bytes:
+    """Return a page as PDF, with all that is folded open.
 
     Args:
         page: absolute path of the HTML file.
@@ -49,7 +56,6 @@ def write_pdf(page: Path, browser: str) -> Path:
     Raises:
         InputError: the browser fails or prints nothing.
     """
-    place = page.with_suffix(".pdf")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         printed = Path(profile, "printed.pdf")
         command = [
@@ -65,9 +71,7 @@ def write_pdf(page: Path, browser: str) -> Path:
         ]
         try:
             subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
-            content = printed.read_bytes()
+            return printed.read_bytes()
         except (OSError, subprocess.SubprocessError) as problem:
             got = f"{browser}, which printed nothing ({type(problem).__name__})"
             raise InputError("--pdf", got, "a browser that can print a page") from None
-    write_requested("--pdf", place, content)
-    return place
