@@ -111,6 +111,18 @@ def require(condition: bool, argument: str, got: object, expected: str) -> None:
         raise InputError(argument, repr(got), expected)
 
 
+def require_least(least: float, **values: float | None) -> None:
+    """Raise an `InputError` for the first value below the least one; None is valid.
+
+    Example:
+        >>> require_least(1, batches=20, seed=None, batch_size=0)
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: batch_size: got 0, expected 1 or more
+    """
+    for name, value in values.items():
+        require(value is None or value >= least, name, value, f"{least} or more")
+
+
 def require_one_of(argument: str, got: object, choices: Collection[object]) -> None:
     """Raise an `InputError` unless a value is one of several.
 

@@ -88,9 +88,9 @@ def test_a_study_prints_the_verdict_by_the_limits_of_a_file(tmp_path, run, tfaud
     for words, message in (
         (
             ["study", "--labels", "y.npy"],
-            "study: got study and --labels, expected a study's directory alone",
+            "labels: got y.npy, expected no such option with a study's directory",
         ),
-        (["study", "--out", "d", "--paired"], "study: got study and --paired, --out, expected"),
+        (["study", "--out", "d", "--paired"], "paired: got True, expected no such option with"),
         ([], "source: got none, expected a study's directory, or --labels, --baseline"),
         (["study", "--gate", "no.toml"], "config: got no.toml, which cannot be read"),
         # As `gate` calls it too.

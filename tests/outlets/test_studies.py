@@ -43,7 +43,10 @@ def test_three_sparsities_explain_class_accuracy(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [(["--charts", "x"], "--charts: got 2 studies"), (["--gate", "g.toml"], "--gate: got 2")],
+    [
+        (["--charts", "x"], "charts: got x, expected no such option with several studies"),
+        (["--gate", "g.toml"], "gate: got g.toml, expected no such option"),
+    ],
 )
 def test_options_of_a_single_study(options, message):
     with pytest.raises(InputError, match=message):

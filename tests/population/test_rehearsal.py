@@ -144,7 +144,12 @@ def test_errors_are_one_line(tmp_path, monkeypatch, arguments, message):
 
 def test_photographs_are_for_rehearsals():
     command = ["run", "digits", "--photographs", "here"]
-    assert_refused("photographs: got 'here'", app, command, standalone_mode=False)
+    assert_refused(
+        "photographs: got here, expected no such option without --rehearse",
+        app,
+        command,
+        standalone_mode=False,
+    )
 
 
 def test_a_full_disk_is_one_line(small_disk, monkeypatch):

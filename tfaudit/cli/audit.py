@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,22 +16,21 @@ from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import (
     Alpha,
     ClassNames,
-    Cluster,
-    IdColumn,
-    LabelColumn,
-    Paired,
+    Group,
     Permutations,
-    PredictionColumn,
+    PredictionOptions,
     ScoresAre,
     StudyOut,
     option,
+    refuse,
 )
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_least
 from tfaudit.runtime.names import clean_names
 
 if TYPE_CHECKING:
     from tfaudit.audits.gate.limits import Limits
     from tfaudit.predictions import Predictions
+    from tfaudit.readers.prediction_files import PredictionFiles
 
 MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # each takes all words up to the next option
 
@@ -82,15 +82,14 @@ class MultiwordCommand(Command):
 
 @app.command(cls=MultiwordCommand, help="\n\n".join(HELP))
 def audit(
+    *,
     study: Annotated[
         Path | None,
         typer.Argument(
             help="Directory of a study; without one, use --labels, --baseline and --compressed."
         ),
     ] = None,
-    labels: Annotated[
-        Path | None, option("True classes: .npy, .npz, or .csv or .parquet with a column `label`.")
-    ] = None,
+    files: Annotated[PredictionOptions, Group.of_fields(PredictionOptions)],
     baseline: Annotated[
         list[str] | None,
         option(
@@ -105,16 +104,11 @@ def audit(
     ] = None,
     gate: GateFile = None,
     classes: ClassNames = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    prediction_column: PredictionColumn = None,
-    cluster: Cluster = None,
     scores_are: ScoresAre = "auto",
     groups: Annotated[
         Path | None,
         option("Table with the groups of every example, such as its writer; needs --out."),
     ] = None,
-    paired: Paired = False,
     alpha: Alpha = 0.05,
     permutations: Permutations = 1000,
     directory: StudyOut = None,
@@ -125,53 +119,38 @@ def audit(
     """Audit predictions that any framework has made."""
     limits = read_limits(gate)
     if study is not None:
-        beside = {
-            "labels": labels,
-            "baseline": baseline,
-            "compressed": compressed,
-            "classes": classes,
-            "id": id_column,
-            "label-column": label_column,
-            "prediction-column": prediction_column,
-            "cluster": cluster,
-            "groups": groups,
-            "paired": paired,
-            "out": directory,
-            "name": name,
-        }
-        _require_nothing_beside(study, beside)
+        refuse(
+            "with a study's directory",
+            **dataclasses.asdict(files),
+            baseline=baseline,
+            compressed=compressed,
+            classes=classes,
+            groups=groups,
+            out=directory,
+            name=name,
+        )
         _audit_store(study, limits, alpha, permutations)
         return
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    require(permutations >= 0, "permutations", permutations, "0 or more")
+    require_least(0, permutations=permutations)
     if groups and directory is None:
         raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")
-    if labels is None or not baseline or not compressed:
+    if files.labels is None or not baseline or not compressed:
         expected = "a study's directory, or --labels, --baseline and --compressed"
         raise InputError("source", "none", expected)
     from tfaudit.cli.report import show
-    from tfaudit.readers.prediction_files import PredictionFiles, read_groups, read_populations
+    from tfaudit.readers.prediction_files import read_groups
 
-    source = PredictionFiles(
-        labels=labels,
-        classes=classes,
-        id_name=id_column,
-        scores_are=scores_are,
-        label_column=label_column,
-        prediction_column=prediction_column,
-        cluster=cluster,
-    )
-    files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
-    populations = read_populations(source, files)
+    source = files.source(files.labels, classes, scores_are)
+    reference, populations = read_files(source, baseline, compressed)
     columns = read_groups(groups, source) if groups else None
-    reference = populations.pop("")
     single = all(population.num_members == 1 for population in (reference, *populations.values()))
     if single or not directory:
-        _show_verdicts(reference, populations, limits, alpha, paired=paired or None)
+        _show_verdicts(reference, populations, limits, alpha, paired=files.paired or None)
         if single:
             _show_pairs(reference, populations, alpha)
         else:
-            _show_summary(reference, populations, alpha, permutations, paired=paired)
+            _show_summary(reference, populations, alpha, permutations, paired=files.paired)
     if directory:
         from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.store.external import import_predictions
@@ -181,19 +160,12 @@ def audit(
             reference,
             populations,
             name=name or directory.absolute().name,
-            dataset=labels.name,
-            paired=populations if paired else (),
+            dataset=files.labels.name,
+            paired=populations if files.paired else (),
             groups=columns,
         )
         study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations)
         show(study_audit, limits, table=not single)
-
-
-def _require_nothing_beside(study: Path, options: Mapping[str, object]) -> None:
-    """Raise an `InputError` if options for files are given together with a study's directory."""
-    if names := [f"--{name}" for name, value in options.items() if value]:
-        expected = "a study's directory alone, or files of predictions with their options"
-        raise InputError("study", f"{study} and {', '.join(names)}", expected)
 
 
 def _audit_store(directory: Path, limits: Limits, alpha: float, permutations: int) -> None:
@@ -262,6 +234,17 @@ def _show_summary(
         paired=list(populations) if paired else [],
     )
     out.print(terminal_table(result))
+
+
+def read_files(
+    source: PredictionFiles, baseline: Sequence[str], compressed: Sequence[str]
+) -> tuple[Predictions, dict[str, Predictions]]:
+    """Return the populations of files of predictions: the baseline, and the compressed ones by name."""
+    from tfaudit.readers.prediction_files import read_populations
+
+    files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
+    populations = read_populations(source, files)
+    return populations.pop(""), populations
 
 
 def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:

@@ -15,17 +15,12 @@ from tfaudit.cli.console import add_to_step_summary, app, err, out
 from tfaudit.cli.gate_limits import LimitFlags, read_limits
 from tfaudit.cli.options import (
     IMAGES,
-    PREDICTIONS,
-    Cluster,
     Group,
-    IdColumn,
     ImageOptions,
-    LabelColumn,
-    Paired,
-    PredictionColumn,
+    PredictionOptions,
     option,
 )
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_least
 from tfaudit.outlets.registry import GATE_FILES
 
 if TYPE_CHECKING:
@@ -68,18 +63,7 @@ def gate(
         ),
     ] = None,
     images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "split")],
-    labels: Annotated[
-        Path | None,
-        option(
-            "True classes: .npy, .npz, or .csv or .parquet with a column `label`.",
-            panel=PREDICTIONS,
-        ),
-    ] = None,
-    id_column: IdColumn = None,
-    label_column: LabelColumn = None,
-    prediction_column: PredictionColumn = None,
-    cluster: Cluster = None,
-    paired: Paired = False,
+    predictions: Annotated[PredictionOptions, Group.of_fields(PredictionOptions)],
     config: Annotated[
         Path | None,
         option(
@@ -124,54 +108,33 @@ def gate(
     A loss passes where its whole interval lies below the limit, and fails where it lies above. Otherwise the gate says
     how many images or members would decide; in JUnit XML that is an error.
     """
-    from tfaudit.audits.gate.gate import gate as judge
     from tfaudit.cli.gate_sources import from_files, from_models, from_study
-    from tfaudit.readers.prediction_files import PredictionFiles
 
-    require(allow_missing >= 0, "allow_missing", allow_missing, "0 or more")
+    require_least(0, allow_missing=allow_missing)
     to_stdout = [name for name, path in files.items() if path == STDOUT]
     require(len(to_stdout) < 2, ", ".join(to_stdout), str(STDOUT), "one format on standard output")
     limits = read_limits(config, limit_flags)
+    labels = predictions.labels
     _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
-    if cluster is not None and labels is None:
-        raise InputError(
-            "cluster", cluster, "--labels; data sets have a column `cluster` of groups"
-        )
+    if predictions.cluster is not None and labels is None:
+        expected = "--labels; data sets have a column `cluster` of groups"
+        raise InputError("cluster", predictions.cluster, expected)
     if directory is not None:
         corrupted = limits.corruption_drop_pp is not None
         candidates = from_study(directory, variant, split, corrupted=corrupted)
     elif not baseline or not compressed:
         raise InputError("baseline, compressed", "no files", "both options, or a study")
     elif labels is not None:
-        predictions = PredictionFiles(
-            labels=labels,
-            classes=images.classes,
-            id_name=id_column,
-            scores_are=images.scores_are,
-            label_column=label_column,
-            prediction_column=prediction_column,
-            cluster=cluster,
-        )
-        candidates = from_files(predictions, baseline, compressed, paired=paired)
+        source = predictions.source(labels, images.classes, images.scores_are)
+        candidates = from_files(source, baseline, compressed, paired=predictions.paired)
     else:
         images = dataclasses.replace(images, split=split)
         candidates = from_models(baseline, compressed, str(data), images)
     _check_sizes(limits, candidates.values())
-    verdicts = {}
-    for name, pair in candidates.items():
-        verdict = judge(
-            pair.baseline,
-            pair.compressed,
-            limits,
-            alpha=alpha,
-            looks=looks,
-            look=look,
-            sizes=pair.sizes,
-            paired=pair.paired,
-            corrupted=pair.corrupted,
-        )
-        verdict = verdict.with_missing(pair.missing, allow_missing).about(pair.examples_are)
-        verdicts[name] = dataclasses.replace(verdict, notes=(*pair.notes, *verdict.notes))
+    verdicts = {
+        name: pair.judged(limits, allow_missing=allow_missing, alpha=alpha, looks=looks, look=look)
+        for name, pair in candidates.items()
+    }
     raise typer.Exit(_report(verdicts, files))
 
 

@@ -3,17 +3,20 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tfaudit.analysis.stored_images import word_for
 from tfaudit.analysis.study_data import Populations
+from tfaudit.audits.gate.gate import Verdict, gate
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import Corrupted
 from tfaudit.audits.robustness.condition_rates import CorruptionLevel
 from tfaudit.cli.options import ImageOptions
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
-from tfaudit.readers.prediction_files import PredictionFiles, read_populations
+from tfaudit.readers.prediction_files import PredictionFiles
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.conditions import Condition
 
@@ -41,6 +44,20 @@ class GatedModel:
     notes: tuple[str, ...] = ()
     corrupted: Corrupted | None = None
     examples_are: str = "images"
+
+    def judged(self, limits: Limits, *, allow_missing: int = 0, **looks: Any) -> Verdict:
+        """Return the verdict; `looks` are `alpha`, `looks` and `look`, as in `tfaudit.gate`."""
+        verdict = gate(
+            self.baseline,
+            self.compressed,
+            limits,
+            sizes=self.sizes,
+            paired=self.paired,
+            corrupted=self.corrupted,
+            **looks,
+        ).with_missing(self.missing, allow_missing)
+        verdict = verdict.about(self.examples_are)
+        return dataclasses.replace(verdict, notes=(*self.notes, *verdict.notes))
 
 
 def from_study(
@@ -148,11 +165,9 @@ def from_files(
     source: PredictionFiles, baseline: Sequence[str], compressed: Sequence[str], *, paired: bool
 ) -> dict[str, GatedModel]:
     """Return populations from files, paired in their order; reads them and raises errors as `tfaudit audit` does."""
-    from tfaudit.cli.audit import files_of, variants_of
+    from tfaudit.cli.audit import read_files
 
-    files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
-    populations = read_populations(source, files)
-    reference = populations.pop("")
+    reference, populations = read_files(source, baseline, compressed)
     return {
         name: GatedModel(reference, population, paired=paired)
         for name, population in populations.items()

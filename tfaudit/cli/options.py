@@ -7,12 +7,15 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from tfaudit.errors import require
+from tfaudit.errors import InputError, require
 from tfaudit.models.pretrained import PREPROCESSING
+
+if TYPE_CHECKING:
+    from tfaudit.readers.prediction_files import PredictionFiles
 
 IMAGES, PREDICTIONS = "Images", "Tables and arrays"
 """Panels of the help."""
@@ -87,6 +90,19 @@ def with_options_of_groups(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def refuse(where: str, **options: object) -> None:
+    """Raise an `InputError` for the first option that is given although a command does not take it there.
+
+    Example:
+        >>> refuse("with --rehearse", smoke=False, step_seconds=0.5)
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: step_seconds: got 0.5, expected no such option with --rehearse
+    """
+    for name, value in options.items():
+        if value:
+            raise InputError(name, str(value), f"no such option {where}")
+
+
 Directory = Annotated[Path, typer.Argument(help="Directory of a study that `tfaudit run` made.")]
 Alpha = Annotated[float, option("Significance level; confidence intervals have level 1 - alpha.")]
 Permutations = Annotated[
@@ -116,26 +132,51 @@ IdColumn = Annotated[
         "Column of the example ids; by default `example`, `example_id` or `id`.", "--id"
     ),
 ]
-LabelColumn = Annotated[
-    str | None, _of_predictions("Column, or array, of the true classes; by default `label`.")
-]
-PredictionColumn = Annotated[
-    str | None,
-    _of_predictions("Column, or array, of the predicted classes; by default `prediction`."),
-]
-Cluster = Annotated[
-    str | None,
-    _of_predictions(
-        "Column, or array, of --labels that names the cluster of each image, such as its film; by default `cluster`."
-    ),
-]
-Paired = Annotated[
-    bool,
-    _of_predictions(
-        "Each compressed model was made from the baseline model with its number, not trained from scratch.",
-        "--paired",
-    ),
-]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PredictionOptions:
+    """How files of predictions are read, and how their members belong together."""
+
+    labels: Annotated[
+        Path | None,
+        _of_predictions("True classes: .npy, .npz, or .csv or .parquet with a column `label`."),
+    ] = None
+    id: IdColumn = None
+    label_column: Annotated[
+        str | None, _of_predictions("Column, or array, of the true classes; by default `label`.")
+    ] = None
+    prediction_column: Annotated[
+        str | None,
+        _of_predictions("Column, or array, of the predicted classes; by default `prediction`."),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        _of_predictions(
+            "Column, or array, of --labels that names the cluster of an image, such as its film; by default `cluster`."
+        ),
+    ] = None
+    paired: Annotated[
+        bool,
+        _of_predictions(
+            "Each compressed model was made from the baseline model with its number, not trained from scratch.",
+            "--paired",
+        ),
+    ] = False
+
+    def source(self, labels: Path, classes: Path | None, scores_are: str) -> PredictionFiles:
+        """Return what reads the files."""
+        from tfaudit.readers.prediction_files import PredictionFiles
+
+        return PredictionFiles(
+            labels=labels,
+            classes=classes,
+            id_name=self.id,
+            scores_are=scores_are,
+            label_column=self.label_column,
+            prediction_column=self.prediction_column,
+            cluster=self.cluster,
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
-from tfaudit.cli.options import Alpha, IdColumn, Permutations, option
+from tfaudit.cli.options import Alpha, IdColumn, Permutations, option, refuse
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,16 +64,17 @@ def report(
             "--model-card", "no --markdown", "--markdown FILE, the model card to write"
         )
     if len(directories) > 1:
-        of_one = {
-            "--charts": charts,
-            "--groups": groups,
-            "--answers": answers,
-            "--gate": gate,
-            "--id": id_column,
-            "--markdown": markdown,
-            "--pdf": pdf or None,
-        }
-        _compare(directories, out_file, alpha, of_one)
+        refuse(
+            "with several studies",
+            charts=charts,
+            groups=groups,
+            answers=answers,
+            gate=gate,
+            id=id_column,
+            markdown=markdown,
+            pdf=pdf,
+        )
+        _compare(directories, out_file or Path("studies.html"), alpha)
         return
     (directory,) = directories
     from tfaudit.analysis.study_audit import StudyAudit
@@ -113,13 +113,8 @@ def report(
             out.print(path, soft_wrap=True)
 
 
-def _compare(
-    directories: list[Path], path: Path | None, alpha: float, of_one: Mapping[str, object]
-) -> None:
-    """Print and write the tables of several studies side by side; options of one study are refused."""
-    if unused := [name for name, value in of_one.items() if value is not None]:
-        got = f"{len(directories)} studies"
-        raise InputError(", ".join(unused), got, "a single study with these options")
+def _compare(directories: list[Path], path: Path, alpha: float) -> None:
+    """Print and write the tables of several studies side by side."""
     from rich.table import Table
 
     from tfaudit.analysis.across_studies import across_studies
@@ -143,8 +138,7 @@ def _compare(
         for row in zip(*(column.cells for column in table.columns), strict=True):
             shown.add_row(*row)
         out.print(shown, markup=False)
-    page = write_studies(result, path or Path("studies.html"))
-    out.print(f"report: {page}", soft_wrap=True)
+    out.print(f"report: {write_studies(result, path)}", soft_wrap=True)
 
 
 def show(

@@ -17,10 +17,10 @@ from rich.text import Text
 
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
-from tfaudit.cli.options import Group, option
+from tfaudit.cli.options import Group, option, refuse
 from tfaudit.cli.recipes import recipe_study, require_recipe
 from tfaudit.cli.report import show
-from tfaudit.errors import plural, require
+from tfaudit.errors import plural, require_least
 
 if TYPE_CHECKING:
     from tfaudit.population.engine import EngineOptions
@@ -179,14 +179,19 @@ def run(
 
     from tfaudit.population.engine import EngineOptions
 
-    require(population is None or population >= 1, "population", population, "1 or more")
+    require_least(1, population=population)
     if rehearse:
-        _refuse_with_rehearse(
-            dry_run=dry_run, smoke=smoke, step_seconds=step_seconds, until_decided=until_decided
+        refuse(
+            "with --rehearse",
+            dry_run=dry_run,
+            smoke=smoke,
+            step_seconds=step_seconds,
+            until_decided=until_decided,
         )
-    require(rehearse or photographs is None, "photographs", str(photographs), "--rehearse with it")
-    for name, value in (("gate", gate), ("variant", variant)):
-        require(until_decided or not value, name, value, "no such option without --until-decided")
+    else:
+        refuse("without --rehearse", photographs=photographs)
+    if not until_decided:
+        refuse("without --until-decided", gate=gate, variant=variant)
     limits = read_limits(gate)
     options = EngineOptions(
         engine=engine,
@@ -235,12 +240,6 @@ def run(
     if "dense" in store.variants:
         show(StudyAudit.read(store), limits)
     _report_failures(store)
-
-
-def _refuse_with_rehearse(**options: bool | float | None) -> None:
-    """Raise an `InputError` if an option is given that a rehearsal does not take."""
-    for name, value in options.items():
-        require(not value, name, value, "no such option with --rehearse")
 
 
 def _with_changes(study: Study, model: str | None, dataset: str | None) -> Study:

@@ -40,7 +40,6 @@ def run_until_decided(
         variants: keys of the variants to decide; all by default.
         alpha: level of all looks together.
     """
-    from tfaudit.audits.gate.gate import gate
     from tfaudit.cli.gate_sources import from_study
     from tfaudit.store.store import open_store
 
@@ -64,18 +63,7 @@ def run_until_decided(
             store.directory, undecided, "test", population=members, corrupted=corrupted
         )
         for key, pair in pairs.items():
-            verdict = gate(
-                pair.baseline,
-                pair.compressed,
-                limits,
-                alpha=alpha,
-                looks=len(looks),
-                look=look,
-                sizes=pair.sizes,
-                paired=pair.paired,
-                corrupted=pair.corrupted,
-            ).with_missing(pair.missing)
-            outcomes[key] = verdict.outcome
+            outcomes[key] = pair.judged(limits, alpha=alpha, looks=len(looks), look=look).outcome
         out.print(_in_words(look, len(looks), members, outcomes), soft_wrap=True)
         if CANNOT_JUDGE not in outcomes.values():
             break

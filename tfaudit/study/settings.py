@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from tfaudit.errors import require
+from tfaudit.errors import require, require_least
 
 
 def set_fields(owner: object, **values: Any) -> None:
@@ -39,8 +39,7 @@ def check_least(owner: object, **least: float) -> None:
         tfaudit.errors.InputError: steps: got 0, expected 1 or more
     """
     for name, bound in least.items():
-        value = getattr(owner, name)
-        require(value is None or value >= bound, name, value, f"{bound} or more")
+        require_least(bound, **{name: getattr(owner, name)})
 
 
 def changed_settings(owner: Any) -> dict[str, Any]:
