@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import itertools
 import os
@@ -16,7 +15,7 @@ import numpy as np
 from tfaudit.analysis.stored_images import png_of
 from tfaudit.cli.console import out
 from tfaudit.cli.options import ImageOptions
-from tfaudit.compress.model_files import image_shape, read_model, weight_bytes
+from tfaudit.compress.model_files import errors_naming, image_shape, read_model, weight_bytes
 from tfaudit.compress.model_inputs import length_of
 from tfaudit.datasets.copies import digests, notes_on_copies
 from tfaudit.errors import InputError, require
@@ -197,7 +196,7 @@ class ModelFile:
     @classmethod
     def read(cls, path: Path, options: ImageOptions) -> ModelFile:
         """Read the file; a flatbuffer needs no TensorFlow."""
-        with _naming(path):
+        with errors_naming(path):
             model = read_model(path)
             return cls(path, model, image_shape(model, options.output), options)
 
@@ -241,7 +240,7 @@ class ModelFile:
         """Return the k most probable classes of images as `tfaudit.predict` does, on all cores."""
         from tfaudit.compress.litert.inference import predict
 
-        with _naming(self.path):
+        with errors_naming(self.path):
             return predict(
                 self.model,
                 map(preprocessing(self.options.preprocess), batches),
@@ -250,18 +249,6 @@ class ModelFile:
                 scores_are=self.options.scores_are,
                 output=self.options.output,
             )
-
-
-@contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Name the file in errors about its model or the model's input; errors about unreadable images name the image."""
-    try:
-        yield
-    except InputError as error:
-        known = error.argument.partition(",")[0] in ("model", "images", "scores", "output")
-        if known and str(path) not in str(error):
-            raise InputError(f"{path}: {error.argument}", error.got, error.expected) from None
-        raise
 
 
 def preprocessing(mode: str) -> Preprocess:

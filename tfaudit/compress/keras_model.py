@@ -4,7 +4,7 @@ import operator
 import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import keras
 import numpy as np
@@ -102,6 +102,19 @@ class KerasForward:
             tuple(side or OPEN_SIDE for side in shape[1:]) for shape in shapes.values()
         ]
 
+    @classmethod
+    def of_first_output(cls, model: object) -> Self:
+        """Return the inference of a model's only output, or of its first one."""
+        return cls(model, next(iter(output_names(check_model(model))), None))
+
+    def specs(self, batch: int) -> list[tf.TensorSpec]:
+        """Return the inputs of some examples as TensorFlow traces them; an open side is 64 pixels or tokens."""
+        shapes = zip(self.inputs, self.example_shapes, strict=True)
+        return [
+            tf.TensorSpec((batch, *shape), tf.as_dtype(source.dtype or np.float32))
+            for source, shape in shapes
+        ]
+
     def __call__(self, images: Inputs) -> np.ndarray:
         """Return the scores of inputs, such as images `(N, H, W, C)`."""
         arrays = as_inputs(images, self.inputs)
@@ -161,6 +174,18 @@ def _called(model: keras.Model, tensors: Sequence[Any], *, training: bool = Fals
         named = dict(zip(_built_shapes(model), tensors, strict=True))
         return model(named, training=training)
     return model(tensors[0] if len(tensors) == 1 else list(tensors), training=training)
+
+
+def layers_by_name(
+    model: keras.Model, names: Iterable[str] | str, argument: str
+) -> dict[str, keras.Layer]:
+    """Return layers of a model, at any depth, by their names; raise an `InputError` for an unknown name."""
+    known = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
+    wanted = [names] if isinstance(names, str) else list(dict.fromkeys(names))
+    if unknown := [name for name in wanted if name not in known]:
+        expected = f"names of layers, such as {listed(list(known))}"
+        raise InputError(argument, listed(unknown), expected)
+    return {name: known[name] for name in wanted}
 
 
 def output_names(model: keras.Model) -> tuple[str, ...]:

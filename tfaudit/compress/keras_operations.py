@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import KerasForward, output_names
+from tfaudit.compress.keras_model import KerasForward
 from tfaudit.compress.operations import Operation, Operations
 
 
@@ -25,16 +25,10 @@ def keras_operations(model: Any) -> Operations:
     >>> keras_operations(model)
     Operations(counted=(Operation(name='conv/kernel', macs=648, effective_macs=648),), uncounted=())
     """
-    names = output_names(model)
-    forward = KerasForward(model, names[0] if names else None)
+    forward = KerasForward.of_first_output(model)
     batch = forward.batch or 1
-    shapes = zip(forward.inputs, forward.example_shapes, strict=True)
-    specs = [
-        tf.TensorSpec((batch, *shape), tf.as_dtype(source.dtype or np.float32))
-        for source, shape in shapes
-    ]
     function = tf.function(forward.call, autograph=False)
-    traced = function.get_concrete_function(*specs)
+    traced = function.get_concrete_function(*forward.specs(batch))
     weights = {id(weight.value.handle): weight for weight in forward.model.variables}
     sources = {id(inside): weights.get(id(outside)) for outside, inside in traced.graph.captures}
     counted = []

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.compress.input_range import SEVERAL
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.model_files import weight_bytes
+from tfaudit.compress.model_files import errors_naming, weight_bytes
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import read_examples
 from tfaudit.datasets.structure import mapped
@@ -86,7 +85,7 @@ def predictions_of(
     names = class_names or data.class_names
 
     def predicted(name: str, inputs: Any, k: int) -> RankedClasses:
-        with _naming(name):
+        with errors_naming(name):
             return predict(
                 models[name],
                 inputs,
@@ -201,14 +200,3 @@ def _size(model: Any) -> float | None:
     if isinstance(model, bytes | bytearray | memoryview):
         return float(len(model))
     return float(weight_bytes(Path(model))[0]) if isinstance(model, str | Path) else None
-
-
-@contextlib.contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Name the model in errors about it or its input."""
-    try:
-        yield
-    except InputError as error:
-        if error.argument.partition(",")[0] not in ("model", "images", "scores", "output"):
-            raise
-        raise InputError(f"{name}: {error.argument}", error.got, error.expected) from None

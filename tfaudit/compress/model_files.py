@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +63,18 @@ def load_keras(path: Path) -> keras.Model:
         raise InputError(
             "model", f"{path}, which Keras cannot load ({one_line(error)})", "a Keras 3 model"
         ) from error
+
+
+@contextlib.contextmanager
+def errors_naming(model: str | Path) -> Iterator[None]:
+    """Name a model, or its file, in errors about it or its inputs; a file that an error names is not named again."""
+    try:
+        yield
+    except InputError as error:
+        known = error.argument.partition(",")[0] in ("model", "images", "scores", "output")
+        if not known or (isinstance(model, Path) and str(model) in str(error)):
+            raise
+        raise InputError(f"{model}: {error.argument}", error.got, error.expected) from None
 
 
 def weight_bytes(path: Path) -> tuple[int, int]:

@@ -15,7 +15,7 @@ import rich.progress
 
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.compress.keras_model import require_keras_model
+from tfaudit.compress.keras_model import layers_by_name, require_keras_model
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.errors import InputError, listed, require, require_one_of
 from tfaudit.predictions import Predictions
@@ -139,23 +139,12 @@ def quantization_sensitivity(
     begin = time.perf_counter()
     require_one_of("mode", mode, MODES)
     model = require_keras_model(model)
-    known = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
-    names = (
-        kernel_layers(model)
-        if layers is None
-        else [layers]
-        if isinstance(layers, str)
-        else list(layers)
-    )
-    if unknown := [name for name in names if name not in known]:
-        raise InputError(
-            "layers", listed(unknown), f"names of layers, such as {listed(kernel_layers(model))}"
-        )
-    require(bool(names), "layers", names, "one layer or more")
+    measured = layers_by_name(model, kernel_layers(model) if layers is None else layers, "layers")
+    require(bool(measured), "layers", layers, "one layer or more")
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
     layered = LayeredInt8(
         model,
-        [known[name] for name in names],
+        [*measured.values()],
         representative,
         lambda made: predictions_of({"model": made}, data, batch_size=batch_size, output=output)[
             "model"
@@ -167,7 +156,7 @@ def quantization_sensitivity(
     show = sys.stderr.isatty() if progress is None else progress
     rows = [
         layered.row(name, mode) | {"rmse": errors.get(name, np.nan)}
-        for name in rich.progress.track(names, "layers", disable=not show)
+        for name in rich.progress.track(list(measured), "layers", disable=not show)
     ]
     table = pd.DataFrame(rows)
     table.insert(

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import KerasForward, output_names
+from tfaudit.compress.keras_model import KerasForward
 
 TRACED = (1024, 2048)
 """Examples of two batches whose difference gives the memory of one example; many, so that gradients weigh little."""
@@ -75,13 +75,7 @@ def step_memory(model: keras.Model) -> StepMemory:
 
 def _traced_step(model: keras.Model, examples: int) -> Any:
     """Return the graph of a forward and a backward pass over some examples, with the gradients as its outputs."""
-    names = output_names(model)
-    forward = KerasForward(model, names[0] if names else None)
-    shapes = zip(forward.inputs, forward.example_shapes, strict=True)
-    specs = [
-        tf.TensorSpec((examples, *shape), tf.as_dtype(source.dtype or np.float32))
-        for source, shape in shapes
-    ]
+    forward = KerasForward.of_first_output(model)
     weights = [variable.value for variable in model.trainable_variables]
 
     def step(*tensors: tf.Tensor) -> list[tf.Tensor]:
@@ -92,7 +86,7 @@ def _traced_step(model: keras.Model, examples: int) -> Any:
             )
         return [gradient for gradient in tape.gradient(loss, weights) if gradient is not None]
 
-    return tf.function(step, autograph=False).get_concrete_function(*specs).graph
+    return tf.function(step, autograph=False).get_concrete_function(*forward.specs(examples)).graph
 
 
 def _peak_bytes(graph: Any) -> int:

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import KerasForward, chosen_output, output_names
+from tfaudit.compress.keras_model import KerasForward, chosen_output, layers_by_name, output_names
 from tfaudit.compress.last_layers import last_layers
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.selective import Calibrated, marked
@@ -197,8 +197,7 @@ def calibrated(
 
 def _forward(model: Any, output: str | None) -> KerasForward:
     """Return the inference of a model; without a named output, of its first one, though all are converted."""
-    names = output_names(model) if isinstance(model, keras.Model) and model.built else ()
-    return KerasForward(model, output if output is not None or len(names) < 2 else names[0])
+    return KerasForward(model, output) if output else KerasForward.of_first_output(model)
 
 
 def kept_layers(
@@ -215,12 +214,8 @@ def kept_layers(
     """
     if names == LAST:
         return {LAST: last_layers(model, output)}
-    wanted = [names] if isinstance(names, str) else list(dict.fromkeys(names))
-    layers = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
-    if unknown := [name for name in wanted if name not in layers]:
-        expected = f"names of layers, such as {listed(list(layers), 5)}"
-        raise InputError("keep_float", listed(unknown), expected)
-    return {name: [layers[name]] for name in wanted}
+    kept = layers_by_name(model, names, "keep_float")
+    return {name: [layer] for name, layer in kept.items()}
 
 
 @dataclasses.dataclass(frozen=True)

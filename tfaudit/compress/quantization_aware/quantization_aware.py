@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from tfaudit.compress.keras_model import require_keras_model
+from tfaudit.compress.keras_model import layers_by_name, require_keras_model
 from tfaudit.compress.last_layers import last_layers
 from tfaudit.compress.layer_kinds import SEPARABLE, layer_kinds
 from tfaudit.compress.quantization_aware.fake_quantization import FakeQuantization
@@ -127,12 +127,7 @@ def _spared(model: keras.Model, keep_float: Iterable[str] | str) -> set[str]:
     """Return the names of the layers that stay in float."""
     if keep_float == LAST:
         return {layer.name for layer in last_layers(model)}
-    spared = {keep_float} if isinstance(keep_float, str) else set(keep_float)
-    if missing := sorted(
-        spared - {layer.name for layer in model._flatten_layers(include_self=False)}
-    ):
-        raise InputError("keep_float", listed(missing), "names of layers of the model")
-    return spared
+    return set(layers_by_name(model, keep_float, "keep_float"))
 
 
 def _check(model: keras.Model, spared: set[str]) -> None:
