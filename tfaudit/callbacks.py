@@ -9,12 +9,7 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.classes.epoch_metrics import (
-    class_recall,
-    epoch_metrics,
-    label_metrics,
-    label_recall,
-)
+from tfaudit.audits.classes.epoch_metrics import class_recall, epoch_metrics
 from tfaudit.compress.callback import ModelCallback
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.litert.inference import decisions
@@ -107,9 +102,7 @@ class ClassAudit(ModelCallback):
         """Audit the model and add the results to `logs`."""
         predicted, width = self._predict(self.model, "the model")
         if logs is not None:
-            metrics = (epoch_metrics if self._task == "classes" else label_metrics)(
-                self._labels, predicted, self._baseline
-            )
+            metrics = epoch_metrics(self._labels, predicted, self._baseline)
             logs.update({f"val_{name}": value for name, value in metrics.items()})
         self._history.append(self._class_table(epoch, predicted, width))
 
@@ -125,10 +118,7 @@ class ClassAudit(ModelCallback):
 
     def _class_table(self, epoch: int, predicted: np.ndarray, width: int) -> pd.DataFrame:
         names = self._class_names or [str(c) for c in range(width)]
-        if self._task == "classes":
-            recall, support = class_recall(self._labels, predicted, len(names))
-        else:
-            recall, support = label_recall(self._labels, predicted)
+        recall, support = class_recall(self._labels, predicted, len(names))
         table = {"epoch": epoch, "class": np.arange(len(names)), "class_name": list(names)}
         return pd.DataFrame({**table, "recall": recall, "support": support})
 

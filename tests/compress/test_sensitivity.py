@@ -135,7 +135,7 @@ def test_the_rounding_errors_stand_beside(spared):
     [
         (
             {"layers": ["none"]},
-            "layers: got none, expected names of layers, such as conv, odd, scores",
+            "layers: got none, expected names of layers, such as",
         ),
         ({"layers": []}, r"layers: got \[\], expected one layer or more"),
         ({"percentile": 40}, "percentile: got 40, expected above 50 and at most 100"),

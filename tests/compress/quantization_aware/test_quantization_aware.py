@@ -386,7 +386,7 @@ def with_layer(layer, shape):
         (
             small,
             {"keep_float": ["none"]},
-            "keep_float: got none, expected names of layers of the model",
+            "keep_float: got none, expected names of layers, such as",
         ),
         (small, {"momentum": 1.0}, r"momentum: got 1.0, expected a share in \[0, 1\)"),
         (lambda: b"TFL3", {}, "model: got bytes"),

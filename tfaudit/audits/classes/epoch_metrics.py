@@ -10,7 +10,16 @@ from tfaudit.stats.ratios import normalised_balance, ratio
 def class_recall(
     labels: np.ndarray, predicted: np.ndarray, num_classes: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the recall of every class, NaN without examples, and its number of examples; see `epoch_metrics`."""
+    """Return the recall of every class or label, NaN without examples, and its number of examples.
+
+    Args:
+        labels: True classes, integers `(N,)`, or labels, booleans `(N, C)`.
+        predicted: Predicted classes or labels, of the same type and shape.
+        num_classes: Number of classes or labels, C.
+    """
+    if labels.ndim == 2:
+        support = labels.sum(axis=0)
+        return ratio((labels & predicted).sum(axis=0), support), support
     support = np.bincount(labels, minlength=num_classes)
     return ratio(np.bincount(labels[labels == predicted], minlength=num_classes), support), support
 
@@ -41,65 +50,34 @@ def epoch_metrics(
 ) -> dict[str, float]:
     """Compute the metrics that a callback logs after an epoch.
 
-    They are `worst_class_recall`; and with a baseline `flips` (examples whose predictions differ), `negative_flips`
-    (right before, wrong now) and `intensification`. Arrays that are empty or of different lengths raise `InputError`.
+    They are `worst_class_recall`; and with a baseline `flips` (predictions that differ), `negative_flips` (right
+    before, wrong now) and, of classes, `intensification`. Of a multi-label task, a prediction is the decision on one
+    label of one example. Arrays that are empty or of different shapes raise `InputError`.
 
     Args:
-        labels: True classes, integers `(N,)`.
-        predicted: Top-1 classes, integers `(N,)`.
-        baseline: Top-1 classes of the baseline, integers `(N,)`, or `None`.
+        labels: True classes, integers `(N,)`, or labels, booleans `(N, C)`.
+        predicted: Top-1 classes `(N,)`, or labels `(N, C)`.
+        baseline: Top-1 classes or labels of the baseline, or `None`.
 
     Example:
         >>> epoch_metrics(np.array([0, 0, 1]), np.array([0, 1, 1]), baseline=np.array([0, 0, 0]))
         {'worst_class_recall': 0.5, 'flips': 2, 'negative_flips': 1, 'intensification': -0.5}
+        >>> truth = np.array([[True, False], [True, True]])
+        >>> epoch_metrics(truth, np.array([[True, True], [False, True]]), baseline=truth)
+        {'worst_class_recall': 0.5, 'flips': 2, 'negative_flips': 2}
     """
     for name, classes in (("predicted", predicted), ("baseline", baseline)):
         if classes is not None and classes.shape != labels.shape:
             raise InputError(name, f"shape {classes.shape}", f"{labels.shape}, the shape of labels")
-    if not len(labels):
+    several = labels.ndim == 2
+    if not (labels.any() if several else len(labels)):
         raise InputError("labels", "empty", "one example or more")
     recall, _ = class_recall(labels, predicted, int(labels.max()) + 1)
     metrics: dict[str, float] = {"worst_class_recall": float(np.nanmin(recall))}
     if baseline is not None:
-        metrics |= _flips(labels, predicted, baseline)
-        metrics["intensification"] = intensification(labels, predicted, baseline)
+        flipped = predicted != baseline
+        metrics["flips"] = int(flipped.sum())
+        metrics["negative_flips"] = int((flipped & (baseline == labels)).sum())
+        if not several:
+            metrics["intensification"] = intensification(labels, predicted, baseline)
     return metrics
-
-
-def label_recall(labels: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the recall of every label, NaN without examples, and its number of examples; see `label_metrics`."""
-    support = labels.sum(axis=0)
-    return ratio((labels & predicted).sum(axis=0), support), support
-
-
-def label_metrics(
-    labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None
-) -> dict[str, float]:
-    """Compute the metrics that a callback logs after an epoch of a multi-label task.
-
-    They are `worst_class_recall`, the lowest recall of any label; with a baseline also `flips` (decisions on
-    one label of one example that differ) and `negative_flips` (right before, wrong now).
-
-    Args:
-        labels: True labels, booleans `(N, C)`.
-        predicted: Predicted labels, booleans `(N, C)`.
-        baseline: Labels that the baseline predicts, booleans `(N, C)`, or `None`.
-
-    Example:
-        >>> truth = np.array([[True, False], [True, True]])
-        >>> label_metrics(truth, np.array([[True, True], [False, True]]), baseline=truth)
-        {'worst_class_recall': 0.5, 'flips': 2, 'negative_flips': 2}
-    """
-    recall, support = label_recall(labels, predicted)
-    if not support.any():
-        raise InputError("labels", "no label of any example", "one or more")
-    metrics: dict[str, float] = {"worst_class_recall": float(np.nanmin(recall))}
-    if baseline is not None:
-        metrics |= _flips(labels, predicted, baseline)
-    return metrics
-
-
-def _flips(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray) -> dict[str, int]:
-    flipped = predicted != baseline
-    negative = flipped & (baseline == labels)
-    return {"flips": int(flipped.sum()), "negative_flips": int(negative.sum())}
