@@ -33,8 +33,8 @@ TOOLTIP = tooltips(
 def pair_chart(frame: pd.DataFrame) -> Drawing:
     """Draw [F] figure 2 for one model: bars show the images lost and won, points the change with its interval.
 
-    Bars are opaque for classes that collapsed or have a verdict of lost or gained recall, faint otherwise. If there are more than 40
-    classes, an overview of all stands above the 12 that lost most and the 12 that won most.
+    Bars are opaque for classes that collapsed or have a verdict of lost or gained recall, faint otherwise. If there are
+    more than 40 classes, an overview of all stands above the 12 that lost most and the 12 that won most.
 
     Args:
         frame: `frame` of a `PairComparison`.
