@@ -15,7 +15,7 @@ from tfaudit.stats.contingency import (
     cohen_kappa,
     mcnemar,
     mcnemar_false_alarms,
-    paired_difference_rejected,
+    paired_difference_p,
     paired_interval,
 )
 
@@ -115,8 +115,8 @@ def test_one_test_tells_whether_it_leaves_a_difference_out(lost, won, others, an
     table = [lost], [won], [lost + won + others]
     low, high = (float(end[0]) for end in paired_interval(*table, confidence=confidence))
     for difference in (anywhere, 0.0, low - 1e-9, low + 1e-9, high - 1e-9, high + 1e-9):
-        (rejected,) = paired_difference_rejected(*table, difference, confidence=confidence)
-        assert rejected == (difference < low or difference > high)
+        (p,) = paired_difference_p(*table, difference)
+        assert (p <= 1 - confidence) == (difference < low or difference > high)
 
 
 @pytest.mark.parametrize("others", [0, 1, 20, 1000])
@@ -227,7 +227,7 @@ def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
         (lambda: mcnemar([None], [1]), "lost: got values of object, expected numbers >= 0"),
         (lambda: cohen_kappa(["a"], [1]), "first: got values of <U1, expected integers >= 0"),
         (
-            lambda: paired_difference_rejected([1], [1], [3], ["a"]),
+            lambda: paired_difference_p([1], [1], [3], ["a"]),
             "difference: got values of <U1, expected numbers",
         ),
         (

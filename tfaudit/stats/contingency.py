@@ -111,37 +111,33 @@ def paired_interval(
     return low, np.where(possible, np.maximum(high, 0.0), high)
 
 
-def paired_difference_rejected(
-    lost: ArrayLike,
-    won: ArrayLike,
-    pairs: ArrayLike,
-    difference: ArrayLike,
-    *,
-    confidence: float = 0.95,
+def paired_difference_p(
+    lost: ArrayLike, won: ArrayLike, pairs: ArrayLike, difference: ArrayLike
 ) -> np.ndarray:
-    """Return whether `paired_interval` excludes a difference, `(C,)` booleans, by one score test instead of a search.
+    """Return the two-sided p-values of a difference, `(C,)`: `paired_interval` excludes it if p <= 1 - confidence.
 
     Args:
         lost: `(C,)` numbers >= 0, pairs that were right and became wrong.
         won: `(C,)` pairs that were wrong and became right.
-        pairs: `(C,)` number of all pairs; 0 excludes nothing.
+        pairs: `(C,)` number of all pairs; without any p = 1.
         difference: a share or `(C,)` shares, to be compared with `(won - lost) / pairs`.
-        confidence: level of the interval, in (0, 1).
 
     Example:
-        >>> paired_difference_rejected([3, 3], [9, 9], [32, 32], [-0.02, -0.03])
-        array([False,  True])
+        >>> paired_difference_p([3, 3], [9, 9], [32, 32], [-0.02, -0.03]).round(3)
+        array([0.06 , 0.046])
     """
-    require_level("confidence", confidence)
     down, up, n = amounts(lost=lost, won=won, pairs=pairs)
     shares = ratio(down, n), ratio(up, n)
     difference = np.asarray(difference)
     if difference.dtype.kind not in "iuf":
         raise InputError("difference", f"values of {difference.dtype}", "numbers")
+    square, variance = _score(*shares, difference)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = n * square / np.maximum(variance, 0)
+    p = special.chdtrc(1, np.where(square > 0, statistic, 0.0))
     observed = shares[1] - shares[0]
-    rejected = (n > 0) & ~_accepted(*shares, _margin(n, confidence), difference)
     towards_0 = (difference * observed >= 0) & (np.abs(difference) <= np.abs(observed))
-    return rejected & ~(towards_0 & (mcnemar(down, up) > 1 - confidence))
+    return np.where(towards_0, np.maximum(p, mcnemar(down, up)), p)
 
 
 def flip_counts(
@@ -181,16 +177,16 @@ def _margin(pairs: np.ndarray, confidence: float) -> np.ndarray:
     return special.ndtri((1 + confidence) / 2) ** 2 / np.maximum(pairs, 1)
 
 
-def _accepted(
-    down: np.ndarray, up: np.ndarray, margin: np.ndarray, difference: np.ndarray
-) -> np.ndarray:
-    """Return which differences the score test does not reject."""
+def _score(
+    down: np.ndarray, up: np.ndarray, difference: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the squared distance of differences from the observed one, and its variance under each, for one pair."""
     linear = (2 + down - up) * difference - down - up
     root = np.sqrt(
         np.maximum(linear**2 + 8 * down * difference * (1 - difference), 0)
     )  # rounding may leave -1e-17
     variance = (root - linear) / 2 + difference * (1 - difference)
-    return np.square(up - down - difference) <= margin * variance
+    return np.square(up - down - difference), variance
 
 
 def _ends(down: np.ndarray, up: np.ndarray, margin: np.ndarray) -> np.ndarray:
@@ -199,7 +195,8 @@ def _ends(down: np.ndarray, up: np.ndarray, margin: np.ndarray) -> np.ndarray:
     outside = np.where(np.isnan(inside), np.nan, [[-1.0], [1.0]])
     for _ in range(60):  # bisection: exact to the last bits of a double
         middle = (inside + outside) / 2
-        accepted = _accepted(down, up, margin, middle)
+        square, variance = _score(down, up, middle)
+        accepted = square <= margin * variance
         inside = np.where(accepted, middle, inside)
         outside = np.where(accepted, outside, middle)
     return (inside + outside) / 2

@@ -248,7 +248,7 @@ def test_harmed_share():
     assert checked("harmed_share", 0.2, before, after).outcome == "pass"  # one has no images
     few = checked("harmed_share", 0.2, *pair(*[(8, 0, 0)] * 9))
     assert few.outcome == "cannot judge"
-    assert "In 10 more a loss of 10 points cannot be excluded." in few.sentence
+    assert "Up to 10 may have lost 10 points or more (95 % interval)." in few.sentence
 
 
 def test_intensification_of_a_pair():

@@ -11,7 +11,7 @@ from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed, plural
 from tfaudit.runtime.names import class_in_words
-from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.multiplicity import adjust, most_true
 from tfaudit.stats.precision import SampleSize
 
 FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
@@ -202,21 +202,25 @@ class Checks:
         return [f"Which other classes do is unknown; a limit on every class needs {needs}."]
 
     def harmed_share(self, limit: float) -> Check:
-        """Check the share of classes that lost recall; classes that may have lost recall count against a pass."""
+        """Check the share of classes that lost recall; a pass excludes a loss of `HARM_PP` in enough classes at once.
+
+        Classes of which a loss is claimed count as harmed, however small it is; see `most_true` for the others.
+        """
         set_limit = self.limits.worst_class_drop_pp
         harm = HARM_PP if set_limit is None else set_limit
         losses = self.measurements.classes
         lost = (adjust(losses.p, "holm") <= self.measurements.alpha) & (losses.loss > 0)
-        unknown = ~lost & ~(losses.high < harm)  # NaN is unknown
-        share = lost.mean()
-        most = (lost | unknown).mean()
+        share = float(lost.mean())
+        count = most_true(np.where(lost, 1.0, losses.p_of_loss(harm)), self.measurements.alpha)
+        most = count / len(lost)
         outcome = FAIL if share > limit else PASS if most <= limit else CANNOT_JUDGE
         names = [name for name, is_lost in zip(losses.names, lost, strict=True) if is_lost]
         sentence = f"{len(names)} of {len(lost)} classes lost recall, limit {100 * limit:g} %"
         sentence += f": {listed(names, LISTED)}." if names else "."
-        if outcome == CANNOT_JUDGE:
-            sentence += f" In {unknown.sum()} more a loss of {harm:g} points cannot be excluded."
-        return _check("harmed_share", limit, Estimate(float(share)), outcome, sentence)
+        if outcome != FAIL:
+            many = f"At most {count}" if outcome == PASS else f"Up to {count} may have"
+            sentence += f" {many} lost {harm:g} points or more ({self._level} interval)."
+        return _check("harmed_share", limit, Estimate(share, share, most), outcome, sentence)
 
     def intensification(self, limit: float) -> Check:
         """Check the slope of recall distortion."""

@@ -185,9 +185,10 @@ def gate(
     - Single models: Tango's interval, over images; over clusters if the images form clusters, as in populations [Mi].
     - Populations (two members or more each): intervals over images and members [C]; those of ten classes or more have
       moderated variances between members (`Change.moderated`).
-    - Share of harmed classes: a class is harmed if it lost recall after Holm's correction. The gate cannot judge if the
-      harmed classes, together with those for which a loss of `worst_class_drop_pp` (10 points if that is not limited)
-      cannot be excluded, exceed the limit. Without this rule, fewer images would make a pass easier.
+    - Share of harmed classes: a class is harmed if it lost recall after Holm's correction. To pass, the number of
+      harmed classes and of those that may have lost `worst_class_drop_pp` (10 points if that is not limited) must be
+      below the limit by closed testing (`tfaudit.stats.most_true`). Without this rule, fewer images would make a pass
+      easier.
     - Share of classes beyond a loss: the interval of the share holds every share that a mixture of classes with any
       losses can have without contradicting the measurements (`LossMixture`); it says how many classes lose more than
       `worst_class_drop_pp` (5 points if that is not limited), not which. A class that collapsed never passes,

@@ -31,7 +31,7 @@ from tfaudit.stats.contingency import (
     chance_agreement,
     flip_counts,
     mcnemar,
-    paired_difference_rejected,
+    paired_difference_p,
     paired_interval,
 )
 from tfaudit.stats.mixtures import LossMixture
@@ -70,6 +70,7 @@ class Losses:
         per_image: by how much the variance of a population's losses exceeds that of one model with these changes, in
             all classes together; 1 for single models.
         moderated: whether the variance between members borrows strength from other classes; see `Change.moderated`.
+        change: change of accuracy or recall of a population, with its variance; None for single models.
     """
 
     names: tuple[str, ...]
@@ -89,6 +90,21 @@ class Losses:
     won: np.ndarray
     per_image: float = 1.0
     moderated: bool = False
+    change: Change | None = None
+
+    def p_of_loss(self, points: float) -> np.ndarray:
+        """Return the two-sided p-values of a loss, `(C,)`; 1 for classes that lose more or are unknown.
+
+        A loss is excluded at a level alpha, and smaller than `points`, if p <= alpha.
+
+        Args:
+            points: the loss, percentage points.
+        """
+        if self.change is None:
+            p = paired_difference_p(self.lost, self.won, self.examples, -points / 100)
+        else:
+            p = dataclasses.replace(self.change, value=self.change.value + points / 100).p()
+        return np.where(self.loss < points, np.nan_to_num(p, nan=1.0), 1.0)
 
     @classmethod
     def joined(cls, parts: Sequence[Losses]) -> Losses:
@@ -348,10 +364,8 @@ def _images_of_a_pair(
 
     def enough(factor: float) -> bool:
         down, up, n = (round(factor * count) for count in (lost, won, images))
-        rejected = paired_difference_rejected(
-            [down], [up], [n], -limit / 100, confidence=confidence
-        )
-        return bool(rejected[0]) and (100 * (down - up) > limit * n) == above
+        (p,) = paired_difference_p([down], [up], [n], -limit / 100)
+        return bool(p <= 1 - confidence) and (100 * (down - up) > limit * n) == above
 
     under, over = 0.0, 2.0
     while not enough(over):
@@ -511,6 +525,7 @@ def _population_losses(
         won=won / per_image,
         per_image=per_image,
         moderated=change is not changes.absolute,
+        change=change,
     )
 
 
@@ -546,7 +561,7 @@ def _losses(
     names: tuple[str, ...],
     examples: np.ndarray,
     before: np.ndarray,
-    change: np.ndarray,
+    value: np.ndarray,
     interval: Callable[[float], Sequence[np.ndarray]],
     alpha: float,
     at_once: int,
@@ -559,8 +574,8 @@ def _losses(
         names=names,
         examples=examples,
         before=before,
-        after=before + change,
-        loss=0.0 - 100 * change,
+        after=before + value,
+        loss=0.0 - 100 * value,
         low=-100 * high,
         high=-100 * low,
         sure_low=-100 * sure_high,
