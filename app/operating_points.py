@@ -211,7 +211,7 @@ def _describe(study_audit: StudyAudit, rows: pd.DataFrame, variant: str) -> str:
         size = float(sizes[name][variant])
         dense = float(sizes[name][BASELINE])
         if not np.isnan(size):
-            share = f" ({100 * size / dense:.0f} % of {titles[BASELINE]})" if dense > 0 else ""
+            share = f" ({100 * size / dense:.1f} % of {titles[BASELINE]})" if dense > 0 else ""
             parts.append(f"{bytes_in_words(size)} {place}{share}")
     time = study_audit.latency("ms").get(variant)
     if time is not None and pd.notna(time):

@@ -181,7 +181,7 @@ def test_the_best_is_the_smallest_that_passes():
     assert verdict.frame()["best"].tolist() == [False, True, False]
     assert verdict.frame()["size_ratio"].tolist() == [0.4, 0.3, 0.05]
     assert verdict.headline.startswith(
-        "Third is the smallest that passes, with 30 % of the bytes: accuracy"
+        "Third is the smallest that passes, with 30.0 % of the gzipped bytes: accuracy"
     )
     assert "Do not ship Tiny: recall of class 3 falls" in verdict.headline
     unknown = sizes.assign(gzipped_bytes=[100.0, 40, np.nan, 5])
@@ -192,6 +192,8 @@ def test_the_best_is_the_smallest_that_passes():
         measured, unknown.assign(bytes=[200.0, 60, 50, 5])
     )  # as `tfaudit compare` knows them
     assert plain.frame()["size_ratio"].tolist() == [0.3, 0.25, 0.025]
+    assert (verdict.sizes, plain.sizes) == ("gzipped", "on disk")
+    assert "% of the bytes on disk: accuracy" in plain.headline
     assert plain.best == "b"
     assert (
         study_verdict(measured, sizes.assign(gzipped_bytes=[100.0, 40, 40, 5])).best == "a"
@@ -227,7 +229,7 @@ def test_a_variant_that_passes_only_without_the_correction_is_not_recommended():
     assert (verdict.best, verdict.alone) == ("b", ("a",))
     assert verdict.outcomes == {"a": "passes alone", "b": "pass", "c": "pass"}
     assert verdict.headline.startswith(
-        "Middle passes, also among 3 variants, with 30 % of the bytes"
+        "Middle passes, also among 3 variants, with 30.0 % of the gzipped bytes"
     )
     reasons = verdict.frame()["reason"]
     assert reasons[0].endswith("Passes alone; among 3 variants this may be chance.")
@@ -287,7 +289,7 @@ def test_sizes_that_are_limited_and_unknown_cannot_be_judged():
     row = study_verdict(measured, limits=limits).frame().iloc[0]
     assert (row["outcome"], row["reason"]) == (
         "cannot judge",
-        "Size against baseline: unknown, limit 50.0 %.",
+        "Size on disk against baseline: unknown, limit 50.0 %.",
     )
     assert study_verdict(measured, facts(bytes=[100.0, 40]), limits).best == "a"
 

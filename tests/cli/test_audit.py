@@ -82,7 +82,7 @@ def test_a_study_prints_the_verdict_by_the_limits_of_a_file(tmp_path, run, tfaud
     (tmp_path / "gate.toml").write_text("[gate]\nworst_class_drop_pp = 60\n")
     shown = run("study", "--gate", "gate.toml")
     assert shown.startswith(
-        "fixed-point int8 is the smallest that passes, with 33.3 % of the bytes"
+        "fixed-point int8 is the smallest that passes, with 33.3 % of the gzipped bytes"
     )
     assert "drop of worst class at most 60 pp" in shown
     for words, message in (

@@ -81,7 +81,7 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
         (
             ("--gate", "small.toml"),
             1,
-            "Size: ",
+            "Size on disk: ",
             "tfaudit compress net.keras --data images --gate small.toml --train TRAINING_DATA --out out1-trained",
         ),
     ],

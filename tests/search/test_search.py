@@ -264,7 +264,7 @@ def test_where_nothing_passes_no_file_ships_and_the_binding_limit_is_named(searc
     assert not (out / "model.tflite").exists()
     assert json.loads((out / "verdict.json").read_text())["file"]["may_ship"] is False
     size, classes, images, smallest = found.needed
-    assert size.startswith("Size: ")
+    assert size.startswith("Size on disk: ")
     assert classes.startswith("Drop of worst class (")
     assert "images of each class judge; here 100 do." in images
     assert smallest == "No candidate keeps to the other limits, whatever its size."

@@ -71,7 +71,10 @@ def test_a_size_that_binds_names_the_smallest_candidate_that_keeps_to_the_other_
         for name, size in (("b", 1200), ("a", 900))
     }
     binding, smallest = sentences(0, limits, verdicts)
-    assert binding == "Size: 1,000 bytes where 800 bytes is allowed; that is 200 bytes too much."
+    assert (
+        binding
+        == "Size on disk: 1,000 bytes where 800 bytes is allowed; that is 200 bytes too much."
+    )
     assert smallest == "The smallest candidate that keeps to the other limits is A: 900 bytes."
     harmed = {"a": gate(BEFORE, after(150), limits, sizes=(4000, 900))}
     assert (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from tfaudit.analysis.study_audit import FACTS, StudyAudit
 from tfaudit.analysis.study_data import BASELINE
@@ -72,7 +73,9 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
     if len(audited.top1) > 1:
         why = f"its accuracy, {100 * audited.top1[nearest]:.1f} %, is nearest to the mean"
         facts.append(("member", f"{member}, one of {len(audited.top1)}: {why}"))
-    if sizes := _sizes(data.records[key][member], data.means(BASELINE, FACTS).to_dict()):
+    if sizes := _sizes(
+        data.records[key][member], data.means(key, FACTS), data.means(BASELINE, FACTS)
+    ):
         facts.append(("size", sizes))
     for check in judged.checks:
         binds = "" if ship or check is not judged.gravest else ", the limit that binds"
@@ -110,14 +113,18 @@ def _file(study_audit: StudyAudit, key: str, member: int) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def _sizes(record: Mapping[str, Any], baseline: Mapping[Any, Any]) -> str:
-    """Return the size on disk and gzipped, each with the baseline's; empty if unknown."""
+def _sizes(record: Mapping[str, Any], mean: pd.Series, baseline: pd.Series) -> str:
+    """Return the size of a member on disk and gzipped, each with the mean share of the baseline's; empty if unknown.
+
+    The shares are those of the headline and of all tables; files of other members differ by a few gzipped bytes.
+    """
     parts = []
     for name, place in (("bytes", "on disk"), ("gzipped_bytes", "gzipped")):
-        size, whole = _number(record, name), _number(baseline, name)
-        if size >= 0 and whole > 0:
-            share = f"{100 * size / whole:.3g} % of {bytes_in_words(whole)}"
-            parts.append(f"{bytes_in_words(size)} {place} ({share})")
+        size = _number(record, name)
+        if size >= 0 and baseline[name] > 0:
+            share = 100 * mean[name] / baseline[name]
+            whole = bytes_in_words(baseline[name])
+            parts.append(f"{bytes_in_words(size)} {place} ({share:.1f} % of {whole})")
     return ", ".join(parts)
 
 

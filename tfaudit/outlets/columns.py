@@ -15,6 +15,7 @@ import pandas as pd
 
 from tfaudit.audits.factors.design import term_title
 from tfaudit.audits.ties import count_text
+from tfaudit.audits.verdict.study_verdict import GZIPPED
 from tfaudit.datasets.corruptions.registry import corruption_title
 
 LEAST_P = 0.0001
@@ -181,9 +182,15 @@ class TextColumn:
     numeric: bool = True
 
 
-def verdict_columns(*left_out: str) -> dict[str, Column]:
-    """Return the columns of a table of verdicts by name, without the title, the outcome and those left out."""
+def verdict_columns(*left_out: str, sizes: str = GZIPPED) -> dict[str, Column]:
+    """Return the columns of a table of verdicts by name, without the title, the outcome and those left out.
+
+    `sizes` is that of `StudyVerdict`: which bytes the sizes are.
+    """
     names = {entry.partition(".")[2]: column for entry, column in PARTS[VERDICTS].items()}
+    names["size_ratio"] = _share(
+        f"size, {sizes}", f"Model file {sizes}, relative to the baseline's"
+    )
     return {name: column for name, column in names.items() if name not in ("outcome", *left_out)}
 
 
@@ -401,7 +408,7 @@ PARTS["Size and cost"] = {
     "latency_32_ms": Column(
         "latency of 32", ".3g", "ms", help="Median for 32 images, one thread, on this machine"
     ),
-    "size": _share("size", "Gzipped model file, relative to the baseline's"),
+    "size": _share("size, gzipped", "Model file gzipped, relative to the baseline's"),
     "time": _share("latency", "Latency of one image, relative to the baseline's, on this machine"),
 }
 PARTS["Accuracy and recall"] = {
@@ -449,7 +456,7 @@ PARTS[VERDICTS] = {
         cell=_changed_cell,
     ),
     "verdicts.size_ratio": _share(
-        "size, gzipped", "Gzipped model file, relative to the baseline's gzipped file"
+        "size, gzipped", "Model file gzipped, relative to the baseline's"
     ),
 }
 PARTS["Remedies"] = {

@@ -66,7 +66,7 @@ def first_screen(verdict: StudyVerdict, advice: Recommendation | None = None) ->
         parts += [Text(printable(line)) for line in advice.text.splitlines()]
         parts.append(Text())
     unknown = [] if frame["size_ratio"].notna().any() else ["size_ratio"]
-    columns = verdict_columns("reason", *unknown)
+    columns = verdict_columns("reason", *unknown, sizes=verdict.sizes)
     # Eighty columns have no room for numbers of changes, which a line below compares.
     columns["changed_share"] = dataclasses.replace(columns["changed_share"], cell=None)
     parts.append(variants_table(frame, frame["best"], columns))

@@ -26,6 +26,7 @@ from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.charts.renderer import DrawingError
 from tfaudit.charts.rendering import can_draw, inline_svg
 from tfaudit.charts.style import Drawing, css_variables
+from tfaudit.errors import listed
 from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.exemplar_cards import Card, cards
 from tfaudit.outlets.headlines import headlines
@@ -111,6 +112,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     ]
     return PAGES.get_template("report.html.j2").render(
         study=data.store.study,
+        population=_population_in_words(study_audit, verdict),
         examples_are=noun,
         split=data.split,
         examples=len(examples),
@@ -132,6 +134,26 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         **_variant_part(study_audit),
         **_section_part(sections, noun),
     )
+
+
+def _population_in_words(study_audit: StudyAudit, verdict: StudyVerdict | None) -> str:
+    """Return how many models of each variant there are, and which of them are not trained independently."""
+    data = study_audit.data
+    study = data.study
+    if study.population == 1:
+        return "one model per variant."
+    count = study.population
+    if study.training is None:
+        return f"up to {count} models per variant."
+    if study.initialise in ("file", "same"):
+        weights = {"file": "weights of the file", "same": "initial weights"}[study.initialise]
+        models = f"{count} models per variant, trained independently from the same {weights}"
+    else:
+        most = "up to " if verdict and verdict.missing else ""
+        models = f"{most}{count} independently trained models per variant"
+    converted = [data.titles[key] for key in data.compressed_keys if study.is_made_from_dense(key)]
+    those = f"; those of {listed(converted)} are made from the baseline's" if converted else ""
+    return f"{models}{those}."
 
 
 def _verdict_part(study_audit: StudyAudit, verdict: StudyVerdict | None) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
     if advice := recommendation(study_audit, verdict):
         facts = (f"- {name}: {_text(text)}" for name, text in advice.facts)
         parts += [f"**{_text(advice.headline)}**", "", *facts, f"- next: `{advice.command}`", ""]
-    columns = verdict_columns("reason")
+    columns = verdict_columns("reason", sizes=verdict.sizes)
     headings = ["variant", "verdict", *(entry.title for entry in columns.values()), "exemplars"]
     rows = []
     for row in verdict.rows:

@@ -27,7 +27,7 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str]) -> Markup:
         verdict: verdict on the variants of a study.
         links: address that a click on the row of a variant opens, by key.
     """
-    columns = verdict_columns()
+    columns = verdict_columns(sizes=verdict.sizes)
     rows = []
     for row in verdict.rows:
         cells = [(name, entry, cell_of(name, entry, row)) for name, entry in columns.items()]

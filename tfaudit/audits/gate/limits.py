@@ -122,7 +122,7 @@ class Limits:
     )
     size_bytes: float | None = _limit(
         "Bytes of the compressed model's file.",
-        "size",
+        "size on disk",
         Quantity(
             number_format="{:,.6g} MB",
             scale=1e-6,
@@ -132,7 +132,7 @@ class Limits:
     )
     size_ratio: float | None = _limit(
         "Bytes of the compressed model's file divided by the baseline's.",
-        "size against baseline",
+        "size on disk against baseline",
         Quantity(number_format="{:.1f} %", scale=100.0, allowed="compressed / baseline, 0 or more"),
     )
 

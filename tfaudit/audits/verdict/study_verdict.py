@@ -29,6 +29,8 @@ NAMED = 10
 SIMILAR = 0.01
 """Share by which a file may be larger than the smallest that qualifies and still be the best one."""
 
+GZIPPED, ON_DISK = "gzipped", "on disk"
+
 _COLUMNS = (
     "variant",
     "title",
@@ -72,6 +74,7 @@ class StudyVerdict(Result):
         lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
         alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
+        sizes: which bytes `size_ratio` compares: "gzipped" or, where only those are known, "on disk".
         missing: results that the study still lacks, one sentence each.
     """
 
@@ -85,6 +88,7 @@ class StudyVerdict(Result):
     lost: Mapping[str, tuple[str, ...]]
     alpha: float
     notes: tuple[str, ...]
+    sizes: str = GZIPPED
     missing: tuple[str, ...] = ()
 
     @property
@@ -231,7 +235,8 @@ def study_verdict(
         )
         for key in measured
     ]
-    table = _table(variants, facts)
+    plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
+    table = _table(variants, facts["bytes" if plain else "gzipped_bytes"])
     order = _order(table["size_ratio"], pd.to_numeric(facts["sparsity"])[1:])
     qualified, alone = _passing(variants, order, limits)
     best = _best(table.loc[qualified])
@@ -241,7 +246,9 @@ def study_verdict(
         table.loc[alone, "reason"] += f" Passes alone; {among} this may be chance."
     return StudyVerdict(
         table=table,
-        headline=_headline(variants, best, table, among),
+        headline=_headline(
+            variants, best, table, among, "bytes on disk" if plain else "gzipped bytes"
+        ),
         collapsed={
             variant.key: sentence
             for variant in variants
@@ -256,14 +263,14 @@ def study_verdict(
         notes=tuple(
             joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})
         ),
+        sizes=ON_DISK if plain else GZIPPED,
     )
 
 
-def _table(variants: list[_Variant], facts: pd.DataFrame) -> pd.DataFrame:
-    """Return the table without the best one; the first row of `facts` is the baseline's."""
+def _table(variants: list[_Variant], sizes: pd.Series) -> pd.DataFrame:
+    """Return the table without the best one; the first of the `sizes` is the baseline's."""
     table = pd.DataFrame([variant.row() for variant in variants]).reindex(columns=_COLUMNS)
-    plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
-    sizes = pd.to_numeric(facts["bytes" if plain else "gzipped_bytes"])
+    sizes = pd.to_numeric(sizes)
     table["size_ratio"] = (sizes.iloc[1:] / sizes.iloc[0]).to_numpy()
     table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
     table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
@@ -463,7 +470,9 @@ class _Variant:
         return f"{len(rows)} of {len(self.classes):,} classes collapsed: {listed(each, NAMED)}."
 
 
-def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame, among: str) -> str:
+def _headline(
+    variants: list[_Variant], best: int | None, table: pd.DataFrame, among: str, which_bytes: str
+) -> str:
     """Return the verdict, then the worst class of all variants; `among` says how many if some pass alone."""
     gravest = max(variants, key=_Variant.gravity)
     if best is None:
@@ -471,7 +480,7 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame, a
         return f"{none} {_of_the_worst(gravest, len(variants) > 1)}".rstrip()
     chosen = variants[best]
     ratio = table["size_ratio"][best]
-    size = f" with {100 * ratio:.3g} % of the bytes" if np.isfinite(ratio) else ""
+    size = f" with {100 * ratio:.1f} % of the {which_bytes}" if np.isfinite(ratio) else ""
     if table["outcome"].eq(PASS).sum() == 1:
         passes = "passes"
     elif among:
