@@ -70,13 +70,18 @@ def test_a_smoke_run_ends_with_the_table_and_the_report_and_can_be_repeated(tfau
     assert "6 of 6 members exist already" in again.stdout
 
 
-@pytest.mark.slow
-def test_members_that_fail_are_named_and_the_exit_code_is_1(tfaudit, tmp_path):
-    (tmp_path / "mine.py").write_text(
+def write_study(file, variant, population):
+    """Write the file of a study that trains for two steps."""
+    file.write_text(
         "from tfaudit import Pruned, Study, Training\n"
         "study = Study(name='mine', dataset='digits', model='digits_convnet', training=Training(steps=2), limit=50,\n"
-        "              variants=(Pruned(0.5, layers=('nope',)),), population=1)\n"
+        f"              variants=({variant},), population={population})\n"
     )
+
+
+@pytest.mark.slow
+def test_members_that_fail_are_named_and_the_exit_code_is_1(tfaudit, tmp_path):
+    write_study(tmp_path / "mine.py", "Pruned(0.5, layers=('nope',))", population=1)
     done = tfaudit("run", "mine.py", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 1
     assert "member magnitude-0.5-layers=nope/000 failed" in done.stderr
@@ -87,11 +92,7 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tfaudit, tmp_path):
 
 @pytest.mark.slow
 def test_a_population_grows_until_the_gate_decides_or_to_its_end(tfaudit, tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "from tfaudit import Pruned, Study, Training\n"
-        "study = Study(name='mine', dataset='digits', model='digits_convnet', training=Training(steps=2), limit=50,\n"
-        "              variants=(Pruned(0.5),), population=5)\n"
-    )
+    write_study(tmp_path / "mine.py", "Pruned(0.5)", population=5)
     command = ["run", "mine.py", "--workers", "1", "--until-decided"]
     done = tfaudit(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -74,10 +74,10 @@ def test_ci_runs_the_readmes_test_command():
     assert script.rstrip().endswith("\npytest -n 3")
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
-def test_links_lead_to_files(page):
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
-    assert all((page.parent / link).is_file() for link in links), links
+def test_links_lead_to_files():
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
+        links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+        assert all((page.parent / link).is_file() for link in links), (page.name, links)
 
 
 def test_the_readme_is_a_front_page():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.nightly import and_nightly
 from tests.builders.pages import begin_rating, unescaped
 from tests.builders.studies import WRITERS
 from tfaudit.app.url_state import PARAMETERS
@@ -69,8 +70,13 @@ def noticed(app):
     }
 
 
-@pytest.mark.parametrize("wrong", ["", "no such"], ids=["empty", "unknown"])
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    and_nightly(
+        [*((place, "no such") for place in PLACES), ("classes", ""), ("compare", "")],
+        [(place, "") for place in PLACES.keys() - {"classes", "compare"}],
+    ),
+)
 def test_what_a_link_says_wrongly_is_named(open_page, store, place, wrong):
     path, _, needed = place.partition("?")
     keys = PLACES[place] - (NOTHING if not wrong else set())

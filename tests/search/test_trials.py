@@ -134,7 +134,6 @@ def test_what_is_pruned_more_than_what_fails_with_every_remedy_is_left_out(
     )
 
 
-@pytest.mark.parametrize("choice", CHOICES, ids=str)
 @pytest.mark.parametrize(
     ("quantized", "unquantized", "reason"),
     [
@@ -147,20 +146,19 @@ def test_what_is_pruned_more_than_what_fails_with_every_remedy_is_left_out(
     ],
 )
 @as_it_is_and_pruned
-def test_choices_of_int8_are_tried_where_int8_is_what_fails(
-    choice, quantized, unquantized, reason, pruned
-):
+def test_choices_of_int8_are_tried_where_int8_is_what_fails(quantized, unquantized, reason, pruned):
     control = Candidate("int8", pruned)
     files = {control.key: (quantized, 9)} if isinstance(quantized, int) else {}
     trials = trials_of(files, [(pruned, unquantized)])
     if quantized == "no file":
         trials.by_key[control.key] = Trial(NO_FILE, "It cannot be converted.")
-    candidate = dataclasses.replace(control, **choice)
-    assert candidate.control == control
-    found = trials.needless(candidate)
-    assert found.endswith(reason)
-    assert bool(found) == bool(reason)
-    assert trials.is_open(candidate) == (not reason or reason == "was not tried.")
+    for choice in CHOICES:
+        candidate = dataclasses.replace(control, **choice)
+        assert candidate.control == control
+        found = trials.needless(candidate)
+        assert found.endswith(reason)
+        assert bool(found) == bool(reason)
+        assert trials.is_open(candidate) == (not reason or reason == "was not tried.")
 
 
 @pytest.mark.parametrize(
