@@ -16,6 +16,7 @@ from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import with_noun
 from tfaudit.audits.declaration import Chart, Declaration, Table
 from tfaudit.audits.result import Result
+from tfaudit.outlets.columns import with_minus_signs
 
 
 def show_question(shown: Declaration) -> None:
@@ -43,6 +44,8 @@ def page(study_audit: StudyAudit, audit: Audit) -> None:
             )
         result = study_audit.result(audit.name, key, **arguments)
         for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
+            for finding in shown.findings(title, part):
+                st.markdown(escape(with_noun(with_minus_signs(finding))))
             show_result(study_audit, shown, part, f"{audit.name}-{key}-{i + 1}-{number + 1}")
 
 

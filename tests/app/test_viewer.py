@@ -14,7 +14,7 @@ import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.nightly import first_and_nightly
-from tests.builders.pages import unescaped, words
+from tests.builders.pages import HARMED, unescaped, words
 from tests.builders.populations import population
 from tests.builders.studies import TWO, change_images, make_study
 from tfaudit.analysis.across_variants import ACROSS
@@ -26,6 +26,8 @@ from tfaudit.app.nouns import with_noun
 from tfaudit.app.viewer import PAGES
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.flips.declaration import rate_findings
+from tfaudit.outlets.columns import with_minus_signs
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned
@@ -317,3 +319,10 @@ def test_all_variants_have_a_tab_per_audit(open_page, tmp_path):
         known = audit.shown.name not in ("class_counts", "remedies")
         assert bool(app.get("vega_lite_chart")) is known
         assert known or app.info[0].value == f"This audit needs {audit.takes}; this study has none."
+
+
+def test_negative_flips_says_its_answer_as_a_sentence(open_page, store):
+    result = StudyAudit.read(store).result("negative_flips", "magnitude-0.9")
+    (sentence,) = rate_findings("magnitude 90 %", result)
+    page = words(open_page(store.directory, "negative_flips", **HARMED))
+    assert with_minus_signs(sentence).removesuffix(".") in page.replace("\N{NO-BREAK SPACE}", " ")

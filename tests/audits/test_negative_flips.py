@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders.populations import population
 from tests.builders.simulated_studies import TRUTHS, simulate
+from tfaudit.audits.flips.declaration import rate_findings
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.predictions import Predictions
@@ -105,3 +106,24 @@ def test_intervals_hold_the_rate_on_new_images_and_members(members):
         claimed.append(excess_negative_flips(before, after, kinds, 1).p()[0] <= 0.05)
     assert np.mean(held) > 0.9
     assert np.mean(claimed) < 0.09
+
+
+def test_the_finding_claims_more_than_training_again_only_where_the_excess_is_shown():
+    unclear, worse = population(3), population(2, hurt=[3, 4], noise=1.5)
+    found = {after: flip_rates(BEFORE, after) for after in (unclear, worse)}
+    for after, words in ((unclear, "may be chance"), (worse, "less than compression")):
+        whole = found[after].frame().iloc[0]
+        assert (whole["excess_p"] <= 0.05) == (after is worse)
+        (sentence,) = rate_findings("int8", found[after])
+        assert words in sentence
+        again = f"training again gives {100 * whole['retrained_share']:.1f} %"
+        assert sentence.startswith(f"int8: {100 * whole['negative_share']:.1f} % of the images")
+        assert again in sentence
+    hit = found[worse].frame().query("verdict == 'more than average'")["class"]
+    (sentence,) = rate_findings("int8", found[worse])
+    assert f"More than the average in {', '.join('class ' + name for name in hit)}." in sentence
+    (paired,) = rate_findings("int8", flip_rates(BEFORE, AFTER, paired=True))
+    assert "training again gives" in paired
+    assert "chance" not in paired
+    single = rate_findings("int8", flip_rates(population(1, members=1), population(2, members=1)))
+    assert "training again" not in next(single)
