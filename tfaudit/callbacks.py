@@ -18,7 +18,7 @@ from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, plural, require, require_one_of
+from tfaudit.errors import InputError, plural, require, require_least, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.one_hot import without_one_hot
 
@@ -79,7 +79,7 @@ class ClassAudit(ModelCallback):
         output: str | None = None,
     ) -> None:
         super().__init__()
-        require(batch_size >= 1, "batch_size", batch_size, "1 or more")
+        require_least(1, batch_size=batch_size)
         require_one_of("task", task, TASKS)
         self._task, self._output = task, output
         self._batch_size, self._validation = batch_size, _reiterable(validation)

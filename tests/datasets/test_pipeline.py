@@ -131,7 +131,7 @@ def test_keras_fits_without_a_warning_and_traces_once(recwarn):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch_size": 0}, "batch_size: got 0, expected at least 1"),
+        ({"batch_size": 0}, "batch_size: got 0, expected 1 or more"),
         ({"seed": -1}, "seed: got -1, expected 0 to 2147483647"),
         (
             {"augmentation": "spin"},

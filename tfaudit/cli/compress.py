@@ -15,7 +15,7 @@ from rich.table import Table
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import Alpha, Group, ImageOptions, option
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_least
 
 if TYPE_CHECKING:
     from tfaudit.cli.model_predictions import ModelFile
@@ -89,7 +89,7 @@ def compress(
     """
     limits = read_limits(gate, limit_flags)
     seconds = None if budget is None else seconds_of(budget)
-    require(epochs >= 1, "epochs", epochs, "1 or more")
+    require_least(1, epochs=epochs)
     require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
     if model.suffix != ".keras":
         raise InputError(

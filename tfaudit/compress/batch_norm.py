@@ -17,7 +17,7 @@ from tfaudit.compress.model_inputs import input_batches, length_of
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import full_batches
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require_least
 
 BATCHES = 20
 """Number of batches over which statistics are averaged."""
@@ -60,8 +60,7 @@ def recalibrate_batch_norm(
     [1.0, 0.0, 2.0, 1.0]
     """
     check_model(model)
-    require(batches >= 1, "batches", batches, "1 or more")
-    require(batch_size >= 1, "batch_size", batch_size, "1 or more")
+    require_least(1, batches=batches, batch_size=batch_size)
     layers = [
         layer
         for layer in model._flatten_layers()

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfaudit.datasets.structure import leaves, mapped
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require, require_least
 
 OPEN_SIDE = 64
 """Number of pixels, tokens or the like that stands for an open side of a model's input."""
@@ -158,7 +158,7 @@ def input_batches(images: Any, batch_size: int) -> Iterator[Inputs]:
     Raises:
         InputError: the images have none of these forms.
     """
-    require(batch_size >= 1, "batch_size", batch_size, "1 or more")
+    require_least(1, batch_size=batch_size)
     if hasattr(images, "__array__") or isinstance(images, Mapping | tuple):
         arrays = mapped(_array, images)
         for start in range(0, length_of(arrays), batch_size):

@@ -13,7 +13,7 @@ import pandas as pd
 from tfaudit.datasets.cropping import fit_within
 from tfaudit.datasets.scaling import ImageShape
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_least
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.stats.group_codes import CLUSTER
 
@@ -197,7 +197,7 @@ class Dataset:
         """
         import tensorflow as tf
 
-        require(batch_size >= 1, "batch_size", batch_size, "at least 1")
+        require_least(1, batch_size=batch_size)
         if self.in_memory:
             # One tensor, sliced by ranges: slicing example by example takes twenty times as long.
             inputs, labels = self.tensors(targets=targets)
@@ -251,7 +251,7 @@ class Dataset:
 
         Examples that are not images are returned in the structure of `inputs`.
         """
-        require(n >= 1, "n", n, "at least 1")
+        require_least(1, n=n)
         if self.in_memory:
             return mapped(lambda values: values[:n], self.held)
         return next(iter(self.examples().batch(n)))[0].numpy()
@@ -301,7 +301,7 @@ class Dataset:
 
     def take(self, n: int) -> Dataset:
         """Return the first n examples as a data set."""
-        require(n >= 1, "n", n, "at least 1")
+        require_least(1, n=n)
         if self.in_memory:
             return self.select(np.arange(min(n, self.num_examples)), split=self.split)
         return replace(

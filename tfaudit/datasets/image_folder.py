@@ -8,7 +8,7 @@ import numpy as np
 
 from tfaudit.datasets.image_files import SUFFIXES, open_image
 from tfaudit.datasets.local_files import LocalFiles
-from tfaudit.errors import InputError, listed, one_line, require
+from tfaudit.errors import InputError, listed, one_line, require_least
 from tfaudit.runtime.names import clean_name, clean_names
 
 STORED_AS_THEY_ARE = ("JPEG", "MPO", "PNG")
@@ -110,7 +110,7 @@ def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path]
     Raises:
         InputError: more than `most` files are undecodable, or all are.
     """
-    require(most >= 0, "skip_unreadable", most, "0 or more")
+    require_least(0, skip_unreadable=most)
     problems: dict[Path, InputError] = {}
     for path in files if most else []:
         try:

@@ -20,7 +20,7 @@ from tfaudit.datasets.image_folder import class_files, readable_files
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.scaling import Scaling
 from tfaudit.datasets.structure import joined, leaves, mapped
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require, require_least
 from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.runtime.user_functions import (
     as_reference,
@@ -127,7 +127,7 @@ def labelled_images(
     Raises:
         InputError: an unreadable source, or impossible sizes.
     """
-    require(limit is None or limit >= 1, "limit", limit, "1 or more")
+    require_least(1, limit=limit)
     scaling = Scaling(image_size, crop)
     path = Path(data).expanduser()
     if path.is_dir():

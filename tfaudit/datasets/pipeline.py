@@ -9,7 +9,7 @@ from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
 from tfaudit.datasets.cropping import random_crop_encoded
 from tfaudit.datasets.dataset import Dataset, ImageStream, pipeline_options
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require, require_least
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -67,7 +67,7 @@ def training_batches(
     """
     import tensorflow as tf
 
-    require(batch_size >= 1, "batch_size", batch_size, "at least 1")
+    require_least(1, batch_size=batch_size)
     require(0 <= seed < 2**31, "seed", seed, f"0 to {2**31 - 1}")
     augment = find_augmentation(augmentation)
     if augmentation != "none":

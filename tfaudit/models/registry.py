@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfaudit.errors import InputError, require, require_one_of
+from tfaudit.errors import InputError, require, require_least, require_one_of
 from tfaudit.models.alexnet import alexnet
 from tfaudit.models.convnet import cifar_convnet, digits_convnet
 from tfaudit.models.lenet import lenet_p, lenet_r
@@ -92,7 +92,7 @@ def build_model(
     require_one_of("model", name, ARCHITECTURES)
     architecture = ARCHITECTURES[name]
     shape = _checked_shape(name, input_shape, architecture.smallest)
-    require(num_classes >= 2, "num_classes", num_classes, "2 or more")
+    require_least(2, num_classes=num_classes)
     parameters = inspect.signature(architecture.body).parameters.values()
     fixed = architecture.body.keywords if isinstance(architecture.body, partial) else {}
     allowed = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in fixed]

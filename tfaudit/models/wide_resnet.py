@@ -2,7 +2,7 @@
 
 from keras import KerasTensor, layers
 
-from tfaudit.errors import require
+from tfaudit.errors import require, require_least
 from tfaudit.models.blocks import batch_norm, convolution, residual_stages, scaled_width
 
 WIDTHS = (16, 32, 64)
@@ -21,7 +21,7 @@ def wide_resnet(
     require(
         depth >= 10 and (depth - 4) % 6 == 0, "depth", depth, "6 n + 4, such as 10, 16, 22 or 28"
     )
-    require(widening >= 1, "widening", widening, "1 or more")
+    require_least(1, widening=widening)
     widths = [scaled_width(widening * filters, width) for filters in WIDTHS]
     x = convolution(images, scaled_width(WIDTHS[0], width), 3, name="conv1")
     x = residual_stages(x, _block, widths, [(depth - 4) // 6] * len(WIDTHS))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tfaudit.errors import require
+from tfaudit.errors import require, require_least
 from tfaudit.study.variants import Pruned
 
 
@@ -19,7 +19,7 @@ def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:
         [('l1-0.2-treatment=rewind-granularity=channel', 'dense'),
          ('l1-0.36-treatment=rewind-granularity=channel', 'l1-0.2-treatment=rewind-granularity=channel')]
     """
-    require(count >= 1, "count", count, "1 or more")
+    require_least(1, count=count)
     require(0 < amount < 1, "amount", amount, "a share in (0, 1)")
     variants: list[Pruned] = []
     for number in range(1, count + 1):

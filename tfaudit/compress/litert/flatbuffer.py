@@ -9,7 +9,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfaudit.compress.input_range import is_in_other_range, outside
 from tfaudit.compress.model_inputs import Input, Inputs, as_inputs
-from tfaudit.errors import InputError, listed, one_line, require
+from tfaudit.errors import InputError, listed, one_line, require_least
 from tfaudit.runtime.captured_output import captured_output
 
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
@@ -40,7 +40,7 @@ class Flatbuffer:
     is_regression: bool | None = None
 
     def __init__(self, content: bytes, *, threads: int = 1, output: str | None = None) -> None:
-        require(threads >= 1, "threads", threads, "1 or more")
+        require_least(1, threads=threads)
         try:
             with captured_output():  # LiteRT prints a message about its delegate to stderr.
                 self._interpreter = Interpreter(model_content=bytes(content), num_threads=threads)

@@ -13,7 +13,7 @@ from tfaudit.compress.input_range import SEVERAL
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs, arrays_of, input_batches, length_of
 from tfaudit.datasets.structure import joined, mapped
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require_least
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _ranked(
     check_range: bool = True,
     is_classifier: bool = False,
 ) -> RankedClasses:
-    require(k >= 1, "k", k, "1 or more")
+    require_least(1, k=k)
     allowed = None if classes is None else _allowed(classes)
     blocks = _scores(forward, images, batch_size, check_range=check_range)
     first = next(blocks, None)

@@ -21,7 +21,7 @@ from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, arrays_of, as_input
 from tfaudit.compress.quantization_aware.fake_quantization import exporting
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, listed, one_line, require, require_one_of
+from tfaudit.errors import InputError, listed, one_line, require, require_least, require_one_of
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
 from tfaudit.study.quantization import KINDS, LAST
@@ -116,7 +116,7 @@ def quantize(
     aware = is_quantization_aware(forward.model)
     _check_kind(forward.model, kind, aware, has_images=representative is not None)
     require(isinstance(sparse, bool), "sparse", sparse, "True or False")
-    require(calibration_examples >= 1, "calibration_examples", calibration_examples, "1 or more")
+    require_least(1, calibration_examples=calibration_examples)
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
     kept = kept_layers(forward.model, keep_float, output)
     if kept:

@@ -13,7 +13,7 @@ from tfaudit.compress.remedies.class_scores import class_ids
 from tfaudit.compress.remedies.held_out import HeldOut, HeldOutGroups
 from tfaudit.compress.remedies.remedied_loss import Batch, model_inputs
 from tfaudit.compress.remedies.remedy import Remedy
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_least
 from tfaudit.predictions import Predictions
 from tfaudit.study.remedies import CLASS
 
@@ -81,8 +81,7 @@ class ExcessGap(Remedy):
             bool(np.isfinite(epsilon)) and epsilon >= 0, "epsilon", epsilon, "a share, 0 or more"
         )
         require(bool(np.isfinite(rate)) and rate > 0, "rate", rate, "a number above 0")
-        require(every >= 1, "every", every, "1 or more")
-        require(examples >= 1, "examples", examples, "1 or more")
+        require_least(1, every=every, examples=examples)
         if groups is None:
             groups = CLASS
         names = (groups,) if isinstance(groups, str) else tuple(groups)
