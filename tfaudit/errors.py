@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from numbers import Integral
 from types import MappingProxyType
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -121,6 +122,19 @@ def require_least(least: float, **values: float | None) -> None:
     """
     for name, value in values.items():
         require(value is None or value >= least, name, value, f"{least} or more")
+
+
+def require_whole(argument: str, value: object, least: int) -> None:
+    """Raise an `InputError` unless a value is a whole number of at least `least`.
+
+    Example:
+        >>> require_whole("step", True, 0)
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: step: got True, expected a whole number of 0 or more
+    """
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    expected = f"a whole number of {least} or more"
+    require(whole and value >= least, argument, value, expected)  # type: ignore[operator]
 
 
 def require_one_of(argument: str, got: object, choices: Collection[object]) -> None:

@@ -11,7 +11,6 @@ from tfaudit.population.progress import (
     LiveProgress,
     PlainProgress,
     Progress,
-    chosen_progress,
     progress_for,
 )
 from tfaudit.study.conditions import Condition
@@ -100,10 +99,10 @@ def test_members_and_then_evaluations():
 
 
 def test_progress_is_chosen_by_word():
-    assert type(chosen_progress(None)) is Progress
-    assert type(chosen_progress("auto")) is PlainProgress  # a test has no terminal
+    assert type(Progress.chosen(None)) is Progress
+    assert type(Progress.chosen("auto")) is PlainProgress  # a test has no terminal
     shown = PlainProgress(Console())
-    assert chosen_progress(shown) is shown
+    assert Progress.chosen(shown) is shown
     assert_refused(
-        "progress: got 'bar', expected 'auto', a display, or None", chosen_progress, "bar"
+        "progress: got 'bar', expected 'auto', a display, or None", Progress.chosen, "bar"
     )

@@ -111,7 +111,7 @@ def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
             {"engine": "ray", "gpus": 1.5},
             r"gpus: got 1\.5, expected 0, a share of a GPU below 1, or a whole number",
         ),
-        ({"timeout": 0}, "timeout: got 0, expected a number of seconds above 0"),
+        ({"timeout": 0}, "timeout: got 0, expected a number above 0"),
     ],
 )
 def test_settings_that_no_run_takes(tmp_path, options, message):

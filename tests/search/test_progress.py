@@ -7,7 +7,7 @@ from rich.console import Console
 
 from tfaudit.search import progress as module
 from tfaudit.search.candidates import Candidate, channel_pruning
-from tfaudit.search.progress import CONVERTING, TRAINING, PrintedProgress, chosen_progress
+from tfaudit.search.progress import CONVERTING, TRAINING, PrintedProgress
 from tfaudit.search.smallest_file import NOT_TRIED
 from tfaudit.search.trials import Trial
 
@@ -80,11 +80,11 @@ def test_the_budget_and_what_may_still_be_tried_bound_the_time_that_is_left(
 
 
 def test_displays():
-    assert type(chosen_progress(None)) is module.SearchProgress
-    assert type(chosen_progress("auto")) is PrintedProgress
+    assert type(module.SearchProgress.chosen(None)) is module.SearchProgress
+    assert type(module.SearchProgress.chosen("auto")) is PrintedProgress
     display = PrintedProgress(Console(file=io.StringIO()))
-    assert chosen_progress(display) is display
+    assert module.SearchProgress.chosen(display) is display
     with pytest.raises(
         ValueError, match="progress: got 'loud', expected 'auto', a display, or None"
     ):
-        chosen_progress("loud")
+        module.SearchProgress.chosen("loud")

@@ -32,8 +32,7 @@ def check(directory: Directory) -> None:
         remedy = "`tfaudit run` with the same recipe and directory makes members, examples and predictions again"
         out.print(f"{count} missing or damaged: {remedy}", soft_wrap=True)
         raise typer.Exit(1)
-    members = sum(len(store.expected_members(variant.key)) for variant in store.study.all_variants)
-    checked = f"{members} members"
+    checked = f"{len(store.expected())} members"
     if store.conditions:
         checked += f" and {len(store.conditions)} conditions"
     out.print(f"{checked}, all unchanged since they were written")
@@ -42,9 +41,7 @@ def check(directory: Directory) -> None:
 def _members(store: Store) -> Iterator[str]:
     from rich.progress import track
 
-    keys = [variant.key for variant in store.study.all_variants]
-    pairs = [(key, member) for key in keys for member in store.expected_members(key)]
-    for variant, member in track(pairs, "members", console=err, transient=True):
+    for variant, member in track(store.expected(), "members", console=err, transient=True):
         if damage := store.damage(variant, member):
             yield f"{variant}, member {member}: {damage}"
     for gap in store.missing():

@@ -15,6 +15,7 @@ from rich.table import Table
 from tfaudit import __version__
 from tfaudit.cli.console import app, out
 from tfaudit.errors import EXTRAS, plural
+from tfaudit.population.machine import available_cores
 from tfaudit.runtime.captured_output import start_tensorflow
 
 CORE = (
@@ -42,7 +43,7 @@ def doctor() -> None:
     rows = [
         ("tfaudit", f"{__version__}, {system}"),
         *_libraries(),
-        ("processors", f"{_cores()} for this process, {_gpus()}"),
+        ("processors", f"{plural(available_cores(), 'core')} for this process, {_gpus()}"),
         ("data sets", _data_sets()),
         *_disks(),
     ]
@@ -70,12 +71,6 @@ def _version(owners: Mapping[str, list[str]], module: str) -> str:
         return f"{distribution} {version(distribution)}"
     except PackageNotFoundError:
         return distribution
-
-
-def _cores() -> str:
-    if hasattr(os, "sched_getaffinity"):
-        return plural(len(os.sched_getaffinity(0)), "core")
-    return plural(os.cpu_count() or 1, "core")
 
 
 def _gpus() -> str:

@@ -19,11 +19,10 @@ from tfaudit.compress.litert.latency import (
     REPEATS,
     as_flatbuffer,
     latencies,
-    require_whole,
 )
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs
-from tfaudit.errors import require
+from tfaudit.errors import require, require_whole
 
 if TYPE_CHECKING:
     import keras

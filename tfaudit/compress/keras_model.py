@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs
+from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs, no_such_output
 from tfaudit.errors import InputError, listed
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = (
@@ -219,12 +219,6 @@ def chosen_output(model: keras.Model, outputs: Any, output: str | None) -> Any:
     if output not in named:
         raise no_such_output(f"{model.name!r}", output, named)
     return named[output]
-
-
-def no_such_output(model: str, output: str | None, names: Iterable[str]) -> InputError:
-    """Return the error for an output that is not named or does not exist."""
-    got = f"none for {model}, which has several" if output is None else f"{output!r} for {model}"
-    return InputError("output", got, f"one of {listed(list(names), 9)}")
 
 
 def _input_names(model: keras.Model) -> list[str]:

@@ -133,6 +133,12 @@ def plain_name(name: str) -> str:
     return re.sub(r"^input_\d+_(?=.)", "", name)
 
 
+def no_such_output(model: str, output: str | None, names: Iterable[str]) -> InputError:
+    """Return the error for an output that is not named or does not exist."""
+    got = f"none for {model}, which has several" if output is None else f"{output!r} for {model}"
+    return InputError("output", got, f"one of {listed(list(names), 9)}")
+
+
 def arrays_of(values: Inputs) -> list[Any]:
     """Return the arrays in a structure of inputs."""
     return [array for _, array in leaves(values)]

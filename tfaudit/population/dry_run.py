@@ -13,12 +13,13 @@ import tensorflow as tf
 from tfaudit.compress.step_memory import WAITING, StepMemory, step_memory
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import MOCK_PREFIX, is_available
-from tfaudit.errors import InputError, bytes_in_words, require
+from tfaudit.errors import InputError, bytes_in_words
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.local import gpus_of_workers
 from tfaudit.population.machine import free_memory, gpu_memory, used_memory, visible_gpus
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.population.training import Trainer
+from tfaudit.study.settings import check_positive
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Dense, Pruned, Quantized, Variant
@@ -43,8 +44,7 @@ class Prices:
     dollars_per_hour: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in dataclasses.asdict(self).items():
-            require(value is None or value > 0, name, value, "a number above 0")
+        check_positive(self, "step_seconds", "dollars_per_hour")
 
 
 def dry_run(

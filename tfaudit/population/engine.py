@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.population.job_queue import JobQueue
 from tfaudit.population.plan import Event, Job, Order
+from tfaudit.study.settings import check_least, check_positive
 
 ENGINES = ("local", "ray")
 
@@ -59,30 +60,22 @@ class EngineOptions:
 
     def __post_init__(self) -> None:
         require_one_of("engine", self.engine, ENGINES)
-        require(self.workers is None or self.workers >= 1, "workers", self.workers, "1 or more")
-        require(self.retries >= 0, "retries", self.retries, "0 or more")
-        require(
-            self.timeout is None or self.timeout > 0,
-            "timeout",
-            self.timeout,
-            "a number of seconds above 0",
-        )
-        require(self.cpus > 0, "cpus", self.cpus, "a number above 0")
+        check_least(self, workers=1, retries=0)
+        check_positive(self, "timeout", "cpus", "memory")
         gpus = self.gpus or 0
         gpus_fit = gpus >= 0 and (gpus < 1 or gpus == int(gpus))  # Ray shares no further GPUs
         require(gpus_fit, "gpus", self.gpus, "0, a share of a GPU below 1, or a whole number")
-        require(
-            self.memory is None or self.memory > 0,
-            "memory",
-            self.memory,
-            "a number of bytes above 0",
-        )
         if self.engine == "local":
             expected = "no such option with the local engine; engine 'ray' takes it"
             require(self.address is None, "address", self.address, expected)
         elif importlib.util.find_spec("ray") is None:
             expected = "`pip install 'tfaudit[ray]'`, or engine 'local'"
             raise InputError("engine", "'ray', but Ray is not installed", expected)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a job's worker."""
+        return max(int(self.cpus), 1)
 
 
 class Engine(Protocol):

@@ -114,7 +114,7 @@ class _LocalEngine:
             self._directory,
             log=log,
             scratch=self._scratch,
-            threads=max(int(self._options.cpus), 1),
+            threads=self._options.threads,
             memory=self._memory,
             gpus=gpus,
         )

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from typing import Self
+from typing import Any, Self
 
 import rich.progress
 from rich.console import Console
@@ -19,14 +19,52 @@ from tfaudit.population.plan import Event, Order
 from tfaudit.runtime.user_functions import failure_line
 
 
-class Progress:
-    """A display of a run's events, used as a context manager around it. The base class displays nothing."""
+class Display:
+    """A display, used as a context manager around what it shows.
+
+    Attributes:
+        bar: bar of `rich` that it draws; none by default.
+    """
+
+    bar: Any = None
 
     def __enter__(self) -> Self:
+        if self.bar is not None:
+            self.bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        if self.bar is not None:
+            self.bar.stop()
+
+    @classmethod
+    def chosen(cls, progress: Self | str | None) -> Self:
+        """Return a display itself, a silent one for None, and the usual one for "auto".
+
+        >>> type(Progress.chosen(None)).__name__
+        'Progress'
+        """
+        if progress is None:
+            return cls()
+        if isinstance(progress, cls):
+            return progress
+        require(progress == "auto", "progress", progress, "'auto', a display, or None")
+        return cls.usual()
+
+    @classmethod
+    def usual(cls) -> Self:
+        """Return the display for "auto"."""
+        raise NotImplementedError
+
+
+class Progress(Display):
+    """A display of a run's events. The base class displays nothing."""
+
+    @classmethod
+    def usual(cls) -> Any:
+        """Return a bar in a terminal, lines in a notebook or elsewhere."""
+        console = Console()
+        return PlainProgress(console) if console.is_jupyter else progress_for(console)
 
     def begin(self, total: int, already: int, *, what: str = "members") -> None:
         """Start a phase in which `total` members or evaluations are wanted, `already` of which exist."""
@@ -132,15 +170,8 @@ class LiveProgress(_CountingProgress):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self._bar = counting_bar(console)
-        self._task = self._bar.add_task("members", total=None, state="starting")
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        self.bar = counting_bar(console)
+        self._task = self.bar.add_task("members", total=None, state="starting")
 
     def _show(self, event: Event | None) -> None:
         names = "; ".join(self.running.values())
@@ -149,7 +180,7 @@ class LiveProgress(_CountingProgress):
             running += f" ({names})"
         parts = [running, f"{self.counts['failed']} failed", self.left]
         state = " · ".join(part for part in parts if part)
-        self._bar.update(
+        self.bar.update(
             self._task,
             description=self.what,
             total=self.total,
@@ -162,19 +193,6 @@ class LiveProgress(_CountingProgress):
 def progress_for(console: Console) -> Progress:
     """Return a live bar for a terminal, plain lines for anything else."""
     return LiveProgress(console) if console.is_terminal else PlainProgress(console)
-
-
-def chosen_progress(progress: Progress | str | None) -> Progress:
-    """Return a display itself, none for None, and for "auto" a bar in a terminal, lines in a notebook or elsewhere.
-
-    >>> type(chosen_progress(None)).__name__
-    'Progress'
-    """
-    if isinstance(progress, Progress) or progress is None:
-        return progress or Progress()
-    require(progress == "auto", "progress", progress, "'auto', a display, or None")
-    console = Console()
-    return PlainProgress(console) if console.is_jupyter else progress_for(console)
 
 
 def duration(seconds: float) -> str:

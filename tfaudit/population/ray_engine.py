@@ -72,7 +72,7 @@ def ray_engine(
         facts = RunFacts(
             token=uuid.uuid4().hex,
             command=worker_process.COMMAND,
-            threads=max(int(options.cpus), 1),
+            threads=options.threads,
             memory=options.memory,
             fresh=(options.gpus or 0) >= 1,
             timeout=options.timeout,

@@ -27,10 +27,11 @@ from tfaudit.population.engine import EngineOptions
 from tfaudit.population.local import gpus_of_workers
 from tfaudit.population.plan import CHECKPOINT, Event, Order
 from tfaudit.population.progress import Progress
-from tfaudit.population.run import disk_errors, run_study
+from tfaudit.population.run import run_study
 from tfaudit.population.stored_examples import load_splits, store_examples
 from tfaudit.population.stored_models import load_member
 from tfaudit.population.worker_process import WorkerProcess
+from tfaudit.store.files import disk_errors
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
@@ -165,7 +166,7 @@ class Rehearsal:
         needed = short.batch_size / step
         yield "step", f"{step:.3g} s for {short.batch_size} examples, {needed:,.1f} a second"
         rate = self._input_rate(short)
-        threads = plural(max(int(self._options.cpus), 1), "thread")
+        threads = plural(self._options.threads, "thread")
         text = f"{rate:,.0f} examples a second with {threads}, {rate / needed:,.1f} times what the step takes"
         yield "input", text
 
@@ -221,7 +222,7 @@ class Rehearsal:
             directory,
             log=directory / "logs" / "worker-0.log",
             scratch=scratch,
-            threads=max(int(self._options.cpus), 1),
+            threads=self._options.threads,
             memory=self._options.memory,
             gpus=self._gpus,
         )
@@ -242,7 +243,7 @@ class Rehearsal:
         """Return the examples a second that the input pipeline of the whole training set yields by itself."""
         train, _ = load_splits(self._study)
         options = tf.data.Options()
-        options.threading.private_threadpool_size = max(int(self._options.cpus), 1)
+        options.threading.private_threadpool_size = self._options.threads
         batches = iter(
             training_batches(
                 train, batch_size=plan.batch_size, seed=0, augmentation=plan.augmentation

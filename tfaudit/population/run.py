@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import importlib.metadata
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
 from tfaudit.datasets.benchmarks import expand_wildcards
@@ -16,7 +16,7 @@ from tfaudit.population.engine import RETRIES, EngineOptions
 from tfaudit.population.local import local_engine
 from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
-from tfaudit.population.progress import Progress, chosen_progress
+from tfaudit.population.progress import Progress
 from tfaudit.population.stored_examples import (
     THUMBNAIL,
     load_splits,
@@ -25,7 +25,7 @@ from tfaudit.population.stored_examples import (
 )
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.runtime.user_functions import is_importing
-from tfaudit.store.files import lock, unwritable
+from tfaudit.store.files import lock
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
@@ -117,7 +117,7 @@ def run_study(
 ) -> Store:
     """Run a study as `run` does, with the options of the engine as one object."""
     study, train, test = _checked(study)
-    with disk_errors(Path(directory)), lock(directory), chosen_progress(progress) as shown:
+    with lock(directory), Progress.chosen(progress) as shown:
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
         store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
         store_examples(store, test, thumbnails=False)
@@ -204,12 +204,3 @@ def _carry_out(
                 if event.machine:
                     store.add_machine({"engine": engine, **event.machine})
             progress.update(event)
-
-
-@contextlib.contextmanager
-def disk_errors(directory: Path) -> Iterator[None]:
-    """Turn an `OSError` into an `InputError` about the directory."""
-    try:
-        yield
-    except OSError as problem:
-        raise unwritable(directory, problem) from problem

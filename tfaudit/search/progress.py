@@ -6,12 +6,11 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Self
+from typing import Any
 
 from rich.console import Console
 
-from tfaudit.errors import require
-from tfaudit.population.progress import counting_bar, duration
+from tfaudit.population.progress import Display, counting_bar, duration
 from tfaudit.search.candidates import Candidate
 from tfaudit.search.smallest_file import NOT_TRIED
 from tfaudit.search.trials import Trial
@@ -22,14 +21,13 @@ Task = tuple[str, str]
 CONVERTING, MEASURING, TRAINING = "converting", "measuring the layers for", "fine-tuning"
 
 
-class SearchProgress:
-    """A display of a search, used as a context manager around it. The base class displays nothing."""
+class SearchProgress(Display):
+    """A display of a search. The base class displays nothing."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
+    @classmethod
+    def usual(cls) -> Any:
+        """Return lines, with a bar in a terminal."""
+        return PrintedProgress(Console())
 
     def begin(self, plan: Sequence[Candidate], ends: float | None = None) -> None:
         """Take the plan of the search, and the time at which the budget ends, as `time.monotonic` counts."""
@@ -46,19 +44,12 @@ class PrintedProgress(SearchProgress):
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._bar = counting_bar(console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("candidates", total=None, state="")
+        self.bar = counting_bar(console, transient=True, disable=not console.is_terminal)
+        self._task = self.bar.add_task("candidates", total=None, state="")
         self._ended, self._total = 0, 0
         self._ends: float | None = None
         self._seconds: dict[str, list[float]] = defaultdict(list)
         self._started: tuple[float, str] | None = None
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
 
     def begin(self, plan: Sequence[Candidate], ends: float | None = None) -> None:
         """Print the number of candidates."""
@@ -68,14 +59,14 @@ class PrintedProgress(SearchProgress):
         self._print(
             f"At most {len(plan)} candidates{trained}; those that cannot be smaller than one that passes are left out."
         )
-        self._bar.update(self._task, total=len(plan))
+        self.bar.update(self._task, total=len(plan))
 
     def start(self, candidate: Candidate, task: Task) -> None:
         """Show the current step."""
         verb, _ = task
         self._started = time.monotonic(), verb
         doing = f"{verb} {candidate.title}"
-        self._bar.update(self._task, description=doing, refresh=True)
+        self.bar.update(self._task, description=doing, refresh=True)
         if verb != CONVERTING and not self._console.is_terminal:
             self._print(f"[{self._ended + 1}/{self._total}] {doing}")
 
@@ -87,7 +78,7 @@ class PrintedProgress(SearchProgress):
         if started is not None:
             self._seconds[started[1]].append(now - started[0])
         left = self._left(rest, now)
-        self._bar.update(self._task, completed=self._ended, state=left, refresh=True)
+        self.bar.update(self._task, completed=self._ended, state=left, refresh=True)
         left_out = trial.outcome == NOT_TRIED
         if left_out and started is None:
             return
@@ -115,15 +106,3 @@ class PrintedProgress(SearchProgress):
             bounds.append(len(rest) * quick + sum(max(means[verb] - quick, 0) for verb in longer))
         left = min(bounds, default=0.0) if rest else 0.0
         return f"at most about {duration(left)} left" if left >= 1 else ""
-
-
-def chosen_progress(progress: SearchProgress | str | None) -> SearchProgress:
-    """Return a display itself, an empty one for None, and lines or a bar for "auto".
-
-    >>> type(chosen_progress(None)).__name__
-    'SearchProgress'
-    """
-    if progress is None or isinstance(progress, SearchProgress):
-        return progress or SearchProgress()
-    require(progress == "auto", "progress", progress, "'auto', a display, or None")
-    return PrintedProgress(Console())

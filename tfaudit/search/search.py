@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import tempfile
@@ -44,7 +43,6 @@ from tfaudit.search.progress import (
     TRAINING,
     SearchProgress,
     Task,
-    chosen_progress,
 )
 from tfaudit.search.search_data import (
     Parts,
@@ -168,10 +166,10 @@ def compress_to_limits(
         }
         require_same_search(directory, asked)
         plan = candidates(source.copy, training=trained_on is not None)
-        with _locked(directory):
+        with lock(directory / FOLDER, "tfaudit compress"):
             store = CandidateStore(directory, asked, plan, parts.selection)
             search = _Search(source, store, plan, parts, settings)
-            found = search.run(budget, chosen_progress(progress))
+            found = search.run(budget, SearchProgress.chosen(progress))
             found = dataclasses.replace(found, directory=None if out is None else directory)
             if out is not None:
                 name = Path(model).stem if isinstance(model, str | Path) else model.name
@@ -513,13 +511,3 @@ def _model_file(model: Model, folder: Path) -> Path:
     path = folder / "model.keras"
     check_model(model).save(path)
     return path
-
-
-@contextlib.contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    try:
-        with lock(directory / FOLDER, "tfaudit compress"):
-            yield
-    except OSError as problem:
-        got = f"{directory}, which cannot be written ({problem.strerror})"
-        raise InputError("out", got, "a writable directory") from None

@@ -98,17 +98,13 @@ def import_predictions(
         for variant, population in populations.items()
     }
     versions = {"tfaudit": importlib.metadata.version("tfaudit")}
-    try:
-        with lock(directory):
-            store = Store.create(directory, study, versions, imported)
-            for folder in ("members", "predictions", "examples"):
-                shutil.rmtree(store.directory / folder, ignore_errors=True)  # of the replaced study
-            store.write("examples/test.parquet", examples)
-            for variant, population in populations.items():
-                _write(store, variant, population, numbers, facts)
-    except OSError as problem:
-        got = f"{directory}, which cannot be written ({problem.strerror})"
-        raise InputError("directory", got, "a writable directory") from problem
+    with lock(directory):
+        store = Store.create(directory, study, versions, imported)
+        for folder in ("members", "predictions", "examples"):
+            shutil.rmtree(store.directory / folder, ignore_errors=True)  # of the replaced study
+        store.write("examples/test.parquet", examples)
+        for variant, population in populations.items():
+            _write(store, variant, population, numbers, facts)
     return store
 
 

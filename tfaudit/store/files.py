@@ -33,7 +33,7 @@ def file_error(argument: str, got: str) -> InputError:
     return InputError(argument, got, expected)
 
 
-def unwritable(directory: Path, problem: OSError) -> InputError:
+def unwritable(directory: str | Path, problem: OSError) -> InputError:
     """Return the error about a study's directory in which a file cannot be written.
 
     Example:
@@ -107,6 +107,15 @@ def remove_unfinished(directory: Path) -> None:
 
 
 @contextlib.contextmanager
+def disk_errors(directory: str | Path) -> Iterator[None]:
+    """Turn an `OSError` within a block into an `InputError` about a directory that cannot be written."""
+    try:
+        yield
+    except OSError as problem:
+        raise unwritable(directory, problem) from problem
+
+
+@contextlib.contextmanager
 def lock(directory: str | Path, command: str = "tfaudit run") -> Iterator[None]:
     """Hold a directory for one run of a command, and create it if it is missing.
 
@@ -114,11 +123,17 @@ def lock(directory: str | Path, command: str = "tfaudit run") -> Iterator[None]:
     a lock may silently hold on one machine only, so the run also leaves a note there, which it renews.
 
     Raises:
-        InputError: another run holds the directory, here or on another machine, or its file system has no locks.
-        OSError: the directory cannot be written.
+        InputError: another run holds the directory, here or on another machine, its file system has no locks, or a file
+            cannot be written within the block.
     """
-    Path(directory).mkdir(parents=True, exist_ok=True)
-    file_lock = filelock.FileLock(Path(directory) / ".lock")
+    with disk_errors(directory), _held(Path(directory), command):
+        yield
+
+
+@contextlib.contextmanager
+def _held(directory: Path, command: str) -> Iterator[None]:
+    directory.mkdir(parents=True, exist_ok=True)
+    file_lock = filelock.FileLock(directory / ".lock")
     try:
         file_lock.acquire(timeout=0)
     except filelock.Timeout:
@@ -134,9 +149,7 @@ def lock(directory: str | Path, command: str = "tfaudit run") -> Iterator[None]:
         raise
     try:
         with (
-            _noted(Path(directory) / NOTE, command)
-            if is_shared(directory)
-            else contextlib.nullcontext()
+            _noted(directory / NOTE, command) if is_shared(directory) else contextlib.nullcontext()
         ):
             yield
     finally:

@@ -25,6 +25,7 @@ import contextlib
 import errno
 import hashlib
 import html
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -306,11 +307,7 @@ class Store:
                 for pair in self.evaluated_members()
                 if not self.evaluations.exists(*pair, split)
             )
-        gaps = [
-            Missing(variant.key, member, split, self._incompleteness(variant.key, member))
-            for variant in self.study.all_variants
-            for member in self.expected_members(variant.key)
-        ]
+        gaps = [Missing(*pair, split, self._incompleteness(*pair)) for pair in self.expected()]
         return (*(gap for gap in gaps if gap.reason), *self._unlisted())
 
     def _incompleteness(self, variant: str, member: int) -> str:
@@ -326,11 +323,7 @@ class Store:
 
     def _unlisted(self) -> list[Missing]:
         """Return the complete members that are not in the study, since its `study.json` is older than they are."""
-        listed = {
-            (variant.key, member)
-            for variant in self.study.all_variants
-            for member in self.expected_members(variant.key)
-        }
+        listed = set(self.expected())
         places = sorted(self.directory.glob("members/*/*/member.json"))
         folders = [path.parts[-3:-1] for path in places]
         pairs = [(key, int(number)) for key, number in folders if number.isdecimal()]
@@ -349,11 +342,13 @@ class Store:
         most = study.corrupted_members or study.population
         return [(key, member) for key in keys for member in self.members(key) if member < most]
 
-    def expected_members(self, variant: str) -> Sequence[int]:
-        """Return the numbers of the members that a variant should have: the population, or the imported ones."""
-        if self.imported is not None:
-            return self.imported.get(variant, ())
-        return range(self.study.population)
+    def expected(self) -> list[tuple[str, int]]:
+        """Return variants and numbers of the members that there should be: the population, or the imported ones."""
+        keys = [variant.key for variant in self.study.all_variants]
+        numbers = self.imported
+        if numbers is None:
+            return [(key, member) for key in keys for member in range(self.study.population)]
+        return [(key, member) for key in keys for member in numbers.get(key, ())]
 
     def save_failure(self, variant: str, member: int, traceback: str) -> None:
         """Record that a member failed; a later run tries it again."""
@@ -367,8 +362,11 @@ class Store:
             for variant in self.study.all_variants
             for member in range(self.study.population)
         }
-        failed = {pair: r for pair, r in records.items() if r.get("status") == "failed"}
-        return {pair: record["traceback"] for pair, record in failed.items()}
+        return {
+            pair: record["traceback"]
+            for pair, record in records.items()
+            if record.get("status") == "failed"
+        }
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file by its path relative to the study's directory, whole or not at all; may raise `OSError`."""
@@ -378,10 +376,16 @@ class Store:
 
     def read(self, path: str) -> bytes:
         """Return the content of a file by its path relative to the study's directory; may raise `InputError`."""
+        with self._opened(path) as file:
+            return file.read()
+
+    def _opened(self, path: str) -> io.BufferedReader:
+        place = self.directory / path
         try:
-            return (self.directory / path).read_bytes()
+            return place.open("rb")
         except OSError as problem:
-            raise _unreadable(path.split("/")[0], self.directory / path, problem) from None
+            got = f"a file that cannot be read ({problem.strerror}), {place}"
+            raise file_error(path.split("/")[0], got) from None
 
     def read_checked(self, variant: str, member: int, path: str) -> bytes:
         """Return the content of a member's file; raise `InputError` if it is missing or does not match its checksum."""
@@ -391,11 +395,7 @@ class Store:
     @contextlib.contextmanager
     def _checked_file(self, variant: str, member: int, path: str) -> Iterator[BinaryIO]:
         """Open a member's file; raise `InputError` if it is missing or does not match its checksum."""
-        try:
-            file = (self.directory / path).open("rb")
-        except OSError as problem:
-            raise _unreadable(path.split("/")[0], self.directory / path, problem) from None
-        with file:
+        with self._opened(path) as file:
             stored = self.record(variant, member)["files"].get(path, {})
             if hashlib.file_digest(file, "sha256").hexdigest() != stored.get("sha256"):
                 got = f"a file that does not match its checksum, {self.directory / path}"
@@ -605,16 +605,11 @@ class Store:
     @contextlib.contextmanager
     def _example_file(self, split: str) -> Iterator[BinaryIO]:
         """Open the file of a split's examples; errors in reading it become the error of a damaged file."""
-        path = self.directory / self.example_path(split)
-        try:
-            file = path.open("rb")
-        except OSError as problem:
-            raise _unreadable("examples", path, problem) from None
-        with file:
+        with self._opened(self.example_path(split)) as file:
             try:
                 yield file
             except parquet.DAMAGED:
-                raise file_error("examples", f"a damaged file, {path}") from None
+                raise file_error("examples", f"a damaged file, {file.name}") from None
 
     def save_table(self, name: str, table: pd.DataFrame) -> None:
         """Write a table of text and numbers: "classes" (`class`, `train_examples`), "costs" or "candidates".
@@ -647,7 +642,3 @@ class Store:
                 name, error.got, f"a file that tfaudit wrote; `tfaudit cost {self.directory}` does"
             )
         raise error
-
-
-def _unreadable(argument: str, path: Path, problem: OSError) -> InputError:
-    return file_error(argument, f"a file that cannot be read ({problem.strerror}), {path}")

@@ -7,7 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from tfaudit.errors import InputError, listed, require
-from tfaudit.study.settings import changed_settings, check_settings, set_fields
+from tfaudit.study.settings import (
+    changed_settings,
+    check_least,
+    check_positive,
+    check_settings,
+    set_fields,
+)
 
 CLASS = "class"
 """Name of the column of classes, for intersections with others."""
@@ -75,9 +81,8 @@ class DistillationRemedy(_Remedy):
                 focus is None or (len(focus) == 2 and min(focus) >= 0),
                 "(alpha, beta), 0 or more",
             ),
-            temperature=(self.temperature > 0, "above 0"),
-            weight=(self.weight > 0, "above 0"),
         )
+        check_positive(self, "temperature", "weight")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -111,10 +116,9 @@ class ExcessGapRemedy(_Remedy):
             self,
             groups=(words and self.groups != (), "None, the name of a column, or several names"),
             epsilon=(self.epsilon >= 0, "a share, 0 or more"),
-            rate=(self.rate > 0, "above 0"),
-            every=(self.every >= 1, "1 or more"),
-            examples=(self.examples >= 1, "1 or more"),
         )
+        check_positive(self, "rate")
+        check_least(self, every=1, examples=1)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -42,6 +42,13 @@ def check_least(owner: object, **least: float) -> None:
         require_least(bound, **{name: getattr(owner, name)})
 
 
+def check_positive(owner: object, *names: str) -> None:
+    """Raise an `InputError` for the first of some settings that is not above 0; None is valid."""
+    for name in names:
+        value = getattr(owner, name)
+        require(value is None or value > 0, name, value, "a number above 0")
+
+
 def changed_settings(owner: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that differ from their defaults, by name."""
     values = {field: getattr(owner, field.name) for field in dataclasses.fields(owner)}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from tfaudit.errors import require, require_one_of
 from tfaudit.study.quantization import KINDS, LAST
 from tfaudit.study.remedies import QUANTIZATION_REMEDIES, in_words, remedies_of
-from tfaudit.study.settings import changed_settings, check_settings, set_fields
+from tfaudit.study.settings import changed_settings, check_least, check_settings, set_fields
 
 TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
 
@@ -202,12 +202,10 @@ class Pruned(Remedied):
                 self.count_biases or self.ratio is not None,
                 "True unless a ratio is given",
             ),
-            frequency=(self.frequency is None or self.frequency >= 1, "1 or more"),
             after=(self.after == "dense" or not gradual, "'dense' for gradual pruning"),
-            rewind_to=(self.rewind_to >= 0, "a step, 0 or more"),
             spare=(not (self.layers and self.spare), "() if layers are given"),
-            decay=(self.decay is None or self.decay >= 0, "0 or more"),
         )
+        check_least(self, frequency=1, rewind_to=0, decay=0)
         check_settings(self, rewind_to=(not self.rewind_to or rewound, "0 unless 'rewind'"))
         trained = rewound or self.treatment == "finetune" or not self.remedy
         require(trained, "remedy", _text(self.remedy), "none unless 'finetune' or 'rewind'")

@@ -187,8 +187,8 @@ def test_a_method_of_another_granularity_is_refused(settings):
         ({"gradient": "half"}, "gradient: got 'half', expected 'loss' or 'data'"),
         ({"decay": -1.0}, r"decay: got -1\.0, expected a finite number >= 0"),
         ({"decay": float("nan")}, "decay: got nan, expected a finite number >= 0"),
-        ({"seed": 0.5}, r"seed: got 0\.5, expected an integer >= 0"),
-        ({"seed": -1}, "seed: got -1, expected an integer >= 0"),
+        ({"seed": 0.5}, r"seed: got 0\.5, expected a whole number of 0 or more"),
+        ({"seed": -1}, "seed: got -1, expected a whole number of 0 or more"),
         (
             {"method": "gradient"},
             "gradient_data: got None, expected data to .* method 'gradient' over",

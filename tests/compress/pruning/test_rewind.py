@@ -57,7 +57,7 @@ def test_rounds_of_a_lottery_ticket():
 
 @pytest.mark.slow
 def test_refusals():
-    with pytest.raises(InputError, match="step: got -1, expected a number of batches, 0 or more"):
+    with pytest.raises(InputError, match="step: got -1, expected a whole number of 0 or more"):
         Rewind(-1)
     model, rewind = small_model(), Rewind(1000)
     fit(model, rewind)

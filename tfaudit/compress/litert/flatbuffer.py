@@ -8,8 +8,8 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfaudit.compress.input_range import is_in_other_range, outside
-from tfaudit.compress.model_inputs import Input, Inputs, as_inputs
-from tfaudit.errors import InputError, listed, one_line, require_least
+from tfaudit.compress.model_inputs import Input, Inputs, as_inputs, no_such_output
+from tfaudit.errors import InputError, one_line, require_least
 from tfaudit.runtime.captured_output import captured_output
 
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
@@ -58,9 +58,7 @@ class Flatbuffer:
         outputs = self._named("outputs", self._interpreter.get_output_details())
         self.outputs = tuple(outputs)
         if len(outputs) > 1 and output is not None and output not in outputs:
-            raise InputError(
-                "output", f"{output!r} for a flatbuffer", f"one of {listed(self.outputs, 9)}"
-            )
+            raise no_such_output("a flatbuffer", output, self.outputs)
         only = next(iter(outputs.values())) if len(outputs) == 1 else None
         self._output = only or outputs.get(str(output))
         shapes = [detail["shape"] for detail in self._details.values()]
@@ -83,8 +81,7 @@ class Flatbuffer:
     def __call__(self, images: Inputs) -> np.ndarray:
         """Return the scores of inputs, such as images `(N, H, W, C)`."""
         if self._output is None:
-            got = "none for a flatbuffer, which has several"
-            raise InputError("output", got, f"one of {listed(self.outputs, 9)}")
+            raise no_such_output("a flatbuffer", None, self.outputs)
         self.run(images)
         return self._dequantized(self._output)
 

@@ -15,7 +15,7 @@ from tfaudit.compress.litert.flatbuffer_contents import table_rows
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Input, Inputs, arrays_of
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_whole
 
 if TYPE_CHECKING:
     import keras
@@ -99,13 +99,6 @@ def latencies(
         times = pd.DataFrame(_times(runs, repeats, draws) * 1e3, columns=list(contents))
         tables.append(_table(times).assign(batch=batch, repeats=repeats, threads=threads))
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
-
-
-def require_whole(argument: str, value: object, least: int) -> None:
-    """Raise an `InputError` unless a value is a whole number of at least `least`."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    expected = f"a whole number of {least} or more"
-    require(whole and value >= least, argument, value, expected)  # type: ignore[operator]
 
 
 def as_flatbuffer(model: Any, images: Inputs | None = None) -> bytes:

@@ -23,7 +23,7 @@ from tfaudit.compress.pruning.masks import SCOPES, rank_masks
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
 from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, score_inputs
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
-from tfaudit.errors import InputError, require, require_one_of
+from tfaudit.errors import InputError, require, require_one_of, require_whole
 
 ByKernel: TypeAlias = Mapping[str, Any]
 """An array or a tensor per kernel, by name."""
@@ -60,8 +60,7 @@ class PruningMethod:
         require_one_of("scope", self.scope, SCOPES)
         require_one_of("axis", self.axis, AXES)
         require_one_of("gradient", self.gradient, LOSSES)
-        is_integer = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
-        require(is_integer and self.seed >= 0, "seed", self.seed, "an integer >= 0")
+        require_whole("seed", self.seed, 0)
         require(
             self.decay >= 0 and bool(np.isfinite(self.decay)),
             "decay",

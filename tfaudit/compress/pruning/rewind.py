@@ -8,7 +8,7 @@ import numpy as np
 from tfaudit.compress.callback import ModelCallback
 from tfaudit.compress.pruning.kernels import kernels_of_masks
 from tfaudit.compress.pruning.masks import masked
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require_whole
 
 
 class Rewind(ModelCallback):
@@ -37,8 +37,7 @@ class Rewind(ModelCallback):
 
     def __init__(self, step: int = 0) -> None:
         super().__init__()
-        valid = isinstance(step, int) and not isinstance(step, bool) and step >= 0
-        require(valid, "step", step, "a number of batches, 0 or more")
+        require_whole("step", step, 0)
         self._step, self._done = step, 0
         self._values: list[np.ndarray] | None = None
 
