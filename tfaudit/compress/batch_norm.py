@@ -18,6 +18,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import full_batches
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require_least
+from tfaudit.runtime.keras_internals import layers_in
 
 BATCHES = 20
 """Number of batches over which statistics are averaged."""
@@ -63,7 +64,7 @@ def recalibrate_batch_norm(
     require_least(1, batches=batches, batch_size=batch_size)
     layers = [
         layer
-        for layer in model._flatten_layers()
+        for layer in layers_in(model)
         if isinstance(layer, keras.layers.BatchNormalization) and layer.trainable
     ]
     if not layers:

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs, no_such_output
 from tfaudit.errors import InputError, listed
+from tfaudit.runtime.keras_internals import layers_in, maker
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = (
     weakref.WeakKeyDictionary()
@@ -128,7 +129,7 @@ class KerasForward:
         """Return the number of tokens that all tables of embeddings have; 256 if there are none."""
         sizes = (
             layer.input_dim
-            for layer in self.model._flatten_layers()
+            for layer in layers_in(self.model)
             if isinstance(layer, keras.layers.Embedding)
         )
         return min(sizes, default=256)
@@ -136,7 +137,7 @@ class KerasForward:
     def _traced(self, arrays: list[np.ndarray]) -> Callable:
         model = self.model
         output = self.output
-        inner = model._flatten_layers(include_self=False)
+        inner = layers_in(model, itself=False)
         parts = [
             part
             for layer in inner
@@ -166,7 +167,7 @@ class KerasForward:
 def _called(model: keras.Model, tensors: Sequence[Any], *, training: bool = False) -> Any:
     """Call a model on tensors in the order in which it flattens its inputs, by default in inference mode."""
     if getattr(model, "inputs", None):
-        structure = getattr(model, "_inputs_struct", None)
+        structure = getattr(model, "input", None)
         nested = structure is not None and keras.tree.is_nested(structure)
         values = keras.tree.pack_sequence_as(structure, list(tensors)) if nested else tensors[0]
         return model(values, training=training)
@@ -180,7 +181,7 @@ def layers_by_name(
     model: keras.Model, names: Iterable[str] | str, argument: str
 ) -> dict[str, keras.Layer]:
     """Return layers of a model, at any depth, by their names; raise an `InputError` for an unknown name."""
-    known = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
+    known = {layer.name: layer for layer in layers_in(model, itself=False)}
     wanted = [names] if isinstance(names, str) else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in known]:
         expected = f"names of layers, such as {listed(list(known))}"
@@ -195,7 +196,7 @@ def output_names(model: keras.Model) -> tuple[str, ...]:
     >>> output_names(keras.Model(inputs, {"kind": keras.layers.Dense(3)(inputs), "age": keras.layers.Dense(1)(inputs)}))
     ('kind', 'age')
     """
-    structure = getattr(model, "_outputs_struct", None)
+    structure = getattr(model, "output", None)
     if isinstance(structure, dict):
         return tuple(map(str, structure))
     if not getattr(model, "outputs", None):
@@ -222,7 +223,7 @@ def chosen_output(model: keras.Model, outputs: Any, output: str | None) -> Any:
 
 
 def _input_names(model: keras.Model) -> list[str]:
-    structure = getattr(model, "_inputs_struct", None)
+    structure = getattr(model, "input", None)
     keys = (
         {id(tensor): str(key) for key, tensor in structure.items()}
         if isinstance(structure, dict)
@@ -287,10 +288,10 @@ def ends_in_probabilities(model: keras.Model, output: str | None = None) -> bool
     last = (model.layers if sequential else getattr(model, "operations", [None]))[-1]
     names = output_names(model)
     if len(names) > 1:
-        structure = model._outputs_struct
+        structure = model.output
         keyed = isinstance(structure, dict)
         tensor = structure[output] if keyed else model.outputs[names.index(output)]
-        last = tensor._keras_history[0]
+        last = maker(tensor)
     if isinstance(last, keras.Model):
         return ends_in_probabilities(last) if len(output_names(last)) <= 1 else None
     activation = getattr(last, "activation", None)

@@ -8,6 +8,7 @@ import keras
 from tfaudit.compress.keras_model import chosen_output, output_names
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.errors import InputError
+from tfaudit.runtime.keras_internals import making_call
 from tfaudit.study.quantization import LAST
 
 
@@ -34,7 +35,7 @@ def last_layers(model: keras.Model, output: str | None = None) -> list[Any]:
     if not kernels:
         raise _without(f"{model.name!r}, which has no layer with a kernel")
     _require_graph(model)
-    outputs = getattr(model, "_outputs_struct", model.outputs)
+    outputs = getattr(model, "output", model.outputs)
     ends = model.outputs if output is None else [chosen_output(model, outputs, output)]
     found: dict[Any, None] = {}
     _follow(ends, kernels, found)
@@ -51,8 +52,7 @@ def _follow(tensors: Iterable[Any], kernels: set[int], found: dict[Any, None]) -
         if tensor in seen:
             continue
         seen.add(tensor)
-        operation, node, index = tensor._keras_history
-        sources = operation._inbound_nodes[node].input_tensors
+        operation, sources, index = making_call(tensor)
         if isinstance(operation, keras.layers.InputLayer):
             inputs.add(tensor)
         elif isinstance(operation, keras.Model):

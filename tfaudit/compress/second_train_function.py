@@ -7,6 +7,7 @@ import keras
 
 from tfaudit.compress.callback import ModelCallback
 from tfaudit.errors import InputError
+from tfaudit.runtime.keras_internals import build_from
 
 
 class SecondTrainFunction:
@@ -59,7 +60,7 @@ class SecondTrainFunction:
             if earlier := getattr(model.train_function, "prepare", None):
                 earlier(iterator)
             else:
-                model._symbolic_build(data_batch=iterator.element_spec)
+                build_from(model, iterator.element_spec)
             self._second = None
             attach()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfaudit.compress.model_files import load_keras
 from tfaudit.errors import InputError, one_line, require, require_one_of
+from tfaudit.runtime.keras_internals import layers_in, maker
 
 if TYPE_CHECKING:
     import keras
@@ -90,7 +91,7 @@ def copied(model: keras.Model, *, fresh: bool, policy: str = "float32") -> keras
     """
     import keras
 
-    last = [output._keras_history.operation for output in getattr(model, "outputs", None) or []]
+    last = [maker(output) for output in getattr(model, "outputs", None) or []]
 
     def layer_of(layer: keras.Layer) -> keras.Layer:
         config = layer.get_config()
@@ -113,7 +114,7 @@ def copied(model: keras.Model, *, fresh: bool, policy: str = "float32") -> keras
         raise InputError(
             "initialise", got, "'file', or a function that builds the model"
         ) from problem
-    pairs = zip(model._flatten_layers(False), copy._flatten_layers(False), strict=True)
+    pairs = zip(layers_in(model, itself=False), layers_in(copy, itself=False), strict=True)
     for layer, other in pairs:
         if hasattr(layer, "get_vocabulary"):
             other.set_vocabulary(layer.get_vocabulary(include_special_tokens=False))

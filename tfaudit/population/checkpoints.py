@@ -26,8 +26,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfaudit.compress.pruning.masked_kernels import steps_done
 from tfaudit.errors import Notice, one_line
+from tfaudit.runtime.keras_internals import step_counter
 from tfaudit.store.files import write_whole
 from tfaudit.study.study import Study
 
@@ -208,7 +208,7 @@ class Checkpoints(keras.callbacks.Callback):
             if self._begin % self._steps_per_epoch:
                 self.start -= model.steps_per_execution
             if self._is_fork:
-                steps_done(model.optimizer).assign(self.first_epoch * self._steps_per_epoch)
+                step_counter(model.optimizer).assign(self.first_epoch * self._steps_per_epoch)
                 return
             for name, variable in _variables(model):
                 if not name.startswith("metrics/"):

@@ -10,6 +10,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfaudit.runtime.keras_internals import layers_in
+
 
 def fuse_batch_norm(model: keras.Model) -> None:
     """Make the BatchNormalization layers of a model train with TensorFlow's fused operation.
@@ -18,7 +20,7 @@ def fuse_batch_norm(model: keras.Model) -> None:
     class, so nothing changes in files; predictions are computed as before. Layers that the operation cannot replace,
     such as those in other precisions or over other axes, stay as they are.
     """
-    for layer in model._flatten_layers(include_self=False):
+    for layer in layers_in(model, itself=False):
         if type(layer) is keras.layers.BatchNormalization and _is_fusible(layer):
             layer.call = functools.partial(_call, layer, layer.call)
 

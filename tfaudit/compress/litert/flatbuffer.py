@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfaudit.compress.input_range import is_in_other_range, outside
@@ -12,6 +13,9 @@ from tfaudit.compress.model_inputs import Input, Inputs, as_inputs, no_such_outp
 from tfaudit.errors import InputError, one_line, require_least
 from tfaudit.runtime.captured_output import captured_output
 
+_KINDS = {
+    code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)
+}
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
 
 
@@ -45,6 +49,7 @@ class Flatbuffer:
             with captured_output():  # LiteRT prints a message about its delegate to stderr.
                 self._interpreter = Interpreter(model_content=bytes(content), num_threads=threads)
                 self._interpreter.allocate_tensors()
+            self._operators = _operators(bytes(content))
             self._read(output)
         except InputError:
             raise
@@ -153,9 +158,9 @@ class Flatbuffer:
         """Return the calibrated range of every float input that is quantized first, and of every integer input."""
         tensors = {tensor["index"]: tensor for tensor in self._interpreter.get_tensor_details()}
         quantized = {
-            operator["inputs"][0]: operator["outputs"][0]
-            for operator in self._interpreter._get_ops_details()
-            if operator["op_name"] == "QUANTIZE"
+            operator.inputs[0]: operator.outputs[0]
+            for operator in self._operators
+            if operator.kind == "QUANTIZE"
         }
         ranges = {}
         for name, detail in self._details.items():
@@ -169,11 +174,14 @@ class Flatbuffer:
 
     def _named(self, kind: str, details: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Return the tensors by their names in the file's signature or, without one, by their own names."""
-        signatures = (
-            self._interpreter._get_full_signature_list()
-        )  # the public method does not return the tensors
         by_index = {detail["index"]: detail for detail in details}
-        names = next(iter(signatures.values()))[kind] if len(signatures) == 1 else {}
+        names: dict[str, int] = {}
+        if len(signatures := self._interpreter.get_signature_list()) == 1:
+            runner = self._interpreter.get_signature_runner(*signatures)
+            described = (
+                runner.get_input_details() if kind == "inputs" else runner.get_output_details()
+            )
+            names = {name: detail["index"] for name, detail in described.items()}
         if set(names.values()) != set(by_index):
             return {detail["name"]: detail for detail in details}
         return {
@@ -190,19 +198,48 @@ class Flatbuffer:
         if self._output is None:
             return None
         # Judged by operator, not by value: an int8 softmax over many classes rounds many of them to 0, and its rows do
-        # not sum to 1. LiteRT offers the list of operators only under this private name.
+        # not sum to 1.
         producers = {
-            output: operator
-            for operator in self._interpreter._get_ops_details()
-            if operator["op_name"] != "DELEGATE"  # stands for operators that are also in the list
-            for output in operator["outputs"]
+            output: operator for operator in self._operators for output in operator.outputs
         }
         operator = producers.get(self._output["index"])
-        while operator is not None and operator["op_name"] in _RESHAPING:
-            operator = producers.get(operator["inputs"][0])
+        while operator is not None and operator.kind in _RESHAPING:
+            operator = producers.get(operator.inputs[0])
         return operator and {"SOFTMAX": True, "LOGISTIC": True, "FULLY_CONNECTED": False}.get(
-            operator["op_name"]
+            operator.kind
         )
+
+
+class _Operator(NamedTuple):
+    """Operator of a flatbuffer: its kind, and the indices of its operands and results."""
+
+    kind: str
+    inputs: list[int]
+    outputs: list[int]
+
+
+def kind_of(code: Any) -> str:
+    """Return the name of an operator code, which `ModelT.operatorCodes` lists."""
+    # Codes above 127 do not fit into the older of the two fields, which then holds a placeholder.
+    return _KINDS.get(max(code.builtinCode, code.deprecatedBuiltinCode), "CUSTOM")
+
+
+def _operators(content: bytes) -> list[_Operator]:
+    """Return the operators of the main subgraph, as the file has them and before a delegate replaces any."""
+    model = schema.Model.GetRootAs(content, 0)
+    graph = model.Subgraphs(0)
+    codes = [
+        kind_of(schema.OperatorCodeT.InitFromObj(model.OperatorCodes(index)))
+        for index in range(model.OperatorCodesLength())
+    ]
+    return [
+        _Operator(
+            codes[operator.OpcodeIndex()],
+            [operator.Inputs(place) for place in range(operator.InputsLength())],
+            [operator.Outputs(place) for place in range(operator.OutputsLength())],
+        )
+        for operator in map(graph.Operators, range(graph.OperatorsLength()))
+    ]
 
 
 def feed(interpreter: Interpreter, arrays: Mapping[int, np.ndarray]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from tfaudit.compress.litert.flatbuffer import Flatbuffer, feed, without_delegates
+from tfaudit.compress.litert.flatbuffer import Flatbuffer, feed, kind_of, without_delegates
 from tfaudit.compress.operations import Operation, Operations
 from tfaudit.errors import InputError, one_line
 
@@ -120,9 +120,7 @@ class _Graph:
         }
 
     def kind(self, operator: Any) -> str:
-        code = self._model.operatorCodes[operator.opcodeIndex]
-        # Codes above 127 do not fit into the older of the two fields, which then holds a placeholder.
-        return _KINDS.get(max(code.builtinCode, code.deprecatedBuiltinCode), "CUSTOM")
+        return kind_of(self._model.operatorCodes[operator.opcodeIndex])
 
     def shape(self, index: int) -> list[int]:
         return self._shapes.get(index, [])  # -1 stands for a missing operand, such as a bias
@@ -213,9 +211,6 @@ _OPAQUE = {
     "BIDIRECTIONAL_SEQUENCE_RNN",
 }
 """Operators whose number of multiplications is known only when they run."""
-_KINDS = {
-    code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)
-}
 _TYPES = {
     getattr(schema.TensorType, dtype.upper()): np.dtype(dtype)
     for dtype in ("float32", "float16", "float64", "int8", "uint8", "int16")

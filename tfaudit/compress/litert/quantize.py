@@ -24,6 +24,7 @@ from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed, one_line, require, require_least, require_one_of
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
+from tfaudit.runtime.keras_internals import layers_in
 from tfaudit.study.quantization import KINDS, LAST
 
 CALIBRATION_IMAGES = 100
@@ -322,7 +323,7 @@ def _noise(forward: KerasForward) -> list[np.ndarray]:
 
 def _check_layers(forward: KerasForward, kind: str) -> None:
     """Raise an `InputError` for layers that cannot be converted: text layers, and recurrent ones to integers."""
-    layers = list(forward.model._flatten_layers())
+    layers = layers_in(forward.model)
     text = (keras.layers.TextVectorization, keras.layers.StringLookup)
     if found := [layer.name for layer in layers if isinstance(layer, text)]:
         got = f"the text layers {listed(found)}, which TensorFlow Lite cannot convert"
@@ -390,7 +391,7 @@ def _signature_names(forward: KerasForward) -> list[str]:
     """Return the names of the inputs in the file: dictionary keys or, without a dictionary, position and name."""
     if len(forward.inputs) == 1:
         return ["images"]
-    keyed = isinstance(getattr(forward.model, "_inputs_struct", {}), dict)
+    keyed = isinstance(getattr(forward.model, "input", {}), dict)
     names = [re.sub(r"\W", "_", source.name) for source in forward.inputs]
     return names if keyed else [f"input_{i}_{name}" for i, name in enumerate(names)]
 
@@ -496,7 +497,7 @@ def _float32_compute(model: keras.Model) -> Iterator[None]:
     """Make mixed-precision layers compute in float32, as their weights: TFLite has no half-precision kernels."""
     mixed = [
         (layer, layer.dtype_policy)
-        for layer in model._flatten_layers()
+        for layer in layers_in(model)
         if layer.variable_dtype == "float32" and layer.compute_dtype in ("float16", "bfloat16")
     ]
     try:

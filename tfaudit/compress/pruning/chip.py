@@ -19,6 +19,7 @@ from tfaudit.compress.layer_kinds import SEPARABLE, WEIGHTED, layer_kinds
 from tfaudit.compress.pruning.channels import channel_axes, channel_count
 from tfaudit.compress.pruning.kernels import Kernels, owners
 from tfaudit.errors import InputError
+from tfaudit.runtime.keras_internals import layers_in
 
 _PASSES = layer_kinds("BatchNormalization", "Add", "Dropout", "SpatialDropout2D")
 _ACTIVATES = layer_kinds("Activation", "ReLU", "LeakyReLU", "PReLU", "ELU")
@@ -99,7 +100,7 @@ def feature_maps(
     owner = owners(model, kernels)
     _require_observable(kernels, owner, axis)
     observer = _Observer(owner, axis)
-    with replaced_calls(model._flatten_layers(include_self=False), observer.watched):
+    with replaced_calls(layers_in(model, itself=False), observer.watched):
         model(images, training=False)
     maps = observer.maps
     if uncalled := [name for name, parts in maps.items() if not parts]:

@@ -9,6 +9,7 @@ import numpy as np
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.layer_kinds import DEPTHWISE
 from tfaudit.errors import InputError, listed, require
+from tfaudit.runtime.keras_internals import layers_in
 
 KERNELS = ("kernel", "depthwise_kernel", "pointwise_kernel", "recurrent_kernel")
 """Names of the variables that are pruned: the kernels of Conv*, Conv*Transpose, DepthwiseConv*, SeparableConv*, Dense,
@@ -108,7 +109,7 @@ def _in_layers(
     # Keras has no public access to layers inside layers.
     owned = [
         (layer, {id(weight) for weight in layer.weights} & prunable)
-        for layer in model._flatten_layers(include_self=False)
+        for layer in layers_in(model, itself=False)
     ]
     selected: set[int] = set()
     for choice in choices:
@@ -174,8 +175,8 @@ def owners(model: keras.Model, kernels: Kernels) -> dict[str, keras.Layer]:
     """
     creators = {
         id(variable): layer
-        for layer in model._flatten_layers()
-        for variable in (*layer._trainable_variables, *layer._non_trainable_variables)
+        for layer in layers_in(model)
+        for variable in layer.variables  # a layer comes before those that it holds
     }
     return {name: creators[id(kernel)] for name, kernel in kernels.items()}
 

@@ -35,14 +35,7 @@ from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import Schedule, ask
 from tfaudit.compress.pruning.score_data import mean_inside
 from tfaudit.errors import InputError
-
-
-def steps_done(optimizer: keras.Optimizer) -> Any:
-    """Return the variable that counts an optimizer's steps: batches, even if several make one update.
-
-    If gradients are accumulated, `optimizer.iterations` counts updates and is not a variable.
-    """
-    return getattr(optimizer, "inner_optimizer", optimizer)._iterations
+from tfaudit.runtime.keras_internals import step_counter
 
 
 class MaskedKernels:
@@ -61,7 +54,7 @@ class MaskedKernels:
         data: tuple[Any, Any] | None,
     ) -> None:
         self.kernels, self.schedule = dict(kernels), schedule
-        self._done = steps_done(model.optimizer)
+        self._done = step_counter(model.optimizer)
         self._model, self._method, self._data = model, method, data
         self._axes = channel_axes(model, kernels, method.axis)
         trainable = {id(variable) for variable in model.trainable_variables}

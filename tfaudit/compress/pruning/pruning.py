@@ -10,7 +10,7 @@ import numpy as np
 
 from tfaudit.compress.pruning.gradients import check_loss
 from tfaudit.compress.pruning.kernels import Kernels, Layers, select_kernels
-from tfaudit.compress.pruning.masked_kernels import MaskedKernels, steps_done
+from tfaudit.compress.pruning.masked_kernels import MaskedKernels
 from tfaudit.compress.pruning.masked_training import MaskingCallback
 from tfaudit.compress.pruning.masks import pruned_share
 from tfaudit.compress.pruning.one_shot import check_sparsity
@@ -29,6 +29,7 @@ from tfaudit.compress.pruning.score_data import GradientData, gathered
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.compress.second_train_function import SecondTrainFunction
 from tfaudit.errors import InputError, listed
+from tfaudit.runtime.keras_internals import step_counter
 
 OWN_LOOP = "keras.callbacks.CallbackList(callbacks, model=model, epochs=..., steps=...)"
 """Object through which a custom training loop, without `model.fit`, reports events to callbacks."""
@@ -164,7 +165,7 @@ class Pruning(MaskingCallback):
         optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
         if optimizer.use_ema:  # Keras has just assigned averages, which lag behind the masks.
             self._masked.apply()
-        done = int(steps_done(optimizer).numpy())
+        done = int(step_counter(optimizer).numpy())
         if not self._masked.updated() and not self._masked.sparsity():
             got = f"{describe(self._masked.schedule)}, which pruned nothing in this fit"
             expected = f"a schedule that prunes before the optimizer has done {done} steps"
@@ -219,7 +220,7 @@ class Pruning(MaskingCallback):
             check_loss(model)
         self._method.check_kernels(kernels, None)
         self._require_optimizer("model.compile(optimizer) first: masks are held by model.optimizer")
-        self._begun = int(steps_done(model.optimizer).numpy())
+        self._begun = int(step_counter(model.optimizer).numpy())
         epochs = (self.params or {}).get("epochs", 1) - epoch
         self._planned = (self._epoch_steps() or 0) * epochs
         start = {

@@ -59,14 +59,14 @@ def warn_of_shortfall(model: keras.Model, kernels: Kernels, masked: float, remed
 
 def warn_of_quantized(model: keras.Model) -> None:
     """Warn of layers whose kernels Keras has quantized to integers, since they have no weights to prune."""
-    names = [
-        layer.name
-        for layer in model._flatten_layers(include_self=False)
-        for variable in layer._non_trainable_variables
+    integers = {
+        variable.path: variable
+        for variable in model.non_trainable_variables
         if "kernel" in variable.name and "int" in str(variable.dtype)
-    ]
-    if names:
-        text = f"layers that Keras has quantized are not pruned: {listed([*dict.fromkeys(names)])}"
+    }
+    if integers:
+        names = dict.fromkeys(layer.name for layer in owners(model, integers).values())
+        text = f"layers that Keras has quantized are not pruned: {listed([*names])}"
         warnings.warn(f"{text}; prune, then quantize", stacklevel=3)
 
 

@@ -1,7 +1,6 @@
 """Rewriting of a Keras model for quantization-aware training."""
 
 import collections
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -21,6 +20,14 @@ from tfaudit.compress.quantization_aware.layers import (
 )
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware
 from tfaudit.errors import InputError, listed, require
+from tfaudit.runtime.keras_internals import (
+    calls_in,
+    calls_of,
+    has_calls,
+    layers_in,
+    maker,
+    readers_of,
+)
 from tfaudit.study.quantization import LAST
 
 L = keras.layers
@@ -138,7 +145,7 @@ def _check(model: keras.Model, spared: set[str]) -> None:
             f"{model.name!r}, which is quantization-aware already",
             "a model of float layers",
         )
-    for layer in model._flatten_layers(include_self=False):
+    for layer in layers_in(model, itself=False):
         if layer.compute_dtype in ("float16", "bfloat16"):
             got = f"layer {layer.name!r}, which computes in {layer.compute_dtype}"
             raise InputError("model", got, "a model in float32: build one and set_weights")
@@ -154,7 +161,7 @@ def _check(model: keras.Model, spared: set[str]) -> None:
 
 def _operations(model: Any, spared: set[str]) -> Iterator[Any]:
     """Yield the operations to be rounded, including those of nested models."""
-    if not hasattr(model, "_nodes_by_depth") and not isinstance(model, keras.Sequential):
+    if not has_calls(model) and not isinstance(model, keras.Sequential):
         raise InputError(
             "model", f"{model.name!r}, a subclassed model", "a functional or sequential model"
         )
@@ -178,8 +185,8 @@ def _is_usual(layer: Any) -> bool:
 
 def _reads_alone(operation: Any) -> bool:
     """Return whether no other operation reads the inputs, since the converter cannot give a tensor two ranges."""
-    sources = [tensor for node in operation._inbound_nodes for tensor in node.input_tensors]
-    return all(len(tensor._keras_history.operation._outbound_nodes) == 1 for tensor in sources)
+    sources = [tensor for call in calls_of(operation) for tensor in call.input_tensors]
+    return all(readers_of(tensor) == 1 for tensor in sources)
 
 
 def _kind(operation: Any) -> str | None:
@@ -254,7 +261,7 @@ class _Rewriting:
             made = self._copy(operation)(*args, **options)
             return keras.tree.map_structure(self._has_range, made)
         made = self._called(operation, args, options)
-        own = [tensor for node in operation._inbound_nodes for tensor in node.output_tensors]
+        own = [tensor for call in calls_of(operation) for tensor in call.output_tensors]
         is_end = not self._ends.isdisjoint(own)
         return keras.tree.map_structure(self._as_float, made) if is_end else made
 
@@ -337,7 +344,7 @@ class _Rewriting:
 
     def _is_float(self, x: Any) -> bool:
         """Return whether a tensor comes from the model's input, or from operations that stay in float."""
-        return x in self._float or isinstance(x._keras_history.operation, L.InputLayer)
+        return x in self._float or isinstance(maker(x), L.InputLayer)
 
     def _as_float(self, x: Any) -> Any:
         """Return a tensor in the form for an operation that stays in float."""
@@ -364,7 +371,7 @@ class _Rewriting:
         if not is_tensor or not keras.backend.is_float_dtype(tensor.dtype):
             return tensor
         if tensor not in self._ranged:
-            name = self._named(f"{tensor._keras_history.operation.name}_range")
+            name = self._named(f"{maker(tensor).name}_range")
             ranged = FakeQuantization(self._momentum, name=name)(tensor)
             self._ranged[tensor] = self._has_range(ranged)
         return self._ranged[tensor]
@@ -376,8 +383,7 @@ class _Rewriting:
 
 def _sole_consumers(model: Any) -> set[Any]:
     """Return operations that are called once and whose output only one operation takes."""
-    every = itertools.chain.from_iterable(model._nodes_by_depth.values())
-    nodes = [node for node in every if not isinstance(node.operation, L.InputLayer)]
+    nodes = [node for node in calls_in(model) if not node.is_input]
     taken = collections.Counter(tensor for node in nodes for tensor in node.input_tensors)
     taken.update(model.outputs)
     calls = collections.Counter(node.operation for node in nodes)

@@ -9,6 +9,7 @@ import keras
 
 from tfaudit.compress.layer_calls import replaced_calls
 from tfaudit.errors import InputError
+from tfaudit.runtime.keras_internals import layers_in
 
 _NAMES = ("AugMix", "CutMix", "MixUp", "RandAugment")
 
@@ -83,7 +84,7 @@ def random_layers(model: keras.Model) -> list[keras.Layer]:
     """
     return [
         layer
-        for layer in model._flatten_layers(include_self=False)
+        for layer in layers_in(model, itself=False)
         if type(layer).__module__.partition(".")[0] == "keras"
         and (type(layer).__name__.startswith("Random") or type(layer).__name__ in _NAMES)
     ]

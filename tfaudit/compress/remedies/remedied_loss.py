@@ -174,7 +174,7 @@ def model_inputs(model: keras.Model, inputs: Any, columns: set[str] | tuple[str,
     """Return inputs in the form that the model takes, without columns that it does not take."""
     if not isinstance(inputs, Mapping) or not columns:
         return inputs
-    structure = getattr(model, "_inputs_struct", None)
+    structure = getattr(model, "input", None)
     own = {tensor.name for tensor in keras.tree.flatten(structure)}
     if isinstance(structure, dict):
         own = set(structure)

@@ -13,6 +13,7 @@ import numpy as np
 from tfaudit.compress.shrinking.rules import steps_of, width
 from tfaudit.compress.shrinking.steps import ChannelStates, LayerChange, Step
 from tfaudit.errors import InputError, one_line
+from tfaudit.runtime.keras_internals import calls_in, output_shape_of
 
 
 class ChannelGraph:
@@ -29,9 +30,7 @@ class ChannelGraph:
         ends = (model.inputs, model.outputs) if is_sequential else (model.input, model.output)
         # A view that shares the layers, includes the calls of a Sequential, and is never compiled.
         self._view = keras.Model(*ends, name=model.name)
-        # Keras has no public access to the calls of this model alone.
-        by_depth = sorted(self._view._nodes_by_depth.items(), reverse=True)
-        nodes = [node for _, level in by_depth for node in level if not node.is_input]
+        nodes = [node for node in calls_in(self._view) if not node.is_input]
         calls = Counter(node.operation for node in nodes)
         self.steps: dict[Any, list[Step]] = {operation: [] for operation in calls}
         ordered: list[Step] = []
@@ -96,7 +95,7 @@ def _copied(operation: Any, change: LayerChange) -> Any:
         if type(operation) is keras.layers.Lambda:
             settings = (
                 operation.function,
-                operation._output_shape,
+                output_shape_of(operation),
                 operation.mask,
                 operation.arguments,
             )

@@ -12,6 +12,7 @@ from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.shrinking.graph import ChannelGraph
 from tfaudit.compress.shrinking.steps import ChannelwiseStep, MixingStep, OpaqueStep
 from tfaudit.errors import InputError, listed
+from tfaudit.runtime.keras_internals import layers_in
 
 COLUMNS = (
     "layer",
@@ -146,7 +147,7 @@ def _check(model: object) -> None:
     assert isinstance(model, keras.Model)
     eighths = [
         layer.name
-        for layer in model._flatten_layers()
+        for layer in layers_in(model)
         if getattr(layer, "quantization_mode", None) == "float8"
     ]
     if eighths:
