@@ -92,6 +92,27 @@ def test_every_input_error_says_what_it_got_and_what_it_expected():
                 )
 
 
+def names_defined(node: ast.AST) -> Iterator[str]:
+    """Names that a piece of syntax gives to something."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield node.id if isinstance(node, ast.Name) else node.attr
+
+
+def test_private_names_of_libraries_stand_in_one_file_for_each_library():
+    known = modules()
+    files = [place for place in known.values() if not place.stem.endswith("_internals")]
+    own = {name for place in files for node in nodes(place) for name in names_defined(node)}
+    for place in files:
+        for node in nodes(place):
+            if isinstance(node, ast.Attribute) and not node.attr.startswith("__"):
+                private = node.attr.startswith("_") and node.attr not in own
+                assert not private, f"{place}:{node.lineno}: {node.attr}"
+            elif isinstance(node, ast.ImportFrom) and node.module not in known:
+                assert ".python." not in (node.module or ""), f"{place}: {node.module}"
+
+
 def test_tests_share_builders_and_fixtures_and_import_no_other_test():
     for place in ROOT.glob("tests/**/*.py"):
         for node in nodes(place):

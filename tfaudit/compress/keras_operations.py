@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfaudit.compress.keras_model import KerasForward
 from tfaudit.compress.operations import Operation, Operations
+from tfaudit.runtime.tensorflow_internals import inner_graph
 
 
 def keras_operations(model: Any) -> Operations:
@@ -59,7 +60,7 @@ def _walk(graph: Any, sources: dict[int, Any]) -> Iterator[tuple[str, int | None
             yield operation.name, macs, next(iter(kernels), None)
         # Grouped convolutions are compiled.
         elif operation.type in ("PartitionedCall", "StatefulPartitionedCall"):
-            inner = graph._get_function(operation.get_attr("f").name).graph
+            inner = inner_graph(graph, operation.get_attr("f").name)
             pairs = zip(inner.inputs, operation.inputs, strict=True)
             inside = {id(placeholder): _variable(tensor, sources) for placeholder, tensor in pairs}
             yield from ((f"{operation.name}/{name}", *rest) for name, *rest in _walk(inner, inside))

@@ -25,6 +25,7 @@ from tfaudit.errors import InputError, listed, one_line, require, require_least,
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
 from tfaudit.runtime.keras_internals import layers_in
+from tfaudit.runtime.tensorflow_internals import set_calibrate_only
 from tfaudit.study.quantization import KINDS, LAST
 
 CALIBRATION_IMAGES = 100
@@ -429,7 +430,7 @@ def _convert(
             getattr(tf.lite.OpsSet, operators) for operators in kind.operators
         ]
     converter.representative_dataset = checked_feeds if calibrates else None
-    converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
+    set_calibrate_only(converter, calibrate_only)
     with skip_existing_objects():  # garbage collection took half the time of a small model
         return bytes(converter.convert())
 

@@ -8,10 +8,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
-from tensorflow.lite.python.convert import mlir_quantize
 
 from tfaudit.compress.layer_calls import replaced_calls
 from tfaudit.compress.litert.flatbuffer import feed, without_delegates
+from tfaudit.runtime.tensorflow_internals import quantize_calibrated
 
 BINS = 2048
 """Bins of a tensor's histogram, from which its percentiles are read."""
@@ -131,8 +131,4 @@ class Calibrated:
             spared: names of operators that stay in float.
             verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
         """
-        return bytes(
-            mlir_quantize(
-                bytes(self._content), denylisted_nodes=list(spared), enable_numeric_verify=verified
-            )
-        )
+        return quantize_calibrated(bytes(self._content), spared, verified=verified)

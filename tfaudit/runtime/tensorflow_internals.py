@@ -1,0 +1,48 @@
+"""What tfaudit needs of TensorFlow and TensorFlow has no public name for: the only file that reads its private names.
+
+Nothing is looked up on import. `tests/runtime/test_tensorflow_internals.py` fails on the day a public name appears, or
+a private one moves.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfaudit.errors import InputError
+
+
+def quantize_calibrated(content: bytes, spared: Iterable[str], *, verified: bool) -> bytes:
+    """Return the int8 flatbuffer of a calibrated one, with float inputs and outputs.
+
+    `tf.lite.TFLiteConverter` calibrates before it quantizes, so that every file would cost a calibration of its own.
+
+    Args:
+        content: the bytes of a float flatbuffer with the ranges of its activations.
+        spared: names of operators that stay in float.
+        verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
+
+    Raises:
+        InputError: this version of TensorFlow does not quantize calibrated flatbuffers.
+    """
+    try:
+        from tensorflow.lite.python.convert import mlir_quantize
+    except ImportError:
+        import tensorflow as tf
+
+        raise InputError(
+            "tensorflow",
+            f"version {tf.__version__}, which does not quantize a calibrated file",
+            "TensorFlow 2.21 for keep_float, percentile and sensitivity",
+        ) from None
+    return bytes(
+        mlir_quantize(content, denylisted_nodes=list(spared), enable_numeric_verify=verified)
+    )
+
+
+def set_calibrate_only(converter: Any, only: bool) -> None:
+    """Let a `tf.lite.TFLiteConverter` return the calibrated float file instead of the quantized one."""
+    converter._experimental_calibrate_only = only
+
+
+def inner_graph(graph: Any, function: str) -> Any:
+    """Return the graph of a function that a graph calls; `tf.Graph.as_graph_def` has no tensors."""
+    return graph._get_function(function).graph
