@@ -77,7 +77,7 @@ AUDITS = {
     ).class_frame(),
     "distortion": lambda b, a, times: slope_frame(tfaudit.distortion(b, a).corrected),
     "gate": lambda b, a, times: pd.DataFrame(
-        {k: v for k, v in dataclasses.asdict(measure(b, a).classes).items() if k != "units"}
+        {k: v for k, v in vars(measure(b, a).classes).items() if k not in ("units", "change")}
     ),
 }
 

@@ -254,6 +254,7 @@ def _difficulty(populations: Mapping[str, Predictions], changed: np.ndarray) -> 
             for group, count, right in zip(masks, examples, hits.T, strict=True):
                 interval = mean_interval(ratio(right, count))
                 row = {"population": name, "group": group, "k": k, "examples": count}
-                ends = {"low": interval.low, "high": interval.high}
+                low, high = np.clip((interval.low, interval.high), 0, 1)
+                ends = {"low": low, "high": high}
                 rows.append(row | {"accuracy": interval.mean, **ends})
     return pd.DataFrame(rows)

@@ -108,11 +108,11 @@ class Losses:
 
     @classmethod
     def joined(cls, parts: Sequence[Losses]) -> Losses:
-        """Return losses of one entry each as losses of many; they are not moderated."""
+        """Return losses of one entry each as losses of many, whose variances borrow nothing from each other."""
         rows: dict[str, Any] = {
             field.name: np.concatenate([getattr(part, field.name) for part in parts])
             for field in dataclasses.fields(cls)
-            if field.name not in ("names", "per_image", "moderated")
+            if isinstance(getattr(parts[0], field.name), np.ndarray)
         }
         return cls(tuple(name for part in parts for name in part.names), **rows)
 

@@ -187,8 +187,8 @@ def _rows(
             "control": first.mean(),
             "remedy": second.mean(),
             "difference_pp": 100 * (second.mean() - first.mean()),
-            "low_pp": 100 * low[0],
-            "high_pp": 100 * high[0],
+            "low_pp": 100 * np.clip(low[0], -1, 1),
+            "high_pp": 100 * np.clip(high[0], -1, 1),
             "p": p[0],
         }
         rows.append(row)

@@ -246,6 +246,7 @@ def _bins(
         for measure in MEASURES[:2]:
             span = mean_interval(part[measure], confidence=confidence)
             ranges = (part["value"].min(), part["value"].max())
-            ends = (float(span.mean), float(span.low), float(span.high))
+            low, high = np.clip((span.low, span.high), 0, 1)
+            ends = (float(span.mean), float(low), float(high))
             rows.append((group, measure, len(part), part["value"].mean(), *ends, *ranges))
     return rows
