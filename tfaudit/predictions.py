@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -108,6 +109,17 @@ class Predictions:
         self._recall: np.ndarray | None = None
         self._modal: dict[str, np.ndarray] = {}
         self._modal_classes: BestClasses | None = None
+
+    @classmethod
+    def on(cls, examples: Any, ranked: RankedClasses) -> Predictions:
+        """Return ranked classes of labelled examples, such as a `tfaudit` data set, as predictions of one member."""
+        return cls(
+            examples.labels,
+            ranked,
+            class_names=examples.class_names,
+            example_ids=examples.example_ids,
+            clusters=examples.clusters,
+        )
 
     @classmethod
     def from_scores(

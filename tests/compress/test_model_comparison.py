@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfaudit import (
+    Examples,
     Limits,
     Predictions,
     compare,
@@ -110,7 +111,7 @@ def test_predictions_of_several_models_are_members():
             (X[:, :3], Y),
             r"baseline: images: got shape \(8, 3\), expected \(N, 6\)",
         ),
-        ({"same": linear()}, X, "dataset: got a ndarray from data, expected"),
+        ({"same": linear()}, X, "data: got a ndarray from data, expected"),
     ],
 )
 def test_what_does_not_fit_is_one_line(models, compressed, data, words):
@@ -125,3 +126,12 @@ def test_models_in_the_place_of_predictions(models):
             match=r"baseline: got Sequential, expected .* compare_models and gate_models",
         ):
             function(models[0], b"TFL3")
+
+
+def test_intervals_are_over_the_clusters_of_the_examples():
+    """Sixteen copies of each example: clustered, they say no more than the example itself."""
+    model = linear()
+    films = np.repeat(np.arange(len(X)), 16)
+    examples = Examples(np.repeat(X, 16, axis=0), np.repeat(Y, 16), cluster=films)
+    predictions = predictions_of({"model": model}, examples)["model"]
+    assert predictions.clusters.tolist() == films.tolist()

@@ -7,14 +7,14 @@ import pytest
 from tests.builders.compressible import CLASSES, blobs, classifier
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.datasets.examples import Examples
+from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.outlets.html import write_report
 from tfaudit.search import candidate_models, candidates, search_report
 from tfaudit.search import search as search_module
 from tfaudit.search.candidate_models import weights_seal
 from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.search import FINE_TUNING, compress_to_limits
-from tfaudit.search.search_data import Parts, in_memory, read_data, some_of_every_class
+from tfaudit.search.search_data import Parts, in_memory, some_of_every_class
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.source_model import SourceModel
 from tfaudit.study.quantization import KINDS
@@ -90,7 +90,7 @@ def search(model, data, few_candidates, monkeypatch):
 @pytest.fixture(scope="session")
 def training(data):
     """The training data as a search has them."""
-    return in_memory(read_data(data[1], "train"), "train", CLASSES, "train")
+    return in_memory(as_dataset(data[1], "train", "train"), "train", CLASSES)
 
 
 @pytest.fixture

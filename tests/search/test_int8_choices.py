@@ -14,6 +14,7 @@ from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.sensitivity import LayeredInt8, quantization_sensitivity
+from tfaudit.datasets.examples import as_dataset
 from tfaudit.errors import InputError
 from tfaudit.search import candidate_models, candidates
 from tfaudit.search.candidate_models import SENSITIVITY_EXAMPLES
@@ -23,7 +24,6 @@ from tfaudit.search.search import _Search
 from tfaudit.search.search_data import (
     Parts,
     in_memory,
-    read_data,
     require_same_range,
     some_of_every_class,
 )
@@ -86,7 +86,7 @@ def enlarged(data, ids, times=1000):
 
 
 def parts_of(data):
-    return Parts.of(in_memory(read_data(data, "data"), "data", CLASSES, "test"), 0.5, 0)
+    return Parts.of(in_memory(as_dataset(data, "data", "test"), "data", CLASSES), 0.5, 0)
 
 
 @pytest.mark.slow
@@ -123,8 +123,8 @@ def test_training_data_of_another_scale_are_refused(data):
     examples, (x, y) = parts_of(data[0]).selection, (data[1].x, data[1].y)
 
     def require_range(values):
-        train = read_data((values.astype("float32"), y), "train")
-        require_same_range(in_memory(train, "train", CLASSES, "train"), examples)
+        train = as_dataset((values.astype("float32"), y), "train", "train")
+        require_same_range(in_memory(train, "train", CLASSES), examples)
 
     outlier = np.where(np.arange(len(x)) == 5, 1e6, 1)[:, None] * x
     for same in (x, outlier, 1.2 * x, x - 0.1):

@@ -22,7 +22,7 @@ from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.compress.model_comparison import predictions_of
-from tfaudit.datasets.examples import Examples
+from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
@@ -32,7 +32,7 @@ from tfaudit.search import candidate_models, candidate_store, search_report
 from tfaudit.search.candidate_store import FOLDER, HELD_OUT, flatbuffer_path
 from tfaudit.search.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.search.search import _Search
-from tfaudit.search.search_data import Parts, in_memory, read_data
+from tfaudit.search.search_data import Parts, in_memory
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.stats.group_codes import CLUSTER
@@ -221,7 +221,7 @@ def test_each_sequence_ends_at_the_first_that_does_not_pass(whole, search, tmp_p
 
 @pytest.mark.slow
 def test_images_that_calibrate_int8_judge_no_plain_file(data):
-    examples = in_memory(read_data(data[0], "data"), "data", CLASSES, "test")
+    examples = in_memory(as_dataset(data[0], "data", "test"), "data", CLASSES)
     parts = Parts.of(examples, 0.5, 0)
     calibrating, plain = set(parts.calibration.example_ids), set(parts.plain.example_ids)
     assert len(calibrating) == 100

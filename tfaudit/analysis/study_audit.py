@@ -7,6 +7,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -29,7 +30,7 @@ from tfaudit.audits.summary.summary import Summary, VariantAudit, summarise
 from tfaudit.audits.verdict.study_verdict import StudyVerdict, study_verdict
 from tfaudit.errors import InputError, listed, require, require_one_of
 from tfaudit.store.sign_offs import read_sign_offs, sign_off
-from tfaudit.store.store import Missing, Store
+from tfaudit.store.store import Missing, Store, open_store
 from tfaudit.study.conditions import Condition
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ class StudyAudit:
             InputError: no such split, no dense member to compare with, or an option out of range.
         """
         return cls(StudyData(store, split, **options))
+
+    @classmethod
+    def open(cls, directory: str | Path, **options: Any) -> StudyAudit:
+        """Open the test split of a study by its directory; options and errors are those of `read`."""
+        return cls.read(open_store(directory), **options)
 
     def prepare(self, progress: Callable[[float, str], None] = lambda share, message: None) -> None:
         """Compute every audit that the study allows, variant by variant, so that each population is read once.

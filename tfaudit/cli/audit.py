@@ -171,10 +171,8 @@ def audit(
 def _audit_store(directory: Path, limits: Limits, alpha: float, permutations: int) -> None:
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.cli.report import show_tables
-    from tfaudit.store.store import open_store
 
-    store = open_store(directory)
-    show_tables(StudyAudit.read(store, alpha=alpha, permutations=permutations), limits)
+    show_tables(StudyAudit.open(directory, alpha=alpha, permutations=permutations), limits)
 
 
 def _show_verdicts(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from tfaudit.cli.console import app, err, out
+from tfaudit.cli.console import ResumableCommand, app, out
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import Alpha, Group, ImageOptions, option
 from tfaudit.errors import InputError, require, require_least
@@ -27,7 +27,7 @@ TRAINING = "Training data"
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
-@app.command()
+@app.command(cls=ResumableCommand)
 def compress(
     *,
     model: Annotated[Path, typer.Argument(help="The model, a .keras file.")],
@@ -96,39 +96,35 @@ def compress(
             "model", repr(str(model)), "a .keras file: a flatbuffer cannot be compressed further"
         )
     directory = directory or Path("compressed") / model.stem
-    try:
-        from tfaudit.cli.model_predictions import ModelFile
+    from tfaudit.cli.model_predictions import ModelFile
 
-        loaded = ModelFile.read(model, images)
-        examples = _read(loaded, data, images)
-        trained_on = None
-        if train is not None:
-            trained_on = _read(loaded, train, dataclasses.replace(images, split=train_split))
-        # imported here because by now the model's file is read and TensorFlow has started quietly
-        from tfaudit.search.progress import PrintedProgress
-        from tfaudit.search.search import FINE_TUNING, compress_to_limits
+    loaded = ModelFile.read(model, images)
+    examples = _read(loaded, data, images)
+    trained_on = None
+    if train is not None:
+        trained_on = _read(loaded, train, dataclasses.replace(images, split=train_split))
+    # imported here because by now the model's file is read and TensorFlow has started quietly
+    from tfaudit.search.progress import PrintedProgress
+    from tfaudit.search.search import FINE_TUNING, compress_to_limits
 
-        found = compress_to_limits(
-            model,
-            examples,
-            limits,
-            train=trained_on,
-            training=dataclasses.replace(
-                FINE_TUNING, epochs=epochs, learning_rate=learning_rate, augmentation=augmentation
-            ),
-            out=directory,
-            budget=seconds,
-            held_out=held_out,
-            seed=seed,
-            alpha=alpha,
-            batch_size=images.batch_size,
-            output=images.output,
-            scores_are=images.scores_are,
-            progress=PrintedProgress(out),
-        )
-    except KeyboardInterrupt:
-        err.print("tfaudit: interrupted; run the same command again to resume")
-        raise typer.Exit(130) from None
+    found = compress_to_limits(
+        model,
+        examples,
+        limits,
+        train=trained_on,
+        training=dataclasses.replace(
+            FINE_TUNING, epochs=epochs, learning_rate=learning_rate, augmentation=augmentation
+        ),
+        out=directory,
+        budget=seconds,
+        held_out=held_out,
+        seed=seed,
+        alpha=alpha,
+        batch_size=images.batch_size,
+        output=images.output,
+        scores_are=images.scores_are,
+        progress=PrintedProgress(out),
+    )
     _show(found, directory, trained=train is not None)
     raise typer.Exit(found.exit_code)
 

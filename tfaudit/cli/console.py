@@ -58,6 +58,8 @@ class UnexpectedError(RuntimeError):
 class Command(TyperCommand):
     """A subcommand whose standard output and exit code are its own, whatever user code prints or ends with."""
 
+    interrupted = "interrupted"
+
     def invoke(self, context: Any) -> Any:
         """Run the command; Typer would end with 1, the code of a failed gate, if a pipe breaks or an input ends."""
         try:
@@ -66,10 +68,16 @@ class Command(TyperCommand):
         except (typer.Exit, InputError, ModuleNotFoundError):
             raise
         except KeyboardInterrupt:
-            err.print("tfaudit: interrupted")
+            err.print(f"tfaudit: {self.interrupted}")
             raise typer.Exit(130) from None
         except BaseException as problem:
             raise UnexpectedError(type(problem).__name__) from problem
+
+
+class ResumableCommand(Command):
+    """A subcommand that continues what it began."""
+
+    interrupted = "interrupted; run the same command again to resume"
 
 
 class Commands(typer.Typer):

@@ -28,7 +28,6 @@ def export(
     """Write the images whose prediction changes (PIEs), with predictions, votes and groups, for other tools."""
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.outlets.exports import fiftyone_files, table_files, write_files
-    from tfaudit.store.store import open_store
 
     formats = {"csv": csv, "parquet": parquet, "fiftyone": fiftyone}
     chosen = [form for form, is_wanted in formats.items() if is_wanted]
@@ -36,7 +35,7 @@ def export(
         got = " and ".join(f"--{form}" for form in chosen) or "none"
         raise InputError("format", got, "--csv, --parquet or --fiftyone")
     (form,) = chosen
-    study_audit = StudyAudit.read(open_store(directory), permutations=0)
+    study_audit = StudyAudit.open(directory, permutations=0)
     with err.status("Reading"):
         if fiftyone:
             files = fiftyone_files(study_audit, variant or ())

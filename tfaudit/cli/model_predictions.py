@@ -281,13 +281,7 @@ def _predictions(
                 bar.advance(task, length_of(batch))
 
         ranked = model.predict(batches(), k=5)
-    return Predictions(
-        images.labels,
-        ranked,
-        class_names=images.class_names,
-        example_ids=images.example_ids,
-        clusters=images.clusters,
-    )
+    return Predictions.on(images, ranked)
 
 
 def _unique(stems: Sequence[str]) -> list[str]:

@@ -104,9 +104,8 @@ def plan(
         origin = "by guesses"
     else:
         from tfaudit.analysis.study_audit import StudyAudit
-        from tfaudit.store.store import open_store
 
-        study_audit = StudyAudit.read(open_store(pilot), alpha=alpha)
+        study_audit = StudyAudit.open(pilot, alpha=alpha)
         data = study_audit.data
         require(
             bool(data.compressed_keys), "pilot", str(pilot), "a study with a compressed variant"

@@ -120,12 +120,8 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
     from tfaudit.analysis.across_studies import across_studies
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.outlets.studies import studies_sections, write_studies
-    from tfaudit.store.store import open_store
 
-    audits = [
-        StudyAudit.read(open_store(directory), alpha=alpha, permutations=0)
-        for directory in directories
-    ]
+    audits = [StudyAudit.open(directory, alpha=alpha, permutations=0) for directory in directories]
     with err.status("Auditing"):
         result = across_studies(audits)
     for table in itertools.chain(*(section.tables for section in studies_sections(result))):

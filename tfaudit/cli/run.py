@@ -15,7 +15,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tfaudit.cli.console import app, err, out
+from tfaudit.cli.console import ResumableCommand, app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import Group, option, refuse
 from tfaudit.cli.recipes import recipe_study, require_recipe
@@ -70,7 +70,7 @@ class TrainingOptions:
         return study.with_training(**changes)
 
 
-@app.command()
+@app.command(cls=ResumableCommand)
 def run(
     recipe: Annotated[
         str,
@@ -226,15 +226,11 @@ def run(
             accept_changed_code=accept_changed_code,
         )
 
-    try:
-        store = (
-            run_until_decided(study, directory, run_one, limits, variant)
-            if until_decided
-            else run_one(study)
-        )
-    except KeyboardInterrupt:
-        err.print("tfaudit: interrupted; run the same command again to resume")
-        raise typer.Exit(130) from None
+    store = (
+        run_until_decided(study, directory, run_one, limits, variant)
+        if until_decided
+        else run_one(study)
+    )
     from tfaudit.analysis.study_audit import StudyAudit
 
     if "dense" in store.variants:

@@ -22,8 +22,7 @@ def sign(
 ) -> None:
     """Accept or reject a variant, or say that it needs work; report, Markdown, terminal and viewer show it."""
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.store.store import open_store
 
-    study_audit = StudyAudit.read(open_store(directory), permutations=0)
+    study_audit = StudyAudit.open(directory, permutations=0)
     study_audit.sign_off(variant, decision, by=by, note=note)
     out.print(study_audit.sign_offs[variant], soft_wrap=True, markup=False)

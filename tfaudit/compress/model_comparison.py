@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from tfaudit.audits.classes.classes import MARGIN_PP
 from tfaudit.audits.gate.gate import Verdict, gate
@@ -15,9 +14,7 @@ from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.compress.input_range import SEVERAL
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.model_files import errors_naming, weight_bytes
-from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.examples import read_examples
-from tfaudit.datasets.structure import mapped
+from tfaudit.datasets.examples import as_dataset
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import RankedClasses
@@ -70,19 +67,9 @@ def predictions_of(
         type(models).__name__,
         "models by name",
     )
-    x: Any
-    if isinstance(data, Dataset):
-        x = data
-        labels = data.labels
-        ids = data.example_ids
-        first = next(iter(data.batches(SEVERAL)))[0]
-    else:
-        data = read_examples(data, "data")
-        x = data.x
-        labels = data.labels
-        ids = np.asarray(data.ids)
-        first = mapped(lambda array: array[:SEVERAL], x)
-    names = class_names or data.class_names
+    examples = as_dataset(data, "data", "test")
+    inputs = examples.held if examples.in_memory else examples
+    names = tuple(class_names or examples.class_names)
 
     def predicted(name: str, inputs: Any, k: int) -> RankedClasses:
         with errors_naming(name):
@@ -97,7 +84,8 @@ def predictions_of(
                 check_range=check_range,
             )
 
-    widths = {name: predicted(name, [first], 2**30).classes.shape[1] for name in models}
+    first = [examples.head(SEVERAL)]
+    widths = {name: predicted(name, first, 2**30).classes.shape[1] for name in models}
     counts = set(widths.values()) | ({len(names)} if names else set())
     if len(counts) > 1:
         got = ", ".join(f"{width} of {name!r}" for name, width in widths.items())
@@ -106,12 +94,10 @@ def predictions_of(
         )
     [classes] = counts
     expected = f"labels 0 to {classes - 1}, the models' classes"
-    require(int(labels.max()) < classes, "data", int(labels.max()), expected)
-    names = names or tuple(map(str, range(classes)))
-    return {
-        name: Predictions(labels, predicted(name, x, RANKS), class_names=names, example_ids=ids)
-        for name in models
-    }
+    largest = int(examples.labels.max())
+    require(largest < classes, "data", largest, expected)
+    examples = dataclasses.replace(examples, class_names=names or tuple(map(str, range(classes))))
+    return {name: Predictions.on(examples, predicted(name, inputs, RANKS)) for name in models}
 
 
 def compare_models(

@@ -29,6 +29,16 @@ if TYPE_CHECKING:
     from tfaudit.compress.litert.selective import Calibrated
 
 MODES = ("spared", "alone")
+COMPARED = (
+    "negative_flips",
+    "positive_flips",
+    "change_pp",
+    "change_low_pp",
+    "change_high_pp",
+    "worst_class",
+    "worst_change_pp",
+)
+"""Figures of `PairComparison.summary` in a row."""
 DEBUGGED = 10
 """Number of examples on which the debugger measures the error of each layer."""
 
@@ -239,14 +249,8 @@ class LayeredInt8:
             "layer": name,
             "operators": len(operators),
             "bytes": len(content),
-            "negative_flips": summary["negative_flips"],
-            "positive_flips": summary["positive_flips"],
-            "change_pp": summary["change_pp"],
-            "change_low_pp": summary["change_low_pp"],
-            "change_high_pp": summary["change_high_pp"],
+            **{name: summary[name] for name in COMPARED},
             "changed": summary["flips"],
-            "worst_class": summary["worst_class"],
-            "worst_change_pp": summary["worst_change_pp"],
             "avoided": avoided if mode == "spared" else np.nan,
             "avoided_p": p,
         }

@@ -46,7 +46,7 @@ class Examples:
     y: Any
     groups: Any = None
     ids: Sequence[Any] | np.ndarray | None = None
-    class_names: Sequence[str] | None = None
+    class_names: Sequence[str] | np.ndarray | None = None
     preview: Callable[[Any], Any] | Sequence[Any] | None = None
     cluster: Any = None
     labels: np.ndarray = field(
@@ -126,6 +126,26 @@ def read_examples(returned: Any, name: str) -> Examples:
             "(x, y), (x, y, groups), a tf.data.Dataset of these, or tfaudit.Examples",
         )
     return Examples(*returned).checked(name)
+
+
+def as_dataset(data: Any, argument: str, split: str) -> Dataset:
+    """Return a `tfaudit` data set as it is, and other labelled data, read once, as one in memory.
+
+    Args:
+        data: a data set, or what `read_examples` takes. Without class names, the data set has none.
+        argument: name of the argument, for errors, and of the data set.
+        split: name of the split.
+
+    Raises:
+        InputError: data that cannot be used.
+    """
+    if isinstance(data, Dataset):
+        return data
+    try:
+        examples = read_examples(data, argument)
+    except InputError as problem:
+        raise InputError(argument, problem.got, problem.expected) from None
+    return examples.dataset(argument, split, tuple(examples.class_names or ()))
 
 
 def _read_stream(stream: Any, name: str) -> tuple[Any, ...]:

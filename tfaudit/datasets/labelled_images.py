@@ -14,7 +14,7 @@ from PIL import Image
 
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.datasets.cropping import centre_crop
-from tfaudit.datasets.examples import read_examples
+from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.image_files import open_image
 from tfaudit.datasets.image_folder import class_files, readable_files
 from tfaudit.datasets.loading import load_dataset
@@ -30,7 +30,6 @@ from tfaudit.runtime.user_functions import (
     is_reference,
 )
 from tfaudit.stats.group_codes import CLUSTER
-from tfaudit.stats.one_hot import without_one_hot
 
 LABELS = ("labels", "label", "y", "targets", "target")
 """Names of an array of labels in an `.npz` file."""
@@ -212,8 +211,6 @@ def _with_channels(images: np.ndarray, where: str) -> np.ndarray:
             "uint8 or floats (N, H, W, channels); inputs of other shapes and types in an array `x`"
         )
         raise InputError(where, f"{images.dtype} {images.shape}", expected)
-    if images.dtype.kind == "f" and not np.isfinite(images).all():
-        raise InputError(where, "NaN or infinite values", "finite pixels")
     return images
 
 
@@ -229,21 +226,12 @@ def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) ->
         raise InputError(str(path), present, pairs)
     labels = arrays.pop(label)
     x: Any = arrays if values is None else arrays[values]
-    if values != "images" and not (values and x.ndim == 4 and x.dtype == np.uint8):
-        return _of_examples(x, labels, names, str(path), limit)
-    images = _with_channels(x, f"{path}, images")
-    labels = _class_numbers(labels, len(images), f"{path}, {label}")
-    shape = Scaling(crop=crop).scaled(images.shape[1:])
-    return _held(images, labels, names, limit, image_shape=shape, crop=crop)
-
-
-def _class_numbers(labels: np.ndarray, count: int, where: str) -> np.ndarray:
-    """Return labels, int64 `(N,)`, from integers `(N,)` or `(N, 1)`, or from one-hot rows `(N, C)`."""
-    got = f"{labels.dtype} {labels.shape}"
-    labels = without_one_hot(labels)
-    if labels.shape != (count,) or labels.dtype.kind not in "iu" or (count and labels.min() < 0):
-        raise InputError(where, got, f"{count} integers, 0 or more, or one-hot rows")
-    return labels.astype(np.int64)
+    shape: tuple[int | None, ...] = ()
+    if values == "images" or (values and x.ndim == 4 and x.dtype == np.uint8):
+        x = _with_channels(x, f"{path}, images")
+        shape = Scaling(crop=crop).scaled(x.shape[1:])
+    examples = Examples(x, labels, class_names=names)
+    return _of_examples(examples, str(path), limit, image_shape=shape, crop=crop if shape else None)
 
 
 def _from_function(reference: str, split: str, limit: int | None) -> LabelledImages:
@@ -252,52 +240,29 @@ def _from_function(reference: str, split: str, limit: int | None) -> LabelledIma
     function = import_reference("data", absolute)
     arguments = (split,) if inspect.signature(function).parameters else ()
     check_call("data", absolute, function, "load(split) or load()", *arguments)
-    try:
-        examples = read_examples(call("data", absolute, function, *arguments), reference)
-    except InputError as problem:
-        raise InputError("data", problem.got, problem.expected) from None
-    ids = np.asarray(examples.ids)
-    return _held(
-        examples.x,
-        examples.labels,
-        examples.class_names,
-        limit,
-        ids=ids,
-        clusters=examples.groups.get(CLUSTER),
-    )
+    return _of_examples(call("data", absolute, function, *arguments), reference, limit)
 
 
 def _of_examples(
-    x: Any, labels: np.ndarray, names: Any, where: str, limit: int | None
-) -> LabelledImages:
-    """Return examples of any shape and type; numbers must be finite."""
-    count = len(labels) if labels.ndim else 0
-    for name, values in leaves(x):
-        if values.ndim == 0 or len(values) != count or not count:
-            got = f"{len(values) if values.ndim else 'no'} examples in {name}"
-            raise InputError(where, got, f"{count or 'one or more'}, as there are labels")
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise InputError(where, f"NaN or infinite values in {name}", "finite numbers")
-    return _held(x, _class_numbers(labels, count, f"{where}, labels"), names, limit)
-
-
-def _held(
-    x: Any,
-    labels: np.ndarray,
-    names: Any,
+    returned: Any,
+    name: str,
     limit: int | None,
     *,
-    ids: np.ndarray | None = None,
     image_shape: tuple[int | None, ...] = (),
     crop: int | None = None,
-    clusters: np.ndarray | None = None,
 ) -> LabelledImages:
     """Return `limit` evenly spaced examples from memory; images are cropped to the central square."""
-    positions = _evenly_spaced(len(labels), limit)
-    x = _rows(x, positions)
+    try:
+        examples = read_examples(returned, name)
+    except InputError as problem:
+        raise InputError("data", problem.got, problem.expected) from None
+    positions = _evenly_spaced(len(examples.labels), limit)
+    x = _rows(examples.x, positions)
+    names = examples.class_names
+    clusters = examples.groups.get(CLUSTER)
     return LabelledImages(
-        labels=labels[positions],
-        example_ids=positions if ids is None else ids[positions],
+        labels=examples.labels[positions],
+        example_ids=np.asarray(examples.ids)[positions],
         class_names=None if names is None else tuple(names),
         image_shape=image_shape,
         batches=lambda size: (

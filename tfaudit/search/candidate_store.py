@@ -23,10 +23,9 @@ from typing import Any
 
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
-from tfaudit.population.stored_examples import preview_bytes
+from tfaudit.population.stored_examples import store_examples
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidates import Candidate
-from tfaudit.search.search_settings import predictions_on
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.parquet import prediction_bytes, read_predictions
@@ -91,15 +90,7 @@ class CandidateStore:
             fingerprints=_as_text(asked),
         )
         self._store = self._created(())
-        if self._store.examples_seal() is None:
-            self._store.save_examples(
-                "test",
-                selection.labels,
-                selection.example_ids.astype(str).tolist(),
-                selection.class_names,
-                preview_bytes(selection),
-                selection.groups if len(selection.groups.columns) else None,
-            )
+        store_examples(self._store, selection)
 
     def finish(self) -> None:
         """List the variants that have files, so that a report lacks no others."""
@@ -122,7 +113,7 @@ class CandidateStore:
         """Return a variant's predictions on the selection part; None if any of its files is missing or damaged."""
         if key not in self._read and self._store.is_complete(key, 0):
             ranked = read_predictions(self._store.read(self._store.prediction_path(key, 0)))
-            self._read[key] = predictions_on(self._selection, ranked)
+            self._read[key] = Predictions.on(self._selection, ranked)
         return self._read.get(key)
 
     def save(self, key: str, ranked: RankedClasses, size: float, **files: bytes) -> Predictions:
@@ -137,7 +128,7 @@ class CandidateStore:
         contents = {self._path(key, kind): content for kind, content in files.items()}
         contents[self._store.prediction_path(key, 0)] = prediction_bytes(ranked)
         self._store.save_member(key, 0, contents, {"bytes": size})
-        self._read[key] = predictions_on(self._selection, ranked)
+        self._read[key] = Predictions.on(self._selection, ranked)
         return self._read[key]
 
     def model_path(self, key: str) -> Path:

@@ -25,8 +25,7 @@ from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.compress.model_files import weight_bytes
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.examples import Examples
-from tfaudit.datasets.structure import mapped
+from tfaudit.datasets.examples import as_dataset
 from tfaudit.errors import InputError, listed, one_line, plural, require
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
@@ -48,11 +47,10 @@ from tfaudit.search.search_data import (
     Parts,
     fingerprint,
     in_memory,
-    read_data,
     require_same_range,
 )
 from tfaudit.search.search_report import write_search
-from tfaudit.search.search_settings import FINE_TUNING, SearchSettings, predictions_on
+from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
 from tfaudit.search.shortfall import shortfall
 from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.search.source_model import SourceModel
@@ -150,10 +148,10 @@ def compress_to_limits(
     with tempfile.TemporaryDirectory() as folder:
         source = SourceModel(_model_file(model, Path(folder)))
         directory = Path(folder) / "search" if out is None else Path(out)
-        labelled = read_data(data, "data")
+        labelled = as_dataset(data, "data", "test")
         names = _class_names(source.model, labelled, settings)
         settings = dataclasses.replace(settings, limits=limits.for_classes(len(names)))
-        examples = in_memory(labelled, "data", names, "test")
+        examples = in_memory(labelled, "data", names)
         trained_on = None if train is None else _training_data(train, examples)
         parts = Parts.of(examples, held_out, seed, train=trained_on)
         if trained_on is not None:
@@ -239,11 +237,11 @@ class _Search:
         selection, held_out = self._parts.selection, self._parts.held_out
         ranked = self._store.held_out(key, lambda: self._settings.ranked(model, held_out))
         if part is held_out:
-            return predictions_on(part, ranked)
+            return Predictions.on(part, ranked)
         selected = cast(Predictions, self._store.predictions(key)).member(0)
         known = np.concatenate([selection.example_ids, held_out.example_ids])
         rows = pd.Index(known).get_indexer(part.example_ids)
-        return predictions_on(part, RankedClasses.joined([selected, ranked]).take(rows))
+        return Predictions.on(part, RankedClasses.joined([selected, ranked]).take(rows))
 
     @functools.cached_property
     def _before(self) -> Predictions:
@@ -477,19 +475,16 @@ class _Search:
         return self._ends is not None and time.monotonic() >= self._ends
 
 
-def _class_names(
-    model: keras.Model, data: Dataset | Examples, settings: SearchSettings
-) -> tuple[str, ...]:
+def _class_names(model: keras.Model, data: Dataset, settings: SearchSettings) -> tuple[str, ...]:
     """Return class names from the data, or numbers if it has none; check that they fit the model."""
-    names = tuple(data.class_names or ())
-    first = data.head(1) if isinstance(data, Dataset) else mapped(lambda values: values[:1], data.x)
-    outputs = settings.ranked(model, [first], k=2**30).classes.shape[1]
+    names = data.class_names
+    outputs = settings.ranked(model, [data.head(1)], k=2**30).classes.shape[1]
     return names if len(names) == outputs else tuple(map(str, range(outputs)))
 
 
 def _training_data(train: Any, examples: Dataset) -> Dataset:
     """Return the training data, with the classes of the data."""
-    made = in_memory(read_data(train, "train"), "train", examples.class_names, "train")
+    made = in_memory(as_dataset(train, "train", "train"), "train", examples.class_names)
     if made.class_names != tuple(map(str, range(len(made.class_names)))):
         for number, names in enumerate(zip(made.class_names, examples.class_names, strict=True)):
             got, expected = names

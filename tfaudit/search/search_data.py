@@ -13,7 +13,6 @@ import pandas as pd
 from tfaudit.compress.input_range import is_in_other_range
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES
 from tfaudit.datasets.dataset import Dataset, shape_of_images
-from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.labelled_images import LabelledImages
 from tfaudit.datasets.structure import joined, leaves
 from tfaudit.datasets.validation import split_validation
@@ -88,46 +87,22 @@ class Parts:
         return f"{judging:,} of the {every:,} examples: all but those that calibrate int8"
 
 
-def read_data(data: Any, argument: str) -> Dataset | Examples:
-    """Return a data set as it is, and other data as checked examples, read once.
+def in_memory(data: Dataset, argument: str, class_names: Sequence[str]) -> Dataset:
+    """Return a data set that is in memory, with the classes of a model.
 
     Args:
-        data: a `tfaudit` data set, or data that `tfaudit.datasets.examples.read_examples` takes.
-        argument: name of the argument, for errors.
-
-    Raises:
-        InputError: data that cannot be used.
-    """
-    if isinstance(data, Dataset):
-        return data
-    try:
-        return read_examples(data, argument)
-    except InputError as problem:
-        raise InputError(argument, problem.got, problem.expected) from None
-
-
-def in_memory(
-    data: Dataset | Examples, argument: str, class_names: Sequence[str], split: str
-) -> Dataset:
-    """Return data as a data set in memory.
-
-    Args:
-        data: data as `read_data` returns it.
+        data: data as `as_dataset` returns it.
         argument: name of the argument, for errors.
         class_names: names of the model's classes, used if the data names none.
-        split: name of the split.
 
     Raises:
         InputError: the classes are not the model's, or the data does not fit into memory.
     """
-    if isinstance(data, Dataset):
-        if not data.in_memory:
-            got = f"{data.name!r}, a stream of {data.num_examples:,} examples"
-            expected = "examples that fit into memory; --limit, or Dataset.take, takes fewer"
-            raise InputError(argument, got, expected)
-        made = data
-    else:
-        made = data.dataset(argument, split, tuple(data.class_names or class_names))
+    if not data.in_memory:
+        got = f"{data.name!r}, a stream of {data.num_examples:,} examples"
+        expected = "examples that fit into memory; --limit, or Dataset.take, takes fewer"
+        raise InputError(argument, got, expected)
+    made = dataclasses.replace(data, class_names=data.class_names or tuple(class_names))
     if len(made.class_names) != len(class_names):
         got = f"{len(made.class_names)} classes ({listed(made.class_names, 3)})"
         raise InputError(argument, got, f"{len(class_names)}, as the model has outputs")

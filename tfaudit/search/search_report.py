@@ -55,7 +55,7 @@ def write_search(
         dataset=f"{part.name}, {found.judged_on}",
         paired=[found.title],
         images=preview_bytes(part),
-        groups=part.groups if len(part.groups.columns) else None,
+        groups=part.groups,
         facts=pd.DataFrame(
             {"bytes": [baseline_bytes, chosen["bytes"]]}, index=["baseline", found.title]
         ),

@@ -76,7 +76,7 @@ class SearchSettings:
 
     def predictions(self, model: Any, part: Dataset) -> Predictions:
         """Return the predictions of a model on labelled examples."""
-        return predictions_on(part, self.ranked(model, part))
+        return Predictions.on(part, self.ranked(model, part))
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings that the results depend on as JSON values."""
@@ -91,14 +91,3 @@ class SearchSettings:
             },
             "split": {"held_out": self.held_out, "seed": self.seed},
         }
-
-
-def predictions_on(part: Dataset, ranked: RankedClasses) -> Predictions:
-    """Return ranked classes of labelled examples as predictions."""
-    return Predictions(
-        part.labels,
-        ranked,
-        class_names=part.class_names,
-        example_ids=part.example_ids,
-        clusters=part.clusters,
-    )

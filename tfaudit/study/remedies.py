@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
@@ -75,13 +76,10 @@ class DistillationRemedy(_Remedy):
     def __post_init__(self) -> None:
         focus = None if self.focus is None else tuple(self.focus)
         set_fields(self, focus=focus)
-        check_settings(
-            self,
-            focus=(
-                focus is None or (len(focus) == 2 and min(focus) >= 0),
-                "(alpha, beta), 0 or more",
-            ),
-        )
+        pair = (1, 0) if focus is None else focus
+        valid = len(pair) == 2 and min(pair) >= 0 and 0 < max(pair) < math.inf
+        expected = "(alpha, beta), numbers of at least 0 of which one is above 0"
+        check_settings(self, focus=(valid, expected))
         check_positive(self, "temperature", "weight")
 
 
@@ -115,7 +113,7 @@ class ExcessGapRemedy(_Remedy):
         check_settings(
             self,
             groups=(words and self.groups != (), "None, the name of a column, or several names"),
-            epsilon=(self.epsilon >= 0, "a share, 0 or more"),
+            epsilon=(0 <= self.epsilon < math.inf, "a share, 0 or more"),
         )
         check_positive(self, "rate")
         check_least(self, every=1, examples=1)

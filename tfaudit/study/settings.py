@@ -1,6 +1,7 @@
 """Settings in frozen dataclasses: setting and checking them, and finding those that differ from their defaults."""
 
 import dataclasses
+import math
 from typing import Any
 
 from tfaudit.errors import require, require_least
@@ -43,10 +44,10 @@ def check_least(owner: object, **least: float) -> None:
 
 
 def check_positive(owner: object, *names: str) -> None:
-    """Raise an `InputError` for the first of some settings that is not above 0; None is valid."""
+    """Raise an `InputError` for the first of some settings that is not finite and above 0; None is valid."""
     for name in names:
         value = getattr(owner, name)
-        require(value is None or value > 0, name, value, "a number above 0")
+        require(value is None or 0 < value < math.inf, name, value, "a number above 0")
 
 
 def changed_settings(owner: Any) -> dict[str, Any]:

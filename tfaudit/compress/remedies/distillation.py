@@ -3,7 +3,6 @@
 from typing import Any
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.keras_model import check_model, output_names
@@ -12,7 +11,8 @@ from tfaudit.compress.remedies.augmented_inputs import AugmentedInputs
 from tfaudit.compress.remedies.class_scores import class_ids, known_probabilities, log_scores
 from tfaudit.compress.remedies.remedied_loss import Batch
 from tfaudit.compress.remedies.remedy import Remedy
-from tfaudit.errors import InputError, one_line, require
+from tfaudit.errors import InputError, one_line
+from tfaudit.study.remedies import DistillationRemedy
 
 
 class Distillation(Remedy):
@@ -63,15 +63,10 @@ class Distillation(Remedy):
         from_logits: bool | None = None,
     ) -> None:
         super().__init__()
-        for name, value in (("temperature", temperature), ("weight", weight)):
-            require(bool(np.isfinite(value)) and value > 0, name, value, "a number above 0")
-        pair = (1.0, 0.0) if focus is None else focus
-        finite = np.shape(pair) == (2,) and bool(np.isfinite(pair).all())
-        expected = "(alpha, beta), numbers of at least 0 of which one is above 0"
-        require(finite and min(pair) >= 0 and max(pair) > 0, "focus", focus, expected)
+        settings = DistillationRemedy(temperature=temperature, weight=weight, focus=focus)
         self._temperature = float(temperature)
         self._weight = float(weight)
-        self._alpha, self._beta = map(float, pair)
+        self._alpha, self._beta = map(float, settings.focus or (1, 0))
         self._from_logits = from_logits
         self._copy: keras.Model | None = None
         self._augmented: AugmentedInputs | None = None

@@ -1,6 +1,6 @@
 """A bound on the losses of groups beyond the average, inside `model.fit`: the callback `ExcessGap`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import keras
@@ -13,9 +13,9 @@ from tfaudit.compress.remedies.class_scores import class_ids
 from tfaudit.compress.remedies.held_out import HeldOut, HeldOutGroups
 from tfaudit.compress.remedies.remedied_loss import Batch, model_inputs
 from tfaudit.compress.remedies.remedy import Remedy
-from tfaudit.errors import InputError, require, require_least
+from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.study.remedies import CLASS
+from tfaudit.study.remedies import CLASS, ExcessGapRemedy
 
 
 class ExcessGap(Remedy):
@@ -68,7 +68,7 @@ class ExcessGap(Remedy):
     def __init__(
         self,
         baseline: Any,
-        groups: str | Sequence[str] | None = None,
+        groups: str | tuple[str, ...] | None = None,
         *,
         validation: Any,
         epsilon: float = 0.01,
@@ -77,16 +77,10 @@ class ExcessGap(Remedy):
         examples: int = 1000,
     ) -> None:
         super().__init__()
-        require(
-            bool(np.isfinite(epsilon)) and epsilon >= 0, "epsilon", epsilon, "a share, 0 or more"
+        settings = ExcessGapRemedy(
+            groups=groups, epsilon=epsilon, rate=rate, every=every, examples=examples
         )
-        require(bool(np.isfinite(rate)) and rate > 0, "rate", rate, "a number above 0")
-        require_least(1, every=every, examples=examples)
-        if groups is None:
-            groups = CLASS
-        names = (groups,) if isinstance(groups, str) else tuple(groups)
-        require(bool(names), "groups", groups, "None, the name of a column, or several names")
-        self._names = names
+        self._names = settings.names or (CLASS,)
         self._epsilon = float(epsilon)
         self._rate = float(rate)
         self._every = every
