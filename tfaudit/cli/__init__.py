@@ -63,11 +63,22 @@ def _show_notices_in_one_line() -> None:
     warnings.showwarning = show
 
 
+def _run_keras_on_tensorflow() -> None:
+    """Choose the backend of this process and its workers: TensorFlow, since a saved model has none of its own."""
+    backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    if backend != "tensorflow":
+        err.print(
+            f"tfaudit: KERAS_BACKEND={backend} has no effect: commands run Keras on TensorFlow"
+        )
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+
+
 def main() -> None:
     """Run the command line in this process. Bad input gives one line and exit code 2, never a traceback."""
     collect_seldom()
     _show_notices_in_one_line()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    _run_keras_on_tensorflow()
     try:
         app(_imported(sys.argv[1:]))
     except (InputError, ModuleNotFoundError) as error:

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs, no_such_output
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, listed, require
 from tfaudit.runtime.keras_internals import layers_in, maker
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = (
@@ -35,8 +35,16 @@ def require_keras_model(model: object, expected: str = "a Keras 3 model") -> ker
     return model
 
 
+def require_tensorflow() -> None:
+    """Raise an `InputError` if Keras runs on another backend than TensorFlow."""
+    remedy = "; a saved model has no backend, and the commands of tfaudit take it from any"
+    backend = keras.backend.backend()
+    require(backend == "tensorflow", "KERAS_BACKEND", backend, f"'tensorflow'{remedy}")
+
+
 def check_model(model: Any) -> keras.Model:
-    """Return the model itself, or raise an `InputError` unless all its layers are built."""
+    """Return the model itself, or raise an `InputError` unless all its layers are built and run on TensorFlow."""
+    require_tensorflow()
     model = require_keras_model(model, "a Keras 3 model, flatbuffer bytes or a path")
     if not all(layer.built for layer in model.layers):
         raise InputError(

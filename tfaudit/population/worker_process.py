@@ -53,6 +53,7 @@ class WorkerProcess:
             "OMP_NUM_THREADS": str(threads),
             "TF_FORCE_GPU_ALLOW_GROWTH": "true",
             "PYTHONUNBUFFERED": "1",
+            "KERAS_BACKEND": "tensorflow",
             "TMPDIR": str(scratch),
             PATH_VARIABLE: os.pathsep.join(search_path()),
         }

@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from tfaudit.compress.keras_model import layers_by_name, require_keras_model
+from tfaudit.compress.keras_model import layers_by_name, require_keras_model, require_tensorflow
 from tfaudit.compress.last_layers import last_layers
 from tfaudit.compress.layer_kinds import SEPARABLE, layer_kinds
 from tfaudit.compress.quantization_aware.fake_quantization import FakeQuantization
@@ -123,6 +123,7 @@ def quantization_aware(
     >>> quantize(aware, "int8")[4:8]
     b'TFL3'
     """
+    require_tensorflow()
     model = require_keras_model(model)
     require(0 <= momentum < 1, "momentum", momentum, "a share in [0, 1)")
     spared = _spared(model, keep_float)
