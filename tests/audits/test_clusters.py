@@ -1,7 +1,5 @@
 """Clusters of images in every audit: with copies of an image as a cluster, intervals are those of single images."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
