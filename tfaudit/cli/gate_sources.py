@@ -1,7 +1,10 @@
 """Sources of `tfaudit gate`: the directory of a study, files of predictions, or files of models."""
 
 import dataclasses
+import itertools
+import math
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from tfaudit.cli.options import ImageOptions
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.readers.prediction_files import PredictionFiles
-from tfaudit.store.store import Store, open_store
+from tfaudit.store.store import Missing, Store, open_store
 from tfaudit.study.conditions import Condition
 
 
@@ -65,7 +68,7 @@ def from_study(
     variants: Sequence[str] | None,
     split: str,
     *,
-    population: int | None = None,
+    population: float = math.inf,
     corrupted: bool = False,
 ) -> dict[str, GatedModel]:
     """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`.
@@ -75,63 +78,82 @@ def from_study(
     """
     store = open_store(directory)
     keys = _compressed_variants(store, variants, split)
-
-    def counts(member: int) -> bool:
-        return population is None or member < population
-
-    def predictions(key: str, split: str = split) -> Predictions:
-        return store.predictions(key, split, members=[*filter(counts, store.members(key))])
-
-    def under_conditions(key: str) -> Corrupted | None:
-        levels: list[CorruptionLevel] = [
-            condition
-            for condition in conditions
-            if evaluated("dense", condition.split) and evaluated(key, condition.split)
-        ]
-
-        def side(variant: str) -> Populations[CorruptionLevel]:
-            return Populations(levels, lambda level: predictions(variant, Condition(*level).split))
-
-        return (side("dense"), side(key)) if levels else None
-
-    def evaluated(variant: str, split: str) -> bool:
-        members = filter(counts, store.members(variant))
-        return any(store.evaluations.exists(variant, member, split) for member in members)
-
     conditions = store.study.conditions if corrupted and split == "test" else ()
-    splits = [split, *(condition.split for condition in conditions)]
-    gaps = [gap for name in splits for gap in store.missing(name) if counts(gap.member)]
-    under = {split: "", **{condition.split: f" in {condition.title}" for condition in conditions}}
-    untested = [
-        f"all members in {condition.title}"
-        for condition in conditions
-        if condition not in store.conditions
-    ]
-    absent = {gap.variant for gap in gaps} - {"dense", *store.variants}
+    judged = _JudgedStudy(store, split, population, conditions)
+    absent = {gap.variant for gap in judged.gaps} - {"dense", *store.variants}
     if absent and variants is None:
         got = f"no complete member of {', '.join(sorted(absent))}"
         expected = "one or more; `tfaudit run` makes them, --variant judges the others alone"
         raise InputError("directory", got, expected)
-    baseline = predictions("dense")
+    baseline = judged.predictions("dense", split)
     candidates = {}
     for key in keys:
         sizes = _mean_bytes(store, "dense"), _mean_bytes(store, key)
-        missing = [
-            f"{gap.variant}, member {gap.member}{under[gap.split]} ({gap.reason})"
-            for gap in gaps
-            if gap.variant in ("dense", key)
-        ]
         candidates[key] = GatedModel(
             baseline,
-            predictions(key),
+            judged.predictions(key, split),
             sizes=None if np.isnan(sizes).any() else sizes,
             paired=store.study.is_made_from_dense(key),
-            missing=(*missing, *untested),
+            missing=judged.missing(key),
             notes=store.remarks(split),
-            corrupted=under_conditions(key),
+            corrupted=judged.corrupted(key),
             examples_are=word_for(store.images(split, [0])[0]),
         )
     return candidates
+
+
+@dataclasses.dataclass(frozen=True)
+class _JudgedStudy:
+    """The part of a study that is judged: a split, members below a number, and corruptions of the test images."""
+
+    store: Store
+    split: str
+    population: float
+    conditions: tuple[Condition, ...]
+
+    @cached_property
+    def gaps(self) -> list[Missing]:
+        """The results that this part should hold and does not."""
+        splits = (self.split, *(condition.split for condition in self.conditions))
+        gaps = itertools.chain.from_iterable(map(self.store.missing, splits))
+        return [gap for gap in gaps if gap.member < self.population]
+
+    def missing(self, key: str) -> tuple[str, ...]:
+        """Return in words what is missing of a variant and of the baseline."""
+        where = {condition.split: f" in {condition.title}" for condition in self.conditions}
+        members = [
+            f"{gap.variant}, member {gap.member}{where.get(gap.split, '')} ({gap.reason})"
+            for gap in self.gaps
+            if gap.variant in ("dense", key)
+        ]
+        untested = [c.title for c in self.conditions if c not in self.store.conditions]
+        return (*members, *(f"all members in {title}" for title in untested))
+
+    def predictions(self, key: str, split: str) -> Predictions:
+        """Return the predictions of a variant's members."""
+        return self.store.predictions(key, split, members=self._members(key))
+
+    def corrupted(self, key: str) -> Corrupted | None:
+        """Return the predictions of baseline and variant under the corruptions that both were tested with, if any."""
+        levels: list[CorruptionLevel] = [
+            condition
+            for condition in self.conditions
+            if all(self._is_tested(variant, condition) for variant in ("dense", key))
+        ]
+
+        def side(variant: str) -> Populations[CorruptionLevel]:
+            return Populations(
+                levels, lambda level: self.predictions(variant, Condition(*level).split)
+            )
+
+        return (side("dense"), side(key)) if levels else None
+
+    def _is_tested(self, key: str, condition: Condition) -> bool:
+        exists = self.store.evaluations.exists
+        return any(exists(key, member, condition.split) for member in self._members(key))
+
+    def _members(self, key: str) -> list[int]:
+        return [member for member in self.store.members(key) if member < self.population]
 
 
 def _compressed_variants(store: Store, variants: Sequence[str] | None, split: str) -> Sequence[str]:
