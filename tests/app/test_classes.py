@@ -14,7 +14,7 @@ from tests.builders.studies import NAMES as NAMES_OF_SMALL
 from tests.builders.studies import before_and_after, make_study
 from tfaudit.app.classes import _parse_range
 from tfaudit.app.markdown import escape_name
-from tfaudit.audits.classes.classes import class_impact, worst_class
+from tfaudit.audits.classes.classes import class_impact, corrected_together, worst_class
 from tfaudit.audits.flips.image_changes import image_changes
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.audits.robustness.robustness import robustness
@@ -27,7 +27,13 @@ def many(tmp_path_factory):
 
 
 def impact(store, **options):
-    return class_impact(*before_and_after(store), **options)
+    """The effect of magnitude 90 %, corrected for the classes of all variants as everywhere in a study."""
+    found = {
+        key: class_impact(*before_and_after(store, key), **options)
+        for key in store.variants
+        if key != "dense"
+    }
+    return corrected_together(found)["magnitude-0.9"]
 
 
 def table(app, *columns):

@@ -387,3 +387,46 @@ def _right(
 def _turned(values: np.ndarray, share: float, fresh: np.ndarray) -> np.ndarray:
     """Return normals of which a share is fresh: their distribution does not change."""
     return np.float32(np.sqrt(1 - share**2)) * values + np.float32(share) * fresh
+
+
+RANDOM_TRUTHS = (
+    TRUTHS["nothing changes"],
+    TRUTHS["Coat collapses"],
+    Truth(everywhere=0.01, image_shift=0.05),
+    Truth(recalls={"Trouser": (0.85,)}, image_shift=0.05, member_shift=0.1),
+    Truth(everywhere=0.15),
+)
+
+
+def random_store(directory: Path, seed: int) -> Store:
+    """Write a simulated study of one to four variants, whose shape and truth are drawn: sizes may be unknown."""
+    rng = np.random.default_rng([seed, 2])
+    members = int(rng.choice([1, 2, 4]))
+    shape: dict[str, int] = {
+        "members": members,
+        "images": int(rng.choice([40, 150, 400])),
+        "classes": int(rng.choice([5, 10, 60], p=[0.3, 0.5, 0.2])),
+    }
+    names = list(rng.permutation(["int8", "pruned, 50 %", "<b>half</b>", "a|b 4"]))
+    names = names[: rng.integers(1, 5)]
+    populations, paired = {}, []
+    for name in names:
+        truth = RANDOM_TRUTHS[rng.integers(len(RANDOM_TRUTHS))]
+        if members == 1 or rng.random() < 0.5:
+            truth = dataclasses.replace(truth, paired=True)
+            paired.append(name)
+        baseline, populations[name] = simulate(truth, seed, **shape)
+    sizes = 4e6 * rng.uniform(0.1, 1, (len(names), 1)) * [1, 0.9]
+    facts = pd.DataFrame(
+        [[4e6, 3.6e6], *sizes], ["baseline", *names], ["bytes", "gzipped_bytes"]
+    ).iloc[:, : rng.integers(3)]
+    return import_predictions(
+        directory,
+        baseline,
+        populations,
+        name=f"study {seed}",
+        model="simulated members",
+        dataset="simulated garments",
+        paired=paired,
+        facts=facts,
+    )

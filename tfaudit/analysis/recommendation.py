@@ -163,4 +163,15 @@ def _next_command(
         command = f"tfaudit {name} {directory} --variant {shlex.quote(key)}"
     level = study_audit.data.alpha
     of_level = [f"--alpha {level:g}"] if level != 0.05 else []
-    return " ".join([command, *limits.as_flags(), *of_level])
+    missing = _count_missing(study_audit, key, limits) if ship else 0
+    lacking = [f"--allow-missing {missing}"] if missing else []
+    return " ".join([command, *limits.as_flags(), *of_level, *lacking])
+
+
+def _count_missing(study_audit: StudyAudit, key: str, limits: Limits) -> int:
+    """Return how many results of the baseline and a variant the study lacks, as `tfaudit gate` counts them."""
+    data = study_audit.data
+    conditions = data.study.conditions if limits.corruption_drop_pp is not None else ()
+    splits = [data.split, *(condition.split for condition in conditions)]
+    gaps = [gap for split in splits for gap in data.store.missing(split)]
+    return sum(gap.variant in (BASELINE, key) for gap in gaps)

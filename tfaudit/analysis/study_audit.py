@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from tfaudit.analysis.audits import AUDITS, factor_table, factors_of, pruned_keys
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 FACTS = ("sparsity", "bytes", "gzipped_bytes")
 """Facts of a member's record whose means the table of the study shows."""
-
 
 _REASONS = {
     "failed": "failed (member.json holds the traceback)",
@@ -89,16 +89,38 @@ class StudyAudit:
             for audit in AUDITS.values():
                 if (audit.name == "robustness") == under_corruption and audit.applies(data, key):
                     for arguments in audit.arguments(data, key):
-                        self.result(audit.name, key, **arguments)
+                        self._computed(audit.name, key, **arguments)
         data.forget_populations()
         progress(1.0, "Audited")
 
     def result(self, name: str, key: str, **arguments: Any) -> Any:
         """Return the result of an audit of `AUDITS`, with its own arguments, such as `centering` or `column`.
 
+        Lost and gained recall is corrected for the classes of all variants, as the verdict is.
+
         Example:
             `study_audit.result("groups", "int8", column="writer")`
         """
+        found = self._computed(name, key, **arguments)
+        if isinstance(found, VariantAudit) and found.impact is not None:
+            impact = self._corrected_for_all(key, found.impact)
+            return dataclasses.replace(found, impact=impact)
+        if isinstance(found, ClassImpact | PairComparison):
+            return self._corrected_for_all(key, found)
+        return found
+
+    def _corrected_for_all(self, key: str, found: Any) -> Any:
+        """Return a result on the classes of a variant with the p-values of all other variants, which count, too."""
+        applies = AUDITS["measurements"].applies
+        others = [
+            self.measurements(other).classes.p
+            for other in self.data.compressed_keys
+            if other != key and applies(self.data, other)
+        ]
+        return dataclasses.replace(found, other_p=np.concatenate(others)) if others else found
+
+    def _computed(self, name: str, key: str, **arguments: Any) -> Any:
+        """Return the result of an audit from memory, from disk, or by computing it."""
         audit = AUDITS[name]
         data = self.data
         require_one_of("variant", key, data.titles)
@@ -152,21 +174,21 @@ class StudyAudit:
 
     def exemplars(self, key: str) -> Exemplars:
         """Return the PIEs of a compressed variant."""
-        exemplars = self.variant(key).exemplars
+        exemplars = self._computed("variant", key).exemplars
         if exemplars is None:
             raise InputError("variant", repr(key), ", ".join(self.data.compressed_keys))
         return exemplars
 
     def chance(self, key: str) -> Chance | None:
         """Return the permutation tests of a variant; None if there are none."""
-        return self.variant(key).chance
+        return self._computed("variant", key).chance  # type: ignore[no-any-return]
 
     def class_impact(self, key: str, centering: str = "member") -> ClassImpact:
         """Return the change of every class; an error if a population has a single member."""
         require_one_of("centering", centering, CENTERINGS)
-        impact = self.variant(key).impact
+        impact = self._computed("variant", key).impact
         if impact is not None and centering == impact.centering:
-            return impact
+            return self._corrected_for_all(key, impact)  # type: ignore[no-any-return]
         return self.result("class_impact", key, centering=centering)
 
     def distortion(self, key: str) -> Distortion:

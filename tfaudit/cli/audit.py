@@ -200,6 +200,7 @@ def _show_verdicts(
 def _show_pairs(
     reference: Predictions, populations: Mapping[str, Predictions], alpha: float
 ) -> None:
+    from tfaudit.audits.classes.classes import corrected_together
     from tfaudit.audits.model_pair.model_pair import compare
     from tfaudit.outlets.pair_tables import pair_tables
 
@@ -207,7 +208,7 @@ def _show_pairs(
         name: compare(reference, population, alpha=alpha)
         for name, population in populations.items()
     }
-    out.print(pair_tables(pairs))
+    out.print(pair_tables(corrected_together(pairs)))
 
 
 def _show_summary(

@@ -38,6 +38,7 @@ def compare(
     csv: Annotated[Path | None, option("Write the table of all classes here.")] = None,
 ) -> None:
     """Show what compressed models lose: overall, per class and per image."""
+    from tfaudit.audits.classes.classes import corrected_together
     from tfaudit.audits.gate.checks import not_above_chance
     from tfaudit.audits.gate.measurements import accuracy_by_chance
     from tfaudit.audits.model_pair.model_pair import compare as compare_pair
@@ -53,6 +54,7 @@ def compare(
         for name, predictions in models.compressed.items()
     }
     twins = {name: pairs.pop(name) for name in list(pairs)[len(compressed) :]}
+    pairs = corrected_together(pairs)
     accuracy = float(models.baseline.accuracy()[0])
     chance = accuracy_by_chance(models.baseline, alpha, models.baseline.clusters)
     if broken := not_above_chance(accuracy, chance):

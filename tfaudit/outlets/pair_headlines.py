@@ -48,7 +48,10 @@ def classes_sentence(pair: PairComparison) -> str:
             for row in collapsed.to_dict("records")
         ]
         sentences.append(f"Collapsed: {_noun(recalls)} {_listed(recalls)}.")
-    correction = f"McNemar's test, Holm's correction for {tested:,} classes"
+    tests = (
+        f"{tested:,} classes" if pair.tests == tested else f"{pair.tests:,} classes of all models"
+    )
+    correction = f"McNemar's test, Holm's correction for {tests}"
     for verdict, verb in ((LOST, "lose"), (GAINED, "gain")):
         claimed = frame[frame["verdict"] == verdict].sort_values(
             "change_pp", key=lambda change: -change.abs(), kind="stable"

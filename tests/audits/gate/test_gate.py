@@ -244,7 +244,7 @@ def test_harmed_share():
     before, after = pair(*classes, (1000, 0, 0), names=[*names, "none"])
     check = checked("harmed_share", 0.05, before, after)
     assert (check.outcome, check.value) == ("fail", pytest.approx(1 / 11))
-    assert "1 of 11 classes lost recall, limit 5 %: class 0." in check.sentence
+    assert "1 of 11 classes are harmed, limit 5 %: class 0." in check.sentence
     assert checked("harmed_share", 0.2, before, after).outcome == "pass"  # one has no images
     few = checked("harmed_share", 0.2, *pair(*[(8, 0, 0)] * 9))
     assert few.outcome == "cannot judge"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from tfaudit.audits.comparison import Comparison
@@ -58,6 +59,8 @@ class ClassImpact(Result):
         centering: what the published test subtracts from each recall, one of `CENTERINGS`.
         ties: predictions in which classes tie, and their effect under the deployed `argmax`.
         notes: caveats for the reader, one sentence each.
+        other_p: p-values of the classes of other variants, for which lost and gained recall is corrected, too; see
+            `corrected_together`. None by default.
     """
 
     class_names: tuple[str, ...]
@@ -76,6 +79,12 @@ class ClassImpact(Result):
     centering: str
     ties: TieReading
     notes: tuple[str, ...]
+    other_p: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))
+
+    @property
+    def p(self) -> np.ndarray:
+        """p-values of no change of recall, uncorrected; NaN for a class without examples."""
+        return self.changes.absolute.p()
 
     def frame(self, correction: str = "holm") -> pd.DataFrame:
         """Return one row per class; columns ending in `_pp` are percentage points, recalls shares in [0, 1].
@@ -89,8 +98,8 @@ class ClassImpact(Result):
         `published_p_bh`, `published_direction` (worse than average, better than average, no evidence).
 
         Args:
-            correction: correction of the verdicts and directions for the number of classes, one of `CORRECTIONS`;
-                "holm" by default.
+            correction: correction of the verdicts and directions for the number of classes, that of lost and gained
+                recall also for the classes of other variants; one of `CORRECTIONS`, "holm" by default.
         """
         require_one_of("correction", correction, CORRECTIONS)
         test = self.published
@@ -102,7 +111,9 @@ class ClassImpact(Result):
             "recall_after": self.recall_after,
             "lowest_recall": self.lowest_recall,
             "collapsed": self.collapsed,
-            **change_columns(self.changes, self.alpha, self.margin_pp, correction),
+            **change_columns(
+                self.changes, self.alpha, self.margin_pp, correction, other_p=self.other_p
+            ),
             "relative_recall": self.relative_recall,
             "zero_denominators": self.zero_denominators,
             **in_points("published", test.difference, test.low, test.high),
@@ -244,6 +255,21 @@ def class_impact(
     )
 
 
+def corrected_together(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results on the classes of several variants, corrected for the classes of all of them.
+
+    Args:
+        results: a `ClassImpact` or `PairComparison` by key of the variant.
+    """
+    p = {key: result.p for key, result in results.items()}
+    others = {
+        key: np.concatenate([p[other] for other in p if other != key] or [[]]) for key in results
+    }
+    return {
+        key: dataclasses.replace(result, other_p=others[key]) for key, result in results.items()
+    }
+
+
 def change_columns(
     changes: GroupChanges,
     alpha: float,
@@ -251,6 +277,7 @@ def change_columns(
     correction: str = "holm",
     noun: str = "recall",
     parts: int = 1,
+    other_p: ArrayLike = (),
 ) -> dict[str, np.ndarray]:
     """Return the columns of two questions, `change_...` and `relative_...`, as `ClassImpact.frame` names them.
 
@@ -261,6 +288,7 @@ def change_columns(
         correction: correction of the verdicts for the number of groups, one of `CORRECTIONS`; "holm" by default.
         noun: what is lost, "recall" by default, such as accuracy for groups.
         parts: number of comparisons, such as one per corruption, of G / parts groups each; 1 by default.
+        other_p: p-values of no change elsewhere, for which `change_...` is corrected, too; none by default.
     """
     own = np.arange(len(changes.examples)).reshape(parts, -1)
     # The changes of two groups relative to both are one figure with two signs: one test.
@@ -268,7 +296,9 @@ def change_columns(
     two = known & (known.sum(1, keepdims=True) == 2)
     mirrored = np.where(two, -1 - np.arange(parts)[:, None], own)
 
-    def columns(name: str, change: Change, most: int, tests: np.ndarray) -> dict[str, np.ndarray]:
+    def columns(
+        name: str, change: Change, most: int, tests: np.ndarray, other_p: ArrayLike = ()
+    ) -> dict[str, np.ndarray]:
         low, high = np.clip(change.interval(1 - alpha), -most, most)
         return question_columns(
             name,
@@ -281,12 +311,12 @@ def change_columns(
             correction=correction,
             noun=noun,
             tests=tests.ravel(),
+            other_p=other_p,
         )
 
     # A change of a share is at most 1, and relative to another change at most 2.
-    return columns("change", changes.absolute, 1, own) | columns(
-        "relative", changes.relative, 2, mirrored
-    )
+    absolute = columns("change", changes.absolute, 1, own, other_p)
+    return absolute | columns("relative", changes.relative, 2, mirrored)
 
 
 def question_columns(
@@ -301,6 +331,7 @@ def question_columns(
     correction: str = "holm",
     noun: str = "recall",
     tests: np.ndarray | None = None,
+    other_p: ArrayLike = (),
 ) -> dict[str, np.ndarray]:
     """Return the columns of one question, from `NAME_pp` to its verdict.
 
@@ -315,6 +346,7 @@ def question_columns(
         correction: correction of the verdicts for the number of groups, one of `CORRECTIONS`; "holm" by default.
         noun: what is lost, "recall" by default, such as accuracy for groups.
         tests: `(G,)` integers, equal for p-values of the same test; by default all tests are different.
+        other_p: p-values of the same question elsewhere, for which this one is corrected, too; none by default.
 
     Example:
         >>> figures = (np.array([number]) for number in (-0.2, -0.3, -0.1, 0.001))
@@ -327,7 +359,8 @@ def question_columns(
     _, first, place = np.unique(
         np.arange(len(p)) if tests is None else tests, return_index=True, return_inverse=True
     )
-    all_p = {"none": p} | {method: adjust(p[first], method)[place] for method in CORRECTIONS[1:]}
+    family = np.concatenate([p[first], np.asarray(other_p, float)])
+    all_p = {"none": p} | {method: adjust(family, method)[place] for method in CORRECTIONS[1:]}
     within = (100 * low > -margin_pp) & (low <= 0) & (high >= 0) & (100 * high < margin_pp)
     claims = np.where(value < 0, lost, gained)
     return {

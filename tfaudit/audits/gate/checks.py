@@ -215,7 +215,7 @@ class Checks:
         most = count / len(lost)
         outcome = FAIL if share > limit else PASS if most <= limit else CANNOT_JUDGE
         names = [name for name, is_lost in zip(losses.names, lost, strict=True) if is_lost]
-        sentence = f"{len(names)} of {len(lost)} classes lost recall, limit {100 * limit:g} %"
+        sentence = f"{len(names)} of {len(lost)} classes are harmed, limit {100 * limit:g} %"
         sentence += f": {listed(names, LISTED)}." if names else "."
         if outcome != FAIL:
             many = f"At most {count}" if outcome == PASS else f"Up to {count} may have"

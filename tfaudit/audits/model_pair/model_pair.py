@@ -97,6 +97,7 @@ class PairComparison(Result):
         alpha: level of the tests.
         margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
         notes: caveats for the reader, one sentence each.
+        other_p: p-values of the classes of other models, for which verdicts are corrected, too; none by default.
     """
 
     class_names: tuple[str, ...]
@@ -119,6 +120,12 @@ class PairComparison(Result):
     alpha: float
     margin_pp: float
     notes: tuple[str, ...]
+    other_p: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))
+
+    @property
+    def tests(self) -> int:
+        """Number of tests for which verdicts are corrected."""
+        return int(np.isfinite(self.p).sum() + np.isfinite(self.other_p).sum())
 
     @property
     def difference(self) -> np.ndarray:
@@ -135,7 +142,8 @@ class PairComparison(Result):
         of the overall accuracy: the same columns with `relative_`, over the images, and `relative_verdict`.
 
         Args:
-            correction: correction of the verdicts for the number of classes: "none", "holm" (the default) or "bh".
+            correction: correction of the verdicts for the number of classes, of other models, too: "none", "holm" (the
+                default) or "bh".
         """
         require_one_of("correction", correction, CORRECTIONS)
         absolute = question_columns(
@@ -147,6 +155,7 @@ class PairComparison(Result):
             alpha=self.alpha,
             margin_pp=self.margin_pp,
             correction=correction,
+            other_p=self.other_p,
         )
         relative = change_columns(self.changes, self.alpha, self.margin_pp, correction)
         columns = {

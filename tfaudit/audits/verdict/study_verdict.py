@@ -423,12 +423,21 @@ class _Variant:
             moves = f"{'falls' if worst['loss'] > 0 else 'rises'} {recalls}"
         return f"recall of {class_in_words(worst['names'])} {moves}, {self._certainty(worst)}"
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the worst class lost recall, fails or collapsed, and not by chance as far as the data tell."""
+        worst = self.worst
+        return worst is not None and bool(worst["collapsed"] or self._is_beyond_chance(worst))
+
+    def _is_beyond_chance(self, worst: pd.Series) -> bool:
+        checks = [] if self.verdict is None else self.verdict.checks
+        failing = {check.subject for check in checks if check.outcome == FAIL}
+        return worst["names"] in {*self.lost, *failing}
+
     def _certainty(self, worst: pd.Series) -> str:
         checks = [] if self.verdict is None else self.verdict.checks
         limited = [check for check in checks if check.name == "worst_class_drop_pp"]
-        if worst["names"] in self.lost or any(
-            check.outcome == FAIL and check.subject == worst["names"] for check in checks
-        ):
+        if self._is_beyond_chance(worst):
             return "more than chance explains"
         if worst["collapsed"]:
             return f"a collapse{self._blindness(worst)}"
@@ -442,7 +451,9 @@ class _Variant:
             few = f"{max(self.measurements.members)} models"
         interval = f"({-worst['high']:+.1f} to {-worst['low']:+.1f} points)"
         if worst["low"] > 0:
-            others = f"among {len(self.classes):,} classes"
+            variants = self.measurements.variants if self.measurements else 1
+            of = f" of {variants} variants" if variants > 1 else ""
+            others = f"among {len(self.classes):,} classes{of}"
             return f"which {others} may be chance (judged alone: {interval[1:]}"
         return f"but with {few} this may be chance {interval}"
 
@@ -516,5 +527,9 @@ def _of_the_worst(variant: _Variant, named: bool) -> str:
     words = variant.worst_in_words()
     if not named:
         return f"{words[0].upper()}{words[1:]}."
-    advice = "Do not ship" if variant.outcome == FAIL else "Under"
-    return f"{advice} {variant.title}{':' if variant.outcome == FAIL else ','} {words}."
+    if variant.outcome != FAIL:
+        return f"Under {variant.title}, {words}."
+    # The class that loses most may lose it by chance, while another class or the whole fails.
+    if not variant.is_certain:
+        return f"Do not ship {variant.title}{variant.other_cause()}"
+    return f"Do not ship {variant.title}: {words}."

@@ -1,0 +1,390 @@
+"""No two places disagree: what terminal, report, Markdown, JSON, commands and viewer say of simulated studies."""
+
+import dataclasses
+import html
+import io
+import itertools
+import json
+import re
+import shlex
+import sys
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.nightly import and_nightly, seeds
+from tests.builders.pages import words
+from tests.builders.simulated_studies import random_store
+from tfaudit.analysis.across_variants import ACROSS
+from tfaudit.analysis.recommendation import recommendation
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.classes.classes import LOST
+from tfaudit.audits.gate.checks import OUTCOMES
+from tfaudit.audits.gate.gate import EXIT_CODES
+from tfaudit.audits.gate.limits import FLAGS, QUANTITIES, SIZES, Limits
+from tfaudit.audits.operating_points.operating_points import GATE
+from tfaudit.audits.verdict.study_verdict import ON_DISK
+from tfaudit.cli import main
+from tfaudit.outlets.gate_tables import first_screen
+from tfaudit.outlets.html import report_html
+from tfaudit.outlets.markdown import study_markdown
+
+MARKS = {"FAIL": "fail", "pass": "pass", "PASS": "pass", "CANNOT JUDGE": "cannot judge"}
+NUMBER = r"[+−]?[\d.]+"
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """What a table of verdicts says of one variant, in the words of all tables.
+
+    Attributes:
+        outcome: outcome of the gate.
+        best: whether the variant is recommended.
+        top1, change, changed, size: figures with their digits; empty without one.
+        worst: the worst class with its recalls.
+        lost: number of classes that lost recall; None where the table does not say it.
+    """
+
+    outcome: str
+    best: bool
+    top1: str
+    change: str
+    changed: str
+    size: str
+    worst: str
+    lost: int | None = None
+
+
+def plain(markup):
+    """The text of HTML, with spaces that break."""
+    text = html.unescape(re.sub(r"<[^>]+>", " ", markup))
+    return re.sub(r"\s+", " ", text.replace("\N{NO-BREAK SPACE}", " ")).strip()
+
+
+def lost_of(text):
+    """The number of classes that lost recall, in the cell of the worst class."""
+    found = re.search(r"(\d+) lost recall", text)
+    return int(found[1]) if found else 0
+
+
+def worst_of(text):
+    """The worst class and its recalls without spaces, which a terminal breaks, and without what stands below."""
+    return "".join(re.split(r"(?<= %)", text)[0].split())
+
+
+def rows_of_html(markup):
+    """What the table in a report or in the viewer says, by title."""
+    rows = {}
+    found = re.findall(r'<tr data-variant="[^"]*" class="([^"]*)">(.*?)</tr>', markup, re.DOTALL)
+    for classes, row in found:
+        cells = dict(re.findall(r'<td class="(?:number )?(\w+)"[^>]*>(.*?)</td>', row, re.DOTALL))
+        title = plain(re.search(r"<a [^>]*>(.*?)</a>", row)[1])
+        outcome = plain(re.search(r'<span class="outcome">(.*?)</td>', row, re.DOTALL)[1])
+        rows[title] = Told(
+            MARKS[outcome.split(" ", 1)[1]],
+            "best" in classes.split(),
+            plain(cells["top1"]),
+            plain(cells["change_pp"]),
+            plain(cells["changed_share"]).split(" ")[0],
+            plain(cells["size_ratio"]).replace("–", ""),
+            worst_of(plain(cells["worst_class"])),
+            lost_of(plain(cells["worst_class"])),
+        )
+    return rows
+
+
+def rows_of_markdown(text):
+    """What the table in Markdown says, by title."""
+    rows = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) < 8 or cells[0] in ("variant", "---"):
+            continue
+        title, mark, top1, change, worst, changed, size, _ = (
+            html.unescape(re.sub(r"\\(.)", r"\1", cell)) for cell in cells
+        )
+        rows[title.strip("*")] = Told(
+            MARKS[mark.split(" ", 1)[1].removesuffix(" alone")],
+            cells[0].startswith("**"),
+            top1,
+            change.replace("(", "").replace(")", ""),
+            changed.split(" ")[0],
+            size.replace("–", ""),
+            worst_of(worst),
+            lost_of(worst),
+        )
+    return rows
+
+
+def rows_of_terminal(text, titles):
+    """What the table in a terminal says, by title."""
+    lines = text.splitlines()
+    rows = {}
+    for title in titles:
+        form = (
+            rf"^{re.escape(title)}(?P<best> \*)? +(?P<outcome>pass|FAIL|CANNOT) +(?P<top1>{NUMBER}) +"
+            rf"(?P<change>{NUMBER}(?: \([^)]*\))?) +(?P<worst>.*?) +(?P<changed>{NUMBER})(?: +(?P<size>{NUMBER}))?$"
+        )
+        ((number, found),) = [
+            (i, match) for i, line in enumerate(lines) if (match := re.match(form, line.rstrip()))
+        ]
+        below = ""
+        for line in itertools.takewhile(lambda line: line.startswith("   "), lines[number + 1 :]):
+            below += line.replace("JUDGE", "")
+        rows[title] = Told(
+            MARKS[found["outcome"].replace("CANNOT", "CANNOT JUDGE")],
+            found["best"] is not None,
+            found["top1"],
+            found["change"].replace("(", "").replace(")", ""),
+            found["changed"],
+            found["size"] or "",
+            "".join(f"{found['worst']}{below}".split()),
+        )
+    return rows
+
+
+def drawn_limits(rng, store):
+    """Limits of which half are set, near what compression does."""
+    drawn = {
+        "overall_drop_pp": rng.uniform(0, 4),
+        "worst_class_drop_pp": rng.uniform(1, 30),
+        "share_beyond": rng.uniform(0, 0.5),
+        "harmed_share": rng.uniform(0, 0.5),
+        "corruption_drop_pp": rng.uniform(0, 20),
+        "flips": rng.uniform(0, 0.3),
+        "negative_flips": rng.uniform(0, 0.2),
+        "intensification": rng.uniform(1, 2),
+        "size_bytes": rng.uniform(1e6, 4e6),
+        "size_ratio": rng.uniform(0.2, 1),
+    }
+    assert set(drawn) == set(QUANTITIES)
+    unknown = set() if store.study.conditions else {"corruption_drop_pp"}
+    if store.record("dense", 0).get("bytes") is None:
+        unknown |= set(SIZES)
+    kept = [name for name in drawn if name not in unknown and rng.random() < 0.5]
+    return Limits(**{name: float(f"{drawn[name]:.3g}") for name in kept})
+
+
+def in_url(limits):
+    """Limits as the viewer's URL holds them; an empty text is no limit."""
+    known = limits.as_dict()
+    return {flag: f"{known[name]:g}" if name in known else "" for name, flag in FLAGS.items()}
+
+
+class Place:
+    """One study and the outlets that speak of it."""
+
+    def __init__(self, store, open_page, run):
+        self.study_audit = StudyAudit.read(store)
+        self.directory, self.open_page, self.run = store.directory, open_page, run
+        titles = self.study_audit.data.titles
+        self.titles = {key: titles[key] for key in self.study_audit.data.compressed_keys}
+
+    def agrees(self, limits, *, in_viewer):
+        """Assert that all outlets say the same under these limits."""
+        verdict = self.study_audit.verdict(limits)
+        advice = recommendation(self.study_audit, verdict)
+        console = Console(width=400, record=True, file=io.StringIO())
+        console.print(first_screen(verdict, advice))
+        texts = {
+            "terminal": console.export_text(),
+            "report": report_html(self.study_audit, limits),
+            "Markdown": study_markdown(self.study_audit, limits),
+        }
+        rows = {
+            "terminal": rows_of_terminal(texts["terminal"], self.titles.values()),
+            "report": rows_of_html(texts["report"]),
+            "Markdown": rows_of_markdown(texts["Markdown"]),
+        }
+        if in_viewer:
+            limited = in_url(limits) if limits.as_dict() else {}
+            app = self.open_page(self.directory, "overview", **limited)
+            (component,) = app.get("bidi_component")
+            rows["viewer"] = rows_of_html(component_content(component))
+            texts["viewer"] = app.get("html")[0].proto.body
+            self._operating_points_agree(verdict, limited)
+            self._pages_of_classes_agree(verdict)
+        first = rows["report"]
+        assert list(first) == [row["title"] for row in verdict.rows]
+        for outlet, told in rows.items():
+            for title, row in told.items():
+                lost = row.lost if row.lost is not None else first[title].lost
+                assert dataclasses.replace(row, lost=lost) == first[title], (outlet, title)
+            assert set(told) == set(first), outlet
+        self._table_agrees(verdict, first)
+        self._said_agrees(texts, verdict, advice)
+        self._gate_agrees(limits, verdict)
+        self._lost_classes_agree(texts["report"], verdict)
+        self._command_agrees(advice, verdict)
+
+    def _table_agrees(self, verdict, rows):
+        """The table as published, and the predictions themselves, have the same figures."""
+        table = self.study_audit.summary.frame().set_index("variant")
+        populations = self.study_audit.data.populations
+        before = populations["dense"].accuracy().mean()
+        for key, title in self.titles.items():
+            row = rows[title]
+            after = populations[key].accuracy().mean()
+            assert row.top1 == f"{100 * table['top1'][key]:.1f}" == f"{100 * after:.1f}"
+            assert float(row.change.split()[0].replace("−", "-")) == pytest.approx(
+                100 * (after - before), abs=0.051
+            )
+            if row.size:
+                name = "bytes" if verdict.sizes == ON_DISK else "gzipped_bytes"
+                ratio = 100 * table[name][key] / table[name]["dense"]
+                assert float(row.size) == pytest.approx(ratio, abs=0.051)
+            changed = table["changed_predictions"][key] / populations[key].num_examples
+            assert float(row.changed) == pytest.approx(100 * changed, abs=0.051)
+            assert row.best == (key == verdict.best)
+            assert row.lost == len(verdict.lost.get(key, ()))
+
+    def _said_agrees(self, texts, verdict, advice):
+        """Headline and recommendation stand on every outlet, and name the recommended variant."""
+        for outlet, text in texts.items():
+            if outlet == "Markdown":
+                text = re.sub(r"\\(.)", r"\1", text)
+            said = plain(text) if outlet in ("report", "viewer") else html.unescape(text)
+            said = said.replace("−", "-").replace("\N{NON-BREAKING HYPHEN}", "-")
+            for sentence in (verdict.headline, advice.headline if advice else ""):
+                assert plain(html.escape(sentence)).replace("−", "-") in said, outlet
+            for name, fact in advice.facts if advice else ():
+                assert plain(html.escape(fact)).replace("−", "-") in said, (outlet, name)
+        if advice:
+            assert advice.ship == (verdict.best is not None)
+            assert advice.variant == verdict.rows[0]["variant"]
+        if verdict.best is None:
+            assert "Ship nothing yet" in advice.headline if advice else not verdict.verdicts
+        else:
+            title = self.titles[verdict.best]
+            assert verdict.headline.startswith(title)
+            assert advice.headline == f"Ship {title}."
+
+    def _gate_agrees(self, limits, verdict):
+        """`tfaudit gate` on the study has the same outcomes and figures, as JSON and as exit code."""
+        flags = [
+            part
+            for name, limit in limits.as_dict().items()
+            for part in (f"--{FLAGS[name].replace('_', '-')}", f"{limit:g}")
+        ]
+        if set(verdict.verdicts) != set(self.titles):  # one model against several has no verdict
+            return
+        code, out = self.run(
+            "gate", str(self.directory), *flags, "--json", "-", "--allow-missing", "1000"
+        )
+        judged = json.loads(out)["verdicts"]
+        assert {key: told["outcome"] for key, told in judged.items()} == dict(
+            zip(verdict.table["variant"], verdict.table["outcome"], strict=True)
+        )
+        assert code == max(
+            (EXIT_CODES[told["outcome"]] for told in judged.values()),
+            key=[EXIT_CODES[outcome] for outcome in reversed(OUTCOMES)].index,
+        )
+        for key, told in judged.items():
+            expected = json.loads(json.dumps(verdict.verdicts[key].summary()))
+            for one, other in zip(told["checks"], expected["checks"], strict=True):
+                assert one["sentence"] == other["sentence"]
+                assert one["value"] == pytest.approx(other["value"], nan_ok=True)
+
+    def _lost_classes_agree(self, report, verdict):
+        """Sentences, tables and charts of classes count those that lost recall as the verdict does."""
+        answers = dict(
+            re.findall(r'<details id="classes-([^"]+)"[^>]*>\s*<summary>(.*?)</summary>', report)
+        )
+        for key, impact in self.study_audit.summary.impacts.items():
+            frame = impact.frame()
+            assert tuple(frame["class"][frame["verdict"] == LOST]) == verdict.lost[key]
+            said = plain(answers[key])
+            standing = [name for name in verdict.lost[key] if not is_collapsed(frame, name)]
+            found = re.search(r"(\d+)(?: of (?:the other )?[\d,]+(?: classes)?)? lost recall", said)
+            assert (int(found[1]) if found else 0) == len(standing), said
+        for key, pair in self.study_audit.model_pairs.items():
+            frame = pair.frame()
+            assert tuple(frame["class"][frame["verdict"] == LOST]) == verdict.lost[key]
+        if claims := ACROSS["claims"].compute(self.study_audit):
+            counts = claims.frame().set_index("title")["lost_all"]
+            for key, title in self.titles.items():
+                assert counts.get(title, 0) == len(verdict.lost.get(key, ()))
+
+    def _operating_points_agree(self, verdict, limited):
+        app = self.open_page(self.directory, "operating_points", **limited)
+        if not app.dataframe:
+            assert app.info  # too few variants
+            return
+        table = app.dataframe[0].value.set_index("title")
+        chosen = list(table.index[table["chosen"]])
+        assert chosen == ([] if verdict.best is None else [self.titles[verdict.best]])
+        for key, outcome in verdict.outcomes.items():
+            assert table["gate"][self.titles[key]] == GATE[outcome]
+
+    def _pages_of_classes_agree(self, verdict):
+        for key in self.titles:
+            app = self.open_page(self.directory, "classes", variant=self.titles[key])
+            said = words(app)
+            count = len(verdict.lost.get(key, ()))
+            if key in self.study_audit.summary.impacts:
+                assert f" classes: {count:,} lost recall," in said, said
+            elif key in self.study_audit.model_pairs and not count:
+                assert "lost recall" not in said
+
+    def _command_agrees(self, advice, verdict):
+        """The command of a variant to ship passes it."""
+        if advice and advice.ship:
+            code, _ = self.run(*shlex.split(advice.command)[1:])
+            assert code == 0, advice.command
+
+
+def is_collapsed(frame, name):
+    return bool(frame.set_index("class")["collapsed"][name])
+
+
+def component_content(component):
+    """The HTML that the viewer's table of verdicts gets."""
+    return json.loads(component.proto.json)["content"]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """`run("gate", ...)` runs a command and returns its exit code and standard output."""
+
+    def command(*arguments):
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["tfaudit", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code or 0, capsys.readouterr().out
+
+    return command
+
+
+@pytest.fixture
+def place(open_page, run, monkeypatch):
+    """`place(store)` is a study with its outlets; its report has empty charts."""
+    monkeypatch.setattr("tfaudit.outlets.html.inline_svg", lambda *_, **__: "<svg></svg>")
+    return lambda store: Place(store, open_page, run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("studies", and_nightly([3], [20]))
+def test_no_two_places_disagree_on_simulated_studies(place, tmp_path, studies):
+    """Under the default limits, and under two sets of drawn ones."""
+    start = seeds(200)[0] if studies > 3 else 0
+    for seed in range(start, start + studies):
+        print("seed", seed)
+        store = random_store(tmp_path / str(seed), seed)
+        rng = np.random.default_rng([seed, 3])
+        here = place(store)
+        here.agrees(Limits(), in_viewer=True)
+        here.agrees(drawn_limits(rng, store), in_viewer=True)
+        here.agrees(drawn_limits(rng, store), in_viewer=False)
+
+
+@pytest.mark.slow
+def test_no_two_places_disagree_on_a_study_under_corruption_that_lacks_members(place, tmp_path):
+    store = corrupted_study(tmp_path, missing={("magnitude-0.9", 2)})
+    here = place(store)
+    loose = {"overall_drop_pp": 60.0, "corruption_drop_pp": 70.0}
+    for limits in (Limits(corruption_drop_pp=1), Limits(**loose)):
+        here.agrees(limits, in_viewer=True)
+    assert here.study_audit.verdict(Limits(**loose)).best is not None
