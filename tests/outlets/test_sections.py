@@ -229,7 +229,7 @@ def test_the_human_study_of_the_viewer(tmp_path):
             study, "ann", example, {question.key: question.holds for question in QUESTIONS}
         )
     found = sections_of(store)["survey"]
-    assert cells(found.tables[0])["of PIEs, %"][0] == "100.0"
+    assert cells(found.tables[0])["of changed images, %"][0] == "100.0"
     assert found.notes[0] == "The images are of fixed-point int8, 4 of them."
 
 
