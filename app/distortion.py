@@ -171,8 +171,8 @@ def _show_balances(
     points = pd.concat([rows.assign(level=label) for label, rows in frames.items()])
     text = (
         f"{'A panel per variant, a point' if panel_per else 'A point'} per class: its recall balance after against "
-        "before, as a share of the accuracy; amber, the pooled slope; dashed, no change. A click on a point opens its "
-        "class."
+        "before, as a share of the accuracy; amber, the published slope; dashed, no change. A click on a point opens "
+        "its class."
     )
     chart = balance_chart(points, pooled_frame(panels))
     click = functools.partial(_open_class, study_audit)

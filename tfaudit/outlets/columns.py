@@ -747,7 +747,8 @@ PARTS["All variants side by side"] = {
 PARTS["Recall distortion"] = {
     "mark": _text(
         "mark",
-        "Verdict on the corrected slope: < classes move closer together, > further apart, ? cannot tell",
+        "Verdict on the corrected slope, for all levels of a method at once: < classes move closer together, > further "
+        "apart, ? cannot tell",
     ),
     "alpha": _number("slope", ".3f", "Mean over the members"),
     "slope_between_dense": _number(
@@ -761,7 +762,7 @@ PARTS["Recall distortion"] = {
     **_interval(
         "corrected_low",
         "corrected_high",
-        "confidence interval of the corrected slope over images and members, simultaneous within a family",
+        "confidence interval of the corrected slope over images and members, the same as in the gate",
         ".3f",
     ),
     "slopes.accuracy_before": _share("top-1 before", form=".2f"),

@@ -93,8 +93,7 @@ def _plain(value: object) -> str:
 
 def _caption(row: dict, factors: list[str]) -> str:
     name = " ".join(_plain(row[factor]) for factor in factors)
-    slope = f"{row['pooled_slope']:.2f}".replace("-", "−")
-    figures = (
-        f"slope {slope}, r² {row['pooled_r2']:.2f}|accuracy {100 * row['accuracy_after']:.1f} %"
-    )
+    published = f"published slope {row['pooled_slope']:.2f}, r² {row['pooled_r2']:.2f}"
+    accuracy = f"accuracy {100 * row['accuracy_after']:.1f} %"
+    figures = f"{published}|{accuracy}".replace("-", "−")
     return f"{name}|{figures}" if name else figures

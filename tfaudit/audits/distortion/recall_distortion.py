@@ -103,19 +103,23 @@ class Distortion(Result):
         return float(slope(before[:, None], before[None])[others].mean())
 
     def mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
-        """Return the corrected slope, its interval at confidence `1 - alpha / levels`, and "<", ">" or "?".
+        """Return the corrected slope, its interval at confidence `1 - alpha`, and "<", ">" or "?".
 
-        If `levels` intervals are shown together, the probability that any of them misses its slope is at most `alpha`.
+        The interval is that of the gate. The mark claims that the slope is not 1 only if the interval at confidence
+        `1 - alpha / levels` lies on one side of it: the probability that any of `levels` marks errs is at most `alpha`.
         Without a corrected slope it is the published slope with the mark "?", which claims nothing.
 
         Raises:
             InputError: fewer than one level, or an alpha outside (0, 1).
         """
-        published = self.published_mark(levels=levels, alpha=alpha)
-        if np.isnan(self.corrected.value[0]):
-            return dataclasses.replace(published, mark="?")
-        (low,), (high,) = self.corrected.interval(published.confidence)
-        return Mark.of(float(self.corrected.value[0]), low, high, published.confidence)
+        surely = self.published_mark(levels=levels, alpha=alpha).confidence
+        slope = float(self.corrected.value[0])
+        if np.isnan(slope):
+            return dataclasses.replace(self.published_mark(alpha=alpha), mark="?")
+        (low,), (high,) = self.corrected.interval(surely)
+        mark = Mark.of(slope, low, high, surely).mark
+        (low,), (high,) = self.corrected.interval(1 - alpha)
+        return Mark(mark, slope, float(low), float(high), 1 - alpha)
 
     def published_mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
         """Return the mean slope with its interval over members alone, as published in [R] 6.2; see `mark`.
@@ -273,7 +277,9 @@ def distortion(
     paired = pruned.parents is not None if paired is None else paired
     corrected = Change.without_error(np.array([np.nan]))
     if metric == "recall":
-        right = dense.right()[before], pruned.right()[after]
+        right = dense.right(), pruned.right()
+        if paired:
+            right = right[0][before], right[1][after]
         corrected = corrected_slope(
             *right, dense.labels, dense.num_classes, paired=paired, clusters=dense.clusters
         )

@@ -89,7 +89,7 @@ def _tradeoff(group: str, rows: pd.DataFrame) -> Drawing:
         rows = rows.assign(**ends)
     shares = "datum.value < 0 || datum.value > 100 ? '' : datum.label"
     left = alt.Axis(title="accuracy, %", orient="left", labelExpr=shares)
-    right = alt.Axis(title="slope", orient="right")
+    right = alt.Axis(title="slope, as published", orient="right")
     dense = float(rows["accuracy"].iloc[0])
     middle = dashed_rule(alt.Chart(), y=alt.YValue(HEIGHT / 2))
     chart = alt.layer(

@@ -77,13 +77,13 @@ def corrected_intervals(
 ) -> pd.DataFrame:
     """Tabulate the corrected slope of every level with its interval and mark over images and members.
 
-    Columns, families of intervals and errors are those of `slope_intervals`; `alpha` is the corrected slope, or without
-    one the published slope with the mark "?".
+    Columns and errors are those of `slope_intervals`; `alpha` is the corrected slope, or without one the published
+    slope with the mark "?". Intervals are at level 1 - alpha; the marks of a family are corrected for its size.
 
     Args:
         distortions: results of `distortion`, by level or by tuples such as (method, level).
         by: names of the parts of a key, "level" by default.
-        alpha: probability that any interval of a family misses its slope.
+        alpha: probability that any mark of a family errs, and that an interval misses its slope.
     """
     families = Counter(_family(key) for key in distortions)
     rows = []

@@ -98,9 +98,9 @@ def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion])
 def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[str, str]:
     """Return sentences on whether the recalls of the classes drift apart, by key of the variant.
 
-    An interval holds for all levels of a method at once, so it is wider than in the table of single variants. The
-    sentence is about the corrected slope, because finite test images and separately trained members pull the
-    uncorrected slope below 1; without a corrected slope, the sentence claims nothing.
+    A claim holds for all levels of a method at once; the interval is that of the gate. The sentence is about the
+    corrected slope, because finite test images and separately trained members pull the uncorrected slope below 1;
+    without a corrected slope, the sentence claims nothing.
     """
     titles = study_audit.data.titles
     marks = _marks(study_audit, results)
@@ -119,7 +119,7 @@ def drift_findings(study_audit: StudyAudit, results: Mapping[str, Distortion]) -
 
 
 def _marks(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[str, Mark]:
-    """Return the corrected slopes by key, each with an interval for all levels of its method at once."""
+    """Return the corrected slopes by key, each with a mark that is corrected for all levels of its method."""
     levels = method_levels(study_audit)
     sizes = Counter(levels[key][0] for key in results)
     alpha = study_audit.data.alpha
@@ -133,6 +133,8 @@ def drift_sentence(title: str, slope: Mark) -> str:
     """Return a sentence on the slope of a variant, which begins with its title.
 
     Example:
+        >>> drift_sentence("int8", Mark("?", 1.2, 1.1, 1.3, 0.95))
+        'int8: judged alone, classes drift apart; among all levels this may be chance: slope 1.20 (95 %: 1.10 to 1.30).'
         >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
         'int8: the data cannot tell whether classes drift apart: slope 1.65 (95 %: 0.90 to 2.41).'
         >>> drift_sentence("int8", Mark("<", 0.8, 0.7, 0.9, 0.95))
@@ -141,7 +143,9 @@ def drift_sentence(title: str, slope: Mark) -> str:
     level = f"{100 * slope.confidence:.3g} %"
     interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.2f} to {slope.high:.2f})"
     verb = "drift apart" if slope.mean >= 1 else "move closer together"
-    if slope.mark == "?":
+    if slope.mark == "?" and not slope.low <= 1 <= slope.high and interval:
+        told = f"judged alone, classes {verb}; among all levels this may be chance: slope {slope.mean:.2f}"
+    elif slope.mark == "?":
         told = f"the data cannot tell whether classes {verb}: slope {slope.mean:.2f}"
     else:
         told = f"classes lie {slope.mean:.2f} times as far from the average as before"
@@ -212,7 +216,9 @@ def slope_rows(
     rows[[*BY]] = list(levels.values())
     families = intervals[[*BY, "low", "high", "mark"]]
     families = families.rename(columns={"low": "corrected_low", "high": "corrected_high"})
-    return rows.drop(columns=families.columns[len(BY) :]).merge(families, on=[*BY])
+    rows = rows.drop(columns=families.columns[len(BY) :]).merge(families, on=[*BY])
+    ends = ["corrected_low", "corrected_high"]
+    return rows.assign(**rows[ends].where(rows["corrected"].notna()))  # not of published slopes
 
 
 def slope_questions(
