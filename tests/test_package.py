@@ -182,18 +182,45 @@ def test_the_steps_of_the_full_container_find_all_that_they_install(tmp_path, wh
     run_steps(ROOT / "containers/full.Dockerfile", tmp_path, wheel, dry_run="--dry-run")
 
 
+UV = [sys.executable, "-m", "uv", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory, wheel):
+    """A folder with an environment, `core`, that holds the wheel without any extra, and predictions of two models."""
+    folder = tmp_path_factory.mktemp("core")
+    subprocess.run([*UV, "venv", "--python", sys.executable, "core"], cwd=folder, check=True)
+    subprocess.run([*UV, "pip", "install", "--python", folder / "core", wheel], check=True)
+    labels = np.arange(2000) % 4
+    after = np.where((labels == 3) & (np.arange(2000) % 3 == 0), 0, labels)
+    np.save(folder / "labels.npy", labels)
+    np.save(folder / "before.npy", np.eye(4)[labels])
+    np.save(folder / "after.npy", np.eye(4)[after])
+    return folder
+
+
+@pytest.fixture
+def run_core(core):
+    """Runs Python there: `run_core("-m", "tfaudit", ...)`."""
+
+    def run(*arguments):
+        command = [core / "core/bin/python", *map(str, arguments)]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.run(
+            command, cwd=core, capture_output=True, text=True, check=False, env=environment
+        )
+
+    return run
+
+
 @pytest.mark.slow
-def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, wheel):
-    uv = [sys.executable, "-m", "uv", "--quiet"]
-    python = tmp_path / "core/bin/python"
-    subprocess.run([*uv, "venv", "--python", sys.executable, "core"], cwd=tmp_path, check=True)
-    subprocess.run([*uv, "pip", "install", "--python", python, wheel], check=True)
+def test_the_core_is_small(core):
     files = [
-        file for file in (tmp_path / "core").rglob("*") if file.is_file() and not file.is_symlink()
+        file for file in (core / "core").rglob("*") if file.is_file() and not file.is_symlink()
     ]
     assert sum(file.stat().st_size for file in files) < 500 * 2**20
     listed = subprocess.run(
-        [*uv, "pip", "list", "--python", python], capture_output=True, text=True, check=True
+        [*UV, "pip", "list", "--python", core / "core"], capture_output=True, text=True, check=True
     )
     packages = {line.split()[0] for line in listed.stdout.splitlines()[2:]}
     assert len(packages) <= 40
@@ -206,59 +233,44 @@ def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, w
         "scikit-learn",
     }
 
-    labels = np.arange(2000) % 4
-    after = np.where((labels == 3) & (np.arange(2000) % 3 == 0), 0, labels)
-    for name, values in (("labels", labels), ("before", labels), ("after", after)):
-        np.save(tmp_path / f"{name}.npy", np.eye(4)[values] if name != "labels" else values)
 
-    def tfaudit(*arguments):
-        command = [python, "-m", "tfaudit", *map(str, arguments)]
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        return subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
-        )
-
-    files = [
-        "--baseline",
-        "before.npy",
-        "--compressed",
-        "small=after.npy",
-        "--labels",
-        "labels.npy",
-    ]
-    gate = tfaudit("gate", *files, "--max-worst-class-drop", 5)
+@pytest.mark.slow
+def test_the_core_audits_judges_and_reports_and_the_slim_container_draws(
+    core, run_core, wheel, tmp_path
+):
+    files = ["--baseline", "before.npy", "--compressed", "small=after.npy", "--labels"]
+    files.append("labels.npy")
+    gate = run_core("-m", "tfaudit", "gate", *files, "--max-worst-class-drop", 5)
     assert gate.returncode == 1, gate.stderr
     assert "class 3" in gate.stdout
-    audit = tfaudit("audit", *files, "--out", "study")
-    assert audit.returncode == 0, audit.stderr
-    report = tfaudit("report", "study")
-    assert report.returncode == 0, report.stderr
-    page = (tmp_path / "study/report.html").read_text()
+    for words in (("audit", *files, "--out", "study"), ("report", "study")):
+        done = run_core("-m", "tfaudit", *words)
+        assert done.returncode == 0, done.stderr
+    page = (core / "study/report.html").read_text()
     assert "class 3" in page
     assert "<svg" not in page
     assert "pip install 'tfaudit[charts]'" in page
-    charts = tfaudit("report", "study", "--charts", "charts")
+    charts = run_core("-m", "tfaudit", "report", "study", "--charts", "charts")
     assert charts.returncode == 2
     assert re.fullmatch(
         r"tfaudit: tfaudit report: got no .*pip install 'tfaudit\[charts\]'\n", charts.stderr
     )
-
     run_steps(ROOT / "containers/slim.Dockerfile", tmp_path, wheel)
-    subprocess.run(
-        [tmp_path / "venv/bin/python", "-m", "tfaudit", "report", "study"], cwd=tmp_path, check=True
-    )
-    assert "<svg" in (tmp_path / "study/report.html").read_text()
+    draw = [tmp_path / "venv/bin/python", "-m", "tfaudit", "report", "study"]
+    subprocess.run(draw, cwd=core, check=True)
+    assert "<svg" in (core / "study/report.html").read_text()
+
+
+@pytest.mark.slow
+def test_the_core_names_the_extra_that_a_command_needs(run_core):
     for arguments, extra in ((("run", "digits"), "keras"), (("view", "study"), "viewer")):
-        refused = tfaudit(*arguments)
+        refused = run_core("-m", "tfaudit", *arguments)
         remedy = rf"expected one: pip install 'tfaudit\[{extra}\]'\n"
         line = rf"tfaudit: tfaudit {arguments[0]}: got no installed \w+, {remedy}"
         assert refused.returncode == 2
         assert re.fullmatch(line, refused.stderr), refused.stderr
-    code = "import tfaudit; tfaudit.prune"
-    missing = subprocess.run(
-        [python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    missing = run_core("-c", "import tfaudit; tfaudit.prune")
     assert "tfaudit.prune: got no installed " in missing.stderr.splitlines()[-1]
-    told = tfaudit("doctor").stdout
+    told = run_core("-m", "tfaudit", "doctor").stdout
     assert "GPUs unknown without TensorFlow" in told
     assert "pip install 'tfaudit[viewer]'" in " ".join(told.split())

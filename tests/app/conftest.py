@@ -1,6 +1,7 @@
 """A study of digits, pages run by Streamlit's own harness, and `tfaudit view` in a real browser."""
 
 import contextlib
+import functools
 import os
 import shutil
 import socket
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +43,14 @@ def open_page(app_test):
         return app
 
     return run
+
+
+@pytest.fixture
+def opened(open_page, store, request):
+    """Opens the page that a test's module is named for, of its study, with its choices `HARMED` and others."""
+    name = Path(request.module.__file__).stem.removeprefix("test_")
+    choices = getattr(request.module, "HARMED", {})
+    return functools.partial(open_page, store.directory, name, **choices)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """The page Classes shows what the audit of the store gives, for any choice, and names as the text they are."""
 
-import functools
 import re
 
 import numpy as np
@@ -39,12 +38,6 @@ def impact(store, **options):
 def table(app, *columns):
     """The first table with these columns."""
     return next(frame.value for frame in app.dataframe if set(columns) <= set(frame.value))
-
-
-@pytest.fixture
-def opened(open_page, store):
-    """Opens the page of the study with choices."""
-    return functools.partial(open_page, store.directory, "classes", **HARMED)
 
 
 @pytest.mark.slow

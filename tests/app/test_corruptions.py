@@ -1,7 +1,5 @@
 """Page 4: changes, severities, classes, exemplars and one image under corruption; numbers are those of the audit."""
 
-import functools
-
 import numpy as np
 import pytest
 
@@ -26,12 +24,6 @@ def store(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(store):
     return StudyAudit.read(store).robustness("magnitude-0.9")
-
-
-@pytest.fixture
-def opened(open_page, store):
-    """Opens the page of the study with choices."""
-    return functools.partial(open_page, store.directory, "corruptions")
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """Page 5: slopes of the chosen variants, classes of one, the questions of [R]; numbers are those of the audits."""
 
-import functools
 import json
 
 import numpy as np
@@ -27,12 +26,6 @@ RATIOS = tuple(
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("ratios"), variants=RATIOS)
-
-
-@pytest.fixture
-def opened(open_page, store):
-    """Opens the page of the study with choices."""
-    return functools.partial(open_page, store.directory, "distortion")
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The page Images: filters against masks, pages, missing images, one image over all levels."""
 
-import functools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,12 +37,6 @@ def found(store):
 
 def ids(app):
     return list(next(frame.value for frame in app.dataframe if "example" in frame.value)["example"])
-
-
-@pytest.fixture
-def opened(open_page, store):
-    """Opens the page of the study with choices."""
-    return functools.partial(open_page, store.directory, "exemplars", **HARMED)
 
 
 @pytest.mark.slow

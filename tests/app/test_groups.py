@@ -1,7 +1,5 @@
 """Page 7: groups, individuals, the groups of exemplars, properties of images; numbers are those of the audits."""
 
-import functools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,12 +16,6 @@ from tfaudit.audits.groups.groups import groups
 def store(tmp_path_factory):
     facts = WRITERS.assign(light=np.where(np.arange(len(WRITERS)) % 3, "day", ":night: <b>"))
     return make_study(tmp_path_factory.mktemp("groups"), groups=facts)
-
-
-@pytest.fixture
-def opened(open_page, store):
-    """Opens the page of the study with choices."""
-    return functools.partial(open_page, store.directory, "groups")
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Page 6: gate, floor and worths choose a point, and the URL holds them."""
 
-import functools
-
 import pandas as pd
 import pytest
 
@@ -33,12 +31,6 @@ def expected(store, **options):
     return operating_points(
         study_audit.trade_offs(), objectives=objectives, outcomes=outcomes, **options
     ).frame()
-
-
-@pytest.fixture
-def opened(open_page, store):
-    """Opens the page of the study with choices."""
-    return functools.partial(open_page, store.directory, "operating_points")
 
 
 @pytest.mark.slow

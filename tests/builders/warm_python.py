@@ -123,13 +123,16 @@ def _serve(path: str, started: int) -> tuple[dict, list[int]] | None:
                     os.close(descriptor)
                 connections.remove(ready)
                 ready.close()
-            with contextlib.suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-    with contextlib.suppress(ChildProcessError):
-        while os.wait():
-            pass
+            _reap(os.WNOHANG)
+    _reap(0)
     return None
+
+
+def _reap(options: int) -> None:
+    """Take note of the forks that have ended, or without `os.WNOHANG` of all forks."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, options)[0]:
+            pass
 
 
 def _forked(connection: socket.socket, size: int, descriptors: list[int]) -> dict:

@@ -1,7 +1,5 @@
 """`tfaudit audit`: words of any shell, files of any framework, a table or a comparison, and a study where asked for."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -202,15 +200,6 @@ def test_bad_input_is_one_line(tfaudit, refused, words, message):
     files = {"--baseline": "a0.npy", "--compressed": "b0.npy"}
     others = [word for pair in files.items() if pair[0] != words[0] for word in pair]
     refused(tfaudit("audit", "--labels", "y.npy", *others, *words), message)
-
-
-@pytest.mark.slow
-def test_no_tensorflow_is_needed():
-    script = "import sys; sys.modules.update(tensorflow=None, keras=None); from tfaudit.cli import main; main()"
-    files = ("--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "b*.npy", "--out", "d/s")
-    command = [sys.executable, "-c", script, "audit", *files]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_gate_and_the_audit_take_a_column_of_clusters(tfaudit, refused):

@@ -515,6 +515,16 @@ def _prepared(root):
     return [list(examples) for examples in content.splits.values()]
 
 
+def made_by_hand(place, kinds):
+    """How reading each crafted file and folder ends, by label."""
+    for title, label, content in crafted():
+        path = place.folder / f"{label}.{kinds[title].suffix}"
+        path.write_bytes(content)
+        yield f"{label}, {title}", kinds[title].read(path)
+        path.unlink()
+    yield from folders(place)
+
+
 def main(first, last):
     counts = collections.Counter()
 
@@ -539,14 +549,8 @@ def main(first, last):
             assert sklearn.model_selection
             assert tensorflow_datasets.features.Image
         limit_memory()
-        if first == 0:
-            for title, label, content in crafted():
-                path = place.folder / f"{label}.{kinds[title].suffix}"
-                path.write_bytes(content)
-                tell(f"{label}, {title}", kinds[title].read(path))
-                path.unlink()
-            for label, end in folders(place):
-                tell(label, end)
+        for label, end in made_by_hand(place, kinds) if first == 0 else ():
+            tell(label, end)
         for seed in range(first, last):
             rng, title = np.random.default_rng(seed), sorted(kinds)[seed % len(kinds)]
             change = revalued if title.endswith("json") and seed % 5 else mutated

@@ -44,20 +44,20 @@ def residual():
 
 def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monkeypatch):
     monkeypatch.setitem(KINDS, "new", QuantizationKind("new", types=("float16",)))
-    plan = candidates(lambda: copy_of(net), training=False)
-    assert {candidate.key for candidate in plan if not candidate.is_choice} == set(KINDS)
-    assert {(one.kind, one.percentile, one.spared, one.last) for one in plan if one.is_choice} == {
+    table = table_of(candidates(lambda: copy_of(net), training=False))
+    assert set(table["key"][~table["is_choice"]]) == set(KINDS)
+    choices = table.loc[table["is_choice"], ["kind", "percentile", "spared", "last"]]
+    assert set(choices.itertuples(index=False, name=None)) == {
         ("int8", 100, 0, True),
         *(("int8", percentile, 0, False) for percentile in PERCENTILES),
         *(("int8", 99.999, count, False) for count in SPARED if count < 2),  # of two layers
     }
-    plain = [candidate.estimate for candidate in plan if candidate.is_plain]
-    quick = [candidate.estimate for candidate in plan[len(plain) : -1]]
-    assert [candidate.is_plain for candidate in plan[: len(plain)]] == [True] * (len(KINDS) - 1)
-    assert plain == sorted(plain, reverse=True)
-    assert quick == sorted(quick)
-    assert plan[-1].kind == "int16x8"
-    assert all(candidate.pruned is None for candidate in plan)
+    plain = len(KINDS) - 1
+    assert table["is_plain"].tolist() == [True] * plain + [False] * (len(table) - plain)
+    assert table["estimate"][:plain].is_monotonic_decreasing
+    assert table["estimate"][plain:-1].is_monotonic_increasing
+    assert table["kind"].iloc[-1] == "int16x8"
+    assert table["pruned"].isna().all()
 
 
 def table_of(plan):
@@ -70,6 +70,7 @@ def table_of(plan):
         granularity=[one.pruned.granularity if one.pruned else "" for one in plan],
         is_trained=[one.preparation != Preparation() for one in plan],
         is_choice=[one.is_choice for one in plan],
+        is_plain=[one.is_plain for one in plan],
         control=[keys.index(one.control.key) if one.control else -1 for one in plan],
     )
     return table.assign(is_slow=table["kind"] == "int16x8")  # which takes .1 s an image

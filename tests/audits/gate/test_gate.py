@@ -310,10 +310,16 @@ def test_the_design_that_would_decide_on_changed_predictions_does(
     assert (never.images, never.members) == (0, 0)
 
 
-@pytest.mark.parametrize("paired", [False, True])
-def test_populations_are_judged_by_the_intervals_of_class_impact(paired):
+@pytest.fixture(scope="module", params=[False, True], ids=["apart", "paired"])
+def populations(request):
+    """Two populations, whether they are paired, and the verdict on them by every limit."""
     before, after = population(1), population(2, hurt=[3])
-    verdict = gate(before, after, EVERY, sizes=(100, 90), paired=paired)
+    verdict = gate(before, after, EVERY, sizes=(100, 90), paired=request.param)
+    return before, after, request.param, verdict
+
+
+def test_populations_are_judged_by_the_intervals_of_class_impact(populations):
+    before, after, paired, verdict = populations
     impact = class_impact(before, after, paired)
     frame = impact.frame()
     np.testing.assert_allclose(verdict.classes["drop_pp"], -frame["change_pp"])
@@ -325,6 +331,11 @@ def test_populations_are_judged_by_the_intervals_of_class_impact(paired):
     assert verdict.classes["outcome"][3] == "fail"
     assert only(verdict, "harmed_share").value == (frame["verdict"] == "lost recall").mean() == 0.2
     assert only(verdict, "size_ratio").outcome == "fail"
+    assert verdict.members == (6, 6)
+
+
+def test_flips_of_populations_are_those_of_pairs_or_of_every_combination(populations):
+    before, after, paired, verdict = populations
     members = zip(before.correct(), after.correct(), strict=True)
     every = [(a, b) for a in before.correct() for b in after.correct()]
     lost = only(verdict, "negative_flips")
@@ -337,7 +348,10 @@ def test_populations_are_judged_by_the_intervals_of_class_impact(paired):
     assert lost.low < changed.low < changed.value < changed.high
     own = 100 * changed_predictions(before, None).mean() / count
     assert (f"Between two baseline models it is {own:.2f} %." in changed.sentence) is not paired
-    assert verdict.members == (6, 6)
+
+
+def test_the_overall_drop_of_populations_has_the_interval_over_images_and_members(populations):
+    before, after, paired, verdict = populations
     everything = group_changes(
         before.correct(), after.correct(), 0 * before.labels, 1, paired=paired
     )
