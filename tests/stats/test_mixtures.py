@@ -14,6 +14,11 @@ def measured(rng, loss, images=200, changed=0.01):
     return lost, won, np.full(len(loss), images)
 
 
+def interval(mixture, critical=1.96):
+    """The share beyond the bound and both ends of its interval."""
+    return mixture.share, mixture.least_share(critical), mixture.most_share(critical)
+
+
 def log_likelihood(mixture, part, share):
     """The largest log-likelihood if a part of the losses has this share, by sequential quadratic programming."""
     start = np.where(part, share / part.sum(), (1 - share) / max((~part).sum(), 1))
@@ -44,7 +49,7 @@ def test_the_ends_of_the_interval_are_where_the_likelihood_ratio_test_rejects():
     losses = np.linspace(-0.05, 0.2, 11)
     likelihood = stats.norm.pdf(truth[:, None] + rng.normal(0, 0.03, (80, 1)), losses, 0.03)
     mixture = LossMixture(losses, likelihood, np.ones(80), 0.05)
-    share, low, high = mixture.share_beyond()
+    share, low, high = interval(mixture)
     assert low < 0.25 < high
     assert low < share < high
     best = max(log_likelihood(mixture, mixture.losses > 0.05, s) for s in np.linspace(low, high, 9))
@@ -56,7 +61,7 @@ def test_the_ends_of_the_interval_are_where_the_likelihood_ratio_test_rejects():
 def test_many_images_tell_the_share():
     loss = np.repeat([0.0, 0.1], [90, 10])
     counts = measured(np.random.default_rng(1), loss, images=20_000)
-    share, low, high = LossMixture.of_pairs(*counts, 0.05).share_beyond()
+    share, low, high = interval(LossMixture.of_pairs(*counts, 0.05))
     assert share == pytest.approx(0.1, abs=1e-4)
     # the classes are a sample: as many as Wilks' interval of a binomial share of 10 in 100
     assert (low, high) == pytest.approx((0.051, 0.168), abs=0.01)
@@ -65,7 +70,7 @@ def test_many_images_tell_the_share():
 def test_fewer_images_tell_less():
     rng = np.random.default_rng(2)
     ends = [
-        LossMixture.of_pairs(*measured(rng, np.zeros(500), images), 0.05).share_beyond()[2]
+        interval(LossMixture.of_pairs(*measured(rng, np.zeros(500), images), 0.05))[2]
         for images in (20, 50, 200)
     ]
     assert 0.2 > ends[0] > ends[1] > ends[2]
@@ -75,21 +80,32 @@ def test_the_order_of_classes_changes_nothing():
     rng = np.random.default_rng(3)
     counts = np.array(measured(rng, rng.exponential(0.02, 100)))
     shuffled = counts[:, rng.permutation(100)]
-    assert (
-        LossMixture.of_pairs(*counts, 0.05).share_beyond()
-        == LossMixture.of_pairs(*shuffled, 0.05).share_beyond()
+    assert interval(LossMixture.of_pairs(*counts, 0.05)) == interval(
+        LossMixture.of_pairs(*shuffled, 0.05)
     )
 
 
 @pytest.mark.parametrize(("lost", "share"), [(0, (0.0, 0.0, 1.0)), (20, (1.0, 0.15, 1.0))])
 def test_one_class_tells_nothing_but_about_itself(lost, share):
     one = np.array([lost]), np.array([0]), np.array([20])
-    assert LossMixture.of_pairs(*one, 0.05).share_beyond() == pytest.approx(share, abs=0.01)
+    assert interval(LossMixture.of_pairs(*one, 0.05)) == pytest.approx(share, abs=0.01)
 
 
 @pytest.mark.parametrize("bound", [0.0, 0.003, 0.05, 1.0])
 def test_any_bound(bound):
     counts = measured(np.random.default_rng(4), np.full(60, 0.02), images=5000)
-    share, low, high = LossMixture.of_pairs(*counts, bound).share_beyond()
+    share, low, high = interval(LossMixture.of_pairs(*counts, bound))
     assert 0 <= low <= high <= 1
     assert share == pytest.approx(float(bound < 0.02), abs=0.01)
+
+
+def test_what_all_classes_gain_by_chance_is_added_to_their_losses():
+    """All classes lose 4 points with these members, but 7 on average over members, beyond the bound of 5."""
+    rng = np.random.default_rng(5)
+    counts = measured(rng, np.full(200, 0.04), images=500)
+    assert LossMixture.of_pairs(*counts, 0.05).share == pytest.approx(0, abs=0.01)
+    for shift in (0.03, np.full(200, 0.03)):
+        mixture = LossMixture.of_pairs(*counts, 0.05, shift=shift)
+        assert mixture.share == pytest.approx(1, abs=0.01)
+    half = LossMixture.of_pairs(*counts, 0.05, shift=np.repeat([0.0, 0.03], 100))
+    assert half.share == pytest.approx(0.5, abs=0.1)

@@ -16,12 +16,19 @@ _STEPS = np.array([0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.6, 2, 2.4, 3, 4, 6, 8, 12,
 
 _SMALLEST_UNIT = 0.01
 
-_WON = np.array([0, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.5])
-"""Shares of images that change without any effect on the loss: as many are lost as are won."""
+_FEW_WON = np.array([0, 0.003, 0.006, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08])
+_WON = np.append(_FEW_WON, [0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5])
+"""Shares of images that change without any effect on the loss: as many are lost as are won.
+
+With half as many, a share of exactly 10 % was excluded in 37 % of studies of 1,000 classes.
+"""
 
 _ITERATIONS, _CHECKED_EVERY, _LEAST_GAIN = 1000, 10, 3e-3
 _RELAXATION = 1.7
 """Exponent of the factors of each iteration: up to 2 the maximum is the same and reached sooner."""
+
+_START = 1e-5
+"""What is added to the best weights before those of a given share are sought: no weight is then 0 for good."""
 
 _LEAST_LOG = -200.0
 _NEVER = 1e-9
@@ -46,7 +53,13 @@ class LossMixture:
 
     @classmethod
     def of_pairs(
-        cls, lost: np.ndarray, won: np.ndarray, images: np.ndarray, bound: float
+        cls,
+        lost: np.ndarray,
+        won: np.ndarray,
+        images: np.ndarray,
+        bound: float,
+        *,
+        shift: np.ndarray | float = 0.0,
     ) -> "LossMixture":
         """Return the mixture of classes whose images are lost, won or neither, with multinomial likelihoods.
 
@@ -57,69 +70,90 @@ class LossMixture:
             won: `(C,)` numbers of images that became right.
             images: `(C,)` numbers of images.
             bound: the loss in question, a share in [0, 1].
+            shift: by how much less the classes lose with these members than on average over members, a share or `(C,)`
+                shares; 0 by default.
         """
-        counts, classes = np.unique(
-            np.column_stack([lost, won, images]), axis=0, return_counts=True
+        shifts = np.broadcast_to(shift, np.shape(lost))
+        rows, classes = np.unique(
+            np.column_stack([lost, won, images, shifts]), axis=0, return_counts=True
         )
         losses, balanced = (axis.ravel() for axis in np.meshgrid(_losses(bound), _WON))
         is_share = np.abs(losses) + 2 * balanced <= 1
         losses, balanced = losses[is_share], balanced[is_share]
-        shares = np.stack([balanced + np.maximum(losses, 0), balanced + np.maximum(-losses, 0)])
-        lost, won, images = counts.T[:, :, None]
-        kept = np.maximum(1 - shares.sum(0), 0)
+        lost, won, images, shifts = rows.T[:, :, None]
+        seen = losses - shifts
+        kept = 1 - np.abs(seen) - 2 * balanced
         logs = (
-            special.xlogy(lost, shares[0])
-            + special.xlogy(won, shares[1])
-            + special.xlogy(images - lost - won, kept)
+            special.xlogy(lost, balanced + np.maximum(seen, 0))
+            + special.xlogy(won, balanced + np.maximum(-seen, 0))
+            + special.xlogy(images - lost - won, np.maximum(kept, 0))
         )
+        logs[kept < 0] = -np.inf
         return cls(losses, _scaled(logs), classes, bound)
 
-    def share_beyond(self, critical: float = 1.96) -> tuple[float, float, float]:
-        """Return the estimated share of classes that lose more than the bound, and both ends of its interval.
+    @property
+    def share(self) -> float:
+        """Return the most likely share of classes that lose more than the bound."""
+        return float(np.clip(self._best[0][self._more].sum(), 0, 1))
 
-        Losses of exactly the bound count for the upper end, but not for the lower end.
+    def least_share(self, critical: float) -> float:
+        """Return the least share of classes that lose more than the bound; losses of exactly the bound do not count.
 
         Args:
-            critical: quantile of the signed root of the likelihood ratio, 1.96 by default for an interval of 95 %.
+            critical: quantile of the signed root of the likelihood ratio.
+        """
+        value = self.share
+        if value <= _NEVER or self._excess(_NEVER, self._more, critical) <= 0:
+            return 0.0
+        ends = self._more, critical
+        return float(optimize.brentq(self._excess, _NEVER, value, ends, xtol=1e-4, rtol=0.01))
+
+    def most_share(self, critical: float) -> float:
+        """Return the largest share of classes that lose the bound or more.
+
+        Args:
+            critical: quantile of the signed root of the likelihood ratio.
 
         Example:
             >>> none = np.zeros(1000, int)
-            >>> share = LossMixture.of_pairs(none, none, none + 50, bound=0.05).share_beyond()
-            >>> [round(figure, 4) for figure in share]
-            [0.0, 0.0, 0.0021]
+            >>> mixture = LossMixture.of_pairs(none, none, none + 50, bound=0.05)
+            >>> round(mixture.share, 4), round(mixture.most_share(1.96), 4)
+            (0.0, 0.0021)
         """
-        weights = self._best[0]
-        more = self.losses > self.bound + _NEVER
         at_least = self.losses > self.bound - _NEVER
+        value = max(float(self._best[0][at_least].sum()), _NEVER)
+        if value >= 1 - _NEVER or self._excess(1 - _NEVER, at_least, critical) <= 0:
+            return 1.0
+        ends = at_least, critical
+        return float(optimize.brentq(self._excess, value, 1 - _NEVER, ends, xtol=1e-4, rtol=0.01))
 
-        def excess(share: float, part: np.ndarray) -> float:
-            return np.sqrt(self._deviance(part, share)) - critical
+    @property
+    def _more(self) -> np.ndarray:
+        return self.losses > self.bound + _NEVER
 
-        value, most = (float(np.clip(weights[part].sum(), 0, 1)) for part in (more, at_least))
-        low, high = 0.0, 1.0
-        if value > _NEVER and excess(_NEVER, more) > 0:
-            low = optimize.brentq(excess, _NEVER, value, (more,), xtol=1e-4, rtol=0.01)
-        if most < 1 - _NEVER and excess(1 - _NEVER, at_least) > 0:
-            least = max(most, _NEVER)
-            high = optimize.brentq(excess, least, 1 - _NEVER, (at_least,), xtol=1e-4, rtol=0.01)
-        return value, low, high
+    def _excess(self, share: float, part: np.ndarray, critical: float) -> float:
+        """Return by how much the root of the likelihood ratio of a share of a part exceeds its quantile."""
+        return float(np.sqrt(self._deviance(part, share))) - critical
 
     @functools.cached_property
     def _best(self) -> tuple[np.ndarray, float]:
-        return self._fitted(np.ones(len(self.losses), bool), 1.0)
+        return self._fitted(np.ones(len(self.losses), bool), 1.0, np.ones(len(self.losses)))
 
     def _deviance(self, part: np.ndarray, share: float) -> float:
         """Return twice the log-likelihood that is lost if a part of the losses has this share of the classes."""
-        return 2 * max(self._best[1] - self._fitted(part, share)[1], 0.0)
+        start = self._best[0] + _START
+        return 2 * max(self._best[1] - self._fitted(part, share, start)[1], 0.0)
 
-    def _fitted(self, part: np.ndarray, share: float) -> tuple[np.ndarray, float]:
+    def _fitted(
+        self, part: np.ndarray, share: float, start: np.ndarray
+    ) -> tuple[np.ndarray, float]:
         """Return the most likely weights of the losses if a part has this share, and their log-likelihood."""
 
         def normalised(weights: np.ndarray) -> np.ndarray:
             inside, outside = (max(weights[of].sum(), 1e-300) for of in (part, ~part))
             return weights * np.where(part, share / inside, (1 - share) / outside)
 
-        weights = normalised(np.ones(len(self.losses)))
+        weights = normalised(start)
         reached = -np.inf
         for iteration in range(_ITERATIONS):
             density = self.likelihood @ weights

@@ -71,7 +71,7 @@ def most_true(p: ArrayLike, alpha: float) -> int:
 
     Example:
         >>> most_true([0.001, 0.02, 0.04, 0.3], 0.05), most_true([0.001, 0.02, 0.04, 0.05], 0.05)
-        (2, 0)
+        (3, 0)
     """
     sorted_p = np.sort(np.asarray(p, np.float64))
 

@@ -285,3 +285,22 @@ def test_harmed_classes_are_not_cleared_one_by_one(members, paired, studies):
     study = StudyOfLimits("one class of ten loses 10 points", paired, members, 100, images=50)
     rates = study.error_rates(seeds(studies)).loc["harmed_share"]
     assert rates["1.1: pass"] <= 0.025 + noise(0.025, studies)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("members", "studies"), and_nightly([(1, 20), (3, 12)], [(1, 400), (3, 200), (10, 200)])
+)
+def test_a_share_of_many_classes_that_lose_just_more_than_the_bound_is_seldom_excluded(
+    members, studies
+):
+    """100 of 1,000 classes lose 10.01 points: members seemed to show that fewer lose 10 in half of the studies."""
+    study = StudyOfLimits("one class of ten loses 10 points", False, members, 1000, images=50)
+    truth = study.truth
+    highs = [
+        measure(*simulate(truth, seed, members=members, images=50, classes=1000))
+        .share_beyond(10)
+        .high
+        for seed in seeds(studies)
+    ]
+    assert np.mean(np.array(highs) < 0.1) <= 0.025 + noise(0.025, studies)

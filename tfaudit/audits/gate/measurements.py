@@ -51,6 +51,10 @@ Corrupted = tuple[Mapping[CorruptionLevel, Predictions], Mapping[CorruptionLevel
 """Predictions of a baseline and of a compressed model by corruption and severity."""
 
 
+ANGLES = (45, 75)
+"""Degrees between 0, where losses vary by class alone, and 90, where they all shift together."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Losses:
     """Losses of accuracy or recall, percentage points: `(C,)` arrays, an entry per class or corruption, or one.
@@ -306,21 +310,52 @@ class Measurements:
     def share_beyond(self, limit: float) -> Estimate:
         """Return the share of classes that lose more than a limit, percentage points; see `LossMixture`.
 
-        A class without images may have lost more.
+        Members that are stronger or weaker than others shift the losses of all classes together, which no number of
+        classes averages out. The ends are the furthest under all shifts, which count with their own likelihood. A class
+        without images may have lost more.
         """
         losses = self.classes
         known = losses.examples > 0
         if not known.any():
             return Estimate(np.nan, 0.0, 1.0)
         images = losses.examples[known] / losses.per_image
-        mixture = LossMixture.of_pairs(losses.lost[known], losses.won[known], images, limit / 100)
+        counts = losses.lost[known], losses.won[known], images
         # Few members hardly tell how much losses vary; all classes together count as one more.
         freedom = self.pairs or sum(self.members) - 1
         parts = (np.nansum(losses.of_images), np.nansum(losses.of_members))
-        critical = critical_value(1 - self.alpha / 2, *parts, losses.units.sum(), freedom)
-        share, low, high = mixture.share_beyond(float(critical))
+        widths = (
+            float(critical_value(1 - self.alpha / 2, *parts, losses.units.sum(), degrees))
+            for degrees in (freedom, np.inf)
+        )
+        # A share is no smooth function of the losses: by one degree of freedom, up to 12 % of intervals miss it.
+        critical = float(np.sqrt(special.chdtri(2, self.alpha)) * ratio(*widths))
+
+        def mixture(shift: np.ndarray | float) -> LossMixture:
+            return LossMixture.of_pairs(*counts, limit / 100, shift=shift)
+
+        unshifted = mixture(0.0)
+        lows, highs = [unshifted.least_share(critical)], [unshifted.most_share(critical)]
+        common = self._common_shift()[known]
+        for angle in np.radians(ANGLES) if common.any() else ():
+            shift, reach = common * np.sin(angle), critical * np.cos(angle)
+            lows.append(mixture(-shift).least_share(reach))
+            highs.append(mixture(shift).most_share(reach))
         part = float(known.mean())
-        return Estimate(share, part * low, part * high + 1 - part)
+        return Estimate(unshifted.share, part * min(lows), part * max(highs) + 1 - part)
+
+    def _common_shift(self) -> np.ndarray:
+        """Return by how much members can shift the losses of all classes together, `(C,)` shares; 0 for single models.
+
+        It is the members' part of the change of accuracy at the level of the intervals. Members that differ in strength
+        move recalls by the slope of the normal distribution, as in `Change.moderated`.
+        """
+        losses = self.classes
+        slope = np.exp(-np.square(special.ndtri(np.clip(losses.before, 0.01, 0.99))) / 2)
+        if (change := self.overall.change) is None:
+            return np.zeros(len(slope))
+        quantile = special.stdtrit(change.df_members, 1 - self.alpha / 2)
+        common = float((quantile * np.sqrt(change.of_members))[0])
+        return common * slope * losses.examples.sum() / np.nansum(losses.examples * slope)
 
     def images_for_every_class(self, limit: float) -> int | None:
         """Return how many images of each class a limit on the worst class needs; None if no number is enough.
