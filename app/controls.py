@@ -8,6 +8,7 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
+from tfaudit.app.limits import chosen_limits
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.url_state import (
     choose,
@@ -24,6 +25,9 @@ T = TypeVar("T")
 
 Act: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Acts on what was clicked: the fields of a mark in a chart, or a row of a table."""
+
+WHO_PAYS = "Who pays"
+"""Section of the menu whose pages ask whom compression harms."""
 
 BUTTONS = 12  # with at most this many variants each has a button; more are a list
 CLICKED = object()  # stands for a choice that a click in the chart has just changed
@@ -50,12 +54,20 @@ def _compressed(study_audit: StudyAudit) -> dict[str, str]:
 
 
 def choose_variant(study_audit: StudyAudit) -> str:
-    """Return the key of the compressed variant that the page is about; in the URL `variant`."""
+    """Return the key of the compressed variant that the page is about; in the URL `variant`.
+
+    A page opens on the variant that the verdict names first, one of `WHO_PAYS` on the variant that harms a class most.
+    What a visitor chooses holds on all pages.
+    """
     keys = _compressed(study_audit)
-    if len(keys) <= BUTTONS:
-        return choose_option("Variant", keys, "variant", format_func=escape_name)
     labels = list(keys)
-    return keys[choose_from(st.selectbox, "Variant", labels, "variant", labels[0])]
+    verdict = study_audit.verdict(chosen_limits(study_audit))
+    opened = verdict.worst if st.session_state.get("asks who pays") else verdict.lead
+    default = variant_labels(study_audit)[opened] if opened else labels[0]
+    settings: dict[str, Any] = {"required": True} if len(keys) <= BUTTONS else {}
+    control = st.segmented_control if len(keys) <= BUTTONS else st.selectbox
+    settings |= {"format_func": escape_name, "remembered": True}
+    return keys[choose_from(control, "Variant", labels, "variant", default, **settings)]
 
 
 def set_variant(study_audit: StudyAudit, title: str | None) -> None:

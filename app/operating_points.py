@@ -13,9 +13,9 @@ from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import choose_option, variant_labels
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import open_variant
+from tfaudit.app.limits import choose_limits, say_limits
 from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, choose_from, number_reader, single_choice
-from tfaudit.app.verdict import choose_limits
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.operating_points.operating_points import (
     GATE,
@@ -65,7 +65,10 @@ def page(study_audit: StudyAudit) -> None:
         "Set the lowest acceptable accuracy and what a point of each objective is worth to you: the variant of the "
         "Pareto set that is worth most is chosen."
     )
-    verdict = study_audit.verdict(choose_limits(study_audit))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        limits = choose_limits(study_audit)
+        say_limits(limits)
+    verdict = study_audit.verdict(limits)
     axis = (
         choose_option("Cost", {name: name for name in axes}, "against")
         if len(axes) > 1

@@ -147,6 +147,7 @@ def choose(
     resets: Iterable[str] = (),
     then: Callable[[], None] = lambda: None,
     clearable: bool = False,
+    remembered: bool = False,
     **settings: Any,
 ) -> T:
     """Draw a control of a choice that the URL holds, and return the choice.
@@ -161,6 +162,7 @@ def choose(
         resets: parameters that another choice makes meaningless, such as the page of a gallery.
         then: called after a change.
         clearable: whether None is a choice.
+        remembered: whether the URL holds the default too once it is chosen, for pages that have another default.
         **settings: further arguments of the control.
     """
     value = url_choice(key, default, read)
@@ -170,7 +172,8 @@ def choose(
         chosen = st.session_state[key]
         if chosen is None and not clearable:
             return  # the control was drawn again before the browser sent its value
-        set_choices(**{key: None if chosen == default else write(chosen)}, **dict.fromkeys(resets))
+        unsaid = chosen == default and not remembered
+        set_choices(**{key: None if unsaid else write(chosen)}, **dict.fromkeys(resets))
         then()
 
     control(label, key=key, on_change=store, **settings)

@@ -1,7 +1,6 @@
 """The verdict on every variant: headline, alerts, limits that a visitor may change, rows that lead to the classes."""
 
 import contextlib
-import math
 import tempfile
 import threading
 from collections.abc import Callable
@@ -18,9 +17,9 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import go_to_later, page_colours, show_notes
-from tfaudit.app.markdown import escape
-from tfaudit.app.url_state import choose, link_parameters, number_reader
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
+from tfaudit.app.limits import choose_limits, say_limits
+from tfaudit.app.url_state import link_parameters
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import InputError
 from tfaudit.outlets.gate_files import json_verdicts
@@ -56,7 +55,7 @@ def show_verdict(study_audit: StudyAudit) -> None:
     answer = st.container()
     controls = st.container(horizontal=True, gap="small", vertical_alignment="center")
     with controls:
-        limits = _limits(study_audit)
+        limits = choose_limits(study_audit)
     verdict = study_audit.verdict(limits)
     advice = recommendation(study_audit, verdict)
     with answer:
@@ -65,7 +64,7 @@ def show_verdict(study_audit: StudyAudit) -> None:
     with controls:
         if advice:
             _offer_files(study_audit, verdict, advice)
-        _say_limits(limits)
+        say_limits(limits)
     labels = {key: label for key, label in variant_labels(study_audit).items() if key != BASELINE}
     pages = {key: "classes" if key in study_audit.summary.impacts else "compare" for key in labels}
     hrefs = {
@@ -121,54 +120,3 @@ def _report_pdf(study_audit: StudyAudit, limits: Limits) -> bytes:
         page = Path(folder) / "report.html"
         page.write_text(report_html(study_audit, limits), encoding="utf-8")
         return pdf_of(page, find_browser())
-
-
-def choose_limits(study_audit: StudyAudit) -> Limits:
-    """Draw the limits of the gate and return those that the visitor chose, in the URL named as `tfaudit gate` does."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        limits = _limits(study_audit)
-        _say_limits(limits)
-    return limits
-
-
-def _say_limits(limits: Limits) -> None:
-    words = limits.in_words()
-    st.caption(escape(f"{words[0].upper()}{words[1:]}."), width="content")
-
-
-def _limits(study_audit: StudyAudit) -> Limits:
-    classes = len(study_audit.counts(BASELINE).class_names)
-    defaults = st.session_state.get("limits", DEFAULT_LIMITS).for_classes(classes)
-    offered = [
-        name for name in QUANTITIES if name != "corruption_drop_pp" or study_audit.data.conditions
-    ]
-    names = sorted(offered, key=lambda name: getattr(defaults, name) is None)
-    with st.popover("Limits", icon=":material/tune:"):
-        chosen = {name: _limit(name, getattr(defaults, name)) for name in names}
-        if all(value is None for value in chosen.values()):
-            st.caption("Without any limit, the default limits apply.")
-            return defaults
-        return Limits(**chosen)
-
-
-def _limit(name: str, default: float | None) -> float | None:
-    """Return one limit; None if it is empty."""
-    quantity = QUANTITIES[name]
-    key = FLAGS[name]
-    most = quantity.maximum if math.isfinite(quantity.maximum) else None
-    within = number_reader(key, quantity.minimum, quantity.maximum, float)
-    return choose(
-        st.number_input,
-        quantity.title[0].upper() + quantity.title[1:] + ", points" * name.endswith("_pp"),
-        key,
-        default,
-        lambda text: within(text) if text else None,
-        write=lambda limit: "" if limit is None else f"{limit:.6g}",
-        min_value=quantity.minimum,
-        max_value=most,
-        clearable=True,
-        value=None,
-        format="%.6g",
-        placeholder="not checked",
-        help=quantity.description,
-    )

@@ -14,6 +14,7 @@ import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
+from tfaudit.app.controls import WHO_PAYS
 from tfaudit.app.display import PAGE_STYLE, link_to, open_clicked_page
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
@@ -103,7 +104,7 @@ def _menu() -> dict[str, dict[str, ViewerPage]]:
                 "operating_points", "Operating points", ("unfairness",), definition=POINTS
             ),
         },
-        "Who pays": {
+        WHO_PAYS: {
             "classes": ViewerPage("classes", "Classes", ("class_impact",), definition=CLASSES),
             # The images that one model changes against one are the flips that "compare" shows.
             "exemplars": ViewerPage("exemplars", "Images", ("class_impact",), definition=PIES),
@@ -205,6 +206,7 @@ def _open(arguments: list[str]) -> SharedAudit | Exception:
 
 def _draw(path: str, opened: SharedAudit | Exception) -> None:
     page = PAGES[path]
+    st.session_state["asks who pays"] = path in MENU[WHO_PAYS]
     try:
         if isinstance(opened, Exception):
             raise opened

@@ -137,7 +137,12 @@ def test_five_questions_of_a_new_user_take_four_clicks_at_most(viewer, visit):
 CHARTS = and_nightly(
     [
         ("", "chart-accuracy", -1, "classes"),
-        ("groups?groups=Images", "chart-property-magnitude-0-5-histogram", 9, "exemplars"),
+        (
+            "groups?groups=Images&variant=magnitude+50+%25",
+            "chart-property-magnitude-0-5-histogram",
+            9,
+            "exemplars",
+        ),
     ],
     [
         ("corruptions", "chart-relative-change", 3, "corruptions"),
@@ -162,8 +167,18 @@ CHARTS = and_nightly(
         ("exemplars?exemplars=Difficulty", "chart-difficulty", 1, "exemplars"),
         ("intersections", "chart-intersections", 0, "exemplars"),
         ("calibration", "chart-calibration", -1, "exemplars"),
-        ("groups?groups=Images", "chart-property-magnitude-0-5-0-1", -1, "exemplars"),
-        ("groups?groups=Images", "chart-property-magnitude-0-5-change", 5, "exemplars"),
+        (
+            "groups?groups=Images&variant=magnitude+50+%25",
+            "chart-property-magnitude-0-5-0-1",
+            -1,
+            "exemplars",
+        ),
+        (
+            "groups?groups=Images&variant=magnitude+50+%25",
+            "chart-property-magnitude-0-5-change",
+            5,
+            "exemplars",
+        ),
         ("levels?across=Classes+over+all+variants", "chart-across-claims", 3, "exemplars"),
         ("levels?across=Classes+over+sparsity", "chart-across-class_recalls", -1, "exemplars"),
         ("levels?across=Exemplars+over+levels", "chart-across-exemplar_levels", -1, "exemplars"),
@@ -189,7 +204,7 @@ def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at
     [
         ("calibration", "chart-calibration", "confidence after, %"),
         (
-            "groups?groups=Images",
+            "groups?groups=Images&variant=magnitude+50+%25",
             "chart-property-magnitude-0-5-histogram",
             "mean absolute tilt by writer",
         ),

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from tests.builders.pages import bodies, words
+from tests.builders.pages import HARMED, bodies, words
 from tests.builders.studies import (
     NAMES,
     before_and_after,
@@ -29,7 +29,7 @@ def metrics(app):
 @pytest.fixture
 def opened(open_page, singles):
     """Opens the page of the study with choices."""
-    return functools.partial(open_page, singles.directory, "compare")
+    return functools.partial(open_page, singles.directory, "compare", **HARMED)
 
 
 def test_single_models_are_compared_at_once(opened, singles):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
-from tests.builders.pages import bodies, words
+from tests.builders.pages import HARMED, bodies, words  # noqa: F401 - choices of `opened`
 from tests.builders.studies import (
     NAMES,
     before_and_after,

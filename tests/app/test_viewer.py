@@ -27,6 +27,7 @@ from tfaudit.app.viewer import PAGES
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.flips.declaration import rate_findings
+from tfaudit.audits.gate.limits import FLAGS, Limits
 from tfaudit.outlets.columns import with_minus_signs
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
@@ -326,3 +327,26 @@ def test_negative_flips_says_its_answer_as_a_sentence(open_page, store):
     (sentence,) = rate_findings("magnitude 90 %", result)
     page = words(open_page(store.directory, "negative_flips", **HARMED))
     assert with_minus_signs(sentence).removesuffix(".") in page.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_pages_open_on_the_recommended_variant_or_on_the_worst_and_keep_a_choice(open_page, digits):
+    study_audit = StudyAudit.read(open_store(digits))
+    titles = study_audit.data.titles
+    loose = Limits(worst_class_drop_pp=99.0)
+    verdicts = {"": study_audit.verdict(), "loose": study_audit.verdict(loose)}
+    assert verdicts[""].lead != verdicts["loose"].lead
+    assert verdicts[""].lead != verdicts[""].worst
+    loosened = {FLAGS[name]: f"{value:g}" for name, value in loose.as_dict().items()}
+    links = {"": {}, "loose": {**dict.fromkeys(FLAGS.values(), ""), **loosened}}
+    for asked, verdict in verdicts.items():
+        link = links[asked]
+        opens_on = {"classes": verdict.worst, "exemplars": verdict.worst, "groups": verdict.worst}
+        opens_on |= {"calibration": verdict.lead, "negative_flips": verdict.lead}
+        for name, key in opens_on.items():
+            app = open_page(digits, name, **link)
+            assert app.segmented_control(key="variant").value == titles[key]
+            assert "variant" not in app.query_params
+    other = next(titles[key] for key in study_audit.data.compressed_keys if key != verdict.lead)
+    app.segmented_control(key="variant").set_value(other).run()
+    app.segmented_control(key="variant").set_value(titles[verdict.lead]).run()
+    assert app.query_params["variant"] == titles[verdict.lead]  # other pages open on others

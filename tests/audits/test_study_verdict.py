@@ -1,5 +1,7 @@
 """The first screen: right headline, row and alerts where the truth is known; no claim of harm where there is none."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -374,3 +376,17 @@ def test_chart_shows_both_changes_with_their_limits():
         .to_dict()
     )
     assert [len(panel["layer"]) for panel in only_classes["hconcat"]] == [2, 3]
+
+
+def test_the_worst_variant_is_the_one_that_harms_a_class_most_a_collapse_first():
+    rows = {"lost": (0, -60.0, -9.0), "gone": (1, -30.0, -1.0), "mild": (0, -2.0, 0.0)}
+    frame = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["collapsed", "worst_change_pp", "change_pp"]
+    )
+    table = frame.rename_axis("variant").reset_index()
+    verdict = study_verdict({"int8": measure(population(0), population(1))})
+    assert verdict.worst == "int8"
+    assert dataclasses.replace(verdict, table=table).worst == "gone"
+    assert dataclasses.replace(verdict, table=table[::2]).worst == "lost"
+    unknown = table.assign(worst_change_pp=np.nan)
+    assert dataclasses.replace(verdict, table=unknown).worst is None

@@ -126,6 +126,16 @@ class StudyVerdict(Result):
         return max(self.verdicts, key=nearness)
 
     @property
+    def worst(self) -> str | None:
+        """Return the key of the variant whose worst class loses most, a collapse first; None if none is known."""
+        known = self.table.dropna(subset=["worst_change_pp"])
+        if known.empty:
+            return None
+        gravity = known.assign(collapsed=known["collapsed"] == 0)
+        by = ["collapsed", "worst_change_pp", "change_pp"]
+        return str(gravity.sort_values(by, kind="stable")["variant"].iloc[0])
+
+    @property
     def rows(self) -> list[dict[Hashable, Any]]:
         """Return the rows of `frame` as every outlet lists them: the `lead` first, then in the order of the study."""
         rows = self.table.to_dict("records")
