@@ -1,15 +1,17 @@
 """Checkpoints: a training that was interrupted anywhere ends with the bits of one that was not."""
 
 import dataclasses
-import os
-import signal
-import subprocess
-import time
 
 import keras
 import numpy as np
 import pytest
 
+from tests.builders.interruptions import (
+    MAKE_MEMBER,
+    CutAfter,
+    PowerCutError,
+    assert_kills_change_nothing,
+)
 from tests.builders.nightly import first_and_nightly
 from tests.builders.refusals import assert_refused
 from tests.builders.small_nets import assert_same_weights
@@ -30,25 +32,6 @@ STUDY = small_study(
     variants=(Pruned(0.7, frequency=2),),
     model_options={"filters": [4], "units": 8},
 )  # 120 examples, 12 steps
-
-
-class PowerCutError(Exception):
-    pass
-
-
-class CutAfter(keras.callbacks.Callback):
-    """Interrupts a fit after a number of batches that it really makes."""
-
-    def __init__(self, batches):
-        super().__init__()
-        self.left = batches
-
-    def on_train_batch_end(self, batch, logs=None):
-        if not logs:  # a step that an earlier attempt made
-            return
-        self.left -= 1
-        if self.left == 0:
-            raise PowerCutError
 
 
 def new_trainer(variant, **settings):
@@ -182,19 +165,6 @@ def test_a_forked_member_has_the_bits_of_one_trained_to_the_end_from_the_same_se
     assert len(made) < 12
 
 
-SCRIPT = """
-import sys
-import tensorflow as tf
-tf.config.threading.set_intra_op_parallelism_threads(1)
-tf.config.threading.set_inter_op_parallelism_threads(1)
-from tfaudit.population.member import MemberMaker
-from tfaudit.store.store import open_store
-print("started", flush=True)
-maker = MemberMaker(open_store(sys.argv[1]))
-maker.prepare(sys.argv[2])
-maker.make(sys.argv[2], 0)
-"""
-
 RETRAINED = (
     Pruned(0.5, treatment="finetune", remedy="excess_gap"),
     Pruned(0.6, treatment="rewind", rewind_to=3),
@@ -224,26 +194,7 @@ def killed_study(tmp_path, name):
 @pytest.mark.parametrize("key", first_and_nightly([v.key for v in reversed(RETRAINED)]))
 def test_kill_9_at_any_moment_changes_no_bit(tmp_path, warm_python, key):
     store, whole = killed_study(tmp_path, "killed"), killed_study(tmp_path, "whole")
-    rng = np.random.default_rng()
-    kills = int(os.environ.get("TFAUDIT_KILLS", "4"))
-    command = [*warm_python, "-c", SCRIPT]
-    for variant in ("dense", key):
-        subprocess.run([*command, str(whole.directory), variant], check=True)
-        while not store.is_complete(variant, 0):
-            worker = subprocess.Popen(
-                [*command, str(store.directory), variant], stdout=subprocess.PIPE
-            )
-            worker.stdout.readline()
-            if kills:
-                kills -= 1
-                time.sleep(rng.uniform(1, 8))
-                worker.send_signal(signal.SIGKILL)
-            worker.wait()
-            worker.stdout.close()
-    for file in whole.record(key, 0)["files"]:
-        if file.endswith(".parquet") or file.endswith(".tflite") or file.endswith(".csv"):
-            assert (whole.directory / file).read_bytes() == (store.directory / file).read_bytes()
-    assert not list(store.directory.rglob("checkpoint"))
+    assert_kills_change_nothing(store, whole, key, [*warm_python, "-c", MAKE_MEMBER])
 
 
 def test_a_damaged_checkpoint_and_one_of_another_training_are_not_used(tmp_path):

@@ -21,6 +21,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import keras
@@ -118,11 +119,12 @@ class CheckpointFile:
                 )
             return Checkpoint(facts["step"], facts["rows"], arrays)
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
-            text = (
-                f"checkpoint: {self.path} is not used ({one_line(problem)}); training begins again"
-            )
-            warnings.warn(Notice(text), stacklevel=2)
+            warnings.warn(Notice(self.unused(one_line(problem))), stacklevel=2)
             return None
+
+    def unused(self, reason: str) -> str:
+        """Return the text of a warning."""
+        return f"checkpoint: {self.path} is not used ({reason}); training begins again"
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint in place of the last one; a full disk leaves the last one, with a warning."""
@@ -152,8 +154,8 @@ class Checkpoints(keras.callbacks.Callback):
     """Callback that saves checkpoints of a fit, and continues one from its last checkpoint; the last of its callbacks.
 
     A callback with a state of its own has two methods: `training_state()` returns arrays by name, and
-    `restore_training(arrays)` takes them back. If it acts on forked trainings, it has a third one,
-    `begin_late(step)`, which sets the state after that many steps without it.
+    `restore_training(arrays)` takes them back. The state of some of Keras' callbacks is known. A callback that acts on
+    forked trainings may have a third method, `begin_late(step)`, which sets the state after that many steps without it.
 
     Args:
         file: file of the checkpoint; None to save and to continue nothing.
@@ -247,21 +249,13 @@ class Checkpoints(keras.callbacks.Callback):
             return {} if self._left else self._own(iterator)
         self.detach()
         assert self._found is not None
-        arrays = self._found.arrays
-        for name, variable in _variables(self.model):
-            variable.assign(arrays[name])
-        for number, callback in self._with_state():
-            if self._is_fork:
-                callback.begin_late(self._begin)
-                continue
-            prefix = f"callbacks/{number}/"
-            callback.restore_training(
-                {
-                    name.removeprefix(prefix): values
-                    for name, values in arrays.items()
-                    if name.startswith(prefix)
-                }
-            )
+        restore_variables(self.model, self._found.arrays)
+        if self._is_fork:
+            for callback in self._others:
+                if hasattr(callback, "begin_late"):
+                    callback.begin_late(self._begin)
+        else:
+            restore_callbacks(self._others, self._found.arrays)
         self._found = None
         return self.model.train_function(iterator)
 
@@ -271,9 +265,7 @@ class Checkpoints(keras.callbacks.Callback):
         if self._file is None or time.monotonic() - self._saved < self._every:
             return
         state = self._state()
-        for number, callback in self._with_state():
-            for name, values in callback.training_state().items():
-                state.arrays[f"callbacks/{number}/{name}"] = np.asarray(values)
+        state.arrays.update(callback_arrays(self._others))
         for step, content in self.forked.items():
             state.arrays[f"{_FORK}{step}"] = np.frombuffer(content, np.uint8)
         self._file.save(state)
@@ -281,33 +273,86 @@ class Checkpoints(keras.callbacks.Callback):
 
     def _state(self) -> Checkpoint:
         """Return the state of the training without that of the other callbacks."""
-        arrays = {name: variable.numpy() for name, variable in _variables(self.model)}
-        rows = [{name: float(value) for name, value in row.items()} for row in self.rows]
-        return Checkpoint(self._done, rows, arrays)
-
-    def _with_state(self) -> list[tuple[int, Any]]:
-        with_state = (one for one in self._others if hasattr(one, "training_state"))
-        return list(enumerate(with_state))
+        return Checkpoint(self._done, numeric(self.rows), variable_arrays(self.model))
 
 
-class BestEpoch(keras.callbacks.EarlyStopping):
-    """Keras' `EarlyStopping` with a state that can be saved."""
+KERAS_STATES: Mapping[type, tuple[str, ...]] = MappingProxyType(
+    {
+        keras.callbacks.EarlyStopping: (
+            "best",
+            "best_epoch",
+            "best_weights",
+            "stopped_epoch",
+            "wait",
+        ),
+        keras.callbacks.ReduceLROnPlateau: ("best", "cooldown_counter", "wait"),
+        keras.callbacks.LearningRateScheduler: (),
+        keras.callbacks.TerminateOnNaN: (),
+    }
+)
+"""Attributes of Keras' callbacks, None, numbers or lists of arrays, on which later steps depend."""
 
-    def begin_late(self, step: int) -> None:
-        """Do nothing: no epoch before the last mask can be the best one."""
 
-    def training_state(self) -> Mapping[str, Any]:
-        """Return the best epoch so far and its weights."""
-        best = {} if self.best is None else {"best": self.best}
-        weights = {f"weights/{i}": values for i, values in enumerate(self.best_weights or [])}
-        return {"epoch": self.best_epoch, "wait": self.wait, **best, **weights}
+def variable_arrays(model: keras.Model) -> dict[str, np.ndarray]:
+    """Return the values of all variables of a compiled model, its optimizer and its metrics, by name."""
+    return {name: variable.numpy() for name, variable in _variables(model)}
 
-    def restore_training(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take such a state."""
-        self.best_epoch, self.wait = int(state["epoch"]), int(state["wait"])
-        self.best = float(state["best"]) if "best" in state else None
-        count = sum(name.startswith("weights/") for name in state)
-        self.best_weights = [state[f"weights/{i}"] for i in range(count)] or None
+
+def restore_variables(model: keras.Model, arrays: Mapping[str, np.ndarray]) -> None:
+    """Give the variables of a model the values of `variable_arrays`."""
+    for name, variable in _variables(model):
+        variable.assign(arrays[name])
+
+
+def has_state(callback: keras.callbacks.Callback) -> bool:
+    """Return whether the state of a callback is known; others have none, or cannot be continued."""
+    return hasattr(callback, "training_state") or type(callback) in KERAS_STATES
+
+
+def callback_arrays(callbacks: Sequence[keras.callbacks.Callback]) -> dict[str, np.ndarray]:
+    """Return the known states of callbacks by name."""
+    return {
+        f"callbacks/{number}/{name}": np.asarray(values)
+        for number, callback in enumerate(filter(has_state, callbacks))
+        for name, values in _state_of(callback).items()
+    }
+
+
+def restore_callbacks(
+    callbacks: Sequence[keras.callbacks.Callback], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Give callbacks the states of `callback_arrays`."""
+    for number, callback in enumerate(filter(has_state, callbacks)):
+        prefix = f"callbacks/{number}/"
+        state = {
+            name.removeprefix(prefix): values
+            for name, values in arrays.items()
+            if name.startswith(prefix)
+        }
+        if hasattr(callback, "restore_training"):
+            callback.restore_training(state)
+            continue
+        for name in KERAS_STATES[type(callback)]:
+            parts = [values for key, values in state.items() if key.startswith(f"{name}/")]
+            setattr(callback, name, state[name].item() if name in state else parts or None)
+
+
+def _state_of(callback: Any) -> dict[str, Any]:
+    if hasattr(callback, "training_state"):
+        return dict(callback.training_state())
+    state: dict[str, Any] = {}
+    for name in KERAS_STATES[type(callback)]:
+        value = getattr(callback, name)
+        if isinstance(value, list):
+            state |= {f"{name}/{number}": part for number, part in enumerate(value)}
+        elif value is not None:
+            state[name] = value
+    return state
+
+
+def numeric(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+    """Return the rows of a history as numbers of Python."""
+    return [{name: float(value) for name, value in row.items()} for row in rows]
 
 
 def _taken_forks(checkpoint: Checkpoint) -> dict[int, bytes]:

@@ -76,7 +76,11 @@ def dry_run(
     rows |= _time(study, plans, train if here else None, at_once, prices)
     trainings = [plan for plan in plans if isinstance(plan, Training)]
     if len(trainings) < len(plans):
-        return rows | {"memory, disk": "unknown, since a function trains the members"}
+        lost = (
+            "what it trained since its last checkpoint, or all if its function cannot be continued"
+        )
+        unknown = {"memory, disk": "unknown, since a function trains the members"}
+        return rows | unknown | {"a failure": f"costs one member at most {lost}"}
     model = _Model.of(study, trainings[0], train)
     rows["memory"] = _memory(model, trainings, options, at_once)
     rows["disk"] = _disk(study, directory, model, test if here else None, at_once)

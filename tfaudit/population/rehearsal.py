@@ -190,7 +190,9 @@ class Rehearsal:
     def _killed_and_resumed(self, directory: Path) -> str:
         """Make a member again, kill its worker at the first checkpoint, resume it, and compare its bits."""
         plan = self.short.planned_training
-        if not isinstance(plan, Training) or not plan.steps:
+        if not isinstance(plan, Training):
+            return "not tried: a function trains the members"
+        if not plan.steps:
             return "no training that makes checkpoints"
         scratch = [v for v in self.short.variants if isinstance(v, Pruned) and not v.parent]
         pruned = [v.key for v in scratch if v not in self.short.forked]

@@ -26,7 +26,7 @@ from tfaudit.models.member_model import (
     gives_probabilities,
     strip_compilation,
 )
-from tfaudit.population.checkpoints import BestEpoch, Checkpoint, CheckpointFile, Checkpoints
+from tfaudit.population.checkpoints import Checkpoint, CheckpointFile, Checkpoints
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
 from tfaudit.population.machine import free_memory
 from tfaudit.study.study import Study, Training
@@ -294,7 +294,7 @@ class Trainer(TrainerInOneModel):
             callbacks.append(StopAt(self.steps if until is None else until))
         if training.keep == "best" and until is None:
             callbacks.append(
-                BestEpoch(
+                keras.callbacks.EarlyStopping(
                     patience=self._epochs,
                     restore_best_weights=True,
                     start_from_epoch=self._first_best_epoch,
