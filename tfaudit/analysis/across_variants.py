@@ -12,7 +12,7 @@ import pandas as pd
 from tfaudit.analysis.audits import pruned_variants, sparsity_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.audits.accuracies.accuracies import Accuracies, accuracies
+from tfaudit.audits.accuracies.accuracies import accuracies
 from tfaudit.audits.accuracies.declaration import ACCURACIES
 from tfaudit.audits.claims.claims import Claims, claims
 from tfaudit.audits.claims.declaration import CLAIMS
@@ -44,10 +44,6 @@ class Across:
     shown: Declaration
     compute: Callable[[StudyAudit], Any]
     takes: str = ""
-
-
-def _accuracies(study_audit: StudyAudit) -> Accuracies:
-    return accuracies(study_audit.summary.accuracies)
 
 
 def _difficulty(study_audit: StudyAudit) -> DifficultyLevels | None:
@@ -141,7 +137,7 @@ def _remedies(study_audit: StudyAudit) -> Remedies | None:
 
 
 _ALL = (
-    Across(shown=ACCURACIES, compute=_accuracies),
+    Across(shown=ACCURACIES, compute=lambda audit: accuracies(audit.summary.accuracies)),
     Across(shown=CLAIMS, compute=_claims, takes="classes compared with the baseline's"),
     Across(
         shown=REMEDIES,

@@ -23,6 +23,21 @@ def in_points(name: str, value: Any, low: Any, high: Any) -> dict[str, Any]:
     return {f"{name}_pp": 100 * value, f"{name}_low_pp": 100 * low, f"{name}_high_pp": 100 * high}
 
 
+def described(
+    keys: list[str], columns: list[str], descriptions: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Return columns of the descriptions of variants, one row per key; unknown titles are the keys, the rest None.
+
+    Example:
+        >>> described(["int8"], ["title", "bytes"], None).loc["int8"].to_list()
+        ['int8', None]
+    """
+    descriptions = pd.DataFrame(index=keys) if descriptions is None else descriptions
+    facts = descriptions.reindex(index=keys, columns=columns).astype(object)
+    facts["title"] = facts["title"].where(facts["title"].notna(), facts.index)
+    return facts.where(facts.notna(), None)
+
+
 ROWS = 30
 """Maximum number of rows of a table that are shown."""
 

@@ -40,8 +40,7 @@ def name_sides(
     """
     sides = []
     taken: list[Span] = []
-    positions = _pixels(points[x], width), _pixels(points[y], height)
-    for text, across, up in zip(points[name].astype(str), *positions, strict=True):
+    for text, across, up in _in_pixels(points, x, y, name, width, height):
         spans = _spans(text, across, up, width, offsets=(0,)) if text else {}
         side, _ = _first_free(spans, taken, height) or ("", 0)
         sides.append(side)
@@ -68,9 +67,9 @@ def name_places(
         {'side': ['right', 'right', 'left'], 'dy': [-12, 14, -12]}
     """
     places = []
-    positions = _pixels(points[x], width), _pixels(points[y], height)
-    taken = [(across - MARK, across + MARK, up) for across, up in zip(*positions, strict=True)]
-    for text, across, up in zip(points[name].astype(str), *positions, strict=True):
+    named = _in_pixels(points, x, y, name, width, height)
+    taken = [(across - MARK, across + MARK, up) for _, across, up in named]
+    for text, across, up in named:
         spans = _spans(text, across, up, width, offsets=OFFSETS)
         place = _first_free(spans, taken, height) or next(iter(spans))
         taken.append(spans[place])
@@ -78,9 +77,14 @@ def name_places(
     return pd.DataFrame(places, columns=["side", "dy"], index=points.index)
 
 
-def _pixels(values: pd.Series, extent: int) -> pd.Series:
-    share = (values - values.min()) / (np.ptp(values) or 1)
-    return extent * ((1 - FILLED) / 2 + FILLED * share)
+def _in_pixels(
+    points: pd.DataFrame, x: str, y: str, name: str, width: int, height: int
+) -> list[tuple[str, float, float]]:
+    """Return the name of each point and how far it stands across and up, in pixels."""
+    values = points[[x, y]].to_numpy(float)
+    shares = (values - values.min(0)) / np.where(np.ptp(values, 0), np.ptp(values, 0), 1)
+    places = ((1 - FILLED) / 2 + FILLED * shares) * (width, height)
+    return list(zip(points[name].astype(str), *places.T.tolist(), strict=True))
 
 
 def _spans(

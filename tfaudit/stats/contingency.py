@@ -105,7 +105,8 @@ def paired_interval(
     down, up, n = amounts(lost=lost, won=won, pairs=pairs)
     if (down + up > n + 1e-9).any():
         raise InputError("pairs", "fewer pairs than changes", "at least lost + won")
-    low, high = _ends(ratio(down, n), ratio(up, n), _margin(n, confidence))
+    margin = special.ndtri((1 + confidence) / 2) ** 2 / np.maximum(n, 1)
+    low, high = _ends(ratio(down, n), ratio(up, n), margin)
     possible = mcnemar(down, up) > 1 - confidence
     low = np.where(possible, np.minimum(low, 0.0), low)
     return low, np.where(possible, np.maximum(high, 0.0), high)
@@ -171,10 +172,6 @@ def exact_changes(
     """
     low, high = paired_interval(lost, won, pairs, confidence=confidence)
     return low, high, np.where(pairs > 0, mcnemar(lost, won), np.nan)
-
-
-def _margin(pairs: np.ndarray, confidence: float) -> np.ndarray:
-    return special.ndtri((1 + confidence) / 2) ** 2 / np.maximum(pairs, 1)
 
 
 def _score(

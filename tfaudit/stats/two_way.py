@@ -83,7 +83,8 @@ class Change:
             >>> [float(np.diff(one.interval(), axis=0).mean().round(3)) for one in both]
             [0.187, 0.082]
         """
-        slope = np.square(_normal_density(np.clip(accuracy, *_EXTREME)))
+        quantile = special.ndtri(np.clip(accuracy, *_EXTREME))
+        slope = np.exp(-np.square(quantile)) / (2 * np.pi)  # the squared density of the normal
         differ = np.isfinite(self.error) & np.isfinite(slope) & (self.of_members > 0)
         if np.isfinite(self.error).sum() < LEAST_GROUPS or not differ.any():
             return self
@@ -159,11 +160,6 @@ class Change:
         return critical_value(
             probability, self.of_images, self.of_members, self.df_images, self.df_members
         )
-
-
-def _normal_density(probability: np.ndarray) -> np.ndarray:
-    """Return the density of the normal distribution at its quantile of a probability."""
-    return np.exp(-np.square(special.ndtri(probability)) / 2) / np.sqrt(2 * np.pi)
 
 
 def _typical_excess(excess: np.ndarray, freedom: np.ndarray) -> float:

@@ -14,13 +14,13 @@ from tfaudit.audits.chance.chance import CANNOT_TELL, CONSISTENT, Chance, chance
 from tfaudit.audits.classes.classes import ClassImpact, class_impact
 from tfaudit.audits.exemplars.exemplars import Exemplars, exemplars
 from tfaudit.audits.flips.retrained_twins import changed_predictions
-from tfaudit.audits.result import Drawing, Result
+from tfaudit.audits.result import Drawing, Result, described
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import listed, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ratios import relative_change
 
-_DESCRIPTION = ("title", "family", "sparsity", "bytes", "gzipped_bytes")
+_DESCRIPTION = ["title", "family", "sparsity", "bytes", "gzipped_bytes"]
 _TESTED = ("significant_holm", "significant_bh", "harmed", "favoured")
 _COLUMNS = {
     **dict.fromkeys(("variant", "title", "family"), "str"),
@@ -287,7 +287,8 @@ def summarise(
     audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float
 ) -> Summary:
     """Join the results of `audit_variant`, by key of the variant, the baseline's first; options as in `summary`."""
-    facts = _described(list(audits), descriptions)
+    facts = described(list(audits), _DESCRIPTION, descriptions)
+    facts["family"] = facts["family"].fillna("")
     titles = {key: str(title) for key, title in facts["title"].items()}
     rows = [{"variant": key, **facts.loc[key], **audit.row()} for key, audit in audits.items()]
     for row in rows[1:]:
@@ -324,12 +325,3 @@ def summarise(
         alpha=alpha,
         notes=tuple(notes),
     )
-
-
-def _described(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the required columns, filled from the descriptions."""
-    descriptions = pd.DataFrame(index=keys) if descriptions is None else descriptions
-    facts = descriptions.reindex(index=keys, columns=list(_DESCRIPTION)).astype(object)
-    facts["title"] = facts["title"].where(facts["title"].notna(), facts.index)
-    facts["family"] = facts["family"].where(facts["family"].notna(), "")
-    return facts.astype(object).where(facts.notna(), None)

@@ -16,7 +16,7 @@ from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict, judge
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.gate.measurements import Measurements
-from tfaudit.audits.result import Drawing, Result
+from tfaudit.audits.result import Drawing, Result, described
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import listed
 from tfaudit.runtime.names import class_in_words
@@ -30,6 +30,8 @@ SIMILAR = 0.01
 """Share by which a file may be larger than the smallest that qualifies and still be the best one."""
 
 GZIPPED, ON_DISK = "gzipped", "on disk"
+_SIZES = {GZIPPED: "gzipped_bytes", ON_DISK: "bytes"}
+_IN_WORDS = {GZIPPED: "gzipped bytes", ON_DISK: "bytes on disk"}
 
 _COLUMNS = (
     "variant",
@@ -224,7 +226,8 @@ def study_verdict(
         >>> print(study_verdict({"int8": measure(before, after)}).headline)
         int8 fails. Recall of class 0 falls from 100.0 to 82.0 %, more than chance explains.
     """
-    facts = _facts([baseline, *measured], descriptions)
+    names = ["title", "sparsity", "bytes", "gzipped_bytes"]
+    facts = described([baseline, *measured], names, descriptions)
     known = {key: of_key for key, of_key in measured.items() if of_key is not None}
     limits = limits.for_classes(
         max((len(of_key.classes.names) for of_key in known.values()), default=0)
@@ -245,8 +248,8 @@ def study_verdict(
         )
         for key in measured
     ]
-    plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
-    table = _table(variants, facts["bytes" if plain else "gzipped_bytes"])
+    sizes = _known_sizes(facts)
+    table = _table(variants, facts[_SIZES[sizes]])
     order = _order(table["size_ratio"], pd.to_numeric(facts["sparsity"])[1:])
     qualified, alone = _passing(variants, order, limits)
     best = _best(table.loc[qualified])
@@ -256,9 +259,7 @@ def study_verdict(
         table.loc[alone, "reason"] += f" Passes alone; {among} this may be chance."
     return StudyVerdict(
         table=table,
-        headline=_headline(
-            variants, best, table, among, "bytes on disk" if plain else "gzipped bytes"
-        ),
+        headline=_headline(variants, best, table, among, _IN_WORDS[sizes]),
         collapsed={
             variant.key: sentence
             for variant in variants
@@ -273,8 +274,14 @@ def study_verdict(
         notes=tuple(
             joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})
         ),
-        sizes=ON_DISK if plain else GZIPPED,
+        sizes=sizes,
     )
+
+
+def _known_sizes(facts: pd.DataFrame) -> str:
+    """Return which sizes all files have: `GZIPPED`, or `ON_DISK` if only those are known."""
+    plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
+    return ON_DISK if plain else GZIPPED
 
 
 def _table(variants: list[_Variant], sizes: pd.Series) -> pd.DataFrame:
@@ -300,15 +307,6 @@ def _order(sizes: pd.Series, sparsities: pd.Series) -> list[int]:
     """Return the rows from the largest file to the smallest, or from the gentlest compression on."""
     by = -sizes if sizes.notna().all() else sparsities if sparsities.notna().all() else 0 * sizes
     return np.argsort(by.to_numpy(float), kind="stable").tolist()  # type: ignore[no-any-return]
-
-
-def _facts(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
-    descriptions = pd.DataFrame(index=keys) if descriptions is None else descriptions
-    facts = descriptions.reindex(
-        index=keys, columns=["title", "sparsity", "bytes", "gzipped_bytes"]
-    ).astype(object)
-    facts["title"] = facts["title"].where(facts["title"].notna(), facts.index)
-    return facts.where(facts.notna(), np.nan)
 
 
 def _lost(known: Mapping[str, Measurements], alpha: float) -> dict[str, tuple[str, ...]]:
