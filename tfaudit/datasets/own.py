@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.structure import leaves
@@ -53,15 +51,14 @@ def _dataset(reference: str, split: str, own: Examples, names: tuple[str, ...]) 
 
 def _kinds(own: Examples) -> Mapping[str, str]:
     """Return the properties that the two splits must share, such as shape and type of every array."""
-    kinds = {name: f"{values.shape[1:]} of {_type(values)}" for name, values in leaves(own.x)}
+    kinds = {
+        name: f"{values.shape[1:]} of {'text' if values.dtype.kind == 'U' else values.dtype}"
+        for name, values in leaves(own.x)
+    }
     kinds["y"] = str(own.y.shape[1:])
     kinds["groups"] = ", ".join(sorted(own.groups)) or "none"
     kinds["class_names"] = ", ".join(own.class_names or ()) or "none"
     return kinds
-
-
-def _type(values: np.ndarray) -> str:
-    return "text" if values.dtype.kind == "U" else str(values.dtype)
 
 
 def _class_names(reference: str, train: Examples, test: Examples) -> tuple[str, ...]:

@@ -190,7 +190,9 @@ class Checkpoints(keras.callbacks.Callback):
         self._steps_per_epoch = steps_per_epoch
         self._others = others
         own = self._file.load() if self._file else None
-        self.forked = {} if own is None else _taken_forks(own)
+        arrays = own.arrays if own else {}
+        names = [name for name in arrays if name.startswith(_FORK)]
+        self.forked = {int(name.removeprefix(_FORK)): arrays.pop(name).tobytes() for name in names}
         self._is_fork = own is None
         self._found = own or fork
         self._begin = self._found.step if self._found else 0
@@ -353,12 +355,6 @@ def _state_of(callback: Any) -> dict[str, Any]:
 def numeric(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     """Return the rows of a history as numbers of Python."""
     return [{name: float(value) for name, value in row.items()} for row in rows]
-
-
-def _taken_forks(checkpoint: Checkpoint) -> dict[int, bytes]:
-    """Take the forks out of a checkpoint and return them by step."""
-    names = [name for name in checkpoint.arrays if name.startswith(_FORK)]
-    return {int(name.removeprefix(_FORK)): checkpoint.arrays.pop(name).tobytes() for name in names}
 
 
 def _variables(model: keras.Model) -> list[tuple[str, Any]]:

@@ -60,7 +60,8 @@ def dry_run(
     """
     with contextlib.suppress(RuntimeError):  # the study's file has started them
         tf.config.set_visible_devices([], "GPU")  # this process would take their memory
-    at_once = _members_at_once(options)
+    # only the cluster may know
+    at_once = len(gpus_of_workers(options)) if options.engine == "local" else options.workers
     name = study.dataset
     here = is_available(name)
     if not here:
@@ -90,11 +91,6 @@ def dry_run(
     return rows
 
 
-def _members_at_once(options: EngineOptions) -> int | None:
-    """Return how many members run at once, None if only the cluster knows."""
-    return len(gpus_of_workers(options)) if options.engine == "local" else options.workers
-
-
 def _plan(study: Study, variant: Variant) -> Training | str | None:
     """Return the training that makes a variant's members, None if they are made without one."""
     scratch = isinstance(variant, Dense) or (isinstance(variant, Pruned) and not variant.parent)
@@ -102,7 +98,7 @@ def _plan(study: Study, variant: Variant) -> Training | str | None:
         return study.planned_training
     again = isinstance(variant, Pruned) and variant.treatment != "one_shot"
     if again or (isinstance(variant, Quantized) and variant.remedies):
-        return study.retraining or study.planned_training
+        return study.planned_retraining
     return None
 
 
@@ -124,7 +120,9 @@ def _time(
         return rows | {"hours": "unknown, as the steps are"}
     total = study.population * sum(steps * count for steps, count in counted.items() if steps)
     rows["steps"] = f"{total:,}"
-    if shared := study.population * _shared_steps(study, train):
+    alone = _steps(study.planned_training, train) or 0
+    # forked members take their first steps from the dense member of their number
+    if shared := study.population * sum(one.dense_steps(alone) for one in study.forked):
         rows["steps"] = f"{total - shared:,}; {shared / total:.0%} fewer than without forks"
         total -= shared
     if prices.step_seconds is None:
@@ -136,12 +134,6 @@ def _time(
     if prices.dollars_per_hour is not None:
         rows["cost"] = f"${hours * prices.dollars_per_hour:,.0f}"
     return rows
-
-
-def _shared_steps(study: Study, train: Dataset | None) -> int:
-    """Return the steps that forked members take from the dense member of one number."""
-    steps = _steps(study.planned_training, train) or 0
-    return sum(variant.dense_steps(steps) for variant in study.forked)
 
 
 def _steps(plan: Training | str, train: Dataset | None) -> int | None:

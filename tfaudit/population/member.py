@@ -227,12 +227,12 @@ class MemberMaker:
     @functools.cached_property
     def _retrainer(self) -> AnyTrainer:
         study = self._store.study
-        return trainer_of(study, study.retraining or study.planned_training, self._train)
+        return trainer_of(study, study.planned_retraining, self._train)
 
     def _new_aware_trainer(self, key: str) -> Trainer:
         study = self._store.study
         variant = cast(Quantized, study.variant(key))
-        training = study.retraining or study.planned_training
+        training = study.planned_retraining
         if not isinstance(training, Training):
             got = f"a training function with the remedy {variant.remedies[0].name!r}"
             raise InputError("retraining", got, "a tfaudit.Training")

@@ -50,7 +50,7 @@ def check_remedies(study: Study, remedies: Sequence[RemedySettings], data: Datas
         require(
             not unknown, "groups", listed(unknown), f"columns of {data.name!r}: {listed(columns)}"
         )
-    training = study.retraining or study.planned_training
+    training = study.planned_retraining
     for remedy in remedies:
         if not remedy.holds_out or (isinstance(training, Training) and training.validation):
             continue

@@ -114,17 +114,22 @@ class SmallestFile:
 
     def summary(self) -> dict[str, Any]:
         """Return the outcome, the chosen candidate and its size, and the numbers of candidates and examples."""
-        tried = int((self.table["outcome"] != NOT_TRIED).sum())
         return {
             "outcome": self.outcome,
             "chosen": self.chosen,
             "bytes": len(self.content),
+            **self._counts,
+            "needed": list(self.needed),
+        }
+
+    @property
+    def _counts(self) -> dict[str, Any]:
+        return {
             "candidates": len(self.table),
-            "tried": tried,
+            "tried": int((self.table["outcome"] != NOT_TRIED).sum()),
             "selection_examples": self.examples[0],
             "judged_examples": self.examples[1],
             "judged_on": self.judged_on,
-            "needed": list(self.needed),
         }
 
     def chart(self) -> Drawing:
@@ -148,11 +153,7 @@ class SmallestFile:
             "may_ship": self.outcome == PASS,
         }
         content["search"] = {
-            "candidates": len(self.table),
-            "tried": self.summary()["tried"],
-            "selection_examples": self.examples[0],
-            "judged_examples": self.examples[1],
-            "judged_on": self.judged_on,
+            **self._counts,
             "held_out": held_out,
             "seed": seed,
             "judged": dict(self.judged),

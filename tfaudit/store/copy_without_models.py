@@ -65,7 +65,10 @@ def save_copy_without_models(
     _copy_examples(store, copy)
     for variant in smaller.all_variants:
         for number in numbers:
-            _copy_member(store, copy, variant.key, number)
+            path = store.prediction_path(variant.key, number)
+            content = store.read_checked(variant.key, number, path)
+            facts = own_facts(store.record(variant.key, number))
+            copy.save_member(variant.key, number, {path: content}, facts)
     for condition in smaller.conditions:
         for pair in copy.evaluated_members():
             copy.evaluations.save(
@@ -81,12 +84,6 @@ def _untested_corruptions(store: Store, pairs: Sequence[tuple[str, int]]) -> set
         for condition in store.study.conditions
         if not all(store.evaluations.exists(*pair, condition.split) for pair in pairs)
     }
-
-
-def _copy_member(store: Store, copy: Store, key: str, number: int) -> None:
-    path = store.prediction_path(key, number)
-    content = store.read_checked(key, number, path)
-    copy.save_member(key, number, {path: content}, own_facts(store.record(key, number)))
 
 
 def _copy_examples(store: Store, copy: Store) -> None:

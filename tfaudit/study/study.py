@@ -293,6 +293,11 @@ class Study:
             raise InputError("study", got, "a study with a training")
         return self.training
 
+    @property
+    def planned_retraining(self) -> Training | str:
+        """The training of members that go on from a trained model."""
+        return self.retraining or self.planned_training
+
     @cached_property
     def varied_settings(self) -> tuple[str, ...]:
         """Settings of pruning in which the variants differ, and which their titles therefore name."""

@@ -69,10 +69,12 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
         results = [_name(graph.tensors[index]) for index in operator.outputs[:1]]
         if kind in _OPAQUE:
             uncounted.append(" ".join([kind, *results]))
-        if kind not in _MACS:
+        if kind not in _FACTORS:
             continue
         operands = [graph.shape(index) for index in operator.inputs]
-        macs = _MACS[kind](operands, graph.shape(operator.outputs[0]), operator) // batch
+        # a transposed convolution multiplies every value of its input with the rest
+        values = operands[2] if "TRANSPOSE" in kind else graph.shape(operator.outputs[0])
+        macs = math.prod([*values, *_FACTORS[kind](operands, operator)]) // batch
         kernel = next(filter(None, map(graph.constant, operator.inputs[:2])), None)
         if kernel is None:
             counted.append(Operation(results[0], macs, macs))
@@ -173,27 +175,20 @@ def _size(tensor: Any) -> int:
     return 1 if tensor.shape is None else math.prod(map(int, tensor.shape))
 
 
-_MACS: dict[str, Callable[[list[list[int]], list[int], Any], int]] = {
+_FACTORS: dict[str, Callable[[list[list[int]], Any], list[int]]] = {
     # kernel: (filters, height, width, channels of a group)
-    "CONV_2D": lambda operands, result, _: math.prod(result) * math.prod(operands[1][1:]),
+    "CONV_2D": lambda operands, _: operands[1][1:],
     # kernel: (1, height, width, channels of the result)
-    "DEPTHWISE_CONV_2D": lambda operands, result, _: (
-        math.prod(result) * math.prod(operands[1][1:3])
-    ),
+    "DEPTHWISE_CONV_2D": lambda operands, _: operands[1][1:3],
     # kernel: (depth, height, width, channels, filters)
-    "CONV_3D": lambda operands, result, _: math.prod(result) * math.prod(operands[1][:-1]),
-    # kernel: channels last; every input is multiplied with the rest
-    "TRANSPOSE_CONV": lambda operands, result, _: (
-        math.prod(operands[2]) * math.prod(operands[1][:-1])
-    ),
-    "CONV_3D_TRANSPOSE": lambda operands, result, _: (
-        math.prod(operands[2]) * math.prod(operands[1][:-1])
-    ),
-    "FULLY_CONNECTED": lambda operands, result, _: math.prod(result) * operands[1][-1],
-    "BATCH_MATMUL": lambda operands, result, op: (
-        math.prod(result) * operands[0][-2 if op.builtinOptions.adjX else -1]
-    ),
+    "CONV_3D": lambda operands, _: operands[1][:-1],
+    # kernel: channels last
+    "TRANSPOSE_CONV": lambda operands, _: operands[1][:-1],
+    "CONV_3D_TRANSPOSE": lambda operands, _: operands[1][:-1],
+    "FULLY_CONNECTED": lambda operands, _: operands[1][-1:],
+    "BATCH_MATMUL": lambda operands, op: [operands[0][-2 if op.builtinOptions.adjX else -1]],
 }
+"""Sides whose product is the number of multiplications of each value, given the shapes of the operands."""
 _OPAQUE = {
     "CUSTOM",
     "CALL",

@@ -50,7 +50,11 @@ def batch_gradients(
         with keras.StatelessScope(_replaced(model, kernels, values), collect_losses=True):
             outputs = model(inputs, training=False)
             penalty = sum(map(tf.reduce_sum, model.losses)) if of == "data" else 0.0
-            weights = _class_weights(outputs, targets) if by_class else [None]
+            weights = [None]
+            if by_class:  # 1 for examples of the class, 0 for others
+                width = int(outputs.shape[1])
+                classes = class_ids(targets, width)
+                weights = [tf.cast(classes == c, tf.float32) for c in range(max(width, 2))]
             # Inside a replica, Keras divides its own losses by the number of replicas, but not `model.losses`.
             losses = [
                 model.compute_loss(
@@ -67,13 +71,6 @@ def batch_gradients(
         for of_kernel in zip(*gradients, strict=True)
     ]
     return [tf.stack(of_kernel) if by_class else of_kernel[0] for of_kernel in by_kernel]
-
-
-def _class_weights(outputs: tf.Tensor, targets: Any) -> list[tf.Tensor]:
-    """Return the weights of the examples for each class: 1 for examples of the class, 0 for others."""
-    width = int(outputs.shape[1])
-    classes = class_ids(targets, width)
-    return [tf.cast(classes == c, tf.float32) for c in range(max(width, 2))]
 
 
 def _replaced(

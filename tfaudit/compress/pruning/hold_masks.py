@@ -65,7 +65,8 @@ class HoldMasks(MaskingCallback):
         """Put the masks on."""
         self._detach()
         self._require_optimizer("model.compile(optimizer) first: masks are held by model.optimizer")
-        self._attach(kernels_of_masks(self.model, self.masks), _never, self.masks)
+        kernels = kernels_of_masks(self.model, self.masks)
+        self._attach(kernels, lambda step: (tf.constant(False), tf.constant(0.0)), self.masks)
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Take the masks off; pruned weights stay 0."""
@@ -73,7 +74,3 @@ class HoldMasks(MaskingCallback):
         if self._masked is not None:
             self._masked.apply()  # averaged or restored weights may be nonzero under the masks
             warn_of_shortfall(self.model, self._masked.kernels, self._masked.sparsity(), UNMASKED)
-
-
-def _never(step: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    return tf.constant(False), tf.constant(0.0)

@@ -16,9 +16,9 @@ def rounded(pixels: np.ndarray) -> np.ndarray:
     return cv2.convertScaleAbs(pixels)
 
 
-def smoothed(image: np.ndarray, sigma: float, *, truncate: float = 4) -> np.ndarray:
+def smoothed(image: np.ndarray, sigma: float) -> np.ndarray:
     """Smooth an image as `skimage.filters.gaussian` does with repeated edges, float32."""
-    radius = int(truncate * sigma + 0.5)
+    radius = int(4 * sigma + 0.5)
     taps = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2) if radius else np.ones(1)
     taps = (taps / taps.sum()).astype(np.float32)
     return cv2.sepFilter2D(image, cv2.CV_32F, taps, taps, borderType=cv2.BORDER_REPLICATE)
