@@ -124,6 +124,15 @@ def require_least(least: float, **values: float | None) -> None:
         require(value is None or value >= least, name, value, f"{least} or more")
 
 
+def require_level(argument: str, level: float) -> None:
+    """Raise `InputError` unless a level of tests or of intervals lies in (0, 1).
+
+    Example:
+        >>> require_level("alpha", 0.05)
+    """
+    require(0 < level < 1, argument, level, "a level in (0, 1)")
+
+
 def require_whole(argument: str, value: object, least: int) -> None:
     """Raise an `InputError` unless a value is a whole number of at least `least`.
 

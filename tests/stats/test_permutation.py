@@ -82,7 +82,7 @@ def test_smallest_p(options, smallest):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"first": 0, "second": 2}, "first: got 0, expected 1 member or more"),
+        ({"first": 0, "second": 2}, "first: got 0, expected 1 or more"),
         ({"first": 2, "second": 0}, "second: got 0"),
         ({"first": 2, "second": 2, "permutations": 0}, "permutations: got 0"),
         ({"first": 2, "second": 3, "paired": True}, "second: got 3, expected 2 members"),

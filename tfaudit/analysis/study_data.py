@@ -14,10 +14,9 @@ from tfaudit.analysis.cache import digest
 from tfaudit.analysis.fingerprints import Fingerprints
 from tfaudit.analysis.stored_images import can_be_measured, image_properties, word_for
 from tfaudit.audits.attributes.attributes import MANY
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_least, require_level
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import CLUSTER
-from tfaudit.stats.intervals import require_level
 from tfaudit.store import parquet
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
@@ -84,7 +83,7 @@ class StudyData:
         answers: pd.DataFrame | None = None,
     ) -> None:
         require_level("alpha", alpha)
-        require(permutations >= 0, "permutations", permutations, "0 or more")
+        require_least(0, permutations=permutations)
         splits = f"a split with predictions: {', '.join(store.splits) or 'none yet'}"
         require(split in store.splits, "split", split, splits)
         self.store, self.split, self.alpha, self.answers = store, split, alpha, answers

@@ -5,10 +5,9 @@ import functools
 
 import numpy as np
 
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, listed, require_level
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
-from tfaudit.stats.intervals import require_level
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import GroupChanges, group_changes
 

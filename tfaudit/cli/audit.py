@@ -24,7 +24,7 @@ from tfaudit.cli.options import (
     option,
     refuse,
 )
-from tfaudit.errors import InputError, require, require_least
+from tfaudit.errors import InputError, require_least, require_level
 from tfaudit.runtime.names import clean_names
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def audit(
         )
         _audit_store(study, limits, alpha, permutations)
         return
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     require_least(0, permutations=permutations)
     if groups and directory is None:
         raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")

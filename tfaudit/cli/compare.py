@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tfaudit.cli.console import app, out
 from tfaudit.cli.options import Alpha, Group, ImageOptions, StudyOut, option
-from tfaudit.errors import require
+from tfaudit.errors import require_level
 
 if TYPE_CHECKING:
     from tfaudit.audits.model_pair.model_pair import PairComparison
@@ -45,7 +45,7 @@ def compare(
     from tfaudit.cli.model_predictions import predict_models
     from tfaudit.outlets.pair_tables import pair_tables
 
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     models = predict_models(
         baseline, [*compressed, *(twin or [])], data, images, thumbnails=directory is not None
     )

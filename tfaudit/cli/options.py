@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_least
 from tfaudit.models.pretrained import PREPROCESSING
 
 if TYPE_CHECKING:
@@ -244,8 +244,8 @@ class ImageOptions:
     limit: Annotated[int | None, _of_images("Maximum number of images; all by default.")] = None
 
     def __post_init__(self) -> None:
-        require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
-        require(self.skip_unreadable >= 0, "skip_unreadable", self.skip_unreadable, "0 or more")
+        require_least(1, batch_size=self.batch_size)
+        require_least(0, skip_unreadable=self.skip_unreadable)
         known = f"one of {', '.join(PREPROCESSING)}"
         for name, mode in (
             ("preprocess", self.preprocess),

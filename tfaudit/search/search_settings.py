@@ -10,7 +10,7 @@ from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.model_comparison import RANKS
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.errors import require
+from tfaudit.errors import require, require_level
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.study.training import Training
@@ -46,7 +46,7 @@ class SearchSettings:
     batch_size: int = 32
 
     def __post_init__(self) -> None:
-        require(0 < self.alpha < 1, "alpha", self.alpha, "a level in (0, 1)")
+        require_level("alpha", self.alpha)
         for name, kind, expected in (
             ("limits", Limits, "tfaudit.Limits"),
             ("training", Training, "a tfaudit.Training"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require_least
 
 BINS = 15
 """Number of bins of the expected calibration error, with equal numbers of predictions."""
@@ -24,7 +24,7 @@ def mass_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
         >>> mass_bins(np.array([0.9, 0.5, 0.6, 0.9]), bins=2)
         array([1, 0, 0, 1])
     """
-    require(bins >= 1, "bins", bins, "1 or more")
+    require_least(1, bins=bins)
     if np.ndim(confidence) != 1 or not np.size(confidence):
         raise InputError(
             "confidence", f"shape {np.shape(confidence)}", "one number or more per prediction, (N,)"

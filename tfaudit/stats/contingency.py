@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from tfaudit.errors import InputError, require
-from tfaudit.stats.intervals import require_level
+from tfaudit.errors import InputError, require, require_level
 from tfaudit.stats.ratios import ratio
 
 

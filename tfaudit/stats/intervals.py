@@ -6,16 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from tfaudit.errors import InputError, require
-
-
-def require_level(argument: str, level: float) -> None:
-    """Raise `InputError` unless a level of tests or of intervals lies in (0, 1).
-
-    Example:
-        >>> require_level("alpha", 0.05)
-    """
-    require(0 < level < 1, argument, level, "a level in (0, 1)")
+from tfaudit.errors import InputError, require_least, require_level
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +87,7 @@ def mark_slopes(slopes: ArrayLike, *, levels: int = 1, alpha: float = 0.05) -> M
         >>> mark_slopes([1.2, 1.3, 1.4]).mark
         '>'
     """
-    require(levels >= 1, "levels", levels, "1 or more")
+    require_least(1, levels=levels)
     require_level("alpha", alpha)
     confidence = 1 - alpha / levels
     interval = mean_interval(slopes, confidence=confidence)

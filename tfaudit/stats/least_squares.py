@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from tfaudit.errors import InputError
-from tfaudit.stats.intervals import require_level
+from tfaudit.errors import InputError, require_level
 from tfaudit.stats.ratios import ratio
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from tfaudit.errors import InputError, require, require_one_of
+from tfaudit.errors import InputError, require, require_least, require_level, require_one_of
 
 
 def _holm(p: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ def level_of_look(alpha: float, looks: int, look: int | None = None) -> float:
         >>> [round(level_of_look(0.05, 5, look), 4) for look in (None, 1, 2, 3, 4, 5)]
         [0.01, 0.0004, 0.0028, 0.0076, 0.0148, 0.0244]
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_level("alpha", alpha)
     require(1 <= looks <= MOST_LOOKS, "looks", looks, f"1 to {MOST_LOOKS:,}")
     if look is None:
         return alpha / looks
@@ -125,7 +125,7 @@ def sizes_of_looks(most: int) -> tuple[int, ...]:
         >>> sizes_of_looks(30), sizes_of_looks(3), sizes_of_looks(1)
         ((3, 5, 8, 12, 18, 30), (3,), (1,))
     """
-    require(most >= 1, "most", most, "1 or more")
+    require_least(1, most=most)
     sizes = []
     size = 3
     while 1.5 * size <= most:

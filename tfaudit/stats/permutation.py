@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from tfaudit.errors import require
+from tfaudit.errors import require, require_least
 from tfaudit.stats.t_tests import welch_from_moments
 
 TESTS_AT_ONCE = 2**18
@@ -88,9 +88,7 @@ def assign(
         >>> assign(1, 2).first.astype(int).tolist(), assign(30, 30).exact
         ([[1, 0, 0], [0, 1, 0], [0, 0, 1]], False)
     """
-    require(first >= 1, "first", first, "1 member or more")
-    require(second >= 1, "second", second, "1 member or more")
-    require(permutations >= 1, "permutations", permutations, "1 or more")
+    require_least(1, first=first, second=second, permutations=permutations)
     require(
         not paired or first == second,
         "second",

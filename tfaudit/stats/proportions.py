@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_level
 from tfaudit.stats.contingency import counts
-from tfaudit.stats.intervals import require_level
 from tfaudit.stats.ratios import ratio
 
 FISHER, Z = "Fisher exact", "z"

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from tfaudit.errors import InputError, require, require_one_of
-from tfaudit.stats.intervals import require_level
+from tfaudit.errors import InputError, require, require_level, require_one_of
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 

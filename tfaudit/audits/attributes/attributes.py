@@ -10,10 +10,9 @@ import pandas as pd
 
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require_level
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import MISSING, group_codes
-from tfaudit.stats.intervals import require_level
 from tfaudit.stats.modes import UNDECIDED
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import Proportions, compare_proportions

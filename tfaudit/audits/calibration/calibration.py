@@ -12,7 +12,7 @@ import pandas as pd
 from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes, verdict_counts
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result, in_points
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require_least
 from tfaudit.predictions import Predictions
 from tfaudit.stats.calibration import (
     BINS,
@@ -144,7 +144,7 @@ def calibration(
         3           overconfidence   -0.25    0.5
         4                   margin    0.50    1.0
     """
-    require(bins >= 1, "bins", bins, "1 or more")
+    require_least(1, bins=bins)
     comparison = Comparison(baseline, compressed, paired, alpha)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if not population.has_probabilities:

@@ -11,8 +11,7 @@ import pandas as pd
 
 from tfaudit.audits.classes.classes import CANNOT_TELL, GAINED, LOST
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError
-from tfaudit.stats.intervals import require_level
+from tfaudit.errors import InputError, require_level
 from tfaudit.stats.multiplicity import adjust
 
 

@@ -18,9 +18,8 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparatio
 
 from tfaudit.audits.factors.design import KEYS, Design, design, redundant, term_title
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_level
 from tfaudit.stats.clustered_errors import clustered_errors
-from tfaudit.stats.intervals import require_level
 
 ALTERNATIVES = {"imbalance": "greater", "class_entropy": "less"}  # [P] 3.1: E > 0 and F < 0
 SIGNS = {"greater": 1.0, "less": -1.0}

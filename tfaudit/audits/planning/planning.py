@@ -19,8 +19,7 @@ from tfaudit.audits.planning.lossless_model import (
     promise_interval,
 )
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, listed, require
-from tfaudit.stats.intervals import require_level
+from tfaudit.errors import InputError, listed, require, require_least, require_level
 from tfaudit.stats.precision import SampleSize, Spread
 from tfaudit.stats.two_way import LEAST_GROUPS
 
@@ -58,9 +57,10 @@ class Plan(Result):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per number of `members` and of `images`, with `half_width_pp`."""
-        members, images = np.meshgrid(self.members, self.images, indexing="ij")
-        columns = {"members": members, "images": images, "half_width_pp": self.half_widths}
-        return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+        designs = pd.MultiIndex.from_product(
+            [self.members, self.images], names=["members", "images"]
+        )
+        return designs.to_frame(index=False).assign(half_width_pp=self.half_widths.ravel())
 
     def summary(self) -> dict[str, Any]:
         """Return the wanted half-width and the images needed per number of members."""
@@ -167,9 +167,10 @@ class GatePlan(Result):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per number of `members` and of `images`, with `passes`, a share of studies."""
-        members, images = np.meshgrid(self.members, self.images, indexing="ij")
-        columns = {"members": members, "images": images, "passes": self.passes}
-        return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+        designs = pd.MultiIndex.from_product(
+            [self.members, self.images], names=["members", "images"]
+        )
+        return designs.to_frame(index=False).assign(passes=self.passes.ravel())
 
     def summary(self) -> dict[str, Any]:
         """Return the limits, and the images needed per number of members with the interval of their promise."""
@@ -263,7 +264,7 @@ def guessed_model(spread: Spread, accuracy: float = 0.9, classes: int = 10) -> L
         InputError: a guess out of range.
     """
     require(0 < accuracy < 1, "accuracy", accuracy, "a share in (0, 1)")
-    require(classes >= 1, "classes", classes, "1 or more")
+    require_least(1, classes=classes)
     parts = (accuracy, *(part / 100**2 for part in (spread.image, spread.residual, spread.member)))
     recalls, image, residual, members = (np.full(classes, part) for part in parts)
     return LosslessModel(recalls, image, residual, members, common=0.0, paired=spread.paired)

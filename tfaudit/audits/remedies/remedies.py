@@ -11,10 +11,9 @@ import pandas as pd
 
 from tfaudit.audits.exemplars.exemplars import changed_modes
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import require
+from tfaudit.errors import require, require_level
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.group_codes import group_codes
-from tfaudit.stats.intervals import require_level
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import paired_test
 from tfaudit.stats.two_way import LEAST_IMAGES, mean_change

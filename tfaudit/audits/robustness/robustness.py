@@ -25,9 +25,8 @@ from tfaudit.audits.robustness.condition_rates import (
     condition_rates,
 )
 from tfaudit.audits.robustness.exemplar_flips import flip_table
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require, require_level
 from tfaudit.predictions import Predictions
-from tfaudit.stats.intervals import require_level
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tfaudit.audits.exemplars.exemplars import Exemplars, exemplars
 from tfaudit.audits.flips.retrained_twins import changed_predictions
 from tfaudit.audits.result import Drawing, Result, described
 from tfaudit.audits.ties import joined_notes
-from tfaudit.errors import listed, require
+from tfaudit.errors import listed, require, require_least
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ratios import relative_change
 
@@ -202,7 +202,7 @@ def summary(
     """
     known = ", ".join(populations) or "no populations"
     require(baseline in populations, "baseline", baseline, f"one of {known}")
-    require(permutations >= 0, "permutations", permutations, "0 or more")
+    require_least(0, permutations=permutations)
     audit = functools.partial(
         audit_variant, populations[baseline], alpha=alpha, permutations=permutations, seed=seed
     )

@@ -13,8 +13,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from tfaudit.audits.attributes.attributes import share_columns
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.survey.questions import CO_OCCURRING, QUESTIONS, Question
-from tfaudit.errors import InputError, require
-from tfaudit.stats.intervals import require_level
+from tfaudit.errors import InputError, require, require_level
 from tfaudit.stats.proportions import compare_proportions
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require_least
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import MISSING, column_name, group_codes
 from tfaudit.stats.intervals import mean_interval
@@ -146,7 +146,7 @@ def trends(
         1   all   after      4   -3.5       1.15
         2   all  change      4   -3.5       0.15
     """
-    require(bins >= 1, "bins", bins, "1 or more")
+    require_least(1, bins=bins)
     comparison = Comparison(baseline, compressed, alpha=alpha)
     units, notes = _units(baseline, compressed, values, column, individuals)
     rows = []
