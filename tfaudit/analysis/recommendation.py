@@ -16,6 +16,7 @@ from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.gate.checks import FAIL
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import Limits, quantity_of
+from tfaudit.audits.robustness.condition_rates import level_in_words
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import bytes_in_words
 from tfaudit.runtime.nouns import with_noun
@@ -138,7 +139,7 @@ def _under_corruption(study_audit: StudyAudit, key: str) -> str:
         return ""
     row = rows.nsmallest(1, "change_pp").iloc[0]
     clean = 100 * study_audit.variant(BASELINE).top1.mean()
-    place = f"{row['corruption']} {row['severity']}".removesuffix(" 0").replace("_", " ")
+    place = level_in_words((row["corruption"], row["severity"]))
     before = 100 * row["accuracy_before"]
     moves = "falls" if before < clean else "rises"
     return (
