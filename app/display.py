@@ -40,9 +40,9 @@ PAGE_STYLE = """<style>
 button[aria-label="Download as CSV"], [data-testid=stElementToolbar] button:is(
   [aria-label^="Download as PNG"], [aria-label^="Show data"], [aria-label^="Copy Vega"]
 ) { display: none; }
-[data-testid=stMainBlockContainer] { padding: 2.5rem clamp(1rem, 4vw, 5rem) 4rem; }
+[data-testid=stMainBlockContainer] { padding: 1.8rem clamp(1rem, 4vw, 5rem) 4rem; }
 @media (max-width: 768px) { [data-testid=stMainBlockContainer] { padding-top: 3.5rem; } }
-[data-testid=stMainBlockContainer] h1 { font-size: 2rem; padding: 0.5rem 0; }
+[data-testid=stMainBlockContainer] h1 { font-size: 1.8rem; padding: 0.2rem 0; }
 .st-key-became a p { text-decoration: underline; }
 [data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) { flex-wrap: wrap; }

@@ -100,11 +100,15 @@ def _offer_files(study_audit: StudyAudit, verdict: StudyVerdict, advice: Recomme
         "Verdicts": ("gate.json", lambda: json_verdicts(verdict.verdicts)),
     }
     for label, (file, content) in files.items():
-        look: dict[str, Any] = {"icon": ":material/download:", "help": f"Download {file}"}
+        look: dict[str, Any] = {
+            "icon": ":material/download:",
+            "help": f"Download {file}",
+            "type": "tertiary",
+        }
         if label == "PDF" and not _prints():
             look |= {"disabled": True, "help": "A PDF needs Chromium or Chrome on this machine."}
         st.download_button(label, content, file, key=f"offer {label}", on_click="ignore", **look)
-    with st.popover("Copy", icon=":material/content_copy:"):
+    with st.popover("Copy", icon=":material/content_copy:", type="tertiary"):
         st.code(f"{verdict.headline}\n{advice.text}", language=None, wrap_lines=True)
 
 

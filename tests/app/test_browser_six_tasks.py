@@ -1,0 +1,118 @@
+"""The six tasks of someone who must decide: each is answered on the first screen or after one click."""
+
+import re
+
+import pytest
+
+from tests.builders.pages import settled
+from tfaudit.analysis.recommendation import recommendation
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.outlets.columns import with_minus_signs
+from tfaudit.store.store import open_store
+
+pytestmark = pytest.mark.slow
+expect = pytest.importorskip("playwright.sync_api").expect
+
+WIDTH, HEIGHT = 1400, 900
+HARMED = "tr[data-variant='magnitude-0.9']"
+
+
+class Visitor:
+    """Someone on the first page, whose clicks are counted and who does not scroll."""
+
+    def __init__(self, page):
+        self.page, self.clicks = page, 0
+
+    def click(self, place, **where):
+        place.click(**where)
+        self.clicks += 1
+        settled(self.page)
+
+    def reads(self, place, text):
+        """Assert that a text stands in a place that is in sight."""
+        expect(place).to_contain_text(text)
+        self.sees(place)
+
+    def sees(self, place):
+        expect(place).to_be_visible()
+        box = place.bounding_box()
+        assert 0 <= box["y"]
+        assert box["y"] + box["height"] <= HEIGHT
+        assert 0 <= box["x"]
+        assert box["x"] + box["width"] <= WIDTH
+
+
+@pytest.fixture(scope="module")
+def verdict(digits):
+    return StudyAudit.read(open_store(digits)).verdict()
+
+
+@pytest.fixture
+def visitor(viewer, visit):
+    return Visitor(visit(viewer.url, width=WIDTH))
+
+
+def said(text):
+    """A text as it stands on a page: with minus signs and spaces that do not break."""
+    spaces = re.escape(with_minus_signs(text)).replace(r"\ ", r"\s+")
+    return re.compile(spaces.replace(r"top\-1", "top.1"))
+
+
+def test_may_i_ship(visitor, verdict):
+    first, *_ = verdict.headline.split(". ")
+    visitor.reads(visitor.page.locator(".headline"), said(first))
+    visitor.reads(visitor.page.locator(".advice p"), "Ship nothing yet: dynamic range int8 comes")
+    assert visitor.clicks == 0
+
+
+def test_why_not_the_others(visitor, verdict):
+    for row in verdict.rows:
+        place = visitor.page.locator(f"tr[data-variant='{row['variant']}']")
+        visitor.reads(place.locator(".outcome"), row["outcome"].upper())
+        visitor.reads(place.locator(".reason"), said(row["reason"]))
+    assert visitor.clicks == 0
+
+
+def test_who_pays_with_images(visitor, verdict):
+    rows = {row["variant"]: row for row in verdict.rows}
+    visitor.reads(
+        visitor.page.locator(f"{HARMED} .worst_class"), rows["magnitude-0.9"]["worst_class"]
+    )
+    visitor.click(visitor.page.locator(HARMED), position={"x": 300, "y": 20})
+    main = visitor.page.get_by_test_id("stMain")
+    visitor.reads(main.get_by_role("heading", level=4), rows["magnitude-0.9"]["worst_class"])
+    visitor.sees(main.locator("figure img, .tfa-picture").first)
+    assert visitor.clicks == 1
+
+
+def test_more_than_retraining(visitor, verdict):
+    for row in verdict.rows:
+        share, again = (
+            row[name] * row["examples"] for name in ("changed_share", "retrained_share")
+        )
+        visitor.reads(
+            visitor.page.locator(f"tr[data-variant='{row['variant']}'] .changed_share"),
+            f"{share:,.0f}; retraining {again:,.0f}",
+        )
+    assert visitor.clicks == 0
+
+
+def test_robust_to_noise(visitor, digits, verdict):
+    advice = recommendation(StudyAudit.read(open_store(digits)), verdict)
+    worst = dict(advice.facts)["under corruption"]
+    visitor.reads(visitor.page.locator(".advice dl"), said(worst))
+    assert visitor.clicks == 0
+    menu = visitor.page.locator(".st-key-menu")
+    visitor.click(menu.get_by_role("link", name="Corruptions"))
+    visitor.sees(visitor.page.get_by_test_id("stVegaLiteChart").first)
+    assert visitor.clicks == 1
+
+
+def test_what_would_decide(visitor, verdict):
+    undecided = [row for row in verdict.rows if row["outcome"] == "cannot judge"]
+    assert len(undecided) > 1
+    for row in undecided:
+        assert re.search(r"with [\d,]+ .* \(you have [\d,]+\) this could be decided", row["reason"])
+        reason = visitor.page.locator(f"tr[data-variant='{row['variant']}'] .reason")
+        visitor.reads(reason, "this could be decided")
+    assert visitor.clicks == 0
