@@ -36,9 +36,9 @@ class Visitor:
     def sees(self, place):
         expect(place).to_be_visible()
         box = place.bounding_box()
-        assert 0 <= box["y"]
+        assert box["y"] >= 0
         assert box["y"] + box["height"] <= HEIGHT
-        assert 0 <= box["x"]
+        assert box["x"] >= 0
         assert box["x"] + box["width"] <= WIDTH
 
 
