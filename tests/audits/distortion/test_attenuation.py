@@ -98,6 +98,22 @@ def test_the_variance_due_to_images_is_that_of_the_jackknife(rng):
     assert found.error[0] == pytest.approx(np.sqrt(59**2 / 60 * np.var(left, ddof=1)), rel=0.25)
 
 
+def test_the_variance_due_to_independent_members_is_that_of_the_jackknife(rng):
+    """Each member of one population left out in turn, and then each of the other."""
+    before, after, labels = simulated(rng, members=4, images=500)
+
+    def slope(*sides):
+        return corrected_slope(*sides, labels, 40, paired=False)
+
+    rest = [np.arange(4) != k for k in range(4)]
+    left = [
+        [slope(before[rows], after).value[0] for rows in rest],
+        [slope(before, after[rows]).value[0] for rows in rest],
+    ]
+    expected = sum(3**2 / 4 * np.var(values, ddof=1) for values in left)
+    assert slope(before, after).of_members[0] == pytest.approx(expected, rel=0.1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("grown", [1.0, 1.5])
@@ -127,7 +143,7 @@ def test_intervals_hold_the_slope_on_new_images_with_new_members(
     defined = np.isfinite(low)
     assert defined.mean() > 0.7
     assert np.mean((low <= true) & (true <= high)) > 0.91 * defined.mean() - noise(0.09, studies)
-    assert np.mean(high < true) <= 0.06 + noise(0.06, studies)  # a limit of exactly this passes
+    assert np.mean(high < true) <= 0.045 + noise(0.045, studies)  # a limit of exactly this passes
     assert np.mean(low > true) <= 0.05 + noise(0.05, studies)  # and fails
 
 
