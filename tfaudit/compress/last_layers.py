@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from tfaudit.compress.keras_model import chosen_output, output_names
+from tfaudit.compress.keras_model import chosen_output, layers_by_name, output_names
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.errors import InputError
 from tfaudit.runtime.keras_internals import making_call
@@ -40,6 +40,24 @@ def last_layers(model: keras.Model, output: str | None = None) -> list[Any]:
     found: dict[Any, None] = {}
     _follow(ends, kernels, found)
     return list(found)
+
+
+def kept_layers(
+    model: keras.Model, names: Iterable[str] | str, output: str | None = None
+) -> dict[str, list[Any]]:
+    """Return the layers that stay in float by name; the key "last" holds all of the last layers.
+
+    Raises:
+        InputError: the model has no such layer.
+
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="logits")])
+    >>> [list(kept_layers(model, names)) for names in ("last", ["logits"])]
+    [['last'], ['logits']]
+    """
+    if names == LAST:
+        return {LAST: last_layers(model, output)}
+    kept = layers_by_name(model, names, "keep_float")
+    return {name: [layer] for name, layer in kept.items()}
 
 
 def _follow(tensors: Iterable[Any], kernels: set[int], found: dict[Any, None]) -> set[Any]:

@@ -16,8 +16,9 @@ import tensorflow as tf
 
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
 from tfaudit.compress.counts import counts
+from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.litert.inference import predict_classifier
-from tfaudit.compress.litert.quantize import kept_layers, quantize
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers

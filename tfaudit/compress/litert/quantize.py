@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,8 +13,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import KerasForward, chosen_output, layers_by_name, output_names
-from tfaudit.compress.last_layers import last_layers
+from tfaudit.compress.keras_model import KerasForward, chosen_output
+from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.selective import Calibrated, marked
 from tfaudit.compress.model_files import load_keras
@@ -26,7 +27,7 @@ from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
 from tfaudit.runtime.keras_internals import layers_in
 from tfaudit.runtime.tensorflow_internals import set_calibrate_only
-from tfaudit.study.quantization import KINDS, LAST
+from tfaudit.study.quantization import KINDS
 
 CALIBRATION_IMAGES = 100
 CHECK_IMAGES = 4
@@ -136,12 +137,12 @@ def quantize(
     )
     with _float32_compute(forward.model):
         try:
-            return _converted(conversion, kind, sparse)
+            return conversion.made(kind, sparse)
         except ConversionError as error:
             if "TensorListReserve" not in str(error) or forward.batch is not None:
                 raise
             # The lists of a recurrent layer need a known batch size.
-            return _converted(dataclasses.replace(conversion, batch=1), kind, sparse)
+            return dataclasses.replace(conversion, batch=1).made(kind, sparse)
         except tf.errors.InvalidArgumentError:
             open_sides = any(None in source.shape for source in forward.inputs)
             if representative is not None or not open_sides:
@@ -192,32 +193,14 @@ def calibrated(
     conversion = _Conversion(forward, images, output, forward.batch, check)
     with _float32_compute(model), _exporting("int8", forward) as folder:
         with marked([[layer] for layer in layers]):
-            converter = _converter(conversion, folder)
-        content = _convert(conversion, converter, "int8", calibrate_only=True)
-    return Calibrated(content), _feeds(conversion)
+            converter = conversion.converter(folder)
+        content = conversion.convert(converter, "int8", calibrate_only=True)
+    return Calibrated(content), conversion.feeds()
 
 
 def _forward(model: Any, output: str | None) -> KerasForward:
     """Return the inference of a model; without a named output, of its first one, though all are converted."""
     return KerasForward(model, output) if output else KerasForward.of_first_output(model)
-
-
-def kept_layers(
-    model: keras.Model, names: Iterable[str] | str, output: str | None = None
-) -> dict[str, list[Any]]:
-    """Return the layers that stay in float by name; the key "last" holds all of the last layers.
-
-    Raises:
-        InputError: the model has no such layer.
-
-    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="logits")])
-    >>> [list(kept_layers(model, names)) for names in ("last", ["logits"])]
-    [['last'], ['logits']]
-    """
-    if names == LAST:
-        return {LAST: last_layers(model, output)}
-    kept = layers_by_name(model, names, "keep_float")
-    return {name: [layer] for name, layer in kept.items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -244,6 +227,143 @@ class _Conversion:
     kept: Mapping[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
     percentile: float = 100.0
 
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """Names of the inputs in the file: dictionary keys or, without a dictionary, position and name."""
+        inputs = self.forward.inputs
+        if len(inputs) == 1:
+            return ["images"]
+        keyed = isinstance(getattr(self.forward.model, "input", {}), dict)
+        names = [re.sub(r"\W", "_", source.name) for source in inputs]
+        return names if keyed else [f"input_{i}_{name}" for i, name in enumerate(names)]
+
+    def named(self, images: Sequence[np.ndarray]) -> Any:
+        """Return inputs by their names in the file's signature; a single one as it is."""
+        return dict(zip(self.names, images, strict=True)) if len(images) > 1 else images[0]
+
+    def feeds(self) -> list[list[np.ndarray]]:
+        """Return the representative images in steps, one per run."""
+        step = self.batch or 1
+        starts = range(0, len(self.images[0]) - step + 1, step)
+        return [[array[i : i + step] for array in self.images] for i in starts]
+
+    def converter(self, directory: str) -> Any:
+        """Write the inference pass as a SavedModel and return its converter, which may convert it several times."""
+        forward = self.forward
+        output = self.output
+        # `TFLiteConverter.from_keras_model` numbers a tensor by the models of the process, which changes the bytes;
+        # `keras.export.ExportArchive` traces the model twice, which takes a fifth of a small model's conversion.
+        # A subclassed model declares no sides and is converted for the sides of the images.
+        declared = getattr(forward.model, "inputs", None)
+        specs = []
+        for source, name, array in zip(forward.inputs, self.names, self.images, strict=True):
+            sides = source.shape if declared else array.shape[1:]
+            shape = (self.batch, *sides)
+            specs.append(tf.TensorSpec(shape, tf.as_dtype(array.dtype), name=name))
+        several = len(forward.outputs) > 1 or output is not None
+
+        def serve(*tensors: object) -> object:
+            outputs = forward.call(*tensors)
+            if output is not None:
+                return {output: chosen_output(forward.model, outputs, output)}
+            if several and not isinstance(outputs, dict):
+                return dict(zip(forward.outputs, outputs, strict=True))
+            return outputs
+
+        traced = tf.function(serve, input_signature=specs, autograph=False).get_concrete_function()
+        module = tf.Module()
+        descendants = tf.train.TrackableView(forward.model).descendants()
+        resource = tf.saved_model.experimental.TrackableResource
+        tables = [item for item in descendants if isinstance(item, resource)]
+        module.state = [*traced.variables, *tables]
+        tf.saved_model.save(module, directory, signatures=traced)
+        return tf.lite.TFLiteConverter.from_saved_model(directory)
+
+    def convert(
+        self,
+        converter: Any,
+        name: str,
+        *,
+        sparse: bool = False,
+        calibrate_only: bool = False,
+    ) -> bytes:
+        """Return a file of some kind; with `calibrate_only`, one that holds ranges, and no integers yet."""
+        kind = KINDS[name]
+        check = self.check or (lambda: None)
+        check()
+        optimizations = {
+            tf.lite.Optimize.DEFAULT: kind.optimized,
+            tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse,
+        }
+        converter.optimizations = [optimization for optimization, on in optimizations.items() if on]
+        converter.target_spec = tf.lite.TargetSpec(
+            supported_types=[getattr(tf, dtype) for dtype in kind.types]
+        )
+
+        def checked_feeds() -> Iterator[Any]:
+            for feed in self.feeds():
+                check()
+                yield self.named(feed) if len(feed) > 1 else feed
+
+        # The graph of a quantization-aware model holds its ranges.
+        calibrates = kind.calibrated and not self.aware
+        if calibrates:
+            converter.target_spec.supported_ops = [
+                getattr(tf.lite.OpsSet, operators) for operators in kind.operators
+            ]
+        converter.representative_dataset = checked_feeds if calibrates else None
+        set_calibrate_only(converter, calibrate_only)
+        with skip_existing_objects():  # garbage collection took half the time of a small model
+            return bytes(converter.convert())
+
+    def _selective(self, converter: Any) -> bytes:
+        calibrated = Calibrated(self.convert(converter, "int8", calibrate_only=True))
+        if self.percentile < 100:
+            calibrated.clip(self.percentile, calibrated.histograms(self.feeds()))
+        spared = []
+        for number, name in enumerate(self.kept):
+            operators = calibrated.operators_of(number)
+            if not operators:
+                got = f"{name!r}, which has no operator of its own"
+                raise InputError("keep_float", got, "another layer")
+            spared.extend(operators)
+        return calibrated.quantized(spared)
+
+    def made(self, kind: str, sparse: bool) -> bytes:
+        """Return the file, compared with Keras; a sparse one is compared with the dense one, too."""
+        with _exporting(kind, self.forward) as folder:
+            with marked(list(self.kept.values())), exporting():
+                converter = self.converter(folder)
+            plain = b"" if self.aware else self.convert(converter, "float32")
+            if self.kept or self.percentile < 100:
+                dense = self._selective(converter)
+            elif kind == "float32":
+                dense = plain
+            else:
+                dense = self.convert(converter, kind)
+            content = self.convert(converter, kind, sparse=True) if sparse else dense
+        some = [array[: self.batch or CHECK_IMAGES] for array in self.images]
+        self._check(plain or dense, kind, some)
+        if sparse:
+            _check_sparse(dense, content, kind, self.named(some))
+        return content
+
+    def _check(self, content: bytes, kind: str, images: list[np.ndarray]) -> None:
+        """Raise a `ConversionError` unless the float32 file (int8 for quantization-aware models) agrees with Keras."""
+        forward = self.forward
+        outputs = forward.call(*map(tf.convert_to_tensor, images))
+        scores = Flatbuffer(content).all_outputs(self.named(images))
+        names = (None,) if len(scores) == 1 and self.output is None else tuple(scores)
+        stored, tolerance = ("int8", AWARE_TOLERANCE) if self.aware else ("float32", TOLERANCE)
+        for name, found in zip(names, scores.values(), strict=True):
+            expected = np.asarray(tf.cast(chosen_output(forward.model, outputs, name), tf.float32))
+            if not np.isfinite(expected).all():
+                got = f"{forward.model.name!r} with scores of NaN or infinity"
+                raise InputError("model", got, "finite scores")
+            if difference := _difference(found, expected, tolerance):
+                reason = f"kind {kind!r}: the {stored} flatbuffer of {forward.model.name!r} differs from Keras"
+                raise ConversionError(f"{reason} by up to {difference}; the conversion is wrong")
+
 
 @contextlib.contextmanager
 def _exporting(kind: str, forward: KerasForward) -> Iterator[str]:
@@ -258,39 +378,6 @@ def _exporting(kind: str, forward: KerasForward) -> Iterator[str]:
             reason = f"kind {kind!r}: TensorFlow Lite cannot convert {forward.model.name!r}: {one_line(error)}"
             details = f"{error}\nOutput of the converter:\n{captured.getvalue()}"
             raise ConversionError(f"{reason}\n{details}") from error
-
-
-def _converted(conversion: _Conversion, kind: str, sparse: bool) -> bytes:
-    with _exporting(kind, conversion.forward) as folder:
-        with marked(list(conversion.kept.values())), exporting():
-            converter = _converter(conversion, folder)
-        plain = b"" if conversion.aware else _convert(conversion, converter, "float32")
-        if conversion.kept or conversion.percentile < 100:
-            dense = _selective(conversion, converter)
-        elif kind == "float32":
-            dense = plain
-        else:
-            dense = _convert(conversion, converter, kind)
-        content = _convert(conversion, converter, kind, sparse=True) if sparse else dense
-    some = [array[: conversion.batch or CHECK_IMAGES] for array in conversion.images]
-    _check_against_keras(conversion, plain or dense, kind, some)
-    if sparse:
-        _check_sparse(dense, content, kind, _named(conversion.forward, some))
-    return content
-
-
-def _selective(conversion: _Conversion, converter: Any) -> bytes:
-    calibrated = Calibrated(_convert(conversion, converter, "int8", calibrate_only=True))
-    if conversion.percentile < 100:
-        calibrated.clip(conversion.percentile, calibrated.histograms(_feeds(conversion)))
-    spared = []
-    for number, name in enumerate(conversion.kept):
-        operators = calibrated.operators_of(number)
-        if not operators:
-            got = f"{name!r}, which has no operator of its own"
-            raise InputError("keep_float", got, "another layer")
-        spared.extend(operators)
-    return calibrated.quantized(spared)
 
 
 def _checked(representative: Inputs, forward: KerasForward, examples: int) -> list[np.ndarray]:
@@ -351,121 +438,6 @@ def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
         wanted = "a narrower" if too_wide else "a wider"
         reason = f"the model multiplies them by {scale:.3g} itself"
         raise InputError("representative", got, f"{wanted} range, such as 0 to 255: {reason}")
-
-
-def _converter(conversion: _Conversion, directory: str) -> Any:
-    """Write the inference pass as a SavedModel and return its converter, which may convert it several times."""
-    forward = conversion.forward
-    output = conversion.output
-    # `TFLiteConverter.from_keras_model` numbers a tensor by the models of the process, which changes the bytes;
-    # `keras.export.ExportArchive` traces the model twice, which takes a fifth of a small model's conversion.
-    # A subclassed model declares no sides and is converted for the sides of the images.
-    declared = getattr(forward.model, "inputs", None)
-    specs = []
-    for source, name, array in zip(
-        forward.inputs, _signature_names(forward), conversion.images, strict=True
-    ):
-        sides = source.shape if declared else array.shape[1:]
-        shape = (conversion.batch, *sides)
-        specs.append(tf.TensorSpec(shape, tf.as_dtype(array.dtype), name=name))
-    several = len(output_names(forward.model)) > 1 or output is not None
-
-    def serve(*tensors: object) -> object:
-        outputs = forward.call(*tensors)
-        if output is not None:
-            return {output: chosen_output(forward.model, outputs, output)}
-        if several and not isinstance(outputs, dict):
-            return dict(zip(output_names(forward.model), outputs, strict=True))
-        return outputs
-
-    traced = tf.function(serve, input_signature=specs, autograph=False).get_concrete_function()
-    module = tf.Module()
-    descendants = tf.train.TrackableView(forward.model).descendants()
-    resource = tf.saved_model.experimental.TrackableResource
-    tables = [item for item in descendants if isinstance(item, resource)]
-    module.state = [*traced.variables, *tables]
-    tf.saved_model.save(module, directory, signatures=traced)
-    return tf.lite.TFLiteConverter.from_saved_model(directory)
-
-
-def _signature_names(forward: KerasForward) -> list[str]:
-    """Return the names of the inputs in the file: dictionary keys or, without a dictionary, position and name."""
-    if len(forward.inputs) == 1:
-        return ["images"]
-    keyed = isinstance(getattr(forward.model, "input", {}), dict)
-    names = [re.sub(r"\W", "_", source.name) for source in forward.inputs]
-    return names if keyed else [f"input_{i}_{name}" for i, name in enumerate(names)]
-
-
-def _convert(
-    conversion: _Conversion,
-    converter: Any,
-    name: str,
-    *,
-    sparse: bool = False,
-    calibrate_only: bool = False,
-) -> bytes:
-    kind = KINDS[name]
-    check = conversion.check or (lambda: None)
-    check()
-    optimizations = {
-        tf.lite.Optimize.DEFAULT: kind.optimized,
-        tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse,
-    }
-    converter.optimizations = [optimization for optimization, on in optimizations.items() if on]
-    converter.target_spec = tf.lite.TargetSpec(
-        supported_types=[getattr(tf, dtype) for dtype in kind.types]
-    )
-
-    def checked_feeds() -> Iterator[Any]:
-        names = _signature_names(conversion.forward)
-        for feed in _feeds(conversion):
-            check()
-            yield dict(zip(names, feed, strict=True)) if len(names) > 1 else feed
-
-    # The graph of a quantization-aware model holds its ranges.
-    calibrates = kind.calibrated and not conversion.aware
-    if calibrates:
-        converter.target_spec.supported_ops = [
-            getattr(tf.lite.OpsSet, operators) for operators in kind.operators
-        ]
-    converter.representative_dataset = checked_feeds if calibrates else None
-    set_calibrate_only(converter, calibrate_only)
-    with skip_existing_objects():  # garbage collection took half the time of a small model
-        return bytes(converter.convert())
-
-
-def _feeds(conversion: _Conversion) -> list[list[np.ndarray]]:
-    """Return the representative images in steps, one per run."""
-    step = conversion.batch or 1
-    starts = range(0, len(conversion.images[0]) - step + 1, step)
-    return [[array[i : i + step] for array in conversion.images] for i in starts]
-
-
-def _check_against_keras(
-    conversion: _Conversion, content: bytes, kind: str, images: list[np.ndarray]
-) -> None:
-    """Raise a `ConversionError` unless the float32 file (int8 for quantization-aware models) agrees with Keras."""
-    forward = conversion.forward
-    outputs = forward.call(*map(tf.convert_to_tensor, images))
-    scores = Flatbuffer(content).all_outputs(_named(forward, images))
-    names = (None,) if len(scores) == 1 and conversion.output is None else tuple(scores)
-    stored, tolerance = ("int8", AWARE_TOLERANCE) if conversion.aware else ("float32", TOLERANCE)
-    for name, found in zip(names, scores.values(), strict=True):
-        expected = np.asarray(tf.cast(chosen_output(forward.model, outputs, name), tf.float32))
-        if not np.isfinite(expected).all():
-            got = f"{forward.model.name!r} with scores of NaN or infinity"
-            raise InputError("model", got, "finite scores")
-        if difference := _difference(found, expected, tolerance):
-            reason = f"kind {kind!r}: the {stored} flatbuffer of {forward.model.name!r} differs from Keras"
-            raise ConversionError(f"{reason} by up to {difference}; the conversion is wrong")
-
-
-def _named(forward: KerasForward, images: list[np.ndarray]) -> Inputs:
-    """Return the inputs by their names in the file's signature."""
-    return (
-        dict(zip(_signature_names(forward), images, strict=True)) if len(images) > 1 else images[0]
-    )
 
 
 def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: Inputs) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import keras
 
-from tfaudit.compress.keras_model import layers_by_name, require_keras_model, require_tensorflow
-from tfaudit.compress.last_layers import last_layers
+from tfaudit.compress.keras_model import require_keras_model, require_tensorflow
+from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.layer_kinds import SEPARABLE, layer_kinds
 from tfaudit.compress.quantization_aware.fake_quantization import FakeQuantization
 from tfaudit.compress.quantization_aware.layers import (
@@ -28,7 +28,6 @@ from tfaudit.runtime.keras_internals import (
     maker,
     readers_of,
 )
-from tfaudit.study.quantization import LAST
 
 L = keras.layers
 
@@ -126,16 +125,10 @@ def quantization_aware(
     require_tensorflow()
     model = require_keras_model(model)
     require(0 <= momentum < 1, "momentum", momentum, "a share in [0, 1)")
-    spared = _spared(model, keep_float)
+    kept = kept_layers(model, keep_float).values()
+    spared = {layer.name for layers in kept for layer in layers}
     _check(model, spared)
     return _rewritten(model, spared, momentum)
-
-
-def _spared(model: keras.Model, keep_float: Iterable[str] | str) -> set[str]:
-    """Return the names of the layers that stay in float."""
-    if keep_float == LAST:
-        return {layer.name for layer in last_layers(model)}
-    return set(layers_by_name(model, keep_float, "keep_float"))
 
 
 def _check(model: keras.Model, spared: set[str]) -> None:
