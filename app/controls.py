@@ -61,13 +61,30 @@ def choose_variant(study_audit: StudyAudit) -> str:
     """
     keys = _compressed(study_audit)
     labels = list(keys)
-    verdict = study_audit.verdict(chosen_limits(study_audit))
-    opened = verdict.worst if st.session_state.get("asks who pays") else verdict.lead
-    default = variant_labels(study_audit)[opened] if opened else labels[0]
+    default = _opened_on(study_audit)
     settings: dict[str, Any] = {"required": True} if len(keys) <= BUTTONS else {}
     control = st.segmented_control if len(keys) <= BUTTONS else st.selectbox
     settings |= {"format_func": escape_name, "remembered": True}
     return keys[choose_from(control, "Variant", labels, "variant", default, **settings)]
+
+
+def shown_variant(study_audit: StudyAudit) -> str:
+    """Return the key of the compressed variant that the page is about, without a control; see `choose_variant`."""
+    keys = _compressed(study_audit)
+    return keys[
+        url_choice(
+            "variant",
+            _opened_on(study_audit),
+            option_reader("variant", {label: label for label in keys}),
+        )
+    ]
+
+
+def _opened_on(study_audit: StudyAudit) -> str:
+    """Return the label of the variant on which the page opens."""
+    verdict = study_audit.verdict(chosen_limits(study_audit))
+    key = verdict.worst if st.session_state.get("asks who pays") else verdict.lead
+    return variant_labels(study_audit)[key or study_audit.data.compressed_keys[0]]
 
 
 def set_variant(study_audit: StudyAudit, title: str | None) -> None:

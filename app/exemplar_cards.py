@@ -17,6 +17,9 @@ STYLE = """<style>
 .st-key-cards > div:hover { border-color: currentColor; }
 .st-key-cards button::after { content: ""; position: absolute; inset: 0; }
 .st-key-cards :is(button, .stElementContainer, .stButton, .stMarkdown) { position: static; }
+.st-key-zoom { position: relative; }
+.st-key-zoom button::after { content: ""; position: absolute; inset: 0; cursor: zoom-in; }
+.st-key-zoom :is(button, .stElementContainer, .stButton, .stMarkdown) { position: static; }
 .tfa-card { margin: 0; }
 .tfa-picture { display: grid; place-items: center; width: 100%; aspect-ratio: 1; border-radius: 0.4rem;
   object-fit: contain; background: color-mix(in srgb, currentColor 8%, transparent); overflow: hidden; }

@@ -1,6 +1,7 @@
 """One image in every variant: votes and probabilities, the images before and after it, and the image when corrupted."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -8,12 +9,12 @@ import streamlit as st
 from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import variant_labels
+from tfaudit.app.controls import shown_variant, variant_labels
 from tfaudit.app.display import go_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import STYLE, preview_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.url_state import choose, number_reader, set_choices, url_choice
+from tfaudit.app.url_state import choose, number_reader, option_reader, set_choices, url_choice
 from tfaudit.audits.prediction_counts.chart import votes_chart
 
 VOTES = ("title", "name", "votes", "share", "probability")
@@ -73,13 +74,17 @@ def _panel(study_audit: StudyAudit) -> None:
     examples = data.store.examples(data.split, images=False, groups=False)
     example = str(examples["example"].iloc[position])
     (image,) = data.store.images(data.split, [position])
-    left, right = st.columns([2, 3], vertical_alignment="center")
-    with left:
-        st.html(STYLE + str(preview_html(preview_of(image), label, example)))
-    with right:
+    picture, facts = _places()
+    with picture:
+        preview = preview_of(image)
+        st.html(STYLE + str(preview_html(preview, label, example)))
+        if preview.source:
+            _offer_zoom()
+    with facts:
         st.markdown(
             f"{with_noun('Image')} **{escape_name(example)}**, of class **{escape_name(label)}**"
         )
+        _scores(study_audit, position, classes)
         groups = [f"{name}: {value}" for name, value in data.groups.iloc[position].items()]
         if groups:
             st.caption(escape(", ".join(groups)))
@@ -95,6 +100,55 @@ def _panel(study_audit: StudyAudit) -> None:
     text = "A bar per variant, divided by the classes that its members predict for this image; the true class is blue."
     show_chart(votes_chart(votes, label), f"votes-{position}", text)
     show_table(votes, f"votes-{position}", VOTES, table="votes")
+
+
+def _is_zoomed() -> bool:
+    return url_choice("zoom", False, option_reader("zoom", {"true": True}))
+
+
+def _places() -> tuple[Any, Any]:
+    """Return the places of the picture and of what is known about it: below each other if the picture is enlarged."""
+    if _is_zoomed():
+        return st.container(key="zoom"), st.container()
+    left, right = st.columns([2, 3], vertical_alignment="center")
+    return left.container(key="zoom"), right
+
+
+def _offer_zoom() -> None:
+    """Draw the button that enlarges the picture or makes it small again; a click on the picture presses it."""
+    zoomed = _is_zoomed()
+    st.button(
+        "Smaller" if zoomed else "Larger",
+        key="zoom picture",
+        icon=f":material/zoom_{'out' if zoomed else 'in'}:",
+        type="tertiary",
+        on_click=set_choices,
+        kwargs={"zoom": None if zoomed else "true"},
+    )
+
+
+def _scores(study_audit: StudyAudit, position: int, classes: Sequence[str]) -> None:
+    """Draw what the models predict for the image before compression and after it, and how surely."""
+    if not study_audit.data.compressed_keys:
+        return
+    key = shown_variant(study_audit)
+    sides = {"before": BASELINE, f"after, {study_audit.data.titles[key]}": key}
+    for side, shown in sides.items():
+        counts = study_audit.counts(shown)
+        predictions = [
+            f"**{escape_name(classes[row['answer']])}** ({_surely(row, len(counts.members))})"
+            for row in counts.image(position).to_dict("records")
+        ]
+        st.markdown(f"{escape_name(side)}: {', '.join(predictions)}")
+
+
+def _surely(row: Mapping[Hashable, Any], members: int) -> str:
+    """Return how many of several members predict a class, and the mean probability that they give it."""
+    votes = [f"{row['votes']:g} of {members}"] if members > 1 else []
+    probability = (
+        [f"probability {100 * row['probability']:.0f}\u00a0%"] if "probability" in row else []
+    )
+    return ", ".join([*votes, *probability]) or "predicted"
 
 
 def _neighbours(position: int) -> None:

@@ -26,6 +26,7 @@ PARAMETERS = frozenset(
         "variants",
         "class",
         "image",
+        "zoom",
         "corruption",
         "picture",
         "severity",

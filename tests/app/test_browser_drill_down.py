@@ -100,6 +100,16 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
     assert seen[0] == seen[2]
     assert len(set(seen)) == 3
     expect(panel.get_by_role("button", name="Previous")).to_be_disabled()
+    picture = panel.locator("img")
+    small = picture.bounding_box()["width"]
+    picture.click(force=True)  # the button lies over it
+    expect(panel.get_by_role("button", name="Smaller")).to_be_visible()
+    settled(page)
+    assert picture.bounding_box()["width"] > 2 * small
+    page.keyboard.press("ArrowRight")
+    expect(panel).to_contain_text("2 of")
+    settled(page)
+    assert picture.bounding_box()["width"] > 2 * small  # the next one is as large
     page.keyboard.press("Escape")
     panel.wait_for(state="detached")
     page.wait_for_url(

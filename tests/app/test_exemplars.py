@@ -196,6 +196,13 @@ def test_one_image_over_all_levels(opened, store):
     app = opened(image="17")
     shown = app.dataframe[-1].value
     assert shown["probability"].between(0, 1).all()
+    for side, key in (("before", "dense"), ("after, magnitude 90 %", "magnitude-0.9")):
+        first = count_predictions(store.predictions(key)).image(17).iloc[0]
+        votes, probability = first["votes"], 100 * first["probability"]
+        said = (
+            f"{side}: **{NAMES[first['answer']]}** ({votes:g} of 4, probability {probability:.0f} %"
+        )
+        assert said in words(app)
     for key, title in store.study.titles.items():
         votes = count_predictions(store.predictions(key)).image(17)
         assert dict(shown[shown["title"] == title].set_index("name")["votes"]) == dict(

@@ -27,6 +27,7 @@ PLACES = {
     },
     "classes?published=true": {"centering"},
     "exemplars": {*IMAGE, "class", "show", "from", "to", "attribute", "order", "page", "exemplars"},
+    "exemplars?image=0": {"zoom"},
     "corruptions": {"image", "corruptions", "variants", "rank", "severity"},
     "corruptions?corruptions=Severities": {"panels", "variants", "rank"},
     "corruptions?corruptions=Classes": {*IMAGE, "cells", "hit"},
