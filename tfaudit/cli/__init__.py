@@ -56,7 +56,7 @@ def _show_notices_in_one_line() -> None:
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
         if issubclass(category, Notice):
-            err.print(f"tfaudit: {message}", soft_wrap=True)
+            err.tell(f"tfaudit: {message}")
         else:
             usual(message, category, *place, **named)
 
@@ -87,5 +87,5 @@ def main() -> None:
             told = missing_extra(error, " ".join(["tfaudit", *sys.argv[1:2]]))
         if told is None:
             raise
-        err.print(f"tfaudit: {told}", soft_wrap=True)
+        err.tell(f"tfaudit: {told}")
         sys.exit(2)

@@ -27,10 +27,10 @@ def check(directory: Directory) -> None:
     count = 0
     for problem in (*_members(store), *_examples(store), *_evaluations(store), *_answers(store)):
         count += 1
-        out.print(problem, soft_wrap=True)
+        out.tell(problem)
     if count:
         remedy = "`tfaudit run` with the same recipe and directory makes members, examples and predictions again"
-        out.print(f"{count} missing or damaged: {remedy}", soft_wrap=True)
+        out.tell(f"{count} missing or damaged: {remedy}")
         raise typer.Exit(1)
     checked = f"{len(store.expected())} members"
     if store.conditions:

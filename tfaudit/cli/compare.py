@@ -78,7 +78,7 @@ def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
     table = pd.concat([pair.frame().assign(model=name) for name, pair in pairs.items()])
     content = csv_bytes(table[["model", *table.columns[:-1]]])
     write_requested("csv", path, content, expected="a writable path")
-    out.print(f"classes: {path}", soft_wrap=True)
+    out.tell(f"classes: {path}")
 
 
 def _write_study(

@@ -152,7 +152,7 @@ def _read(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
 
     images = read_images([model], data, options)
     for note in images.notes:
-        out.print(note, soft_wrap=True)
+        out.tell(note)
     return of_labelled_images(images, preprocessing(options.preprocess), data, options.split)
 
 
@@ -164,32 +164,27 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
     )
     out.print(_table(found))
     if found.stopped:
-        out.print(f"{found.stopped} Run the same command again to try them.", soft_wrap=True)
+        out.tell(f"{found.stopped} Run the same command again to try them.")
     out.print(f"\nThe verdict, on {found.judged_on}:\n")
     out.print(verdict_table(found.title, found.verdict))
     out.print()
     for sentence in (*found.needed, *found.notes):
         out.print(sentence)
     if found.path is not None:
-        out.print(f"file: {found.path}, {len(found.content):,} bytes", soft_wrap=True)
-        out.print(
-            f"these examples, for tfaudit gate --examples: {directory}/judged.csv",
-            soft_wrap=True,
-        )
+        out.tell(f"file: {found.path}, {len(found.content):,} bytes")
+        out.tell(f"these examples, for tfaudit gate --examples: {directory}/judged.csv")
     else:
         from tfaudit.audits.gate.checks import CANNOT_JUDGE
         from tfaudit.audits.planning.planning import PLANNED
         from tfaudit.search.candidate_store import flatbuffer_path
 
         closest = flatbuffer_path(directory, found.chosen)
-        out.print(f"No candidate passes; the closest is {closest}.", soft_wrap=True)
+        out.tell(f"No candidate passes; the closest is {closest}.")
         if found.outcome == CANNOT_JUDGE and found.limits.as_dict().keys() & {*PLANNED}:
-            out.print(
-                f"next, for how many images decide: {_plan(found, directory)}", soft_wrap=True
-            )
+            out.tell(f"next, for how many images decide: {_plan(found, directory)}")
         elif found.outcome != CANNOT_JUDGE and not trained:
-            out.print(f"next, with pruned candidates: {_with_training(directory)}", soft_wrap=True)
-    out.print(f"report: {directory}/report.html", soft_wrap=True)
+            out.tell(f"next, with pruned candidates: {_with_training(directory)}")
+    out.tell(f"report: {directory}/report.html")
 
 
 def _with_training(directory: Path) -> str:

@@ -40,6 +40,10 @@ class PlainConsole(Console):
                 else Segment("\n".join(map(printable, lines)), segment.style)
             )
 
+    def tell(self, *parts: Any, **options: Any) -> None:
+        """Print lines that are never broken, however wide the terminal is, so that a path in them can be copied."""
+        self.print(*parts, soft_wrap=True, **options)
+
     @contextlib.contextmanager
     def alone_on_stdout(self) -> Iterator[None]:
         """Print to standard output within the block, and let nothing else do so."""

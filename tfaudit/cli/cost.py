@@ -48,7 +48,7 @@ def cost(
     out.print(_table(table, store.study.titles if store else {name: name for name in files}))
     if store:
         store.save_table("costs", table)
-        out.print(f"stored in {store.directory}; `tfaudit report` shows the costs", soft_wrap=True)
+        out.tell(f"stored in {store.directory}; `tfaudit report` shows the costs")
 
 
 def _of_study(store: Store) -> dict[str, Path]:

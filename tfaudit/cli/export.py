@@ -43,4 +43,4 @@ def export(
             files = table_files(study_audit, form, variant or ())
     folder = out_folder or directory.absolute().with_name(f"{directory.absolute().name}-{form}")
     write_files(folder, files)
-    out.print(folder, soft_wrap=True)
+    out.tell(folder)

@@ -45,4 +45,4 @@ def prepare(
             recursive=recursive,
             skip_unreadable=skip_unreadable,
         )
-    out.print(f"{name}: {place}", *notes_of(place), sep="\n", soft_wrap=True)
+    out.tell(f"{name}: {place}", *notes_of(place), sep="\n")

@@ -100,17 +100,17 @@ def report(
     )
     page = show(study_audit, limits, path=out_file)
     if browser:
-        out.print(f"pdf: {write_pdf(page, browser)}", soft_wrap=True)
+        out.tell(f"pdf: {write_pdf(page, browser)}")
     if markdown:
         from tfaudit.outlets.markdown import model_card, study_markdown
         from tfaudit.store.files import write_requested
 
         text = (model_card if card else study_markdown)(study_audit, limits)
         write_requested("--markdown", markdown, text.encode())
-        out.print(markdown, soft_wrap=True)
+        out.tell(markdown)
     if charts:
         for path in save_charts(study_audit, charts, limits=limits):
-            out.print(path, soft_wrap=True)
+            out.tell(path)
 
 
 def _compare(directories: list[Path], path: Path, alpha: float) -> None:
@@ -134,7 +134,7 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
         for row in zip(*(column.cells for column in table.columns), strict=True):
             shown.add_row(*row)
         out.print(shown, markup=False)
-    out.print(f"report: {write_studies(result, path)}", soft_wrap=True)
+    out.tell(f"report: {write_studies(result, path)}")
 
 
 def show(
@@ -155,7 +155,7 @@ def show(
     if table:
         show_tables(study_audit, limits)
     page = write_report(study_audit, path, limits=limits)
-    out.print(f"report: {page}", soft_wrap=True)
+    out.tell(f"report: {page}")
     return page
 
 

@@ -346,7 +346,7 @@ def _report_failures(store: Store) -> None:
     }
     failures |= {f"condition {split}": text for split, text in store.evaluations.failures().items()}
     for job, traceback in failures.items():
-        err.print(f"{job} failed: {failure_line(traceback)}", style="red", soft_wrap=True)
+        err.tell(f"{job} failed: {failure_line(traceback)}", style="red")
     if failures:
         kinds = Counter(job.partition(" ")[0] for job in failures)
         counted = " and ".join(plural(count, kind) for kind, count in kinds.items())

@@ -25,4 +25,4 @@ def sign(
 
     study_audit = StudyAudit.open(directory, permutations=0)
     study_audit.sign_off(variant, decision, by=by, note=note)
-    out.print(study_audit.sign_offs[variant], soft_wrap=True, markup=False)
+    out.tell(study_audit.sign_offs[variant])

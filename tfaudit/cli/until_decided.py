@@ -64,7 +64,7 @@ def run_until_decided(
         )
         for key, pair in pairs.items():
             outcomes[key] = pair.judged(limits, alpha=alpha, looks=len(looks), look=look).outcome
-        out.print(_in_words(look, len(looks), members, outcomes), soft_wrap=True)
+        out.tell(_in_words(look, len(looks), members, outcomes))
         if CANNOT_JUDGE not in outcomes.values():
             break
     trained = store.study.population

@@ -115,7 +115,7 @@ def view(
     os.environ[PASSWORD] = _read_password() if password else ""
     if address not in LOCAL:
         told = _exposed(directory, hosts, port, password=password, read_only=read_only)
-        err.print(told, soft_wrap=True)
+        err.tell(told)
     settings = {
         "directory": str(directory.absolute()),
         "limits": limits,

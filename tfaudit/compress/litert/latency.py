@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.flatbuffer_contents import table_rows
@@ -117,7 +118,7 @@ def as_flatbuffer(model: Any, images: Inputs | None = None) -> bytes:
 
 
 def _ready(
-    content: bytes, batch: int, threads: int, images: Inputs | None, draws: np.random.Generator
+    content: bytes, batch: int, threads: int, images: Inputs | None, draws: Generator
 ) -> Callable[[], None] | None:
     network = Flatbuffer(content, threads=threads)
     if network.batch not in (None, batch):
@@ -127,16 +128,14 @@ def _ready(
     return network.run(mapped(lambda array: np.resize(array, (batch, *array.shape[1:])), images))
 
 
-def _drawn(source: Input, draws: np.random.Generator, batch: int, content: bytes) -> np.ndarray:
+def _drawn(source: Input, draws: Generator, batch: int, content: bytes) -> np.ndarray:
     """Return pixels for a float input, and otherwise tokens that all tables of embeddings have."""
     if source.dtype is not None and source.dtype.kind == "f":
         return draws.integers(0, 256, (batch, *source.example_shape), "uint8")
     return source.drawn(draws, batch, levels=table_rows(content))
 
 
-def _times(
-    runs: Sequence[Callable[[], None] | None], repeats: int, draws: np.random.Generator
-) -> np.ndarray:
+def _times(runs: Sequence[Callable[[], None] | None], repeats: int, draws: Generator) -> np.ndarray:
     """Return seconds `(repeats, models)`, NaN for models that cannot run."""
     times = np.full((repeats, len(runs)), np.nan)
     timers = [run and timeit.Timer(run) for run in runs]  # a Timer switches garbage collection off

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 
 from tfaudit.datasets.corruptions import draws
 
@@ -24,13 +25,13 @@ def smoothed(image: np.ndarray, sigma: float) -> np.ndarray:
     return cv2.sepFilter2D(image, cv2.CV_32F, taps, taps, borderType=cv2.BORDER_REPLICATE)
 
 
-def gaussian_blur(image: np.ndarray, rng: np.random.Generator, sigma: float) -> np.ndarray:
+def gaussian_blur(image: np.ndarray, rng: Generator, sigma: float) -> np.ndarray:
     """Blur with a Gaussian."""
     return rounded(smoothed(image, sigma))
 
 
 def defocus_blur(
-    image: np.ndarray, rng: np.random.Generator, radius: float, alias_sigma: float
+    image: np.ndarray, rng: Generator, radius: float, alias_sigma: float
 ) -> np.ndarray:
     """Blur with a disk that has a softened rim."""
     return rounded(cv2.filter2D(image.astype(np.float32), -1, _disk(radius, alias_sigma)))
@@ -48,7 +49,7 @@ def _disk(radius: float, alias_sigma: float) -> np.ndarray:
 
 
 def glass_blur(
-    image: np.ndarray, rng: np.random.Generator, sigma: float, reach: int, rounds: int
+    image: np.ndarray, rng: Generator, sigma: float, reach: int, rounds: int
 ) -> np.ndarray:
     """Blur, replace every pixel by one at most `reach` away, in several rounds, and blur again."""
     height, width = image.shape[:2]
@@ -61,7 +62,7 @@ def glass_blur(
     return rounded(smoothed(moved, sigma))
 
 
-def _shuffled(height: int, width: int, reach: int, rng: np.random.Generator) -> np.ndarray:
+def _shuffled(height: int, width: int, reach: int, rng: Generator) -> np.ndarray:
     rows, columns = (np.arange(reach + 1, size - reach + 1) for size in (height, width))
     shape = (2, len(rows), len(columns))
     # 2 * reach steps from -reach to reach - 1.
@@ -100,9 +101,7 @@ def chained_sources(size: int, places: np.ndarray, sources: np.ndarray) -> np.nd
     return origin
 
 
-def motion_blur(
-    image: np.ndarray, rng: np.random.Generator, radius: int, sigma: float
-) -> np.ndarray:
+def motion_blur(image: np.ndarray, rng: Generator, radius: int, sigma: float) -> np.ndarray:
     """Blur along a random line at most 45 degrees from the horizontal, fading to one side."""
     return rounded(streaked(image.astype(np.float32), radius, sigma, rng.uniform(-45, 45)))
 
@@ -125,7 +124,7 @@ def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np
     )
 
 
-def zoom_blur(image: np.ndarray, rng: np.random.Generator, bound: float, step: float) -> np.ndarray:
+def zoom_blur(image: np.ndarray, rng: Generator, bound: float, step: float) -> np.ndarray:
     """Average the image and its copies zoomed in by the factors from 1 to below `bound`."""
     factors = np.arange(1, bound, step)
     pixels = image.astype(np.float32)

@@ -4,11 +4,12 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 
 from tfaudit.datasets.corruptions.blur import rounded
 
 
-def brightness(image: np.ndarray, rng: np.random.Generator, added: float) -> np.ndarray:
+def brightness(image: np.ndarray, rng: Generator, added: float) -> np.ndarray:
     """Increase HSV's value; hue and saturation stay."""
     value = image if image.ndim == 2 else _extremes(image)[0][..., np.newaxis]
     return _brightened(added).take((value.astype(np.uint16) << 8) | image)
@@ -24,16 +25,14 @@ def _brightened(added: float) -> np.ndarray:
     return np.rint(channel.clip(0, 255)).astype(np.uint8).ravel()
 
 
-def contrast(image: np.ndarray, rng: np.random.Generator, factor: float) -> np.ndarray:
+def contrast(image: np.ndarray, rng: Generator, factor: float) -> np.ndarray:
     """Pull every channel towards its mean."""
     means = np.array(cv2.mean(image)[: 1 if image.ndim == 2 else 3])
     table = np.rint((np.arange(256)[:, np.newaxis] - means) * factor + means).astype(np.uint8)
     return cv2.LUT(image, table[np.newaxis] if image.ndim == 3 else table)
 
 
-def saturate(
-    image: np.ndarray, rng: np.random.Generator, factor: float, added: float
-) -> np.ndarray:
+def saturate(image: np.ndarray, rng: Generator, factor: float, added: float) -> np.ndarray:
     """Multiply HSV's saturation by a factor and add to it; a grey image has none and stays as it is.
 
     In a colour image a grey pixel counts as red, as in the reference.

@@ -4,11 +4,12 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 from scipy.ndimage import gaussian_filter1d
 
 
 def elastic_transform(
-    image: np.ndarray, rng: np.random.Generator, strength: float, sigma: float, shift: float
+    image: np.ndarray, rng: Generator, strength: float, sigma: float, shift: float
 ) -> np.ndarray:
     """Apply an affine map that moves three points a little, then displace every pixel smoothly at random."""
     height, width = image.shape[:2]
@@ -37,7 +38,7 @@ def _smoothing(size: int, sigma: float) -> np.ndarray:
     )
 
 
-def pixelate(image: np.ndarray, rng: np.random.Generator, share: float) -> np.ndarray:
+def pixelate(image: np.ndarray, rng: Generator, share: float) -> np.ndarray:
     """Average the pixels in boxes, and repeat each mean over its box."""
     boxes = tuple(int(size * share) for size in image.shape[:2])
     (top, bottom), (left, right) = (
@@ -68,7 +69,7 @@ def _windows(size: int, new_size: int) -> tuple[np.ndarray, np.ndarray]:
     return first, end
 
 
-def jpeg_compression(image: np.ndarray, rng: np.random.Generator, quality: int) -> np.ndarray:
+def jpeg_compression(image: np.ndarray, rng: Generator, quality: int) -> np.ndarray:
     """Encode as a JPEG and decode."""
     grey = image.ndim == 2
     source = image if grey else cv2.cvtColor(image, cv2.COLOR_RGB2BGR)

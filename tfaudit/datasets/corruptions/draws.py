@@ -7,12 +7,13 @@ tenth of the time.
 from functools import lru_cache
 
 import numpy as np
+from numpy.random import Generator
 from scipy.special import ndtri
 
 TABLE_SIZE = 1 << 16
 
 
-def bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def bits(rng: Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Draw uniform uint16 of a shape.
 
     Example:
@@ -39,9 +40,7 @@ def _single_precision() -> np.ndarray:
     return quantiles().astype(np.float32)
 
 
-def normals(
-    rng: np.random.Generator, shape: tuple[int, ...], mean: float, deviation: float
-) -> np.ndarray:
+def normals(rng: Generator, shape: tuple[int, ...], mean: float, deviation: float) -> np.ndarray:
     """Draw from a normal distribution, float32 of a shape.
 
     Example:

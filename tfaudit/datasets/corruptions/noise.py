@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 from scipy.special import pdtr
 
 from tfaudit.datasets.corruptions import draws
@@ -12,28 +13,28 @@ QUANTILES = draws.TABLE_SIZE >> 2
 """Quantiles of shot noise for each of the 256 values: a table of 4 MB fits in a processor's cache."""
 
 
-def gaussian_noise(image: np.ndarray, rng: np.random.Generator, sigma: float) -> np.ndarray:
+def gaussian_noise(image: np.ndarray, rng: Generator, sigma: float) -> np.ndarray:
     """Add a normal draw of standard deviation `255 * sigma` to every value."""
     return _added(image, rng, _normal_steps(sigma))
 
 
-def impulse_noise(image: np.ndarray, rng: np.random.Generator, share: float) -> np.ndarray:
+def impulse_noise(image: np.ndarray, rng: Generator, share: float) -> np.ndarray:
     """Set a share of the values to 0 or 255, half of it each."""
     return _added(image, rng, _impulses(share))
 
 
-def speckle_noise(image: np.ndarray, rng: np.random.Generator, sigma: float) -> np.ndarray:
+def speckle_noise(image: np.ndarray, rng: Generator, sigma: float) -> np.ndarray:
     """Multiply every value by `1 + sigma * z`, z standard normal."""
     return cv2.multiply(image, draws.normals(rng, image.shape, 1, sigma), dtype=cv2.CV_8U)
 
 
-def shot_noise(image: np.ndarray, rng: np.random.Generator, photons: float) -> np.ndarray:
+def shot_noise(image: np.ndarray, rng: Generator, photons: float) -> np.ndarray:
     """Replace every value by a Poisson count with a mean of `photons` at full brightness."""
     place = image.astype(np.uint32) * QUANTILES + (draws.bits(rng, image.shape) >> 2)
     return _counts(photons).take(place)
 
 
-def _added(image: np.ndarray, rng: np.random.Generator, steps: np.ndarray) -> np.ndarray:
+def _added(image: np.ndarray, rng: Generator, steps: np.ndarray) -> np.ndarray:
     return cv2.add(image, steps.take(draws.bits(rng, image.shape)), dtype=cv2.CV_8U)
 
 

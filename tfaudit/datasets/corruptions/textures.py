@@ -6,6 +6,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 
 from tfaudit.errors import InputError
 
@@ -23,7 +24,7 @@ FRACTION_BITS = 4
 """Fractional bits of OpenCV's fixed-point coordinates."""
 
 
-def clouds(rng: np.random.Generator, size: int, decay: float) -> np.ndarray:
+def clouds(rng: Generator, size: int, decay: float) -> np.ndarray:
     """Return a periodic fractal height map between 0 and 1, float32 `(size, size)`, by the diamond-square algorithm.
 
     Args:
@@ -73,9 +74,7 @@ def frosted_panes() -> tuple[np.ndarray, ...]:
     return tuple(_pane(np.random.default_rng(number), *pane) for number, pane in enumerate(PANES))
 
 
-def _pane(
-    rng: np.random.Generator, colour: tuple[int, int, int], deviation: float, ferns: int
-) -> np.ndarray:
+def _pane(rng: Generator, colour: tuple[int, int, int], deviation: float, ferns: int) -> np.ndarray:
     ground = cv2.resize(clouds(rng, 256, 1.8), (WIDTH, HEIGHT))
     ice = np.zeros((HEIGHT, WIDTH), np.float32)
     for _ in range(ferns):
@@ -95,7 +94,7 @@ def _pane(
 
 
 def _draw_fern(
-    ice: np.ndarray, rng: np.random.Generator, root: np.ndarray, angle: float, length: float
+    ice: np.ndarray, rng: Generator, root: np.ndarray, angle: float, length: float
 ) -> None:
     """Draw a stem and its barbs, which leave it at 60 degrees, as ice crystals do, and shorten towards the tip."""
     along = np.arange(0, length, 4)[:, np.newaxis]

@@ -2,6 +2,7 @@
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 
 from tfaudit.datasets.corruptions import draws
 from tfaudit.datasets.corruptions.blur import rounded, smoothed, streaked, zoom_matrix
@@ -13,7 +14,7 @@ MUD = np.array((63, 42, 20), np.float32)
 """Brown, RGB."""
 
 
-def fog(image: np.ndarray, rng: np.random.Generator, density: float, decay: float) -> np.ndarray:
+def fog(image: np.ndarray, rng: Generator, density: float, decay: float) -> np.ndarray:
     """Add clouds, and scale the result so that the brightest pixel keeps its value."""
     height, width = image.shape[:2]
     brightest = int(image.max()) / 255
@@ -26,7 +27,7 @@ def fog(image: np.ndarray, rng: np.random.Generator, density: float, decay: floa
 
 def frost(
     image: np.ndarray,
-    rng: np.random.Generator,
+    rng: Generator,
     image_weight: float,
     frost_weight: float,
     scale: float,
@@ -50,7 +51,7 @@ def frost(
 
 def snow(
     image: np.ndarray,
-    rng: np.random.Generator,
+    rng: Generator,
     mean: float,
     deviation: float,
     zoom: float,
@@ -78,7 +79,7 @@ def snow(
 
 def spatter(
     image: np.ndarray,
-    rng: np.random.Generator,
+    rng: Generator,
     mean: float,
     deviation: float,
     sigma: float,
