@@ -434,7 +434,7 @@ def members(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-GATES = {10: (200, 1.0), 100: (50, 0.5), 1000: (50, 0.1)}
+GATES = {10: (200, 1.0), 100: (50, 0.3), 1000: (50, 0.1)}
 """By number of classes: images of each class, and the share of the studies that is simulated."""
 
 

@@ -96,23 +96,27 @@ class LossMixture:
         """Return the most likely share of classes that lose more than the bound."""
         return float(np.clip(self._best[0][self._more].sum(), 0, 1))
 
-    def least_share(self, critical: float) -> float:
+    def least_share(self, critical: float, known: float = 1.0) -> float:
         """Return the least share of classes that lose more than the bound; losses of exactly the bound do not count.
 
         Args:
             critical: quantile of the signed root of the likelihood ratio.
+            known: a share that is possible: the result is no larger, and soon found if none below is possible.
         """
-        value = self.share
+        value = min(self.share, known)
         if value <= _NEVER or self._excess(_NEVER, self._more, critical) <= 0:
             return 0.0
         ends = self._more, critical
+        if self._excess(value, *ends) >= 0:
+            return value
         return float(optimize.brentq(self._excess, _NEVER, value, ends, xtol=1e-4, rtol=0.01))
 
-    def most_share(self, critical: float) -> float:
+    def most_share(self, critical: float, known: float = 0.0) -> float:
         """Return the largest share of classes that lose the bound or more.
 
         Args:
             critical: quantile of the signed root of the likelihood ratio.
+            known: a share that is possible: the result is no smaller, and soon found if none above is possible.
 
         Example:
             >>> none = np.zeros(1000, int)
@@ -121,10 +125,12 @@ class LossMixture:
             (0.0, 0.0021)
         """
         at_least = self.losses > self.bound - _NEVER
-        value = max(float(self._best[0][at_least].sum()), _NEVER)
-        if value >= 1 - _NEVER or self._excess(1 - _NEVER, at_least, critical) <= 0:
-            return 1.0
+        value = max(float(self._best[0][at_least].sum()), known, _NEVER)
         ends = at_least, critical
+        if value < 1 - _NEVER and self._excess(value, *ends) >= 0:
+            return value
+        if value >= 1 - _NEVER or self._excess(1 - _NEVER, *ends) <= 0:
+            return 1.0
         return float(optimize.brentq(self._excess, value, 1 - _NEVER, ends, xtol=1e-4, rtol=0.01))
 
     @property

@@ -334,14 +334,14 @@ class Measurements:
             return LossMixture.of_pairs(*counts, limit / 100, shift=shift)
 
         unshifted = mixture(0.0)
-        lows, highs = [unshifted.least_share(critical)], [unshifted.most_share(critical)]
+        low, high = unshifted.least_share(critical), unshifted.most_share(critical)
         common = self._common_shift()[known]
         for angle in np.radians(ANGLES) if common.any() else ():
             shift, reach = common * np.sin(angle), critical * np.cos(angle)
-            lows.append(mixture(-shift).least_share(reach))
-            highs.append(mixture(shift).most_share(reach))
+            low = mixture(-shift).least_share(reach, low)
+            high = mixture(shift).most_share(reach, high)
         part = float(known.mean())
-        return Estimate(unshifted.share, part * min(lows), part * max(highs) + 1 - part)
+        return Estimate(unshifted.share, part * low, part * high + 1 - part)
 
     def _common_shift(self) -> np.ndarray:
         """Return by how much members can shift the losses of all classes together, `(C,)` shares; 0 for single models.
